@@ -7,7 +7,7 @@ from relax_mlir.relax.pipeline import build as build_module
 from relax_mlir.tir.lowering import module_of
 
 if TYPE_CHECKING:
-    from relax_mlir.lowering.codegen.target import Target
+    from relax_mlir.lowering.target.target import Target
     from relax_mlir.runtime.executable import Executable
 
 

@@ -73,10 +73,10 @@ def enabled_targets() -> list[tuple[str, Device]]:
 def device_enabled(target: str) -> bool:
     """Whether programs for a target run here."""
     from relax_mlir.errors import PipelineError
-    from relax_mlir.lowering.codegen.target import Target
+    from relax_mlir.lowering.target.target import Target
 
     try:
-        Target.of(target)
+        Target(target)
     except PipelineError:
         return False
     return True

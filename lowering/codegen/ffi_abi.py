@@ -18,7 +18,7 @@ from relax_mlir.lowering.codegen.ffi_table import (
     Strings,
 )
 from relax_mlir.lowering.codegen.ffi_wrapper import REALIGN, Wrapper, kernel_types, quoted
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_llvm.check_allocs import ASSERTS
 from relax_mlir.lowering.tir_to_llvm.invariant_loads import INVARIANT_LOADS
 

@@ -10,8 +10,8 @@ from relax_mlir.lowering.codegen.ffi_argument_check import argument_checks
 from relax_mlir.lowering.codegen.ffi_call_check import check_all
 from relax_mlir.lowering.codegen.ffi_table import Strings
 from relax_mlir.lowering.codegen.optimize import optimize
-from relax_mlir.lowering.codegen.target import Target
 from relax_mlir.lowering.codegen.translate import translate
+from relax_mlir.lowering.target.target import Target
 
 # What exported functions call of them, as the module of these declares it.
 DECLARATIONS = """

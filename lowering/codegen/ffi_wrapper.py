@@ -31,7 +31,7 @@ from relax_mlir.lowering.codegen.ffi_table import (
     Table,
     dlpack_dtype,
 )
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 
 SYMBOL_PREFIX = "__tvm_ffi_"
 # Spilled vectors that straddle cache lines made a matrix product up to 1.8 times slower, depending

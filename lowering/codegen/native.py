@@ -4,7 +4,7 @@ import functools
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 import llvmlite.binding as llvm
 
@@ -18,7 +18,7 @@ from relax_mlir.lowering.codegen.ffi_wrapper import SYMBOL_PREFIX
 from relax_mlir.lowering.codegen.llvm_ir import to_llvm_ir
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.codegen.optimize import optimize
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_steps
 
 
@@ -72,14 +72,14 @@ def compile_module(
 
     Args:
         module: prim funcs over memrefs in upstream dialects; Relax functions in it are left out.
-        target: the machine; the host by default.
+        target: the machine; by default `Target.default()`.
         cache: where to look first, and to keep the code.
 
     Raises:
         PassError: a lowering step failed.
         CompileError: something has no native form, or LLVM refused it.
     """
-    target = target or Target.host()
+    target = with_available_threads(target or Target.default())
     seconds: dict[str, float] = {}
     with _timed(seconds, "clone"):
         native = _native_part(module)
@@ -87,7 +87,7 @@ def compile_module(
     if cache is not None:
         with _timed(seconds, "cache"):
             program = native.operation.get_asm(assume_verified=True, enable_debug_info=False)
-            key = key_of(program, {**asdict(target), "threads": available_threads(target)})
+            key = key_of(program, target.settings)
             found = cache.load(key)
         if found is not None:
             return NativeCode(found.object, found.names, target, seconds, found.source)
@@ -112,7 +112,7 @@ def _lower(
         with _timed(seconds, "signatures"):
             signatures = share_equal(op, take_signatures(op))
         steps = memref_to_llvm(
-            threads=available_threads(target),
+            threads=target.threads,
             fma=target.has_fma,
             avx512=target.has("avx512f") and target.has("avx512dq"),
         )
@@ -124,10 +124,10 @@ def _lower(
     return tuple(signature.name for signature in signatures if not signature.internal), source
 
 
-def available_threads(target: Target) -> int:
-    """Return how many threads kernels for a target may use: one without an OpenMP runtime."""
+def with_available_threads(target: Target) -> Target:
+    """Return a target with as many threads as kernels may use: one without an OpenMP runtime."""
     # Looking for a runtime takes longer than compiling a small kernel.
-    return target.threads if target.threads > 1 and runtime_library() is not None else 1
+    return target if target.threads == 1 or runtime_library() is not None else target.serial()
 
 
 def _native_part(module: ir.Module) -> ir.Module:

@@ -12,7 +12,7 @@ from llvmlite.binding.newpassmanagers import (
 
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.single_lanes import may_store_single, store_single
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_llvm.invariant_loads import INVARIANT_LOADS
 
 STAGE = "native code generation"

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention
 from relax_mlir.lowering.tir_to_vector.contraction.few_columns import has_few_columns
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import product_tile
@@ -12,7 +13,6 @@ from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.convolution.tiles import tiles_of
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.plan import Plan, Transpose
 from relax_mlir.lowering.tir_to_vector.slow_kernels import is_small
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import Winograd

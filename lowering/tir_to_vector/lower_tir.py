@@ -1,7 +1,11 @@
 """Prim funcs to scf, memref and vector: the fast path of each nest's class, else plain loops."""
 
+from dataclasses import replace
+
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError
+from relax_mlir.lowering.target.machine import Machine, dot_product_names
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import lower_block
 from relax_mlir.lowering.tir_to_vector.idle_loops import (
@@ -9,7 +13,6 @@ from relax_mlir.lowering.tir_to_vector.idle_loops import (
     skip_idle_loops,
 )
 from relax_mlir.lowering.tir_to_vector.init import split_inits
-from relax_mlir.lowering.tir_to_vector.machine import Machine, dot_product_names
 from relax_mlir.lowering.tir_to_vector.nibbles import lower_nibbles
 from relax_mlir.lowering.tir_to_vector.packed_calls import keep_order
 from relax_mlir.lowering.tir_to_vector.plan import Writer, plan_function, prepare
@@ -29,21 +32,24 @@ _REST = ("tir.for", "tir.block", "tir.call_extern", "tir.call_packed")
 def lower_tir(
     op: ir.Operation,
     *,
-    vector_bits: int = 512,
-    vector_registers: int = 32,
-    fma: bool = True,
-    threads: int = 1,
-    l1_bytes: int = 48 << 10,
-    l2_bytes: int = 2 << 20,
-    l3_bytes: int = 32 << 20,
-    dot_products: str = "",
-    gathers: bool = True,
-    fma_units: int = 2,
+    target: str = "",
+    vector_bits: int | None = None,
+    vector_registers: int | None = None,
+    fma: bool | None = None,
+    threads: int | None = None,
+    l1_bytes: int | None = None,
+    l2_bytes: int | None = None,
+    l3_bytes: int | None = None,
+    dot_products: str | None = None,
+    gathers: bool | None = None,
+    fma_units: int | None = None,
 ) -> None:
     """Lower every prim func of a module in place; other functions stay as they are.
 
     Args:
         op: the module.
+        target: what for, such as `llvm -mcpu=x86-64-v3`; by default the
+            current one (`Target.default`). The other options say where the machine differs from it.
         vector_bits: width of a vector register.
         vector_registers: how many vector registers there are.
         fma: whether the target has a fused multiply-add instruction.
@@ -56,13 +62,19 @@ def lower_tir(
         fma_units: multiply-adds of whole vectors that a core starts in a cycle.
 
     Raises:
+        PipelineError: the target is none.
         PassError: a symbol of a prim func has no value, or a parallel loop carries a reduction.
     """
-    dots = dot_product_names(dot_products)
-    machine = Machine(
-        vector_bits, vector_registers, fma, threads, l1_bytes, l2_bytes, l3_bytes, dots, gathers,
-        fma_units,
-    )  # fmt: skip
+    differing = {
+        "vector_bits": vector_bits, "registers": vector_registers, "fma": fma, "threads": threads,
+        "l1_bytes": l1_bytes, "l2_bytes": l2_bytes, "l3_bytes": l3_bytes,
+        "dot_products": None if dot_products is None else dot_product_names(dot_products),
+        "gathers": gathers, "fma_units": fma_units,
+    }  # fmt: skip
+    machine = replace(
+        Machine.of(Target(target) if target else Target.default()),
+        **{name: value for name, value in differing.items() if value is not None},
+    )
     problems: list[str] = []
     slow = SlowKernels()
     with op.context, op.location:

@@ -1,8 +1,8 @@
 """A multiply-add of vectors of any element type."""
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 
 def multiply_add(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BY_HAND_REASON,
     WITHOUT_BLOCKS,
@@ -40,7 +41,6 @@ from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
 )
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.maps.gather import Gather, GatherWriter, match_gather
 from relax_mlir.lowering.tir_to_vector.maps.index_map import (
     IndexMap,

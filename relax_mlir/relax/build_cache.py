@@ -18,8 +18,7 @@ from relax_mlir.errors import ArgumentTypeError, ExecutableFormatError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.op import has_op_attrs
 from relax_mlir.lowering.codegen.compile_cache import CompileCache, add_sources, key_of
-from relax_mlir.lowering.codegen.native import available_threads
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.slow_kernels import tell, told
 from relax_mlir.relax.working_copy import constants_of
 from relax_mlir.runtime.executable import Executable
@@ -85,8 +84,7 @@ def _key(mod: IRModule, target: Target, context: PassContext) -> str | None:
         return None
     text = RESOURCE.sub(lambda found: f"dense_resource<{numbers[found[1]]}>", text)
     settings = {
-        **asdict(target),
-        "threads": available_threads(target),
+        **target.settings,
         "machine": [*target.cache_bytes, *target.dot_products],
         "level": context.opt_level,
         "options": options,

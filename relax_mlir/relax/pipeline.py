@@ -10,8 +10,8 @@ from relax_mlir.dialects.locations import at_source
 from relax_mlir.errors import CompileError, PipelineError, did_you_mean
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.compile_cache import CompileCache
-from relax_mlir.lowering.codegen.native import NativeCode, available_threads, compile_module
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.codegen.native import NativeCode, compile_module, with_available_threads
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.relax.arenas import arenas
 from relax_mlir.relax.build_cache import build_once
 from relax_mlir.relax.build_log import BuildLog
@@ -21,7 +21,6 @@ from relax_mlir.relax.specialize import enable
 from relax_mlir.relax.working_copy import working_copy
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable, NativeObject
-from relax_mlir.target import current_or_host
 from relax_mlir.transform.infra import config, registry
 from relax_mlir.transform.infra.context import PassContext
 from relax_mlir.transform.infra.execution import interruptible, verified_later
@@ -99,7 +98,8 @@ def build(
     Args:
         mod: Relax functions and prim funcs.
         target: `llvm` means this machine; TVM's options `-mcpu`, `-mattr`, `-mtriple` are known.
-            None is the target of the innermost `with target.Target(...)`, else this machine.
+            None is `Target.default()`: the target of the innermost `with target.Target(...)`, else
+            of the environment variable `RELAX_MLIR_TARGET`, else this machine.
         pipeline: passes instead of `DEFAULT_PIPELINE`, names of ours or upstream's pipeline text;
             they must end in the VM dialect.
         log: filled with the stages, their times and, if it has a folder, the IR after each.
@@ -118,7 +118,7 @@ def build(
             f"a pipeline is a list of passes such as relax.pipeline.DEFAULT_PIPELINE, got "
             f"{pipeline!r}; without it a build runs those of its target"
         )
-    resolved = Target.of(current_or_host(target))
+    resolved = _resolved(target)
     context = PassContext.current()
     if pipeline is not None and tuple(pipeline) == DEFAULT_PIPELINE:
         pipeline = None
@@ -147,7 +147,7 @@ def _built(
             native = _native(working, resolved, context, log)
     private = _private_names(working)
     metadata = {
-        "target": str(resolved),
+        "target": f"llvm -mtriple={resolved.triple} -mcpu={resolved.cpu}",
         "private": private,
         "sources": emitted.sources,
         "bytecode": emitted.reasons,
@@ -184,7 +184,7 @@ def lower(
     if to not in names:
         hint = did_you_mean(to, names) or f"; the stages are {', '.join(names)}"
         raise PipelineError(f"a build runs no stage '{to}'{hint}")
-    resolved = Target.of(current_or_host(target))
+    resolved = _resolved(target)
     log = log if log is not None else BuildLog()
     context = PassContext.current()
     working = _copy(mod, log, IRModule.clone)
@@ -196,6 +196,11 @@ def lower(
     ):
         _run(names[: names.index(to) + 1], working, context, log, resolved)
     return working
+
+
+def _resolved(target: Any) -> Target:
+    given = Target.default() if target is None else Target(target)
+    return with_available_threads(given)
 
 
 def stages(pipeline: Sequence[str] | None = None) -> list[str]:
@@ -324,7 +329,7 @@ def _native(
             vector_bits=target.vector_bits,
             vector_registers=target.max_vector_registers,
             fma=target.has_fma,
-            threads=available_threads(target),
+            threads=target.threads,
             l1_bytes=l1_bytes,
             l2_bytes=l2_bytes,
             l3_bytes=l3_bytes,

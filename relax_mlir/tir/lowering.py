@@ -5,7 +5,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.ir.module import IRModule
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.transform.infra import registry
 from relax_mlir.transform.infra.sequential import Sequential
 

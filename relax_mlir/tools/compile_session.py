@@ -10,7 +10,7 @@ from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import PassError, PipelineError, RelaxMLIRError, did_you_mean
 from relax_mlir.instrument import PrintOnChange
 from relax_mlir.ir.module import IRModule
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
 from relax_mlir.relax import pipeline as builds
 from relax_mlir.relax.build_log import BuildLog
@@ -113,7 +113,7 @@ class Session:
     def _target(self) -> Target:
         text = self.options["target"]
         try:
-            return Target.parse("llvm" if text is None else text)
+            return Target.default() if text is None else Target(text)
         except ValueError as error:
             # Also shlex's own error, for quotes that stay open.
             raise UsageError(f"flag '--target': {error}") from None

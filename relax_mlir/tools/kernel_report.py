@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
-from relax_mlir.lowering.codegen.native import available_threads
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.codegen.native import with_available_threads
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.describe import NestPlan, describe
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.plan import plan_function, prepare
 from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
 from relax_mlir.lowering.walk import named
@@ -65,12 +65,7 @@ def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mappin
     Raises:
         PassError: a pass failed.
     """
-    threads = available_threads(target)
-    machine = Machine(
-        target.vector_bits, target.max_vector_registers, target.has_fma, threads,
-        *target.cache_bytes, dot_products=target.dot_products, gathers=target.gathers,
-        fma_units=target.fma_units,
-    )  # fmt: skip
+    machine = Machine.of(with_available_threads(target))
     with _kernels_alone(), silence():
         names = builds.stages(pipeline)
         lowered = mod.clone()

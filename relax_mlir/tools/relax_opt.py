@@ -1,12 +1,14 @@
 """relax-opt: mlir-opt for our dialects and passes."""
 
+import contextlib
 import re
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-from relax_mlir.errors import BindingsError, RelaxMLIRError
+from relax_mlir.errors import BindingsError, PipelineError, RelaxMLIRError
 from relax_mlir.tools import entry, loading, opt_flags
+from relax_mlir.tools.flags import UsageError
 from relax_mlir.tools.opt_flags import Options
 from relax_mlir.tools.sources import read
 
@@ -32,7 +34,8 @@ def _main(argv: Sequence[str]) -> int:
             return 0
     # The command line is judged before the input is read: a typo should not wait for stdin.
     session = _session(options)
-    return session.process(read(options.file))
+    with _target(options["target"]):
+        return session.process(read(options.file))
 
 
 def _is_pass(name: str) -> bool:
@@ -51,6 +54,18 @@ def _is_pass(name: str) -> bool:
         except ValueError:
             return False
     return True
+
+
+def _target(text: str | None) -> Any:
+    """Return what makes a target the current one."""
+    if text is None:
+        return contextlib.nullcontext()
+    from relax_mlir.lowering.target.target import Target
+
+    try:
+        return Target(text)
+    except PipelineError as error:
+        raise UsageError(f"flag '--target': {error}") from None
 
 
 def _session(options: Options) -> Any:

@@ -9,7 +9,7 @@ import tvm_ffi
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.lowering.codegen.native import NativeCode, compile_module
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 
 
 def compile_text(text: str, target: Target | None = None) -> NativeCode:

@@ -11,7 +11,7 @@ from relax_mlir.dialects.relax import SymExpr
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import cast
 from relax_mlir.lowering.codegen.native import compile_module
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
 from relax_mlir.runtime.executable import NativeObject
 from relax_mlir.runtime.native import load_objects
@@ -26,6 +26,7 @@ def sizes(dims: Sequence[Size]) -> list[Any]:
 
 def build(functions: Sequence[Callable[[], None]], **options: Any) -> dict[str, Any]:
     """Build, lower, compile and load prim funcs; options are those of `lower-tir`."""
+    threads = options.setdefault("threads", 1)
     with make_context(), ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
@@ -34,7 +35,7 @@ def build(functions: Sequence[Callable[[], None]], **options: Any) -> dict[str, 
         lower_tir(module.operation, **options)
         assert module.operation.verify()
         assert '"tir.' not in str(module).replace('"tir.assert"', "")
-        code = compile_module(module, Target.host(threads=options.get("threads", 1)))
+        code = compile_module(module, Target.default().with_threads(threads))
     return load_objects(
         [NativeObject("test", code.object, code.symbols, needs_omp=code.is_parallel)]
     )

@@ -16,7 +16,7 @@ from relax_mlir.errors import ScheduleError
 from relax_mlir.ir import assert_structural_equal
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.native import compile_module
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
 from relax_mlir.lowering.tir_to_vector.storage_align import align_storage
 from relax_mlir.runtime.executable import NativeObject
@@ -30,8 +30,8 @@ def compiled(mod: IRModule) -> dict[str, Any]:
     """Return the functions of a module of prim funcs as native code; the module stays."""
     with lock_of(mod.context), mod.context, ir.Location.unknown():
         module = mod.clone().mlir_module
-        lower_tir(module.operation)
-        code = compile_module(module, Target.host(threads=1))
+        lower_tir(module.operation, threads=1)
+        code = compile_module(module, Target.default().serial())
     return load_objects([NativeObject("test", code.object, code.symbols)])
 
 

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.attention.near import FURTHEST, is_less
 from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, Lines, sum_products
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 # Of so many elements two are crossed: their 2 additions go beside the 3 multiply-adds of all.
 GROUP = 4

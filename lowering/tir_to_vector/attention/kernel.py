@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.attention.ahead import Ahead, find_ahead
 from relax_mlir.lowering.tir_to_vector.attention.changes import Changes
 from relax_mlir.lowering.tir_to_vector.attention.crossed import Crossing
@@ -42,7 +43,6 @@ from relax_mlir.lowering.tir_to_vector.attention.sums import Sums
 from relax_mlir.lowering.tir_to_vector.attention.tile import Lines, sum_products
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ values by keys that follow each other; what has no partner has a zero.
 from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.attention.pack import Matrix, Rows
 from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention
 from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, bf16_dot_product
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.squares import transpose
 
 PAIR = 2

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, match_nest
 from relax_mlir.lowering.tir_to_vector.attention.scores import (
     Scores,
@@ -26,7 +27,6 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     flatten_nest,
     root,
 )
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 _EQUAL = 1  # arith's ordered equality
 _LOWEST = float("-inf")

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.attention.crossed import can_cross, equal_factors
 from relax_mlir.lowering.tir_to_vector.attention.pairs import PAIR, pairs_of
 from relax_mlir.lowering.tir_to_vector.attention.setup import Setup
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import PAGE, crowded
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 # Columns of a register tile, in vectors.
 VECTORS = 2

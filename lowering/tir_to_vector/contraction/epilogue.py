@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, is_adjacent, match_nest
 from relax_mlir.lowering.tir_to_vector.contraction.grouped_panels import match_panels
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import product_tile
@@ -23,7 +24,6 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     root,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.vector_nest import DIVIDES, NestWriter
 
 # Operations for an element from which on code that many times over costs more than a loop.

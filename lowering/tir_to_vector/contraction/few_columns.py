@@ -7,6 +7,7 @@ along k: rows of A are what columns of B are elsewhere, and a copy of B turned i
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import find_dot_product
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue, Finish
 from relax_mlir.lowering.tir_to_vector.contraction.few_rows import FewRows
@@ -18,7 +19,6 @@ from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 # A sum's lanes are added up once: that pays from so many steps on for each column.
 _STEPS_EACH = 32

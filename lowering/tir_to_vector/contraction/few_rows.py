@@ -6,13 +6,13 @@ from itertools import product
 from typing import NamedTuple
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.lane_totals import totals
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat, add, multiply_add
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 _One = Callable[[Index, ir.Value | None], None]
 # Rows of B that are added to the sums at a time, at most.

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import find_dot_product
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import product_tile
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
@@ -19,7 +20,6 @@ from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     match_contraction,
 )
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 

@@ -1,6 +1,7 @@
 """What the parts of a contraction's kernel share: its sizes, operands, blocks and tiles."""
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import (
     RowTiles,
     k_block,
@@ -17,7 +18,6 @@ from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import PanelLoad
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 Span = tuple[Index, Index]
 

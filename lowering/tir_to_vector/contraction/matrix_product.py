@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import find_dot_product
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import TILE_ROWS
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import VECTORS
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from itertools import product
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.matrix_permission import PERMISSION
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, call_intrinsic
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -26,9 +27,6 @@ _SUMS, _LEFT, _RIGHT = ((0, 1), (2, 3)), (4, 5), (6, 7)
 # What `ldtilecfg` reads, in words of eight bytes: the palette, the bytes of each register's rows,
 # and how many rows each has.
 _SHAPES = (1, 0, 0x0040004000400040, 0x0040004000400040, 0, 0, 0x1010101010101010, 0)
-# arch_prctl, its request for a part of the processor's state, and the part: the matrices' data.
-# https://docs.kernel.org/arch/x86/xstate.html
-PERMISSION = (158, 0x1023, 18)
 _REFUSED = "the system does not give this process the matrix registers (AMX) it was compiled for"
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.matmul import emit_contraction
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import is_matrix_product
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
@@ -19,7 +20,6 @@ from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.maps.transposed import TransposeWriter, transposed_iters
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
 

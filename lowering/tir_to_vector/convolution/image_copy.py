@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, vector_dot_product
 from relax_mlir.lowering.tir_to_vector.contraction.grouped_panels import match_panels
@@ -25,7 +26,6 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     linear_index,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.windows.padding import Padded, match_first_reduction
 from relax_mlir.lowering.tir_to_vector.windows.window_epilogue import (
     join_window,

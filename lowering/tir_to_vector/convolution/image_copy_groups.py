@@ -1,6 +1,7 @@
 """The copy of an image for dot-product instructions: a few input channels in each element."""
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import groups_type
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product_pack import GroupLoader, turned_zeros
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
@@ -8,7 +9,6 @@ from relax_mlir.lowering.tir_to_vector.convolution.image_copy import CopiedWindo
 from relax_mlir.lowering.tir_to_vector.convolution.image_copy_writer import ImageCopy
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 
 class GroupedCopy(ImageCopy):

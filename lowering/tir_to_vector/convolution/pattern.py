@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Nest
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product
@@ -15,7 +16,6 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     collapse,
     flatten_nest,
 )
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.windows.window_epilogue import join_window, walks
 
 # A window this wide at most is written out along one axis.

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 # Cycles from a multiply-add to the next that needs its sum: so many sums keep the units busy.
 _LATENCY = 8

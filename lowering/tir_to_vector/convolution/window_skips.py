@@ -7,12 +7,12 @@ before, and where one of theirs is not finite nothing is left out.
 from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
 from relax_mlir.lowering.tir_to_vector.convolution.image_copy import CopiedWindow, CopyAxis
 from relax_mlir.lowering.tir_to_vector.convolution.tiles import TileSizes
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 # The share of multiply-adds along an axis that pays for loops of lengths of their own, and of how
 # many with each number of a kernel that pays for looking at it.

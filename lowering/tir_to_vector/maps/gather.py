@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Nest
 from relax_mlir.lowering.tir_to_vector.branches import is_within
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -19,7 +20,6 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     slice_of,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.maps.index_space import Found, IndexSpace, spaces
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
 

@@ -5,10 +5,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.branches import guard_of, operations
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, constant_or_value
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.maps.index_lanes import Chunk
 from relax_mlir.lowering.tir_to_vector.maps.index_map import MOST_STEP, IndexMap, Varying
 from relax_mlir.lowering.tir_to_vector.vector_nest import DIVIDES, NestWriter, work_of

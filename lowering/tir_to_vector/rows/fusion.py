@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, collapse, root
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.reductions.fed import feed
 from relax_mlir.lowering.tir_to_vector.rows.late_rows import ROWS, LateRows
 from relax_mlir.lowering.tir_to_vector.rows.long_rows import LongRow, long_row

@@ -5,10 +5,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, is_adjacent, match_nest
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.maps.index_map import IndexMap, match_index_map
 from relax_mlir.lowering.tir_to_vector.maps.index_map_writer import IndexMapWriter
 from relax_mlir.lowering.tir_to_vector.team import Part

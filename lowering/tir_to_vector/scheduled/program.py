@@ -5,9 +5,9 @@ region of threads; what a loop adds up in one place stays in registers.
 """
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import inline
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.scheduled.partition import partition
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import (
     MARK,

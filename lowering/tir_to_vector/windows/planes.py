@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Nest
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product, widened
@@ -12,7 +13,6 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     FlatNest,
     linear,
 )
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.windows.padding import Padded, match_first_reduction
 from relax_mlir.lowering.tir_to_vector.windows.window_epilogue import (
     join_window,

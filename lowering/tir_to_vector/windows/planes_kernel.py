@@ -1,7 +1,7 @@
 """Fast windows over planes: each plane goes to fast memory with its border, then vectors of it."""
 
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.windows.planes import Planes
 from relax_mlir.lowering.tir_to_vector.windows.planes_direct import DirectPlanes, reads_in_place
 from relax_mlir.lowering.tir_to_vector.windows.planes_packed import PackedPlanes, packed_rows

@@ -9,10 +9,10 @@ from itertools import product
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.lane_picks import pick_lanes
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.windows.planes import Planes
 from relax_mlir.lowering.tir_to_vector.windows.planes_base import MOST_ELEMENTS
 from relax_mlir.lowering.tir_to_vector.windows.planes_writer import PlanesWriter

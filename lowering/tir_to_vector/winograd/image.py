@@ -8,9 +8,9 @@ and then the rows of each tile.
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.squares import transpose
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import COLUMNS, INPUTS, ROWS, Winograd
 from relax_mlir.lowering.tir_to_vector.winograd.transforms import TAPS

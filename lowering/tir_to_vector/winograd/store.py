@@ -1,11 +1,11 @@
 """The last step of Winograd's way: sums of products to outputs, and what is computed from those."""
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Finish
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.squares import transpose
 from relax_mlir.lowering.tir_to_vector.winograd.image import Run
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import (

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import Winograd
 from relax_mlir.lowering.tir_to_vector.winograd.sizes import BlockSizes, block_sizes
 from relax_mlir.lowering.tir_to_vector.winograd.transforms import TAPS, Transforms

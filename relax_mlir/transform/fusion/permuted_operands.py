@@ -7,6 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import PrimFuncBuilder
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import is_matrix_product
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction, match_contraction
@@ -17,7 +18,6 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     collapse,
     flatten_nest,
 )
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.transform.kernels.calls import TirCall
 from relax_mlir.transform.kernels.contraction import (
     ContractionKernel,

@@ -13,6 +13,7 @@ from relax_mlir.dialects.relax.constants import (
     constant_attribute,
     constant_op,
 )
+from relax_mlir.lowering.target.machine import Machine, dot_product_names
 from relax_mlir.lowering.tir_to_vector.convolution.given_groups import (
     KERNEL_GROUPS,
     grouped_kernels,
@@ -20,7 +21,6 @@ from relax_mlir.lowering.tir_to_vector.convolution.given_groups import (
 )
 from relax_mlir.lowering.tir_to_vector.convolution.image_copy import CopiedWindow, find_copied
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
-from relax_mlir.lowering.tir_to_vector.machine import Machine, dot_product_names
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
 from relax_mlir.transform.kernels.calls import KernelMaker, TirCall, kernel_calls, match_call
 from relax_mlir.transform.kernels.contraction import nests_alone

@@ -30,12 +30,12 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar
+from relax_mlir.lowering.target.machine import Machine, dot_product_names
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, find_dot_product
 from relax_mlir.lowering.tir_to_vector.contraction.few_panels import MOST_ROWS
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import SIDE
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction, match_contraction
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
-from relax_mlir.lowering.tir_to_vector.machine import Machine, dot_product_names
 from relax_mlir.transform.kernels.calls import (
     KernelMaker,
     TirCall,

@@ -16,8 +16,8 @@ from relax_mlir.dialects.relax.constants import (
     constant_attribute,
     constant_op,
 )
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     ACROSS,

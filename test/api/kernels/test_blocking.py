@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from relax_mlir.lowering.codegen import caches
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import k_block, k_limit, n_limit
 from relax_mlir.lowering.tir_to_vector.index_emit import IndexEmitter
-from relax_mlir.lowering.tir_to_vector.machine import Machine
 
 
 @pytest.mark.parametrize(("l1", "l2"), [(32, 256), (48, 2048), (64, 1024), (1, 1)])
@@ -37,10 +37,10 @@ def test_blocks_of_k_are_alike() -> None:
 
 
 def test_caches_by_name() -> None:
-    assert Target.parse("llvm -mcpu=haswell").cache_bytes == (32 << 10, 256 << 10, 8 << 20)
-    other = Target.parse("llvm -mtriple=aarch64-linux-gnu")
+    assert Target("llvm -mcpu=haswell").cache_bytes == (32 << 10, 256 << 10, 8 << 20)
+    other = Target("llvm -mtriple=aarch64-linux-gnu")
     assert other.cache_bytes == (32 << 10, 512 << 10, 8 << 20)
-    server = Target.parse("llvm -mcpu=sapphirerapids")
+    server = Target("llvm -mcpu=sapphirerapids")
     assert server.cache_bytes == (48 << 10, 2 << 20, 32 << 20)
 
 

@@ -15,10 +15,10 @@ from relax_mlir import relax, script
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import RelaxMLIRError
-from relax_mlir.lowering.codegen.matrix_permission import allow_matrices
 from relax_mlir.lowering.codegen.native import compile_module
 from relax_mlir.lowering.codegen.openmp import runtime_library
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.matrix_permission import allow_matrices
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
 from relax_mlir.runtime.native import taking_bfloat16
@@ -218,7 +218,7 @@ def test_same_bits_on_any_threads(monkeypatch: pytest.MonkeyPatch, instructions:
     ],
 )
 def test_instructions_of_targets(text: str, names: tuple[str, ...]) -> None:
-    assert Target.parse(f"llvm -mtriple=x86_64-linux-gnu {text}").dot_products == names
+    assert Target(f"llvm -mtriple=x86_64-linux-gnu {text}").dot_products == names
 
 
 @pytest.mark.parametrize(
@@ -226,20 +226,20 @@ def test_instructions_of_targets(text: str, names: tuple[str, ...]) -> None:
     [("sapphirerapids", True), ("haswell", True), ("znver4", False), ("x86-64", False)],
 )
 def test_targets_with_gathers(text: str, gathers: bool) -> None:
-    assert Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={text}").gathers == gathers
-    assert not Target.parse("llvm -mtriple=aarch64-linux-gnu").gathers
+    assert Target(f"llvm -mtriple=x86_64-linux-gnu -mcpu={text}").gathers == gathers
+    assert not Target("llvm -mtriple=aarch64-linux-gnu").gathers
 
 
 def test_targets_of_one_unit() -> None:
     """The vectors of 64 bytes of one processor take two steps each, those of 32 one."""
-    zen = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
+    zen = Target("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
     assert zen.fma_units == 1
-    assert Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver5").fma_units == 2
-    assert Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell").fma_units == 2
+    assert Target("llvm -mtriple=x86_64-linux-gnu -mcpu=znver5").fma_units == 2
+    assert Target("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell").fma_units == 2
 
 
 def test_other_architectures_have_none() -> None:
-    assert Target.parse("llvm -mtriple=aarch64-linux-gnu").dot_products == ()
+    assert Target("llvm -mtriple=aarch64-linux-gnu").dot_products == ()
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_other_architectures_have_none() -> None:
     ],
 )
 def test_instructions_reach_the_assembly(dtypes: Any, cpu: str, instruction: str) -> None:
-    target = Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}")
+    target = Target(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}")
     with make_context(), ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):

@@ -19,7 +19,7 @@ from relax_mlir.dialects.context import make_context
 from relax_mlir.lowering.codegen import compile_cache
 from relax_mlir.lowering.codegen.compile_cache import CompileCache, Entry, key_of
 from relax_mlir.lowering.codegen.native import NativeCode, compile_module
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.relax import BuildLog
 from relax_mlir.runtime.executable import NativeObject
 from relax_mlir.runtime.native import load_objects
@@ -51,7 +51,7 @@ def kernel(name: str, value: float = 1.0, buffers: tuple[str, str] = ("A", "B"))
 
 def compiled(text: str, cache: CompileCache | None = None) -> NativeCode:
     with make_context(), ir.Location.unknown():
-        return compile_module(ir.Module.parse(text), Target.host(), cache)
+        return compile_module(ir.Module.parse(text), Target(), cache)
 
 
 def entries(folder: Path) -> list[Path]:

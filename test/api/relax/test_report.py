@@ -8,7 +8,7 @@ import pytest
 from checkout import ROOT
 
 from relax_mlir import relax
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.relax import op
 from relax_mlir.relax import pipeline as builds
 from relax_mlir.runtime.profiling.roofs import Roofs
@@ -34,7 +34,7 @@ def _module(function, **params):
 
 
 def _rows(mod, target="llvm", **sizes):
-    lines = report(mod, Target.parse(target), builds.DEFAULT_PIPELINE, sizes).splitlines()
+    lines = report(mod, Target(target), builds.DEFAULT_PIPELINE, sizes).splitlines()
     return {line.split()[0]: line for line in lines[1:]}
 
 
@@ -138,7 +138,7 @@ def test_sizes_that_are_missing_are_named():
     assert _rows(mod)["matmul"].endswith("for times give --report-size=n=...,k=...")
     assert _rows(mod, k=4)["matmul"].endswith("for times give --report-size=n=...")
     assert LIMIT.search(_rows(mod, k=40, n=500)["matmul"])
-    told = report(mod, Target.parse("llvm"), builds.DEFAULT_PIPELINE, {"kk": 3, "n": 2})
+    told = report(mod, Target("llvm"), builds.DEFAULT_PIPELINE, {"kk": 3, "n": 2})
     assert told.endswith("\nno kernel has a size 'kk'; did you mean 'k'?")
 
 
@@ -164,7 +164,7 @@ def test_threads_are_those_of_parallel_kernels():
 
 def test_a_module_without_kernels():
     mod = _module(lambda x: x, x=(("n",), "float32"))
-    table = report(mod, Target.parse("llvm"), builds.DEFAULT_PIPELINE, {})
+    table = report(mod, Target("llvm"), builds.DEFAULT_PIPELINE, {})
     assert table == "no kernels" or "shape_func" in table
 
 

@@ -74,7 +74,8 @@ def test_errors(call, error, message):
 
 def test_a_target_is_a_text_with_a_kind():
     target = tvm.target.Target("llvm -mcpu=x86-64-v3", host="llvm")
-    assert target == "llvm -mcpu=x86-64-v3"
+    assert str(target) == "llvm -mcpu=x86-64-v3"
+    assert target == tvm.target.Target("llvm --mcpu=x86-64-v3") != tvm.target.Target("llvm")
     assert target.kind.name == "llvm"
     assert target.attrs == {"mcpu": "x86-64-v3"}
     assert tvm.target.Target(target.export()) == target

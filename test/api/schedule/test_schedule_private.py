@@ -10,7 +10,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import lock_of
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.native import compile_module
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
 from relax_mlir.runtime.executable import NativeObject
 from relax_mlir.runtime.native import load_objects
@@ -22,7 +22,7 @@ def on_threads(mod: IRModule, program: Program, threads: int) -> np.ndarray:
     with lock_of(mod.context), mod.context, ir.Location.unknown():
         module = mod.clone().mlir_module
         lower_tir(module.operation, threads=threads)
-        code = compile_module(module, Target.host(threads=threads))
+        code = compile_module(module, Target.default().with_threads(threads))
     functions = load_objects(
         [NativeObject("test", code.object, code.symbols, needs_omp=code.is_parallel)]
     )

@@ -9,7 +9,7 @@ from kernels import Guarded, close, values
 
 from relax_mlir import relax, transform
 from relax_mlir.errors import PassError
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.script import ir as I
 from relax_mlir.script import tir as T
 
@@ -18,7 +18,7 @@ NO_CACHE = {"relax.compile_cache": False}
 
 def compiled(mod: Any, threads: int = 1) -> Callable[..., None]:
     with transform.PassContext(config=NO_CACHE):
-        vm = relax.VirtualMachine(relax.build(mod, Target.host(threads=threads)))
+        vm = relax.VirtualMachine(relax.build(mod, Target.default().with_threads(threads)))
     return vm["main"]
 
 

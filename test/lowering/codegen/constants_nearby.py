@@ -2,7 +2,7 @@
 """Constants of x86-64 code are addressed from where the code is, not through registers."""
 
 from relax_mlir.lowering.codegen.optimize import optimize
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 
 # CHECK-LABEL: scaled:
 # CHECK-NOT: GOTOFF
@@ -17,5 +17,6 @@ define void @scaled(float %x) {
   ret void
 }
 """
-module, machine = optimize(SOURCE, Target("x86_64-unknown-linux-gnu", "skylake-avx512"))
+TARGET = Target("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=skylake-avx512")
+module, machine = optimize(SOURCE, TARGET)
 print(machine.emit_assembly(module).replace("\t", " "))

@@ -5,7 +5,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.lowering.codegen.ffi_abi import emit_wrappers
 from relax_mlir.lowering.codegen.ffi_signature import take_signatures
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_steps
 
 # What checks is declared; it is compiled once and linked into every object.
@@ -39,6 +39,6 @@ with make_context(), ir.Location.unknown():
     module = ir.Module.parse(TEXT)
     signatures = take_signatures(module.operation)
     run_steps(module.operation, memref_to_llvm())
-    emit_wrappers(module.operation, signatures, Target.host())
+    emit_wrappers(module.operation, signatures, Target())
     assert module.operation.verify()
     print(module)

@@ -5,11 +5,11 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.lowering.codegen.llvm_ir import to_llvm_ir
 from relax_mlir.lowering.codegen.optimize import optimize
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_steps
 from relax_mlir.lowering.tir_to_vector.emit import AS_IT_IS, AS_IT_LIKES, KEEP, UNROLL
 
-TARGET = Target("x86_64-unknown-linux-gnu", "skylake-avx512")
+TARGET = Target("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=skylake-avx512")
 LOOP = """
 func.func @{name}(%x: memref<?xf32>, %n: index) {{
   %zero = arith.constant 0 : index

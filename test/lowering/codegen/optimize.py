@@ -2,9 +2,9 @@
 """Which functions of vector code LLVM asks what may be moved out of their loops."""
 
 from relax_mlir.lowering.codegen.optimize import VECTOR_CODE, optimize
-from relax_mlir.lowering.codegen.target import Target
+from relax_mlir.lowering.target.target import Target
 
-TARGET = Target("x86_64-unknown-linux-gnu", "skylake-avx512")
+TARGET = Target("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=skylake-avx512")
 FUNCTION = """
 define void @{name}(ptr noalias %sum, ptr noalias %x, i64 %n) {attributes} {{
 entry:

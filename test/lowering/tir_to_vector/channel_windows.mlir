@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --legalize-ops --lower-tir -split-input-file | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --lower-tir -split-input-file | FileCheck %s
 
 // Windows of one channel each, channels last: no padded copy; a tile of pixels in a vector of
 // channels, first of places inside of the image, then with masks.

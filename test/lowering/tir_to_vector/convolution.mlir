@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --legalize-ops --lower-tir -split-input-file | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --lower-tir -split-input-file | FileCheck %s
 
 // A convolution reads a copy of its image that has the padding: rows of all channels, one after the
 // other. A tile has 28 pixels of 32 output channels in registers, and turns them to rows as it stores.

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --lower-tir | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --lower-tir | FileCheck %s
 
 // What a sum begins with is stored first, row after row; the sums of rows then add to it.
 

@@ -1,6 +1,6 @@
-// RUN: relax-opt %s --legalize-ops --symbol-dce --lower-tir='dot_products=bf16,u8s8,s16' | FileCheck %s --check-prefixes=ALL,DOT
-// RUN: relax-opt %s --legalize-ops --symbol-dce --lower-tir='vector_bits=256 vector_registers=16 dot_products=s16' | FileCheck %s --check-prefixes=ALL,PAIRS
-// RUN: relax-opt %s --legalize-ops --symbol-dce --lower-tir='vector_bits=256 vector_registers=16' | FileCheck %s --check-prefixes=ALL,PLAIN
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --symbol-dce --lower-tir='dot_products=bf16,u8s8,s16' | FileCheck %s --check-prefixes=ALL,DOT
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --symbol-dce --lower-tir='vector_bits=256 vector_registers=16 dot_products=s16' | FileCheck %s --check-prefixes=ALL,PAIRS
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --symbol-dce --lower-tir='vector_bits=256 vector_registers=16 dot_products=' | FileCheck %s --check-prefixes=ALL,PLAIN
 
 !X = tensor<1x6x9x20xi8>
 !W = tensor<2x3x3x6x16xi8>

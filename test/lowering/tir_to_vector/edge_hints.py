@@ -6,6 +6,8 @@ import re
 from relax_mlir import transform
 from relax_mlir.script import from_source
 
+TARGET = "llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server"
+
 SOURCE = """
 @T.prim_func
 def matmul(a: T.handle, b: T.handle, c: T.handle):
@@ -62,8 +64,6 @@ def tiles(text: str) -> list[tuple[int, str]]:
 # CHECK-NOT: {{^[0-9]}}
 for units in (2, 1):
     print("units", units)
-    lower = transform.get_pass(
-        "LowerTIR", vector_bits=512, vector_registers=32, threads=1, fma_units=units
-    )
+    lower = transform.get_pass("LowerTIR", target=TARGET, fma_units=units)
     for count, hint in tiles(str(lower(from_source(SOURCE)))):
         print(count, hint)

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --legalize-ops --lower-tir | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --lower-tir | FileCheck %s
 
 // A row that an index says is copied as vectors; the index is read once, before the copy.
 

@@ -4,6 +4,8 @@
 from relax_mlir import transform
 from relax_mlir.script import from_source
 
+TARGET = "llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server"
+
 # Nothing to ask where one axis is reduced, or lengths are known.
 # CHECK-LABEL: func.func @rows(
 # CHECK-NOT: sle
@@ -57,4 +59,4 @@ def plain(a: T.handle, B: T.Buffer((3,), "float32")):
             B[vj] = B[vj] * T.float32(0.5) + A[vi, vj, vl]
 """
 
-print(transform.LowerTIR()(from_source(SOURCE)))
+print(transform.LowerTIR(target=TARGET)(from_source(SOURCE)))

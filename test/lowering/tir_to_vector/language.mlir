@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --lower-tir | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --lower-tir | FileCheck %s
 
 // A predicate guards the body; what initialises has the part that no reduction is in.
 // CHECK-LABEL: func.func @predicate(

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --lower-tir --split-input-file | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server" --lower-tir --split-input-file | FileCheck %s
 
 // A contraction: tiles of accumulators, sizes read from the buffers, nothing of tir left.
 

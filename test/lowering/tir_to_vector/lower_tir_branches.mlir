@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --lower-tir | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --lower-tir | FileCheck %s
 
 // A value that is loaded under a condition is loaded under a mask of the lanes in which it holds.
 

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --lower-tir | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --lower-tir | FileCheck %s
 
 // A call of a packed function becomes one of a function that the FFI part writes; equal sorts of
 // calls share it. Loops around it run in order.

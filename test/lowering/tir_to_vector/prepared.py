@@ -5,6 +5,8 @@ from relax_mlir import transform
 from relax_mlir.script import ir as I
 from relax_mlir.script import tir as T
 
+TARGET = "llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server"
+
 
 @I.ir_module
 class Module:
@@ -113,4 +115,4 @@ class Module:
                 C[i, j] += A[i, k] * B[k, j]
 
 
-print(transform.LowerTIR()(Module))
+print(transform.LowerTIR(target=TARGET)(Module))

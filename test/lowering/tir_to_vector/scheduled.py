@@ -5,6 +5,8 @@ from relax_mlir import transform
 from relax_mlir.script import ir as I
 from relax_mlir.script import tir as T
 
+TARGET = "llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server"
+
 
 @I.ir_module
 class Module:
@@ -64,4 +66,4 @@ class Module:
             B[0] = B[0] * 3 + A[i]
 
 
-print(transform.LowerTIR(threads=2)(Module))
+print(transform.LowerTIR(target=TARGET, threads=2)(Module))

@@ -3,6 +3,8 @@
 
 from relax_mlir import te, tir, transform
 
+TARGET = "llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server"
+
 a, b = te.placeholder((64, 64), name="A"), te.placeholder((64, 64), name="B")
 k = te.reduce_axis((0, 64), "k")
 c = te.compute((64, 64), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
@@ -23,4 +25,4 @@ sch.decompose_reduction(block, k0)
 # CHECK: vector.fma
 # CHECK-NOT: vector.load %C
 # CHECK: return
-print(transform.LowerTIR()(sch.mod))
+print(transform.LowerTIR(target=TARGET)(sch.mod))

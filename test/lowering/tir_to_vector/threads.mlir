@@ -1,5 +1,5 @@
-// RUN: relax-opt %s --lower-tir=threads=4 | FileCheck %s
-// RUN: relax-opt %s --lower-tir | FileCheck %s --check-prefix=ONE
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --lower-tir=threads=4 | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --lower-tir | FileCheck %s --check-prefix=ONE
 
 // One parallel region, entered by several threads when there is enough to do. Each takes a range of
 // the elements; what memory a thread needs of its own is allocated, and checked, outside of it.

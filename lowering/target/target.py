@@ -1,20 +1,24 @@
-"""What native code is made for: a triple, a CPU, its features, and how hard to optimise."""
+"""What native code is made for: a triple, a CPU, its features, and how hard to optimize."""
 
+import contextvars
 import functools
-import shlex
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any
 
 import llvmlite.binding as llvm
 
-from relax_mlir.errors import PipelineError, did_you_mean
-from relax_mlir.lowering.codegen.caches import cache_bytes
-from relax_mlir.lowering.codegen.cpu_count import default_threads
-from relax_mlir.lowering.codegen.cpu_names import check_cpu
-from relax_mlir.lowering.codegen.matrix_permission import allow_matrices
+from relax_mlir.errors import PipelineError
+from relax_mlir.lowering.target.caches import cache_bytes
+from relax_mlir.lowering.target.cpu_count import default_threads
+from relax_mlir.lowering.target.cpu_names import check_cpu
+from relax_mlir.lowering.target.matrix_permission import allow_matrices
+from relax_mlir.lowering.target.options import number, options_of, text_of
 
-KINDS = ("llvm",)
+# The text of the target of builds that name none.
+ENVIRONMENT = "RELAX_MLIR_TARGET"
 DEFAULT_OPT_LEVEL = 2
 # What a CPU's name implies for the questions below; LLVM itself knows the rest.
 _AVX2 = ("avx2", "fma", "f16c")
@@ -39,7 +43,6 @@ _IMPLIED = {
     **dict.fromkeys(("znver4", "znver5"), (*_BF16, _OF_AMD)),
     **dict.fromkeys(("sapphirerapids", "emeraldrapids", "graniterapids"), _AMX),
 }
-_OPTIONS = ("-mcpu", "-mattr", "-mtriple", "-O", "-num-threads")
 
 
 @functools.lru_cache(maxsize=1)
@@ -59,86 +62,156 @@ def _host() -> tuple[str, str, str]:
 
 
 @dataclass(frozen=True)
+class TargetKind:
+    """What generates code for a target; `llvm`, the only one.
+
+    Attributes:
+        name: of the kind.
+    """
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, init=False, repr=False)
 class Target:
-    """A machine to compile for.
+    """A machine to compile for, as TVM spells it: `llvm -mcpu=x86-64-v3`.
+
+    Inside `with Target(...)` it is what builds are for that are given none.
 
     Attributes:
         triple: LLVM's target triple.
         cpu: LLVM's name of the CPU.
         features: LLVM's feature string, such as `+avx2,-avx512f`.
-        opt_level: 0 to 3, for LLVM's optimiser and its code generator; what 3 adds, such as copies
+        opt_level: 0 to 3, for LLVM's optimizer and its code generator; what 3 adds, such as copies
             of loops for each case of a condition, takes twice as long and gains nothing here.
         threads: most threads that a kernel may use; with 1, or without an OpenMP runtime,
             parallel loops are compiled as serial ones. Who does not say gets `default_threads`
             on this machine, and 1 on others.
+        attrs: its options as they were given, by name.
     """
 
     triple: str
     cpu: str
-    features: str = ""
-    opt_level: int = DEFAULT_OPT_LEVEL
-    threads: int = 1
+    features: str
+    opt_level: int
+    threads: int
+    attrs: Mapping[str, str] = field(compare=False)
 
-    def __post_init__(self) -> None:
-        if self.opt_level not in range(4):
-            raise PipelineError(f"target option '-O' must be 0 to 3, got {self.opt_level}")
-        if self.threads < 1:
-            raise PipelineError(
-                f"target option '-num-threads' must be 1 or more, got {self.threads}"
-            )
+    def __init__(self, target: Any = "llvm", host: Any = None) -> None:
+        """Make a target of TVM's text or dictionary of options, or of another target.
 
-    @staticmethod
-    def host(opt_level: int = DEFAULT_OPT_LEVEL, threads: int | None = None) -> "Target":
-        """Return the machine this process runs on, with all its features."""
-        triple, cpu, features = _host()
-        threads = default_threads() if threads is None else threads
-        return Target(triple, cpu, features, opt_level, threads)
+        Without `-mcpu` and `-mtriple` it is the machine this process runs on, with all its
+        features; another triple starts from `generic`.
 
-    @staticmethod
-    def of(given: Any) -> "Target":
-        """Return a target given so, as a text for `parse`, or as TVM's dictionary of options.
-
-        Raises:
-            PipelineError: it is none of these, or names what there is not.
-        """
-        return given if isinstance(given, Target) else Target.parse(spelled(given))
-
-    @staticmethod
-    def parse(text: str) -> "Target":
-        """Return the target that TVM's spelling names, such as `llvm -mcpu=native -mattr=+avx2`.
-
-        Without `-mcpu` and `-mtriple` it is the host; another triple starts from `generic`.
+        Args:
+            target: such as `llvm -mcpu=native -mattr=+avx2`, or
+                `{"kind": "llvm", "mcpu": "x86-64-v3"}`.
+            host: another target, checked; everything runs on the target itself.
 
         Raises:
             PipelineError: unknown kind, option or CPU, or a malformed value.
         """
-        try:
-            kind, *words = shlex.split(text) or [""]
-        except ValueError as error:
-            raise PipelineError(f'malformed target "{text}": {error}') from error
-        if kind not in KINDS:
-            raise PipelineError(
-                f"unknown target kind '{kind}'{did_you_mean(kind, KINDS)}; "
-                f"known: {', '.join(KINDS)}"
-            )
-        given = dict(_split_option(word) for word in words)
+        if host is not None:
+            Target(host)
+        # The class is frozen.
+        if isinstance(target, Target):
+            vars(self).update(vars(target))
+            return
+        given = options_of(target)
         triple, cpu, features = _host()
-        if given.get("-mtriple", triple) != triple:
-            triple, cpu, features = given["-mtriple"], "generic", ""
-        wanted = given.get("-mcpu", "native")
+        threads = default_threads()
+        if given.get("mtriple", triple) != triple:
+            triple, cpu, features, threads = given["mtriple"], "generic", "", 1
+        wanted = given.get("mcpu", "native")
         if wanted not in ("native", cpu):
             check_cpu(triple, wanted, _IMPLIED)
             cpu, features = wanted, ""
-        features = ",".join(part for part in (features, given.get("-mattr", "")) if part)
-        target = Target(
-            triple,
-            cpu,
-            features,
-            _number(given, "-O", DEFAULT_OPT_LEVEL),
-            _number(given, "-num-threads", default_threads() if triple == _host()[0] else 1),
+        vars(self).update(
+            triple=triple,
+            cpu=cpu,
+            features=",".join(part for part in (features, given.get("mattr", "")) if part),
+            opt_level=number(given, "opt-level", DEFAULT_OPT_LEVEL, range(4)),
+            threads=number(given, "num-threads", threads, range(1, 1 << 16)),
+            attrs=given,
         )
-        target.machine()
-        return target
+        self.machine()
+
+    @property
+    def kind(self) -> TargetKind:
+        """What generates its code."""
+        return TargetKind("llvm")
+
+    @property
+    def host(self) -> "Target":
+        """Itself: what runs a program is what its kernels are for."""
+        return self
+
+    def export(self) -> dict[str, str]:
+        """Return the dictionary that `Target` takes."""
+        return {"kind": self.kind.name, **self.attrs}
+
+    def __str__(self) -> str:
+        return text_of(self.kind.name, self.attrs)
+
+    def __repr__(self) -> str:
+        return f"Target({str(self)!r})"
+
+    @staticmethod
+    def current(allow_none: bool = True) -> "Target | None":
+        """Return the target of the innermost `with`.
+
+        Raises:
+            PipelineError: there is none, and `allow_none` is false.
+        """
+        inside = _ENTERED.get()
+        if not inside and not allow_none:
+            raise PipelineError("there is no current target: write `with target.Target(...):`")
+        return inside[-1] if inside else None
+
+    @staticmethod
+    def default() -> "Target":
+        """Return what a build is for that is given no target.
+
+        It is that of the innermost `with`, else of the environment variable `RELAX_MLIR_TARGET`,
+        else the machine this process runs on.
+
+        Raises:
+            PipelineError: the variable names what there is not.
+        """
+        current = Target.current()
+        text = os.environ.get(ENVIRONMENT, "")
+        if current is not None or not text:
+            return current or Target()
+        try:
+            return Target(text)
+        except PipelineError as error:
+            raise PipelineError(f"environment variable {ENVIRONMENT}: {error}") from error
+
+    def __enter__(self) -> "Target":
+        _ENTERED.set((*_ENTERED.get(), self))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        _ENTERED.set(_ENTERED.get()[:-1])
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What code depends on: the fields without the options that gave them."""
+        return {
+            "triple": self.triple,
+            "cpu": self.cpu,
+            "features": self.features,
+            "opt_level": self.opt_level,
+            "threads": self.threads,
+        }
 
     @property
     def arch(self) -> str:
@@ -222,9 +295,16 @@ class Target:
         """Whether LLVM reads assembly code for it here: only this machine's, as ELF has it."""
         return self.triple == _host()[0] and "linux" in self.triple
 
+    def with_threads(self, threads: int) -> "Target":
+        """Return the same target for kernels of at most so many threads."""
+        made = Target(self)
+        attrs = {**self.attrs, "num-threads": str(threads)}
+        vars(made).update(threads=threads, attrs=attrs)
+        return made
+
     def serial(self) -> "Target":
         """Return the same target without threads, for code that has none."""
-        return replace(self, threads=1)
+        return self.with_threads(1)
 
     def machine(self) -> llvm.TargetMachine:
         """Return a new LLVM target machine that emits position-independent code.
@@ -259,51 +339,5 @@ class Target:
         plain = self.arch in _X86 and self.opt_level == DEFAULT_OPT_LEVEL
         return 1 if plain else self.opt_level
 
-    def __str__(self) -> str:
-        return f"llvm -mtriple={self.triple} -mcpu={self.cpu}"
 
-
-def spelled(given: Any) -> str:
-    """Return the text of a target given as one, or as TVM's dictionary of options.
-
-    Raises:
-        PipelineError: it is neither.
-    """
-    if isinstance(given, str):
-        return given
-    if not isinstance(given, Mapping):
-        raise PipelineError(
-            f"a target is a text such as 'llvm -mcpu=native', got {type(given).__name__} {given!r}"
-        )
-    options = []
-    for key, value in given.items():
-        text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-        if key == "opt-level":
-            options.append(f"-O{text}")
-        elif key != "kind":
-            options.append(shlex.quote(f"-{key}={text}"))
-    return " ".join([str(given.get("kind", "llvm")), *options])
-
-
-def _split_option(word: str) -> tuple[str, str]:
-    name, equals, value = word.partition("=")
-    # TVM writes one dash or two, and calls threads cores.
-    name = "-" + name.lstrip("-") if name.startswith("--") else name
-    name = "-num-threads" if name == "-num-cores" else name
-    if name.startswith("-O") and not equals:
-        name, value = "-O", name[2:]
-    if name not in _OPTIONS:
-        raise PipelineError(
-            f"unknown target option '{name}'{did_you_mean(name, _OPTIONS)}; "
-            f"known: {', '.join(_OPTIONS)}"
-        )
-    if not value:
-        raise PipelineError(f"target option '{name}' needs a value")
-    return name, value
-
-
-def _number(given: dict[str, str], name: str, default: int) -> int:
-    text = given.get(name, str(default))
-    if not text.isdecimal():
-        raise PipelineError(f"target option '{name}' must be a number, got '{text}'")
-    return int(text)
+_ENTERED: contextvars.ContextVar[tuple[Target, ...]] = contextvars.ContextVar("target", default=())

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.target import Target
 
 _VECTOR_TYPES = {"f32": 32, "f64": 64, "i32": 32, "i64": 64}
 
@@ -37,6 +38,14 @@ class Machine:
     dot_products: tuple[str, ...] = ()
     gathers: bool = True
     fma_units: int = 2
+
+    @staticmethod
+    def of(target: Target) -> "Machine":
+        """Return the vector unit of a target's CPU."""
+        return Machine(
+            target.vector_bits, target.max_vector_registers, target.has_fma, target.threads,
+            *target.cache_bytes, target.dot_products, target.gathers, target.fma_units,
+        )  # fmt: skip
 
     def lanes(self, element: ir.Type) -> int | None:
         """Return how many elements fit a register; None where they are not computed in vectors."""
