@@ -30,7 +30,7 @@ _X86 = ("x86_64", "i386", "i686")
 # What only processors of AMD have.
 _OF_AMD = "sse4a"
 # Those on which products of pairs of bf16 are quicker than multiply-adds of what they widen to;
-# on Sapphire Rapids they were measured to take 1.6 times as long (docs/kernels.md).
+# on Sapphire Rapids they were measured to take 1.6 times as long (benchmarks/README.md).
 _QUICK_BF16 = ("znver4", "znver5")
 # Those whose vectors of 64 bytes take two steps, as if there were one unit for multiply-adds.
 _HALVED = ("znver4",)
