@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from relax_mlir.errors import did_you_mean
 from relax_mlir.tools import loading, opt_flags
-from relax_mlir.tools.flags import Flag, Options, UsageError, scan, table
+from relax_mlir.tools.arguments import Parser, between, one_of
+from relax_mlir.tools.flags import Options, UsageError
 
 # What `--emit` takes, and the suffix of the file.
 KINDS = {"exe": ".rxe", "obj": ".o", "asm": ".s", "llvm": ".ll"}
@@ -16,47 +16,11 @@ SHARED = (
     "check-well-formed",
     "opt-bisect-limit",
 )
-_SHARED_DOCS = {flag.name: flag for flag in opt_flags.FLAGS}
-
-FLAGS = (
-    Flag("o", "Write the result here; without it the input's name with another suffix", "file"),
-    Flag("emit", "What to write: exe, obj, asm or llvm (default: exe)", "kind"),
-    Flag(
-        "target",
-        "What to compile for, such as 'llvm -mcpu=x86-64-v3' (default: this machine)",
-        "text",
-    ),
-    Flag("opt-level", "0 to 3: how much to optimise (default: 2)", "level", int),
-    Flag("disable-pass", "Leave out these passes, separated by commas", "names", repeated=True),
-    Flag(
-        "required-pass",
-        "Run these passes whatever the level, separated by commas",
-        "names",
-        repeated=True,
-    ),
-    Flag("pass-config", "Set an option of the PassContext", "key=value", repeated=True),
-    loading.FLAG,
-    Flag("pipeline", "Run these passes, separated by commas, instead of the default ones", "names"),
-    Flag("list-stages", "List the passes that would run and exit"),
-    Flag("to", "Print the program as it is after this pass, and do not compile", "stage"),
-    Flag("dump-ir-dir", "Write the program after each stage to files in this folder", "folder"),
-    Flag("time-passes", "Report the time of each stage to standard error"),
-    *(_SHARED_DOCS[name] for name in SHARED),
-    Flag("print-ir-after-change", "Print the IR after each pass that changed it"),
-    Flag("crash-reproducer", "Write the IR before a pass that fails, for relax-opt", "file"),
-    Flag("stats", "Report what is in the executable, and sizes, to standard error"),
-    Flag("report", "Report each kernel, its class and how near its limit, to standard error"),
-    Flag(
-        "report-size",
-        "Sizes that kernels are run with, separated by commas",
-        "n=128,m=64",
-        repeated=True,
-    ),
-    Flag("quiet", "Do not warn of kernels without a fast path"),
-    Flag("help", "Show this text and exit"),
-    Flag("version", "Show the versions and exit"),
+_DESCRIPTION = "Compile a program into an executable that relax.VirtualMachine loads."
+_FILE = (
+    "MLIR text or bytecode ('-' or nothing: standard input), or a TVMScript in a file that ends in "
+    ".py, which is parsed and not executed"
 )
-_LEVELS = range(4)
 
 
 def parse(argv: Sequence[str]) -> Options:
@@ -64,15 +28,9 @@ def parse(argv: Sequence[str]) -> Options:
 
     Raises:
         UsageError: it is wrong.
+        SystemExit: it asked for the help text.
     """
-    options = scan(argv, FLAGS)
-    kind = options["emit"] or "exe"
-    if kind not in KINDS:
-        hint = did_you_mean(kind, KINDS) or f"; there are {', '.join(KINDS)}"
-        raise UsageError(f"'--emit' cannot be '{kind}'{hint}")
-    level = options["opt-level"]
-    if level is not None and level not in _LEVELS:
-        raise UsageError(f"'--opt-level' is 0 to {_LEVELS[-1]}, got {level}")
+    options = _parser().parse(argv)
     if options["to"] is not None:
         for flag in ("emit", "stats", "report"):
             if options[flag]:
@@ -80,16 +38,95 @@ def parse(argv: Sequence[str]) -> Options:
     return options
 
 
-def usage() -> str:
-    """Return the help text."""
-    lines = [
-        "usage: relax-compile [flags] [file]",
-        "",
-        "Compile a program into an executable that relax.VirtualMachine loads.",
-        "The file is MLIR text or bytecode ('-' or nothing: standard input), or a TVMScript in a",
-        "file that ends in .py, which is parsed and not executed.",
-        "",
-        "flags:",
-        *table(FLAGS),
-    ]
-    return "\n".join(lines)
+def _parser() -> Parser:
+    parser = Parser("relax-compile", _DESCRIPTION)
+    add = parser.add_argument
+    add("file", nargs="?", default="-", help=_FILE)
+    add("-o", metavar="FILE", help="where to write (default: the input's name, another suffix)")
+    add(
+        "--emit",
+        type=one_of(KINDS),
+        metavar="KIND",
+        help="what to write: exe, obj, asm or llvm (default: exe)",
+    )
+    add(
+        "--target",
+        metavar="TEXT",
+        help="what to compile for, such as 'llvm -mcpu=x86-64-v3' (default: this machine)",
+    )
+    add(
+        "--opt-level",
+        type=between(0, 3),
+        metavar="LEVEL",
+        help="0 to 3: how much to optimise (default: 2)",
+    )
+    add(
+        "--disable-pass",
+        action="append",
+        metavar="NAMES",
+        help="leave out these passes, separated by commas",
+    )
+    add(
+        "--required-pass",
+        action="append",
+        metavar="NAMES",
+        help="run these passes whatever the level, separated by commas",
+    )
+    add(
+        "--pass-config",
+        action="append",
+        metavar="KEY=VALUE",
+        help="set an option of the PassContext",
+    )
+    parser.add_flag(loading.FLAG)
+    add(
+        "--pipeline",
+        metavar="NAMES",
+        help="run these passes, separated by commas, instead of the default ones",
+    )
+    add("--list-stages", action="store_true", help="list the passes that would run and exit")
+    add(
+        "--to",
+        metavar="STAGE",
+        help="print the program as it is after this pass, and do not compile",
+    )
+    add(
+        "--dump-ir-dir",
+        metavar="FOLDER",
+        help="write the program after each stage to files in this folder",
+    )
+    add(
+        "--time-passes", action="store_true", help="report the time of each stage to standard error"
+    )
+    for flag in opt_flags.FLAGS:
+        if flag.name in SHARED:
+            parser.add_flag(flag)
+    add(
+        "--print-ir-after-change",
+        action="store_true",
+        help="print the IR after each pass that changed it",
+    )
+    add(
+        "--crash-reproducer",
+        metavar="FILE",
+        help="write the IR before a pass that fails, for relax-opt",
+    )
+    add(
+        "--stats",
+        action="store_true",
+        help="report what is in the executable, and sizes, to standard error",
+    )
+    add(
+        "--report",
+        action="store_true",
+        help="report each kernel, its class and how near its limit, to standard error",
+    )
+    add(
+        "--report-size",
+        action="append",
+        metavar="n=128,m=64",
+        help="sizes that kernels are run with, separated by commas",
+    )
+    add("--quiet", action="store_true", help="do not warn of kernels without a fast path")
+    add("--version", action="store_true", help="show the versions and exit")
+    return parser

@@ -35,6 +35,8 @@ def _code(main: Callable[[], int]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
+    except SystemExit as stop:
+        return int(stop.code or 0)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

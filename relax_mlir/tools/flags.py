@@ -1,11 +1,10 @@
-"""How the tools read a command line: MLIR's way, one dash or two, values after `=` or apart."""
+"""How relax-opt reads a command line: MLIR's way, one dash or two, values after `=` or apart."""
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from relax_mlir.errors import RelaxMLIRError, did_you_mean
+from relax_mlir.errors import RelaxMLIRError
 
 _TRUE = ("true", "1", "TRUE", "True")
 _FALSE = ("false", "0", "FALSE", "False")
@@ -48,22 +47,21 @@ class Options:
 def scan(
     argv: Sequence[str],
     flags: Iterable[Flag],
-    unknown: Callable[[str, str], UsageError] | None = None,
-    is_pass: Callable[[str], bool] = lambda name: False,
+    unknown: Callable[[str, str], UsageError],
+    is_pass: Callable[[str], bool],
 ) -> Options:
     """Read a command line; single and double dashes mean the same.
 
     Args:
         argv: the arguments without the program's name.
         flags: what there is; `-h` is `help` everywhere.
-        unknown: returns the error for a word and the name in it; else the nearest flag is named.
+        unknown: returns the error for a word and the name in it.
         is_pass: whether a word that is no flag names a pass; asked only where needed.
 
     Raises:
         UsageError: an unknown flag, a missing or wrong value, or two inputs.
     """
     by_name = {flag.name: flag for flag in flags}
-    unknown = unknown or functools.partial(_unknown, names=list(by_name))
     by_name["h"] = by_name["help"]
     options = Options()
     files: list[str] = []
@@ -119,8 +117,3 @@ def _value(flag: Flag, word: str, value: str, given: bool) -> Any:
     if value in _FALSE:
         return False
     raise UsageError(f"flag '{word.partition('=')[0]}' is true or false, got '{value}'")
-
-
-def _unknown(word: str, name: str, names: list[str]) -> UsageError:
-    hint = did_you_mean(name, names).replace("'", "'--", 1)
-    return UsageError(f"unknown flag '{word.partition('=')[0]}'{hint}")

@@ -14,11 +14,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str]) -> int:
-    loading.load(loading.paths(argv))
     options = compile_flags.parse(argv)
-    if options["help"]:
-        print(compile_flags.usage())
-        return 0
+    loading.load(options["load"] or ())
     try:
         from relax_mlir.tools import compile_session, listings
     except BindingsError as error:

@@ -1,6 +1,5 @@
 """relax-reduce: a smaller module for which a test command still fails."""
 
-import argparse
 import shlex
 import subprocess
 import sys
@@ -8,6 +7,9 @@ import tempfile
 from pathlib import Path
 
 from relax_mlir.errors import RelaxMLIRError
+from relax_mlir.tools import entry, loading
+from relax_mlir.tools.arguments import Parser
+from relax_mlir.tools.flags import Options
 
 _DESCRIPTION = """Make a failing module smaller by removing functions, bindings, outputs and
 parameters while a test command still fails on it. The command gets the module's file where it says
@@ -16,18 +18,11 @@ parameters while a test command still fails on it. The command gets the module's
 
 def main(argv: list[str] | None = None) -> int:
     """Run the tool and return its exit code: 0, 1 for an error, 130 when interrupted."""
-    options = _parser().parse_args(argv)
-    try:
-        return _main(options)
-    except KeyboardInterrupt:
-        return 130
-    except (RelaxMLIRError, OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    return entry.run(lambda: _main(_parser().parse(sys.argv[1:] if argv is None else argv)))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="relax-reduce", description=_DESCRIPTION)
+def _parser() -> Parser:
+    parser = Parser("relax-reduce", _DESCRIPTION)
     parser.add_argument("file", help="MLIR, or a TVMScript in a .py; '-' is standard input")
     parser.add_argument("--test", required=True, metavar="COMMAND", help="the command that fails")
     parser.add_argument(
@@ -40,30 +35,27 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--timeout", type=float, default=60.0, metavar="S", help="a test that takes longer fails"
     )
-    parser.add_argument(
-        "--load", action="append", default=[], metavar="FILE.py", help="run this Python file first"
-    )
+    parser.add_flag(loading.FLAG)
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing on the way")
     return parser
 
 
-def _main(options: argparse.Namespace) -> int:
+def _main(options: Options) -> int:
     # Only now: `--help` needs no MLIR.
     from relax_mlir.dialects.context import make_context
     from relax_mlir.ir.module import IRModule
     from relax_mlir.tools import reading
-    from relax_mlir.tools.loading import load
     from relax_mlir.tools.reduction import reduce_module, size
     from relax_mlir.tools.sources import read
 
-    load(options.load)
+    loading.load(options["load"] or ())
     source, context = read(options.file), make_context()
     module, diagnostics = reading.parse(source, context)
     reading.report(source, diagnostics, context)
     if module is None:
         return 1
     mod = IRModule(module)
-    log = (lambda line: None) if options.quiet else (lambda line: print(line, file=sys.stderr))
+    log = (lambda line: None) if options["quiet"] else (lambda line: print(line, file=sys.stderr))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "candidate.mlir"
 
@@ -76,45 +68,45 @@ def _main(options: argparse.Namespace) -> int:
                 f"the module does not fail to begin with: {_answer(options, path)}"
             )
         log(f"start: {size(mod)} operations")
-        smaller = reduce_module(mod, still_fails, max_tests=options.max_tests, log=log)
+        smaller = reduce_module(mod, still_fails, max_tests=options["max-tests"], log=log)
     text = f"{str(smaller).rstrip()}\n"
-    if options.o:
-        Path(options.o).write_text(text, encoding="utf-8")
+    if options["o"]:
+        Path(options["o"]).write_text(text, encoding="utf-8")
     else:
         sys.stdout.write(text)
     return 0
 
 
-def _fails(options: argparse.Namespace, path: Path) -> bool:
+def _fails(options: Options, path: Path) -> bool:
     try:
         run = _run(options, path)
     except subprocess.TimeoutExpired:
-        return options.expect is None
+        return options["expect"] is None
     if run.returncode == 0:
         return False
-    return options.expect is None or options.expect.encode() in run.stdout
+    return options["expect"] is None or options["expect"].encode() in run.stdout
 
 
-def _answer(options: argparse.Namespace, path: Path) -> str:
+def _answer(options: Options, path: Path) -> str:
     """Say in a line why a test command does not fail, or not as expected."""
     try:
         run = _run(options, path)
     except subprocess.TimeoutExpired:
-        return f"the test command takes more than {options.timeout:g} s and does not say the text"
+        seconds = f"{options['timeout']:g} s"
+        return f"the test command takes more than {seconds} and does not say the text"
     if run.returncode == 0:
         return "the test command exits with 0"
     said = run.stdout.decode(errors="replace").strip().splitlines()
     last = f"its last line is '{said[-1].strip()}'" if said else "it says nothing"
-    return (
-        f"the test command fails ({run.returncode}) without saying '{options.expect}', and {last}"
-    )
+    missing = f"without saying '{options['expect']}'"
+    return f"the test command fails ({run.returncode}) {missing}, and {last}"
 
 
-def _run(options: argparse.Namespace, path: Path) -> "subprocess.CompletedProcess[bytes]":
-    words = [word.replace("{}", str(path)) for word in shlex.split(options.test)]
+def _run(options: Options, path: Path) -> "subprocess.CompletedProcess[bytes]":
+    words = [word.replace("{}", str(path)) for word in shlex.split(options["test"])]
     if not words:
         raise RelaxMLIRError("the test command is empty")
-    if "{}" not in options.test:
+    if "{}" not in options["test"]:
         words.append(str(path))
     try:
         return subprocess.run(
@@ -122,7 +114,7 @@ def _run(options: argparse.Namespace, path: Path) -> "subprocess.CompletedProces
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=options.timeout,
+            timeout=options["timeout"],
             check=False,
         )
     except OSError as error:

@@ -9,17 +9,11 @@ from relax_mlir.tools import entry, run_flags
 
 def main(argv: list[str] | None = None) -> int:
     """Run the tool and return its exit code: 0, 1 for an error, 130 when interrupted."""
-    try:
-        return entry.run(lambda: _main(sys.argv[1:] if argv is None else argv))
-    except SystemExit as error:
-        return int(error.code or 0)
+    return entry.run(lambda: _main(sys.argv[1:] if argv is None else argv))
 
 
 def _main(argv: Sequence[str]) -> int:
     options = run_flags.parse(argv)
-    if options["help"]:
-        print(run_flags.usage())
-        return 0
     if options["version"]:
         print(f"relax-run {importlib.metadata.version('relax-mlir')}")
         return 0

@@ -34,10 +34,7 @@ class Inputs:
     def __init__(self, given: Sequence[str], dims: Sequence[str], seed: int) -> None:
         self._given = list(given)
         self._dims = dict(_size(text) for text in dims)
-        try:
-            self._random = np.random.default_rng(seed)
-        except ValueError:
-            raise UsageError(f"flag '--seed' wants 0 or more, got {seed}") from None
+        self._random = np.random.default_rng(seed)
 
     def arguments(self, function: str, params: Sequence[Parameter]) -> list[Any]:
         """Return a function's arguments in order.

@@ -38,10 +38,7 @@ class Session:
         if options["threads"] is not None:
             # The OpenMP runtime reads it when it is loaded, which is later.
             os.environ["OMP_NUM_THREADS"] = str(options["threads"])
-        seed = options["seed"]
-        self._inputs = Inputs(
-            options["input"] or (), options["dim"] or (), 0 if seed is None else seed
-        )
+        self._inputs = Inputs(options["input"] or (), options["dim"] or (), options["seed"])
         self._check_output()
         self._model = Model(options)
 
@@ -83,7 +80,7 @@ class Session:
         leaves = _leaves("output", result)
         if self.options["output"] is not None:
             _write(self.options["output"], leaves)
-        kind = self.options["print"] or "summary"
+        kind = self.options["print"]
         if kind == "none" or self.options["output"] == "-":
             return
         for name, value in leaves:

@@ -50,7 +50,7 @@ func.func @main(%x: tensor<?x4xf32, #relax.dims<["n"], affine_map<()[n] -> (n, 4
 // LLVM: @__tvm_ffi_exp_add
 // ASM: stp	x29, x30
 // HELP: usage: relax-compile
-// HELP: --target=<text>
+// HELP: --target TEXT
 // VERSION: relax-compile {{[0-9]}}
 // STAGES: AlterOpLayout {{ *}}left out (from --opt-level=3)
 // STAGES: FuseOps {{ *}}left out (--disable-pass)

@@ -86,9 +86,9 @@ def test_a_stage_can_be_compiled_on(tmp_path):
     ("flags", "message"),
     [
         (["--opt-levl=3"], "unknown flag '--opt-levl'; did you mean '--opt-level'?"),
-        (["--opt-level=4"], "'--opt-level' is 0 to 3, got 4"),
-        (["--opt-level=x"], "flag '--opt-level' wants a number, got 'x'"),
-        (["--emit=object"], "'--emit' cannot be 'object'; did you mean 'obj'?"),
+        (["--opt-level=4"], "argument --opt-level: must be 0 to 3, got 4"),
+        (["--opt-level=x"], "argument --opt-level: wants a number, got 'x'"),
+        (["--emit=object"], "argument --emit: cannot be 'object'; did you mean 'obj'?"),
         (["--pipeline=legalise-ops"], "unknown pass 'legalise-ops'; did you mean 'legalize-ops'?"),
         (["--required-pass=FuseOp"], "unknown pass 'FuseOp'; did you mean 'FuseOps'?"),
         (["--pass-config=a"], "flag '--pass-config' wants key=value, got 'a'"),
