@@ -17,6 +17,10 @@ TABLE = {
     "ir.script": "relax_mlir.script:script",
     "ir.show": "relax_mlir.script.highlight:show",
     "ir.html": "relax_mlir.script.highlight:page",
+    "pass_infra.passes": "relax_mlir.transform.table:TRANSFORM_PASSES",
+    "pass_infra.from_spec": "relax_mlir.pass_infra.factory:from_spec",
+    "pass_infra.upstream": "relax_mlir.pass_infra.factory:upstream",
+    "transform.build": "relax_mlir.relax.pipeline:build",
     "ir.specialize": "relax_mlir.tir.specialize:specialize",
 }
 

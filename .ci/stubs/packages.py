@@ -96,7 +96,7 @@ class Stub:
         if given is None or given is type(None) or given == "None":
             return "None"
         if isinstance(given, str):
-            given = {"Pass": _load("relax_mlir.transform.infra.passes", "Pass")}.get(given, Any)
+            given = {"Pass": _load("relax_mlir.pass_infra.passes", "Pass")}.get(given, Any)
         arguments = getattr(given, "__args__", ())
         if isinstance(given, types.UnionType):
             return " | ".join(self.annotation(each) for each in arguments)

@@ -1,7 +1,7 @@
 """The page of passes: one line for each, read from the registry."""
 
-from relax_mlir.transform.infra import registry
-from relax_mlir.transform.infra.registry import Entry
+from relax_mlir.pass_infra import registry
+from relax_mlir.pass_infra.registry import Entry
 
 
 def pages() -> dict[str, str]:

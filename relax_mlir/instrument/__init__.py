@@ -1,6 +1,5 @@
 """Instruments: what can watch and steer passes from a PassContext."""
 
-from relax_mlir.instrument.base import PassInstrument, pass_instrument
 from relax_mlir.instrument.bisect import Culprit, PassBisect, PassLimit, find_culprit
 from relax_mlir.instrument.change import ChangeInstrument
 from relax_mlir.instrument.diff import IRDiff
@@ -20,6 +19,7 @@ from relax_mlir.instrument.shape_check import ShapeCheck
 from relax_mlir.instrument.statistics import StatisticsInstrument
 from relax_mlir.instrument.timing import PassTimingInstrument
 from relax_mlir.instrument.well_formed import WellFormedInstrument
+from relax_mlir.pass_infra.instrument import PassInstrument, pass_instrument
 
 __all__ = [
     "ChangeInstrument",

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from relax_mlir.errors import PassTypeError
-from relax_mlir.instrument.base import PassInstrument
 from relax_mlir.instrument.nesting import PairedInstrument
+from relax_mlir.pass_infra.instrument import PassInstrument
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
-    from relax_mlir.transform.infra.context import PassContext
-    from relax_mlir.transform.infra.info import PassInfo
-    from relax_mlir.transform.infra.passes import Pass
+    from relax_mlir.pass_infra.context import PassContext
+    from relax_mlir.pass_infra.info import PassInfo
+    from relax_mlir.pass_infra.passes import Pass
 
 IsBad = Callable[["IRModule"], bool]
 
@@ -197,7 +197,7 @@ def _without_instruments(instead: "list[PassInstrument]") -> "PassContext":
 
     Nobody asks an instrument about `required_pass`: these always run, and cannot be found.
     """
-    from relax_mlir.transform.infra.context import PassContext
+    from relax_mlir.pass_infra.context import PassContext
 
     current = PassContext.current()
     return PassContext(

@@ -7,7 +7,7 @@ from relax_mlir.instrument.nesting import PairedInstrument
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
-    from relax_mlir.transform.infra.info import PassInfo
+    from relax_mlir.pass_infra.info import PassInfo
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,6 @@ class ChangeInstrument(PairedInstrument):
 
 
 def _hash(mod: "IRModule") -> str:
-    from relax_mlir.transform.infra.program_hash import fingerprint
+    from relax_mlir.pass_infra.program_hash import fingerprint
 
     return fingerprint(mod.mlir_module)

@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 from relax_mlir.errors import PassError
-from relax_mlir.instrument.base import PassInstrument
+from relax_mlir.pass_infra.instrument import PassInstrument
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
-    from relax_mlir.transform.infra.info import PassInfo
+    from relax_mlir.pass_infra.info import PassInfo
 
 
 class ImmutableModule(PassInstrument):
@@ -32,6 +32,6 @@ class ImmutableModule(PassInstrument):
             raise PassError(info.name, f"Immutable module has been modified in pass: {info.name}")
 
     def _now(self) -> list[str]:
-        from relax_mlir.transform.infra.program_hash import fingerprint
+        from relax_mlir.pass_infra.program_hash import fingerprint
 
         return [fingerprint(each.mlir_module) for each in self.modules]

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.instrument.base import PassInstrument
+from relax_mlir.pass_infra.instrument import PassInstrument
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
-    from relax_mlir.transform.infra.info import PassInfo
+    from relax_mlir.pass_infra.info import PassInfo
 
 
 class PairedInstrument(PassInstrument):

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
 from relax_mlir.errors import PassTypeError
-from relax_mlir.instrument.base import PassInstrument
 from relax_mlir.instrument.nesting import PairedInstrument
+from relax_mlir.pass_infra.instrument import PassInstrument
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
-    from relax_mlir.transform.infra.info import PassInfo
+    from relax_mlir.pass_infra.info import PassInfo
 
 
 class PassPrintingInstrument(PassInstrument):
@@ -121,7 +121,7 @@ def print_module(title: str, mod: "IRModule", file: TextIO | None = None) -> Non
 
 
 def _hash(mod: "IRModule") -> str:
-    from relax_mlir.transform.infra.program_hash import fingerprint
+    from relax_mlir.pass_infra.program_hash import fingerprint
 
     return fingerprint(mod.mlir_module)
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.errors import PassError
-from relax_mlir.instrument.base import PassInstrument
+from relax_mlir.pass_infra.instrument import PassInstrument
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
-    from relax_mlir.transform.infra.info import PassInfo
+    from relax_mlir.pass_infra.info import PassInfo
 
 # VMShapeLower moves symbols into the shape heap: afterwards no type mentions one.
 _MOVES_SHAPES = ("VMShapeLower",)

@@ -11,7 +11,7 @@ from relax_mlir.text_table import text_table
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
-    from relax_mlir.transform.infra.info import PassInfo
+    from relax_mlir.pass_infra.info import PassInfo
 
 
 @dataclass(frozen=True)

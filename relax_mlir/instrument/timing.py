@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.chrome_trace import Span, chrome_trace
-from relax_mlir.instrument.base import PassInstrument
+from relax_mlir.pass_infra.instrument import PassInstrument
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
-    from relax_mlir.transform.infra.info import PassInfo
+    from relax_mlir.pass_infra.info import PassInfo
 
 
 @dataclass

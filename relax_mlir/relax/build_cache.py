@@ -20,11 +20,11 @@ from relax_mlir.ir.op import has_op_attrs
 from relax_mlir.lowering.codegen.compile_cache import CompileCache, add_sources, key_of
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.slow_kernels import tell, told
+from relax_mlir.pass_infra import config
+from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.relax.working_copy import constants_of
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.files.serialize import dump
-from relax_mlir.transform.infra import config
-from relax_mlir.transform.infra.context import PassContext
 
 _SUFFIX = ".relaxexe"
 # In a kept executable's metadata: the lines that its build told.

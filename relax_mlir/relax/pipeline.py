@@ -10,8 +10,17 @@ from relax_mlir.dialects.locations import at_source
 from relax_mlir.errors import CompileError, PipelineError, did_you_mean
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.compile_cache import CompileCache
-from relax_mlir.lowering.codegen.native import NativeCode, compile_module, with_available_threads
+from relax_mlir.lowering.codegen.native import (
+    NativeCode,
+    compile_module,
+    with_available_threads,
+)
 from relax_mlir.lowering.target.target import Target
+from relax_mlir.pass_infra import config, registry
+from relax_mlir.pass_infra.context import PassContext
+from relax_mlir.pass_infra.execution import interruptible, verified_later
+from relax_mlir.pass_infra.passes import Pass, mlir
+from relax_mlir.pass_infra.reproducer import recorded, remaining
 from relax_mlir.relax.arenas import arenas
 from relax_mlir.relax.build_cache import build_once
 from relax_mlir.relax.build_log import BuildLog
@@ -21,11 +30,6 @@ from relax_mlir.relax.specialize import enable
 from relax_mlir.relax.working_copy import working_copy
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable, NativeObject
-from relax_mlir.transform.infra import config, registry
-from relax_mlir.transform.infra.context import PassContext
-from relax_mlir.transform.infra.execution import interruptible, verified_later
-from relax_mlir.transform.infra.passes import Pass, mlir
-from relax_mlir.transform.infra.reproducer import recorded, remaining
 
 # Where there is a compiler, what programs leave to the runtime's library may use it.
 enable()

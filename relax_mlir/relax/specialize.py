@@ -176,9 +176,9 @@ def _own(result: Any, given: list[Any]) -> Any:
 
 def _compile(name: str, args: tuple[Any, ...]) -> Callable[..., Any] | None:
     """Return a function of the tensors, None where the operation has no kernel for them."""
+    from relax_mlir.pass_infra.context import PassContext
     from relax_mlir.relax.pipeline import build as build_module
     from relax_mlir.runtime.vm import VirtualMachine
-    from relax_mlir.transform.infra.context import PassContext
 
     cls = COMPUTE_OPS.get(name)
     if cls is None or name in _NOT_WORTH:

@@ -6,8 +6,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.target.target import Target
-from relax_mlir.transform.infra import registry
-from relax_mlir.transform.infra.sequential import Sequential
+from relax_mlir.pass_infra import registry
+from relax_mlir.pass_infra.sequential import Sequential
 
 # What `lower` runs; LoopPartition is left out of the simple mode, as TVM does it.
 PASSES = (

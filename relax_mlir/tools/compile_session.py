@@ -12,6 +12,13 @@ from relax_mlir.instrument import PrintOnChange
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
+from relax_mlir.pass_infra import config, registry
+from relax_mlir.pass_infra.context import DEFAULT_OPT_LEVEL, PassContext
+from relax_mlir.pass_infra.diagnostics import Diagnostic, DiagnosticContext
+from relax_mlir.pass_infra.execution import Execution
+from relax_mlir.pass_infra.options import split_top_level
+from relax_mlir.pass_infra.pass_manager import build as check_passes
+from relax_mlir.pass_infra.pipeline import Pipeline, parse_steps
 from relax_mlir.relax import pipeline as builds
 from relax_mlir.relax.build_log import BuildLog
 from relax_mlir.runtime.executable import Executable
@@ -21,13 +28,6 @@ from relax_mlir.tools.compile_flags import KINDS
 from relax_mlir.tools.flags import Options, UsageError
 from relax_mlir.tools.opt_instruments import Watch
 from relax_mlir.tools.sources import Source
-from relax_mlir.transform.infra import config, registry
-from relax_mlir.transform.infra.context import DEFAULT_OPT_LEVEL, PassContext
-from relax_mlir.transform.infra.diagnostics import Diagnostic, DiagnosticContext
-from relax_mlir.transform.infra.execution import Execution
-from relax_mlir.transform.infra.pass_manager import build as check_passes
-from relax_mlir.transform.pipeline.options import split_top_level
-from relax_mlir.transform.pipeline.tree import Pipeline, parse_steps
 
 
 class Session:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from relax_mlir.pass_infra.diagnostics import Diagnostic
 from relax_mlir.tools.sources import Source
-from relax_mlir.transform.infra.diagnostics import Diagnostic
 
 # As in MLIR's SourceMgrDiagnosticVerifierHandler: `expected-error-re@+1 {{text with {{regex}}}}`.
 _EXPECTED = re.compile(

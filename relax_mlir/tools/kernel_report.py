@@ -15,10 +15,10 @@ from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
 from relax_mlir.lowering.tir_to_vector.plan import plan_function, prepare
 from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
 from relax_mlir.lowering.walk import named
+from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.relax import pipeline as builds
 from relax_mlir.text_table import text_table
 from relax_mlir.tools.kernel_runs import Runs, Timing
-from relax_mlir.transform.infra.context import PassContext
 from relax_mlir.transform.packing.pack_weights import packed_weights
 
 # What a nest of a class reaches of the FMA peak when nothing disturbs it.

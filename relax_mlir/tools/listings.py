@@ -2,8 +2,8 @@
 
 import importlib.metadata
 
-from relax_mlir.transform.infra import registry
-from relax_mlir.transform.infra.upstream import NAMES
+from relax_mlir.pass_infra import registry
+from relax_mlir.pass_infra.upstream import NAMES
 
 
 def version(tool: str = "relax-opt") -> str:

@@ -90,7 +90,7 @@ def usage() -> str:
 
 def _unknown(word: str, name: str) -> UsageError:
     # Only now are the passes' names worth loading.
-    from relax_mlir.transform.infra import registry, upstream
+    from relax_mlir.pass_infra import registry, upstream
 
     candidates = [
         *(flag.name for flag in FLAGS),

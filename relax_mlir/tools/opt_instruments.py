@@ -8,14 +8,13 @@ from typing import Any
 from relax_mlir import instrument
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
+from relax_mlir.pass_infra import config
+from relax_mlir.pass_infra.context import PassContext
+from relax_mlir.pass_infra.diagnostics import Diagnostic, DiagnosticContext
+from relax_mlir.pass_infra.pipeline import Pipeline
+from relax_mlir.pass_infra.reproducer import remaining
+from relax_mlir.pass_infra.sequential import Sequential, passes_of
 from relax_mlir.tools.flags import Options, UsageError
-from relax_mlir.transform.infra import config
-from relax_mlir.transform.infra.context import PassContext
-from relax_mlir.transform.infra.diagnostics import Diagnostic, DiagnosticContext
-from relax_mlir.transform.infra.pass_manager import passes_of
-from relax_mlir.transform.infra.reproducer import remaining
-from relax_mlir.transform.infra.sequential import Sequential
-from relax_mlir.transform.pipeline.tree import Pipeline
 
 FLAGS = (
     "time-passes",

@@ -12,15 +12,15 @@ from pathlib import Path
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import PassError, PipelineError
+from relax_mlir.pass_infra.diagnostics import Diagnostic
+from relax_mlir.pass_infra.execution import Execution
+from relax_mlir.pass_infra.pass_manager import build, nest_implicitly
+from relax_mlir.pass_infra.pipeline import Pipeline, Step
+from relax_mlir.pass_infra.reproducer import read_pipeline, remarks_of
 from relax_mlir.tools import expected, opt_instruments, output, reading
 from relax_mlir.tools.opt_flags import Options
 from relax_mlir.tools.opt_instruments import Stepwise
 from relax_mlir.tools.sources import Source
-from relax_mlir.transform.infra.diagnostics import Diagnostic
-from relax_mlir.transform.infra.execution import Execution
-from relax_mlir.transform.infra.pass_manager import build, nest_implicitly
-from relax_mlir.transform.infra.reproducer import read_pipeline, remarks_of
-from relax_mlir.transform.pipeline.tree import Pipeline, Step
 
 
 class Session:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError
+from relax_mlir.pass_infra.diagnostics import Diagnostic, captured
 from relax_mlir.tools import trial
 from relax_mlir.tools.hints import hint
 from relax_mlir.tools.sources import Source
-from relax_mlir.transform.infra.diagnostics import Diagnostic, captured
 
 # A file so called is a TVMScript, which is parsed and not executed.
 SCRIPT_SUFFIX = ".py"

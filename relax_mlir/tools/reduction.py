@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.ir.module import IRModule
-from relax_mlir.transform.infra import registry
-from relax_mlir.transform.infra.context import PassContext
-from relax_mlir.transform.infra.passes import Pass, mlir
-from relax_mlir.transform.infra.program_hash import fingerprint
+from relax_mlir.pass_infra import registry
+from relax_mlir.pass_infra.context import PassContext
+from relax_mlir.pass_infra.interface import AnyPass
+from relax_mlir.pass_infra.passes import mlir
+from relax_mlir.pass_infra.program_hash import fingerprint
 
 IsInteresting = Callable[[IRModule], bool]
 _CLEAN_UPS = ("ToNonDataflow", "DeadCodeElimination", "symbol-dce", "canonicalize", "cse")
@@ -119,11 +120,11 @@ def _erase_top(mod: IRModule, index: int) -> None:
 def _clean_ups(mod: IRModule) -> Iterator[Edit]:
     """Run passes that leave less."""
     for name in _CLEAN_UPS:
-        cleaner: Pass = registry.get_pass(name) if registry.find(name) else mlir(name)
+        cleaner: AnyPass = registry.get_pass(name) if registry.find(name) else mlir(name)
         yield Edit(name, lambda copy, run=cleaner: _run(run, copy))
 
 
-def _run(cleaner: Pass, mod: IRModule) -> None:
+def _run(cleaner: AnyPass, mod: IRModule) -> None:
     # Not under the caller's context: its instruments are none of this.
     with PassContext() as ctx:
         cleaner.run_in_place(mod, ctx)

@@ -12,8 +12,8 @@ import re
 import signal
 from collections.abc import Callable
 
+from relax_mlir.pass_infra.diagnostics import Diagnostic
 from relax_mlir.tools.sources import Source
-from relax_mlir.transform.infra.diagnostics import Diagnostic
 
 # MLIR's stack lasts for some thousand levels; what people and compilers write has a few dozen.
 DEEP = 500

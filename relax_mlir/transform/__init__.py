@@ -3,40 +3,42 @@
 import importlib
 from typing import Any
 
+from relax_mlir.pass_infra import registry
+
 # Public name -> module, imported on first use: the tools must start fast and passes are many.
 _EXPORTS = {
-    "PassInfo": "infra.info",
-    "PassContext": "infra.context",
-    "build_config": "infra.context",
-    "register_config_option": "infra.config",
-    "list_configs": "infra.config",
-    "DiagnosticContext": "infra.diagnostics",
-    "Pass": "infra.passes",
-    "ModulePass": "infra.passes",
-    "Sequential": "infra.sequential",
-    "PrintIR": "infra.passes",
-    "MLIRPass": "infra.passes",
-    "mlir": "infra.passes",
-    "FunctionPass": "infra.per_function",
-    "PrimFuncPass": "infra.per_function",
-    "DataflowBlockPass": "infra.dataflow_block",
-    "dataflowblock_pass": "infra.decorators",
-    "BindParams": "relax.bind_params",
-    "CreateModulePass": "infra.decorators",
-    "CreateFunctionPass": "infra.decorators",
-    "CreatePrimFuncPass": "infra.decorators",
-    "CreateDataflowBlockPass": "infra.decorators",
-    "CreateSequentialPass": "infra.decorators",
-    "fingerprint": "infra.program_hash",
-    "pattern": "rewriting.patterns",
-    "rewrite": "rewriting.patterns",
-    "pdl": "rewriting.patterns",
-    "module_pass": "infra.decorators",
-    "function_pass": "infra.decorators",
-    "prim_func_pass": "infra.decorators",
-    "register_pass": "infra.registry",
-    "get_pass": "infra.registry",
-    "Pipeline": "pipeline.tree",
+    "PassInfo": "relax_mlir.pass_infra.info",
+    "PassContext": "relax_mlir.pass_infra.context",
+    "build_config": "relax_mlir.pass_infra.context",
+    "register_config_option": "relax_mlir.pass_infra.config",
+    "list_configs": "relax_mlir.pass_infra.config",
+    "DiagnosticContext": "relax_mlir.pass_infra.diagnostics",
+    "Pass": "relax_mlir.pass_infra.passes",
+    "ModulePass": "relax_mlir.pass_infra.passes",
+    "Sequential": "relax_mlir.pass_infra.sequential",
+    "PrintIR": "relax_mlir.pass_infra.passes",
+    "MLIRPass": "relax_mlir.pass_infra.passes",
+    "mlir": "relax_mlir.pass_infra.passes",
+    "FunctionPass": "relax_mlir.pass_infra.per_function",
+    "PrimFuncPass": "relax_mlir.pass_infra.per_function",
+    "DataflowBlockPass": "relax_mlir.pass_infra.dataflow_block",
+    "dataflowblock_pass": "relax_mlir.pass_infra.decorators",
+    "BindParams": "relax_mlir.transform.relax.bind_params",
+    "CreateModulePass": "relax_mlir.pass_infra.decorators",
+    "CreateFunctionPass": "relax_mlir.pass_infra.decorators",
+    "CreatePrimFuncPass": "relax_mlir.pass_infra.decorators",
+    "CreateDataflowBlockPass": "relax_mlir.pass_infra.decorators",
+    "CreateSequentialPass": "relax_mlir.pass_infra.decorators",
+    "fingerprint": "relax_mlir.pass_infra.program_hash",
+    "pattern": "relax_mlir.transform.rewriting.patterns",
+    "rewrite": "relax_mlir.transform.rewriting.patterns",
+    "pdl": "relax_mlir.transform.rewriting.patterns",
+    "module_pass": "relax_mlir.pass_infra.decorators",
+    "function_pass": "relax_mlir.pass_infra.decorators",
+    "prim_func_pass": "relax_mlir.pass_infra.decorators",
+    "register_pass": "relax_mlir.pass_infra.registry",
+    "get_pass": "relax_mlir.pass_infra.registry",
+    "Pipeline": "relax_mlir.pass_infra.pipeline",
 }
 
 __all__ = sorted(_EXPORTS)
@@ -50,12 +52,11 @@ def __getattr__(name: str) -> Any:
     """
     package = "relax_mlir.transform"
     if name in _EXPORTS:
-        value = getattr(importlib.import_module(f"{package}.{_EXPORTS[name]}"), name)
+        value = getattr(importlib.import_module(_EXPORTS[name]), name)
         globals()[name] = value
         return value
     if not name[:1].isupper():
         raise AttributeError(f"module '{package}' has no attribute '{name}'")
-    registry = importlib.import_module(f"{package}.infra.registry")
     entry = registry.find(name)
     if entry is None or entry.name != name:
         raise AttributeError(f"module '{package}' has no attribute '{name}'; {_hint(name)}")
@@ -63,10 +64,8 @@ def __getattr__(name: str) -> Any:
 
 
 def _hint(name: str) -> str:
-    registry = importlib.import_module("relax_mlir.transform.infra.registry")
     return str(registry.unknown_pass(name))
 
 
 def __dir__() -> list[str]:
-    registry = importlib.import_module("relax_mlir.transform.infra.registry")
     return sorted({*globals(), *__all__, *(entry.name for entry in registry.entries())})

@@ -2,10 +2,10 @@
 
 # Made by .ci/stubs, do not edit.
 
-from relax_mlir.transform.infra.config import list_configs, register_config_option
-from relax_mlir.transform.infra.context import PassContext, build_config
-from relax_mlir.transform.infra.dataflow_block import DataflowBlockPass
-from relax_mlir.transform.infra.decorators import (
+from relax_mlir.pass_infra.config import list_configs, register_config_option
+from relax_mlir.pass_infra.context import PassContext, build_config
+from relax_mlir.pass_infra.dataflow_block import DataflowBlockPass
+from relax_mlir.pass_infra.decorators import (
     CreateDataflowBlockPass,
     CreateFunctionPass,
     CreateModulePass,
@@ -16,15 +16,15 @@ from relax_mlir.transform.infra.decorators import (
     module_pass,
     prim_func_pass,
 )
-from relax_mlir.transform.infra.diagnostics import DiagnosticContext
-from relax_mlir.transform.infra.info import PassInfo
-from relax_mlir.transform.infra.passes import MLIRPass, ModulePass, Pass, PrintIR, mlir
-from relax_mlir.transform.infra.per_function import FunctionPass, PrimFuncPass
-from relax_mlir.transform.infra.program_hash import fingerprint
-from relax_mlir.transform.infra.registry import get_pass, register_pass
-from relax_mlir.transform.infra.sequential import Sequential
+from relax_mlir.pass_infra.diagnostics import DiagnosticContext
+from relax_mlir.pass_infra.info import PassInfo
+from relax_mlir.pass_infra.passes import MLIRPass, ModulePass, Pass, PrintIR, mlir
+from relax_mlir.pass_infra.per_function import FunctionPass, PrimFuncPass
+from relax_mlir.pass_infra.pipeline import Pipeline
+from relax_mlir.pass_infra.program_hash import fingerprint
+from relax_mlir.pass_infra.registry import get_pass, register_pass
+from relax_mlir.pass_infra.sequential import Sequential
 from relax_mlir.transform.layout.desired_layouts import DesiredLayouts
-from relax_mlir.transform.pipeline.tree import Pipeline
 from relax_mlir.transform.relax.bind_params import BindParams
 from relax_mlir.transform.rewriting.patterns import pattern, pdl, rewrite
 

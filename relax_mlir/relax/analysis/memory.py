@@ -7,11 +7,11 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.prover import can_prove_less_equal
+from relax_mlir.dialects.relax.side_effects import sources
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_tuple
 from relax_mlir.relax.analysis.liveness import Liveness
 from relax_mlir.relax.analysis.scopes import Values, scopes_of
-from relax_mlir.transform.relax.effects import sources
 
 _ALLOCATING = frozenset(
     ("relax.call_tir", "relax.call_dps_packed", "relax.call_pure_packed", "relax.alloc_tensor")

@@ -4,6 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.side_effects import is_pure
 from relax_mlir.dialects.relax.tuples import MAKE_TUPLE
 from relax_mlir.errors import BuilderError, ExprTypeError
 from relax_mlir.ir.module import IRModule
@@ -12,7 +13,6 @@ from relax_mlir.relax.expr.places import canonical, defining_op, is_binding, ter
 from relax_mlir.relax.expr_functor.dataflow_outputs import add_outputs
 from relax_mlir.relax.expr_functor.edit import Edit, erase_unused
 from relax_mlir.relax.expr_functor.edit_builder import EditBuilder
-from relax_mlir.transform.relax.effects import is_pure
 
 
 class DataflowBlockRewrite:

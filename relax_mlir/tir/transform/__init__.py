@@ -5,14 +5,17 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.errors import did_you_mean
+from relax_mlir.pass_infra import registry
 from relax_mlir.tir.transform.refused import REFUSED
 from relax_mlir.tir.transform.table import TIR_PASSES
 
 _EXPORTS = {
     **dict.fromkeys(
-        ("UnrollLoopConfig", "LoopPartitionConfig", "HoistIfThenElseConfig"), "configs"
+        ("UnrollLoopConfig", "LoopPartitionConfig", "HoistIfThenElseConfig"),
+        "relax_mlir.pass_infra.tir_config",
     ),
-    **dict.fromkeys(("Apply", "Filter"), "user"),
+    **dict.fromkeys(("Apply", "Filter"), "relax_mlir.tir.transform.user"),
+    "prim_func_pass": "relax_mlir.pass_infra.decorators",
 }
 _NAMES = {spec.name: spec for spec in TIR_PASSES.values()}
 
@@ -25,12 +28,9 @@ def __getattr__(name: str) -> Callable[..., Any]:
     """
     package = "relax_mlir.tir.transform"
     if name in _EXPORTS:
-        value = getattr(importlib.import_module(f"{package}.{_EXPORTS[name]}"), name)
+        value = getattr(importlib.import_module(_EXPORTS[name]), name)
     elif name in _NAMES:
-        entry = importlib.import_module("relax_mlir.transform.infra.registry").find(name)
-        value = entry.make
-    elif name == "prim_func_pass":
-        value = importlib.import_module("relax_mlir.transform.infra.decorators").prim_func_pass
+        value = registry.lookup(name).make
     else:
         if name in REFUSED:
             raise AttributeError(f"tir.transform has no pass {name}: {REFUSED[name]}", name=name)
@@ -41,4 +41,4 @@ def __getattr__(name: str) -> Callable[..., Any]:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_EXPORTS, *_NAMES, "prim_func_pass"])
+    return sorted([*globals(), *_EXPORTS, *_NAMES])

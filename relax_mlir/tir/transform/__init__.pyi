@@ -2,14 +2,14 @@
 
 # Made by .ci/stubs, do not edit.
 
-from relax_mlir.tir.transform.configs import (
+from relax_mlir.pass_infra.decorators import prim_func_pass
+from relax_mlir.pass_infra.passes import Pass
+from relax_mlir.pass_infra.tir_config import (
     HoistIfThenElseConfig,
     LoopPartitionConfig,
     UnrollLoopConfig,
 )
 from relax_mlir.tir.transform.user import Apply, Filter
-from relax_mlir.transform.infra.decorators import prim_func_pass
-from relax_mlir.transform.infra.passes import Pass
 
 __all__ = [
     "AnnotateEntryFunc",

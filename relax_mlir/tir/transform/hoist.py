@@ -5,9 +5,9 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.scheduled.copy import Copier
 from relax_mlir.lowering.tir_to_vector.scheduled.index import is_inside
 from relax_mlir.lowering.walk import collect
-from relax_mlir.tir.transform.configs import HOIST_IF_THEN_ELSE
+from relax_mlir.pass_infra.context import PassContext
+from relax_mlir.pass_infra.tir_config import HOIST_IF_THEN_ELSE
 from relax_mlir.tir.transform.functions import each_prim_func
-from relax_mlir.transform.infra.context import PassContext
 
 _PURE = ("arith.", "tir.symbol", "memref.dim", "math.")
 # Dividing by nothing is no number; in a loop without steps nobody does.

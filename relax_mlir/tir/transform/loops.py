@@ -14,14 +14,14 @@ from relax_mlir.lowering.tir_to_vector.scheduled.program import kind_of_loop, se
 from relax_mlir.lowering.tir_to_vector.scheduled.unroll import unroll
 from relax_mlir.lowering.tir_to_vector.scheduled.vector import vectorize
 from relax_mlir.lowering.walk import collect
-from relax_mlir.tir.transform.configs import (
+from relax_mlir.pass_infra.context import PassContext
+from relax_mlir.pass_infra.tir_config import (
     DISABLE_VECTORIZE,
     LOOP_PARTITION,
     UNROLL_LOOP,
     UnrollLoopConfig,
 )
 from relax_mlir.tir.transform.functions import each_prim_func
-from relax_mlir.transform.infra.context import PassContext
 
 arith: ModuleType = submodule("dialects.arith")
 

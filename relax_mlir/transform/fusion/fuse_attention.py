@@ -14,6 +14,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.ops.attention import heads_of_each
 from relax_mlir.dialects.relax.ops.base import build
+from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.transform.fusion.attention_masks import Band, read_band
 from relax_mlir.transform.fusion.attention_patterns import (
@@ -29,7 +30,6 @@ from relax_mlir.transform.fusion.attention_patterns import (
     uses,
 )
 from relax_mlir.transform.relax.dead_code_elimination import remove_unused
-from relax_mlir.transform.relax.effects import functions_to_optimize, written_values
 
 # Letters of the operation's dimensions, in the order that products of matrices have them.
 _LAYOUTS = {2: "SH", 3: "BSH", 4: "BNSH"}

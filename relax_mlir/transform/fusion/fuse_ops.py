@@ -15,10 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.side_effects import functions_to_optimize, may_write
 from relax_mlir.dialects.tir.builder import PrimFuncBuilder
+from relax_mlir.pass_infra.config import FUSE_DEPTH
+from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.transform.fusion.permuted_operands import match_turned, permuted_axes
-from relax_mlir.transform.infra.config import FUSE_DEPTH
-from relax_mlir.transform.infra.context import PassContext
 from relax_mlir.transform.kernels.calls import (
     KernelMaker,
     TirCall,
@@ -38,7 +39,6 @@ from relax_mlir.transform.kernels.elementwise import (
     match_elementwise,
     repeated_axes,
 )
-from relax_mlir.transform.relax.effects import functions_to_optimize, may_write
 
 # Past so many characters the name of a fused kernel tells nobody more.
 _LONGEST_NAME = 40

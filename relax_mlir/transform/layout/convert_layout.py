@@ -13,17 +13,17 @@ from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
 from relax_mlir.dialects.relax.ops.elementwise import BinaryOp, CastOp, UnaryOp
 from relax_mlir.dialects.relax.ops.reduce import ReduceOp
+from relax_mlir.dialects.relax.side_effects import (
+    functions_to_optimize,
+    returned_values,
+    written_values,
+)
 from relax_mlir.dialects.relax.tuples import get_item, known_fields, make_tuple
 from relax_mlir.dialects.relax.windows import permutation
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
 from relax_mlir.transform.layout.desired_layouts import DesiredLayouts
 from relax_mlir.transform.relax.dead_code_elimination import remove_unused
-from relax_mlir.transform.relax.effects import (
-    functions_to_optimize,
-    returned_values,
-    written_values,
-)
 
 _WINDOWED = ("relax.conv2d", "relax.max_pool2d", "relax.avg_pool2d")
 # Below so many input channels a kernel along them does not fill a vector.

@@ -12,15 +12,15 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
-from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.lowering.relax_to_tir.decompose import reshape
-from relax_mlir.transform.relax.dead_code_elimination import remove_unused
-from relax_mlir.transform.relax.effects import (
+from relax_mlir.dialects.relax.side_effects import (
     functions_to_optimize,
     is_pure,
     may_write,
     operations_in,
 )
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.lowering.relax_to_tir.decompose import reshape
+from relax_mlir.transform.relax.dead_code_elimination import remove_unused
 from relax_mlir.transform.relax.rebuild import symbols_of
 
 # f(x * s) is f(x) * s: for any s, and for s above zero.

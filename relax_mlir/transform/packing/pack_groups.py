@@ -13,6 +13,7 @@ from relax_mlir.dialects.relax.constants import (
     constant_attribute,
     constant_op,
 )
+from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
 from relax_mlir.lowering.target.machine import Machine, dot_product_names
 from relax_mlir.lowering.tir_to_vector.convolution.given_groups import (
     KERNEL_GROUPS,
@@ -25,7 +26,6 @@ from relax_mlir.lowering.tir_to_vector.plan import plan_function
 from relax_mlir.transform.kernels.calls import KernelMaker, TirCall, kernel_calls, match_call
 from relax_mlir.transform.kernels.contraction import nests_alone
 from relax_mlir.transform.packing.packed_operand import give_buffer
-from relax_mlir.transform.relax.effects import functions_to_optimize, written_values
 
 _DTYPES = ("int8", "uint8", "int16", "bfloat16")
 

@@ -9,11 +9,11 @@ import math
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
+from relax_mlir.dialects.relax.side_effects import functions_to_optimize
 from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
 from relax_mlir.transform.packing.constant_weights import BLOCK, is_constant
 from relax_mlir.transform.packing.transposed_convolution import split_transposed
-from relax_mlir.transform.relax.effects import functions_to_optimize
 
 # With more pixels than this a convolution by kernels of one element is a product of matrices whose
 # rows are long enough; see the contraction's kernel.

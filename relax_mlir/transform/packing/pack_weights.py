@@ -27,6 +27,7 @@ from relax_mlir.dialects.relax.constants import (
     constant_op,
 )
 from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar
@@ -57,7 +58,6 @@ from relax_mlir.transform.packing.weight_provenance import (
     is_constant,
 )
 from relax_mlir.transform.relax.dead_code_elimination import remove_unused
-from relax_mlir.transform.relax.effects import functions_to_optimize, written_values
 
 # Two vectors of 32-bit elements on the machines with the widest ones; narrower tiles divide it.
 PANEL = 32

@@ -16,6 +16,7 @@ from relax_mlir.dialects.relax.constants import (
     constant_attribute,
     constant_op,
 )
+from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
@@ -31,8 +32,8 @@ from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
 )
 from relax_mlir.lowering.tir_to_vector.winograd.sizes import best_outputs, panel_vectors
 from relax_mlir.lowering.tir_to_vector.winograd.transforms import transformed_kernels
-from relax_mlir.transform.infra.config import WINOGRAD_TILE
-from relax_mlir.transform.infra.context import PassContext
+from relax_mlir.pass_infra.config import WINOGRAD_TILE
+from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.transform.kernels.calls import (
     KernelMaker,
     TirCall,
@@ -41,7 +42,6 @@ from relax_mlir.transform.kernels.calls import (
 )
 from relax_mlir.transform.kernels.contraction import nests_alone
 from relax_mlir.transform.packing.packed_operand import give_buffer
-from relax_mlir.transform.relax.effects import functions_to_optimize, written_values
 
 # Elements of a window along either side.
 _WINDOW = 3

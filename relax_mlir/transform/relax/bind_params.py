@@ -13,11 +13,11 @@ from relax_mlir.dialects.relax.constants import constant_attribute, constant_op
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
 from relax_mlir.ir.module import IRModule
+from relax_mlir.pass_infra.context import PassContext
+from relax_mlir.pass_infra.info import PassInfo
+from relax_mlir.pass_infra.passes import ModulePass
 from relax_mlir.runtime.values import is_tensor_dtype, to_value
 from relax_mlir.script.printer.spelling import type_text
-from relax_mlir.transform.infra.context import PassContext
-from relax_mlir.transform.infra.info import PassInfo
-from relax_mlir.transform.infra.passes import ModulePass
 
 
 def BindParams(func_name: str, params: Mapping[Any, Any]) -> ModulePass:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.ops.core import impurity
+from relax_mlir.dialects.relax.side_effects import functions_to_optimize
 from relax_mlir.dialects.relax.tuples import get_item, is_make_tuple, known_fields, make_tuple
 from relax_mlir.lowering.walk import collect
-from relax_mlir.transform.relax.effects import functions_to_optimize
 
 _CONTROL = ("relax.if", "relax.while", "relax.for")
 _TERMINATORS = ("func.return", "relax.yield", "relax.condition", "relax.output")

@@ -8,15 +8,15 @@ import numpy as np
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.dialects.relax.ops.control import LOOPS
-from relax_mlir.dialects.relax.tuples import get_item, is_make_tuple, is_tuple, known_fields
-from relax_mlir.transform.relax.dead_code_elimination import remove_unused
-from relax_mlir.transform.relax.effects import (
+from relax_mlir.dialects.relax.side_effects import (
     functions_to_optimize,
     is_pure,
     may_write,
     returned_values,
     written_values,
 )
+from relax_mlir.dialects.relax.tuples import get_item, is_make_tuple, is_tuple, known_fields
+from relax_mlir.transform.relax.dead_code_elimination import remove_unused
 
 _COMMUTATIVE = frozenset(
     f"relax.{name}" for name in ("add", "multiply", "maximum", "minimum", "equal", "not_equal")

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,11 +9,10 @@ from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.tuples import is_tuple, make_tuple
 from relax_mlir.errors import RelaxMLIRError
+from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule
-from relax_mlir.transform.infra.context import PassContext
-
-if TYPE_CHECKING:
-    from relax_mlir.runtime.vm import VirtualMachine
+from relax_mlir.pass_infra.context import PassContext
+from relax_mlir.runtime.vm import VirtualMachine
 
 func: ModuleType = submodule("dialects.func")
 
@@ -29,14 +27,11 @@ class Evaluator:
 
     def run(self, requests: Sequence[Request]) -> list[list[np.ndarray] | None]:
         """Return the results of operations on arrays, None where one fails."""
-        from relax_mlir.relax.pipeline import build
-        from relax_mlir.runtime.vm import VirtualMachine
-
         program = self._program(requests)
         try:
             # What the user watches is the pass, not the compilation in it.
             with PassContext():
-                machine = VirtualMachine(build(IRModule(program)))
+                machine = VirtualMachine(extension("transform.build")(IRModule(program)))
         except RelaxMLIRError:
             return [None] * len(requests)
         return [
@@ -90,7 +85,7 @@ def _function(name: str, op: ir.Operation, arrays: Sequence[np.ndarray]) -> None
 
 
 def _call(
-    machine: "VirtualMachine", name: str, arrays: Sequence[np.ndarray]
+    machine: VirtualMachine, name: str, arrays: Sequence[np.ndarray]
 ) -> list[np.ndarray] | None:
     try:
         result = machine[name](*arrays)

@@ -11,11 +11,11 @@ from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, infer_result, read_attributes
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.prover import Facts
+from relax_mlir.dialects.relax.side_effects import operations_in
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple, is_tuple
 from relax_mlir.dialects.relax.well_formed import require_sound_types, type_dims
 from relax_mlir.transform.relax.call_types import caller_symbols, type_of_call
-from relax_mlir.transform.relax.effects import operations_in
 from relax_mlir.transform.relax.rebuild import (
     bound_by_arguments,
     result_types,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.side_effects import is_pure
 from relax_mlir.dialects.relax.tuples import (
     field_types,
     get_item,
@@ -10,7 +11,6 @@ from relax_mlir.dialects.relax.tuples import (
     known_fields,
     make_tuple,
 )
-from relax_mlir.transform.relax.effects import is_pure
 from relax_mlir.transform.relax.rebuild import keep_results, replace_output
 
 

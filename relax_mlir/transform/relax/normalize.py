@@ -6,6 +6,7 @@ values, and every operation has a name or can be given one. What is left to choo
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import value_name
+from relax_mlir.dialects.relax.side_effects import functions_to_optimize, operations_in
 from relax_mlir.dialects.relax.tuples import (
     get_item,
     is_make_tuple,
@@ -13,7 +14,6 @@ from relax_mlir.dialects.relax.tuples import (
     known_fields,
     make_tuple,
 )
-from relax_mlir.transform.relax.effects import functions_to_optimize, operations_in
 from relax_mlir.transform.relax.rebuild import takes_arguments
 
 # Their values are in their types and attributes alone.

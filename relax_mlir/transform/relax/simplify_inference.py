@@ -8,12 +8,12 @@ import numpy as np
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
-from relax_mlir.lowering.relax_to_tir.decompose import batch_norm, dropout, layer_norm, replace
-from relax_mlir.transform.relax.effects import (
+from relax_mlir.dialects.relax.side_effects import (
     functions_to_optimize,
     returned_values,
     written_values,
 )
+from relax_mlir.lowering.relax_to_tir.decompose import batch_norm, dropout, layer_norm, replace
 
 # Operation -> (what it is written as, whether its results can be its operands themselves).
 _RULES: dict[str, tuple[Callable[..., ir.Value | None], bool]] = {

@@ -10,8 +10,8 @@ from relax_mlir import transform
 from relax_mlir.errors import PipelineError
 from relax_mlir.instrument import pass_instrument
 from relax_mlir.ir.module import IRModule
+from relax_mlir.pass_infra.registry import register_pass, unregister_pass
 from relax_mlir.transform import PassContext, Sequential, module_pass
-from relax_mlir.transform.infra.registry import register_pass, unregister_pass
 
 
 @pytest.fixture

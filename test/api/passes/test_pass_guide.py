@@ -9,8 +9,8 @@ import shlex
 import pytest
 from checkout import ROOT
 
+from relax_mlir.pass_infra.registry import unregister_pass
 from relax_mlir.tools import relax_opt
-from relax_mlir.transform.infra.registry import unregister_pass
 
 GUIDE = ROOT / "docs" / "passes.md"
 _BLOCK = re.compile(

@@ -10,8 +10,8 @@ from checkout import ROOT
 from relax_mlir import tir
 from relax_mlir.lowering import PASSES
 from relax_mlir.lowering.pass_spec import PassSpec
+from relax_mlir.pass_infra.registry import flag_of
 from relax_mlir.tir.transform.refused import REFUSED
-from relax_mlir.transform.infra.registry import flag_of
 from relax_mlir.transform.table import TRANSFORM_PASSES
 
 TABLE = {**PASSES, **TRANSFORM_PASSES}

@@ -14,13 +14,13 @@ from relax_mlir.errors import PipelineError
 from relax_mlir.instrument import pass_instrument
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.pass_spec import PassOption
+from relax_mlir.pass_infra import registry
+from relax_mlir.pass_infra.execution import Execution
+from relax_mlir.pass_infra.options import coerce_options, format_options, parse_options
+from relax_mlir.pass_infra.pass_manager import build
+from relax_mlir.pass_infra.pipeline import Step
+from relax_mlir.pass_infra.registry import flag_of, get_pass, register_pass, unregister_pass
 from relax_mlir.transform import FunctionPass, PassInfo, Pipeline, Sequential, module_pass
-from relax_mlir.transform.infra import registry
-from relax_mlir.transform.infra.execution import Execution
-from relax_mlir.transform.infra.pass_manager import build
-from relax_mlir.transform.infra.registry import flag_of, get_pass, register_pass, unregister_pass
-from relax_mlir.transform.pipeline.options import coerce_options, format_options, parse_options
-from relax_mlir.transform.pipeline.tree import Step
 
 MODULE = "func.func @f() attributes {relax.function} { return }"
 
@@ -414,7 +414,7 @@ def test_upstream_passes_by_name():
 
 def test_the_name_of_the_hash_is_a_function_whatever_was_imported():
     code = (
-        "import relax_mlir.transform.infra.passes; from relax_mlir import transform; "
+        "import relax_mlir.pass_infra.passes; from relax_mlir import transform; "
         "assert callable(transform.fingerprint)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -10,6 +10,8 @@ from relax_mlir import relax
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError, PipelineError
 from relax_mlir.ir.module import IRModule
+from relax_mlir.pass_infra.registry import register_pass, unregister_pass
+from relax_mlir.pass_infra.reproducer import read_pipeline, write_reproducer
 from relax_mlir.tools import relax_opt
 from relax_mlir.tools.reduction import reduce_module, size
 from relax_mlir.transform import (
@@ -20,8 +22,6 @@ from relax_mlir.transform import (
     mlir,
     module_pass,
 )
-from relax_mlir.transform.infra.registry import register_pass, unregister_pass
-from relax_mlir.transform.infra.reproducer import read_pipeline, write_reproducer
 
 TEXT = """
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.function} {

@@ -9,7 +9,7 @@ from checkout import ROOT
 
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.schedule import PRIMITIVES
-from relax_mlir.transform.infra import registry
+from relax_mlir.pass_infra import registry
 
 
 def _generator(name: str) -> ModuleType:

@@ -7,9 +7,9 @@ import pytest
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError
+from relax_mlir.pass_infra.registry import register_pass, unregister_pass
 from relax_mlir.tools import relax_opt
 from relax_mlir.transform import module_pass
-from relax_mlir.transform.infra.registry import register_pass, unregister_pass
 
 TEXT = "func.func @f(%x: f32) -> f32 {\n  return %x : f32\n}\n"
 

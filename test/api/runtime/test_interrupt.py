@@ -11,9 +11,9 @@ from relax_mlir import relax
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import PassError
 from relax_mlir.ir.module import IRModule
+from relax_mlir.pass_infra.registry import register_pass, unregister_pass
 from relax_mlir.tools import relax_opt
 from relax_mlir.transform import module_pass
-from relax_mlir.transform.infra.registry import register_pass, unregister_pass
 
 TEXT = """
 func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> attributes {relax.function} {

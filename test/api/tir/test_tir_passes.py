@@ -8,10 +8,10 @@ from kernels import Guarded, close, values
 
 from relax_mlir import tir, transform
 from relax_mlir.ir.module import IRModule
+from relax_mlir.pass_infra.registry import get_pass
 from relax_mlir.script import ir as I
 from relax_mlir.script import tir as T
 from relax_mlir.tir.transform.table import TIR_PASSES
-from relax_mlir.transform.infra.registry import get_pass
 
 NAMES = [spec.name for spec in TIR_PASSES.values()]
 CONFIG = {

@@ -9,7 +9,7 @@ from relax_mlir.errors import PassTypeError
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
-    from relax_mlir.transform.infra.info import PassInfo
+    from relax_mlir.pass_infra.info import PassInfo
 
 
 class PassInstrument:

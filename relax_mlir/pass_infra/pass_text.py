@@ -8,18 +8,15 @@ around them, `mlir{opt-level=3}(cse)`, and around a Sequential that is one pass 
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_mlir.errors import PipelineError, RelaxMLIRError
 from relax_mlir.lowering.pass_spec import PassOption
-from relax_mlir.transform.infra import registry
-from relax_mlir.transform.infra.info import PassInfo
-from relax_mlir.transform.infra.sequential import Sequential
-from relax_mlir.transform.pipeline.options import coerce_options, format_options, parse_options
-from relax_mlir.transform.pipeline.tree import SEQUENTIAL, UPSTREAM, Step, parse_steps
-
-if TYPE_CHECKING:
-    from relax_mlir.transform.infra.passes import Pass
+from relax_mlir.pass_infra import registry
+from relax_mlir.pass_infra.info import PassInfo
+from relax_mlir.pass_infra.interface import AnyPass
+from relax_mlir.pass_infra.options import coerce_options, format_options, parse_options
+from relax_mlir.pass_infra.pipeline import SEQUENTIAL, UPSTREAM, Step, parse_steps
 
 # What may be said of every pass, next to the options that it declares.
 OF_EVERY_PASS = (
@@ -29,7 +26,7 @@ OF_EVERY_PASS = (
 _OF_GROUPS = (PassOption("name", str, "", "its name"), *OF_EVERY_PASS)
 
 
-def text_of(each: "Pass", level: int | None = None) -> str:
+def text_of(each: AnyPass, level: int | None = None) -> str:
     """Return the elements of a pipeline that recreate a pass.
 
     Args:
@@ -41,7 +38,7 @@ def text_of(each: "Pass", level: int | None = None) -> str:
             written.
     """
     info = each.info if level is None else replace(each.info, opt_level=level)
-    if isinstance(each, Sequential) and each.element is None:
+    if each.passes is not None and each.element is None:
         inner = ",".join(text for text in map(text_of, each.passes) if text)
         return _group(SEQUENTIAL, info, PassInfo(SEQUENTIAL), inner)
     element = str(each)
@@ -116,7 +113,7 @@ def _braces(values: Mapping[str, Any]) -> str:
     return f"{{{format_options(values)}}}" if values else ""
 
 
-def _as_named(each: "Pass", step: Step) -> PassInfo:
+def _as_named(each: AnyPass, step: Step) -> PassInfo:
     """Return the PassInfo of the pass that a step makes."""
     try:
         return registry.get_pass(step.name, **parse_options(step.options or "")).info

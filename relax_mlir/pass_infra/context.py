@@ -7,16 +7,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.errors import PassTypeError, PipelineError, did_you_mean
-from relax_mlir.instrument.base import PassInstrument
-from relax_mlir.tir.transform import configs as tir_configs
-from relax_mlir.transform.infra import config as config_options
-from relax_mlir.transform.infra.info import PassInfo, level
+from relax_mlir.pass_infra import config as config_options
+from relax_mlir.pass_infra import registry, upstream
+from relax_mlir.pass_infra.info import PassInfo, level
+from relax_mlir.pass_infra.instrument import PassInstrument
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
-    from relax_mlir.transform.infra.diagnostics import DiagnosticContext
-
-tir_configs.register()
+    from relax_mlir.pass_infra.diagnostics import DiagnosticContext
 
 DEFAULT_OPT_LEVEL = 2
 # DLPack's number of the CPU, the one device there is.
@@ -262,9 +260,6 @@ def _add_note(
 
 def _hint(name: str, seen: Iterable[str]) -> str | None:
     """Return what a name that no pass has may mean, None where a pass has it."""
-    # Only now: a context is made where no pass is loaded.
-    from relax_mlir.transform.infra import registry, upstream
-
     entry = registry.find(name)
     if entry is not None:
         return None if entry.name == name else f"; did you mean '{entry.name}'?"

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from relax_mlir.errors import PipelineError
-from relax_mlir.transform.infra import config, registry
-from relax_mlir.transform.infra.program_hash import fingerprint
+from relax_mlir.pass_infra import config, registry
+from relax_mlir.pass_infra.interface import AnyPass
+from relax_mlir.pass_infra.program_hash import fingerprint
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
-    from relax_mlir.transform.infra.context import PassContext
-    from relax_mlir.transform.infra.passes import Pass
+    from relax_mlir.pass_infra.context import PassContext
 
 
-def required_passes(wanted: "Pass", *, transitive: bool) -> "list[Pass]":
+def required_passes(wanted: AnyPass, *, transitive: bool) -> list[AnyPass]:
     """Return what to run before a pass.
 
     Args:
@@ -30,7 +30,7 @@ def required_passes(wanted: "Pass", *, transitive: bool) -> "list[Pass]":
         return []
     if not transitive:
         return [registry.get_pass(name) for name in wanted.info.required]
-    found: dict[str, Pass] = {}
+    found: dict[str, AnyPass] = {}
     path = [wanted.info.name]
 
     def visit(names: tuple[str, ...]) -> None:
@@ -63,18 +63,18 @@ class Results:
         """Whether these are the results on that very module under that context."""
         return self._ctx is ctx and self._module == mod.mlir_module
 
-    def note(self, step: "Pass") -> None:
+    def note(self, step: AnyPass) -> None:
         """Remember the module as it is after a pass."""
         self._left[str(step)] = fingerprint(self._module)
 
-    def stands(self, step: "Pass") -> bool:
+    def stands(self, step: AnyPass) -> bool:
         """Whether the pass has run and the module is as it left it."""
         left = self._left.get(str(step))
         return left is not None and left == fingerprint(self._module)
 
 
 @contextlib.contextmanager
-def results_of(whole: "Pass", mod: "IRModule", ctx: "PassContext") -> Iterator[Results | None]:
+def results_of(whole: AnyPass, mod: "IRModule", ctx: "PassContext") -> Iterator[Results | None]:
     """Share one Results among a pass that runs others and all the Sequentials inside it.
 
     Gives None where nothing in it requires a pass, or where TVM's rule is asked for.
@@ -91,8 +91,8 @@ def results_of(whole: "Pass", mod: "IRModule", ctx: "PassContext") -> Iterator[R
         _RUN.results = around
 
 
-def _requires_any(whole: "Pass") -> bool:
-    return bool(whole.info.required) or any(map(_requires_any, getattr(whole, "passes", ())))
+def _requires_any(whole: AnyPass) -> bool:
+    return bool(whole.info.required) or any(map(_requires_any, whole.passes or ()))
 
 
 class _Run(threading.local):

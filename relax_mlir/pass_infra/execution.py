@@ -8,10 +8,10 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.dialects.relax import effects
+from relax_mlir.dialects.relax.side_effects import writing_functions
 from relax_mlir.errors import PassError, RelaxMLIRError
-from relax_mlir.transform.infra import guards
-from relax_mlir.transform.infra.diagnostics import Diagnostic, captured, excerpt, told
-from relax_mlir.transform.relax.effects import writing_functions
+from relax_mlir.pass_infra import guards
+from relax_mlir.pass_infra.diagnostics import Diagnostic, captured, excerpt, told
 
 # MLIR aborts the process on a Python pass whose op_name differs from the anchor, so every manager
 # here is anchored on the module and no Python pass names an operation.

@@ -1,15 +1,19 @@
 """Sequential: passes in a row under the rules of enabling and of required passes."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from relax_mlir.errors import PassTypeError
 from relax_mlir.ir.module import IRModule
-from relax_mlir.transform.infra import config
-from relax_mlir.transform.infra.context import PassContext
-from relax_mlir.transform.infra.passes import MODULE, Pass, make_info
-from relax_mlir.transform.infra.reproducer import remaining
-from relax_mlir.transform.infra.required_passes import Results, required_passes, results_of
-from relax_mlir.transform.pipeline.tree import Pipeline
+from relax_mlir.pass_infra import config
+from relax_mlir.pass_infra.context import PassContext
+from relax_mlir.pass_infra.interface import AnyPass
+from relax_mlir.pass_infra.pass_manager import flatten
+from relax_mlir.pass_infra.pass_text import group_info, text_of
+from relax_mlir.pass_infra.passes import MLIRPass, Pass, make_info
+from relax_mlir.pass_infra.pipeline import MODULE, SEQUENTIAL, Pipeline, Step
+from relax_mlir.pass_infra.reproducer import remaining
+from relax_mlir.pass_infra.required_passes import Results, required_passes, results_of
 
 
 class Sequential(Pass):
@@ -27,7 +31,7 @@ class Sequential(Pass):
 
     def __init__(
         self,
-        passes: Sequence[Pass] | None = None,
+        passes: Sequence[AnyPass] | None = None,
         opt_level: int = 0,
         name: str = "sequential",
         required: Iterable[str] | None = None,
@@ -36,7 +40,7 @@ class Sequential(Pass):
             raise PassTypeError(
                 f"passes must be a list of Pass objects, got {type(passes).__name__} {passes!r}"
             )
-        self.passes: list[Pass] = list(passes or ())
+        self.passes: list[AnyPass] = list(passes or ())
         for each in self.passes:
             if each is None:
                 raise PassTypeError("Found undefined pass for optimization.")
@@ -53,8 +57,6 @@ class Sequential(Pass):
         Raises:
             PipelineError: the text is malformed, or names a pass or an option that does not exist.
         """
-        from relax_mlir.transform.infra.pass_manager import passes_of
-
         return cls(passes_of(Pipeline.parse(pipeline)), opt_level, name)
 
     def execute(self, mod: IRModule, ctx: PassContext) -> None:
@@ -92,18 +94,18 @@ class Sequential(Pass):
         Raises:
             PipelineError: a pass in it is not registered, so that no text names it.
         """
-        from relax_mlir.transform.infra.pass_text import text_of
-
         if self.element is not None:
             return super().pipeline
         return f"{MODULE}({','.join(text for text in map(text_of, self.passes) if text)})"
 
-    def _rest(self, first: Sequence[Pass], number: int, index: int, ctx: PassContext) -> list[str]:
+    def _rest(
+        self, first: Sequence[AnyPass], number: int, index: int, ctx: PassContext
+    ) -> list[str]:
         """Return what comes after a step: the number-th of `first`, or the index-th pass itself."""
         rest = [*first[number + 1 :], self.passes[index]] if number < len(first) else []
         return [*_texts(rest, ctx), *self._planned(self.passes[index + 1 :], ctx)]
 
-    def _planned(self, passes: Sequence[Pass], ctx: PassContext) -> list[str]:
+    def _planned(self, passes: Sequence[AnyPass], ctx: PassContext) -> list[str]:
         """Return what passes of this one will run, in order."""
         found: list[str] = []
         for each in passes:
@@ -118,6 +120,32 @@ class Sequential(Pass):
         return ",".join(text for text in map(str, self.passes) if text)
 
 
+def passes_of(pipeline: Pipeline) -> list[AnyPass]:
+    """Return a pipeline's elements as passes, upstream's too.
+
+    Raises:
+        PipelineError: a pass or an option does not exist, or a pass stands under the wrong anchor.
+    """
+    found: list[AnyPass] = []
+    for element in pipeline.steps:
+        if element.is_group:
+            found.append(_group_pass(element))
+            continue
+        for step in flatten([element], ()):
+            found.append(MLIRPass(str(step)) if isinstance(step, Step) else step[1])
+    return found
+
+
+def _group_pass(step: Step) -> AnyPass:
+    """Return `sequential{...}(...)` or `mlir{...}(...)` as a pass."""
+    values, children = group_info(step), step.children or ()
+    if step.name == SEQUENTIAL:
+        return Sequential(passes_of(Pipeline(children)), **values)
+    made = MLIRPass(",".join(map(str, children)))
+    made.info = replace(made.info, **values)
+    return made
+
+
 def _meant(each: object) -> str:
     """Say what somebody may have meant who put something else than a pass into a list of them."""
     if isinstance(each, str):
@@ -128,7 +156,7 @@ def _meant(each: object) -> str:
     return "; is a decorator such as @module_pass missing?" if callable(each) else ""
 
 
-def _texts(passes: Sequence[Pass], ctx: PassContext) -> list[str]:
+def _texts(passes: Sequence[AnyPass], ctx: PassContext) -> list[str]:
     """Return passes as a command line runs them: a Sequential as what the context enables of it."""
     found: list[str] = []
     for each in passes:

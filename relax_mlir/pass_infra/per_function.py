@@ -7,11 +7,11 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassTypeError, RelaxMLIRError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.transfer import moved
-from relax_mlir.transform.infra.context import PassContext
-from relax_mlir.transform.infra.diagnostics import told
-from relax_mlir.transform.infra.info import PassInfo
-from relax_mlir.transform.infra.passes import Pass
-from relax_mlir.transform.infra.program_hash import fingerprint
+from relax_mlir.pass_infra.context import PassContext
+from relax_mlir.pass_infra.diagnostics import told
+from relax_mlir.pass_infra.info import PassInfo
+from relax_mlir.pass_infra.passes import Pass
+from relax_mlir.pass_infra.program_hash import fingerprint
 
 # Attributes that keep a function out of function passes: it is done, or another compiler owns it.
 SKIP_ATTRIBUTES = ("SkipOptimization", "Codegen", "Compiler")
@@ -27,6 +27,7 @@ class FunctionPass(Pass):
     marker = "relax.function"
     kind = "function pass"
     may_remove = False
+    runs_on_functions = True
 
     def __init__(
         self, pass_func: Callable[[Any, IRModule, PassContext], Any], pass_info: PassInfo

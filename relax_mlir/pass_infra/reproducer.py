@@ -13,16 +13,13 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError, PipelineError
-from relax_mlir.transform.infra import config, registry
-from relax_mlir.transform.infra.upstream import NAMES as UPSTREAM_NAMES
-from relax_mlir.transform.pipeline.tree import Pipeline
-
-if TYPE_CHECKING:
-    from relax_mlir.transform.infra.passes import Pass
+from relax_mlir.pass_infra import config, registry
+from relax_mlir.pass_infra.interface import AnyPass
+from relax_mlir.pass_infra.pipeline import Pipeline
+from relax_mlir.pass_infra.upstream import NAMES as UPSTREAM_NAMES
 
 # What the first lines of a reproducer start with.
 _REMARK = "// "
@@ -69,7 +66,7 @@ def recorded(path: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def recording(path: str, module: ir.Module, running: "Pass") -> Iterator[None]:
+def recording(path: str, module: ir.Module, running: AnyPass) -> Iterator[None]:
     """Keep the reproducer up to date while a pass runs; what it calls itself is part of it."""
     with recorded(path):
         if running.is_sequence or _THREAD.in_pass:
@@ -162,7 +159,7 @@ def remarks_of(text: str) -> list[str]:
     return found
 
 
-def _remarks(file: Path, pipeline: str, running: "Pass") -> list[str]:
+def _remarks(file: Path, pipeline: str, running: AnyPass) -> list[str]:
     """Say how to run a reproducer, and which files register the passes of users that it needs."""
     files: dict[str, None] = {}
     unknown: list[str] = []

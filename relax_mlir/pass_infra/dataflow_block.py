@@ -7,9 +7,9 @@ from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.errors import PassTypeError
 from relax_mlir.ir.module import IRModule
-from relax_mlir.transform.infra.context import PassContext
-from relax_mlir.transform.infra.per_function import FunctionPass
-from relax_mlir.transform.infra.region_snapshot import Surroundings, outputs_of
+from relax_mlir.pass_infra.context import PassContext
+from relax_mlir.pass_infra.per_function import FunctionPass
+from relax_mlir.pass_infra.region_snapshot import Surroundings, outputs_of
 
 _END = "relax.output"
 

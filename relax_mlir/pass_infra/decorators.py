@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.errors import PassTypeError, PipelineError
-from relax_mlir.transform.infra.dataflow_block import DataflowBlockPass
-from relax_mlir.transform.infra.info import PassInfo
-from relax_mlir.transform.infra.passes import ModulePass, Pass, make_info
-from relax_mlir.transform.infra.per_function import FunctionPass, PrimFuncPass
-from relax_mlir.transform.infra.sequential import Sequential
+from relax_mlir.pass_infra.dataflow_block import DataflowBlockPass
+from relax_mlir.pass_infra.info import PassInfo
+from relax_mlir.pass_infra.passes import ModulePass, Pass, make_info
+from relax_mlir.pass_infra.per_function import FunctionPass, PrimFuncPass
+from relax_mlir.pass_infra.sequential import Sequential
 
 
 def module_pass(

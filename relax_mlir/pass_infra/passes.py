@@ -9,34 +9,25 @@ from relax_mlir.dialects.context import lock_of
 from relax_mlir.errors import PassError, PassTypeError, PipelineError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.pass_spec import PassSpec
-from relax_mlir.transform.infra import config, registry
-from relax_mlir.transform.infra.context import PassContext
-from relax_mlir.transform.infra.diagnostics import hand_over
-from relax_mlir.transform.infra.execution import Execution
-from relax_mlir.transform.infra.info import PassInfo
-from relax_mlir.transform.infra.program_hash import fingerprint
-from relax_mlir.transform.infra.reproducer import recording, remaining
-from relax_mlir.transform.infra.required_passes import required_passes, results_of
-from relax_mlir.transform.pipeline.options import coerce_options, format_options
-from relax_mlir.transform.pipeline.tree import MODULE, Pipeline, Step, parse_steps, singled
+from relax_mlir.pass_infra import config, registry
+from relax_mlir.pass_infra.context import PassContext
+from relax_mlir.pass_infra.diagnostics import hand_over
+from relax_mlir.pass_infra.execution import Execution
+from relax_mlir.pass_infra.info import PassInfo
+from relax_mlir.pass_infra.interface import AnyPass
+from relax_mlir.pass_infra.options import coerce_options, format_options
+from relax_mlir.pass_infra.pass_manager import build
+from relax_mlir.pass_infra.pass_text import text_of
+from relax_mlir.pass_infra.pipeline import MODULE, Pipeline, Step, parse_steps, singled
+from relax_mlir.pass_infra.program_hash import fingerprint
+from relax_mlir.pass_infra.reproducer import recording, remaining
+from relax_mlir.pass_infra.required_passes import required_passes, results_of
 
 ModuleLike = TypeVar("ModuleLike", IRModule, ir.Module)
 
 
-class Pass:
-    """A module-to-module transformation; subclasses say what it does in `apply`.
-
-    Attributes:
-        info: the pass's PassInfo.
-        element: the pass in a pipeline's text, where it was made from one with options.
-    """
-
-    info: PassInfo
-    element: str | None = None
-    # Whether it runs other passes with all that the infrastructure does around each.
-    is_sequence = False
-    # Whether its text is upstream's own.
-    is_upstream = False
+class Pass(AnyPass):
+    """A module-to-module transformation; subclasses say what it does in `apply`."""
 
     def __call__(
         self, mod: ModuleLike, ctx: PassContext | None = None, *, required: bool | None = None
@@ -74,7 +65,7 @@ class Pass:
         if required is None:
             required = ctx.option(config.REQUIRED_ON_CALL)
         before = fingerprint(mod.mlir_module) if ctx.option(config.IMMUTABLE_MODULE) else None
-        first: list[Pass] = []
+        first: list[AnyPass] = []
         if required:
             first = required_passes(self, transitive=ctx.option(config.TRANSITIVE_REQUIRED))
         if first:
@@ -158,8 +149,6 @@ class Pass:
         Raises:
             PipelineError: a pass in it is not registered, so that no text names it.
         """
-        from relax_mlir.transform.infra.pass_text import text_of
-
         # Called directly it runs whatever its level, and so does what the text recreates.
         return f"{MODULE}({text_of(self, level=0)})"
 
@@ -250,8 +239,6 @@ class MLIRPass(Pass):
 
     def add_to(self, execution: Execution, ctx: PassContext | None = None) -> None:
         """Append the text; a name of ours inside it is built as ours."""
-        from relax_mlir.transform.infra.pass_manager import build
-
         build(Pipeline(self.steps), execution)
 
 

@@ -6,14 +6,12 @@ from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.errors import PipelineError, did_you_mean
-from relax_mlir.transform.infra import registry
-from relax_mlir.transform.infra.execution import Execution
-from relax_mlir.transform.infra.pass_text import OF_EVERY_PASS, group_info, split_info
-from relax_mlir.transform.infra.passes import MLIRPass, Pass
-from relax_mlir.transform.infra.per_function import FunctionPass
-from relax_mlir.transform.infra.sequential import Sequential
-from relax_mlir.transform.pipeline.options import parse_options
-from relax_mlir.transform.pipeline.tree import MODULE, SEQUENTIAL, Pipeline, Step
+from relax_mlir.pass_infra import registry
+from relax_mlir.pass_infra.execution import Execution
+from relax_mlir.pass_infra.interface import AnyPass
+from relax_mlir.pass_infra.options import parse_options
+from relax_mlir.pass_infra.pass_text import OF_EVERY_PASS, group_info, split_info
+from relax_mlir.pass_infra.pipeline import MODULE, Pipeline, Step
 
 _NO_OPTION = re.compile(r"no such option (\S+)")
 _RESTRICTED = re.compile(r"restricted to '([^']+)'")
@@ -26,7 +24,7 @@ def build(pipeline: Pipeline, execution: Execution) -> None:
         PipelineError: a pass or an option does not exist, or a pass stands under the wrong anchor.
     """
     pending: list[Step] = []
-    for step in _flatten(pipeline.steps, ()):
+    for step in flatten(pipeline.steps, ()):
         if isinstance(step, Step):
             pending.append(step)
             continue
@@ -37,33 +35,7 @@ def build(pipeline: Pipeline, execution: Execution) -> None:
     _add_upstream(execution, pending)
 
 
-def passes_of(pipeline: Pipeline) -> list[Pass]:
-    """Return a pipeline's elements as passes, upstream's too.
-
-    Raises:
-        PipelineError: a pass or an option does not exist, or a pass stands under the wrong anchor.
-    """
-    found: list[Pass] = []
-    for element in pipeline.steps:
-        if element.is_group:
-            found.append(_group(element))
-            continue
-        for step in _flatten([element], ()):
-            found.append(MLIRPass(str(step)) if isinstance(step, Step) else step[1])
-    return found
-
-
-def _group(step: Step) -> Pass:
-    """Return `sequential{...}(...)` or `mlir{...}(...)` as a pass."""
-    values, children = group_info(step), step.children or ()
-    if step.name == SEQUENTIAL:
-        return Sequential(passes_of(Pipeline(children)), **values)
-    made = MLIRPass(",".join(map(str, children)))
-    made.info = replace(made.info, **values)
-    return made
-
-
-def make_pass(step: Step) -> Pass:
+def make_pass(step: Step) -> AnyPass:
     """Build the pass of ours that a step names, with its options.
 
     Raises:
@@ -101,9 +73,9 @@ def option_names(name: str, context: ir.Context) -> list[str]:
         return []
 
 
-def _flatten(
+def flatten(
     steps: Iterable[Step], anchors: tuple[str, ...]
-) -> "Iterable[Step | tuple[registry.Entry, Pass]]":
+) -> Iterable[Step | tuple[registry.Entry, AnyPass]]:
     """Yield passes of ours as made passes, and everything else as steps at module level."""
     for step in steps:
         if step.is_group:
@@ -112,12 +84,12 @@ def _flatten(
                     f"'{step.name}(...)' stands directly in '{MODULE}(...)', not in '{anchors[-1]}'"
                 )
             group_info(step)
-            yield from _flatten(step.children or (), anchors)
+            yield from flatten(step.children or (), anchors)
             continue
         if step.children is not None:
             inside = list(step.walk())
             if any(each.is_group or registry.find(each.name) for each in inside):
-                yield from _flatten(step.children, (*anchors, step.name))
+                yield from flatten(step.children, (*anchors, step.name))
             else:
                 yield _nested(step, anchors)
             continue
@@ -126,7 +98,7 @@ def _flatten(
             yield _nested(step, anchors)
             continue
         made = make_pass(step)
-        if anchors and not (anchors == ("func.func",) and isinstance(made, FunctionPass)):
+        if anchors and not (anchors == ("func.func",) and made.runs_on_functions):
             raise PipelineError(
                 f"pass '{entry.flag}' runs on '{MODULE}' and cannot be nested under "
                 f"'{anchors[-1]}'; write it directly in '{MODULE}(...)'"

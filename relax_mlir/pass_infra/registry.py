@@ -2,24 +2,20 @@
 
 import copy
 import functools
-import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 from relax_mlir.errors import PipelineError, did_you_mean
+from relax_mlir.extension_points import extension
 from relax_mlir.lowering import PASSES
 from relax_mlir.lowering.pass_spec import PassOption, PassSpec
-from relax_mlir.transform.infra.unsupported import REFUSED
-from relax_mlir.transform.infra.upstream import NAMES as UPSTREAM_NAMES
-from relax_mlir.transform.pipeline.options import coerce_options, format_options
-from relax_mlir.transform.pipeline.tree import Pipeline, Step
-from relax_mlir.transform.table import TRANSFORM_PASSES
-
-if TYPE_CHECKING:
-    from relax_mlir.transform.infra.passes import Pass
+from relax_mlir.pass_infra.interface import AnyPass
+from relax_mlir.pass_infra.options import coerce_options, format_options
+from relax_mlir.pass_infra.unsupported import REFUSED
+from relax_mlir.pass_infra.upstream import NAMES as UPSTREAM_NAMES
 
 # What a pipeline may say of any pass: its PassInfo.
 RESERVED_OPTIONS = ("opt-level", "required")
@@ -40,7 +36,7 @@ class Entry:
     name: str
     summary: str
     options: tuple[PassOption, ...]
-    make: "Callable[..., Pass]"
+    make: Callable[..., AnyPass]
 
 
 _USER_ENTRIES: dict[str, Entry] = {}
@@ -54,7 +50,7 @@ def flag_of(name: str) -> str:
 
 def register_pass(
     name: str,
-    make: "Callable[..., Pass] | None" = None,
+    make: Callable[..., AnyPass] | None = None,
     *,
     flag: str | None = None,
     summary: str = "",
@@ -102,18 +98,17 @@ def register_pass(
     for known in _USER_ENTRIES.values():
         if (known.name == name) != (known.flag == entry.flag):
             raise PipelineError(f"pass '{name}' is already registered as '{known.flag}'")
-    for taken in (PASSES, TRANSFORM_PASSES):
-        for spec in taken.values():
-            if entry.flag == spec.flag or entry.name == spec.name:
-                raise PipelineError(f"pass '{name}' is already registered as '{spec.flag}'")
+    for spec in _tables():
+        if entry.flag == spec.flag or entry.name == spec.name:
+            raise PipelineError(f"pass '{name}' is already registered as '{spec.flag}'")
     _USER_ENTRIES[entry.flag] = entry
     return given
 
 
-def _constant(made: Any) -> "Callable[[], Pass]":
+def _constant(made: Any) -> Callable[[], AnyPass]:
     """Return a function that returns a pass; whoever looks for its source finds the pass's."""
 
-    def make() -> "Pass":
+    def make() -> AnyPass:
         return made
 
     rewrites = [each.rewrite for each in getattr(made, "patterns", ())]
@@ -145,8 +140,7 @@ def unregister_pass(name: str) -> None:
 
 def entries() -> list[Entry]:
     """Return every pass of ours in table order, user-registered ones last."""
-    specs = [*PASSES.values(), *TRANSFORM_PASSES.values()]
-    return [*map(_from_spec, specs), *_USER_ENTRIES.values()]
+    return [*map(_from_spec, _tables()), *_USER_ENTRIES.values()]
 
 
 def find(name: str) -> Entry | None:
@@ -178,12 +172,12 @@ def lookup(name: str) -> Entry:
         return entry
     if not _UPSTREAM_NAME.fullmatch(name):
         raise unknown_pass(name)
-    make = functools.partial(_make_upstream, name)
+    make = functools.partial(extension("pass_infra.upstream"), name)
     make()
     return Entry(name, name, "", (), make)
 
 
-def get_pass(name: str, **options: Any) -> "Pass":
+def get_pass(name: str, **options: Any) -> AnyPass:
     """Build the pass called so, ours or upstream's.
 
     Raises:
@@ -216,20 +210,22 @@ def unknown_pass(name: str) -> PipelineError:
     return PipelineError(f"unknown pass '{name}'{hint}")
 
 
+def _tables() -> list[PassSpec]:
+    """Return the passes of the tables: those of lowerings, then those of the layers above."""
+    return [*PASSES.values(), *extension("pass_infra.passes").values()]
+
+
 @functools.cache
 def _specs() -> dict[str, PassSpec]:
     """Return the tables' passes by flag and by name."""
-    specs = [*PASSES.values(), *TRANSFORM_PASSES.values()]
+    specs = _tables()
     return {**{spec.name: spec for spec in specs}, **{spec.flag: spec for spec in specs}}
 
 
 @functools.cache
 def _from_spec(spec: PassSpec) -> Entry:
-    def make(*values: Any, **options: Any) -> "Pass":
-        if spec.parts:
-            return _sequence(spec, *values, **options)
-        passes = importlib.import_module("relax_mlir.transform.infra.passes")
-        return passes.SpecPass(spec, *values, **options)
+    def make(*values: Any, **options: Any) -> AnyPass:
+        return extension("pass_infra.from_spec")(spec, *values, **options)
 
     make.__name__ = make.__qualname__ = spec.name
     make.__doc__ = f"{spec.summary[:1].upper()}{spec.summary[1:]}."
@@ -246,30 +242,3 @@ def _from_spec(spec: PassSpec) -> Entry:
         return_annotation="Pass",
     )
     return Entry(spec.flag, spec.name, spec.summary, spec.options, make)
-
-
-def _make_upstream(name: str, **options: Any) -> "Pass":
-    """Return upstream's pass; MLIR is asked at once whether it and its options exist.
-
-    Raises:
-        PipelineError: they do not.
-    """
-    builder = importlib.import_module("relax_mlir.transform.infra.pass_manager")
-    execution = importlib.import_module("relax_mlir.transform.infra.execution")
-    passes = importlib.import_module("relax_mlir.transform.infra.passes")
-    context = importlib.import_module("relax_mlir.dialects.context").default_context()
-    step = builder.nest_implicitly(Step(name, options=format_options(options) or None), context)
-    builder.build(Pipeline((step,)), execution.Execution(context))
-    return passes.MLIRPass(str(step), name=name)
-
-
-def _sequence(spec: PassSpec) -> "Pass":
-    transform = importlib.import_module("relax_mlir.transform")
-    parts = [get_pass(part) for part in spec.parts]
-    for part in parts:
-        # Whoever runs the whole runs its parts: the level is asked for once.
-        part.info = replace(part.info, opt_level=0)
-    whole = transform.Sequential(parts, spec.opt_level, spec.name, spec.required)
-    # Its text is its own name: written as its parts they would have their own levels again.
-    whole.element = spec.flag
-    return whole

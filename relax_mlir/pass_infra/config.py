@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.errors import ConfigKeyError, PassTypeError, PipelineError, did_you_mean
+from relax_mlir.pass_infra import tir_config
 
 
 @dataclass(frozen=True)
@@ -206,4 +207,25 @@ register_config_option(
     4,
     "Most outputs along an axis of the tiles of Winograd's convolutions: 4, 2 (errors are smaller "
     "than those of direct sums), or 0 for direct sums only",
+)
+register_config_option(
+    tir_config.UNROLL_LOOP,
+    tir_config.UnrollLoopConfig,
+    tir_config.UnrollLoopConfig(),
+    "When the pass UnrollLoop unrolls",
+)
+register_config_option(
+    tir_config.LOOP_PARTITION,
+    tir_config.LoopPartitionConfig,
+    tir_config.LoopPartitionConfig(),
+    "Which loops the pass LoopPartition shortens",
+)
+register_config_option(
+    tir_config.HOIST_IF_THEN_ELSE,
+    tir_config.HoistIfThenElseConfig,
+    tir_config.HoistIfThenElseConfig(),
+    "Which conditions the pass HoistIfThenElse moves",
+)
+register_config_option(
+    tir_config.DISABLE_VECTORIZE, bool, False, "Let the pass VectorizeLoop make loops serial"
 )

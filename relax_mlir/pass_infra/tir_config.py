@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from relax_mlir.transform.infra.config import register_config_option
-
 UNROLL_LOOP = "tir.UnrollLoop"
 LOOP_PARTITION = "tir.LoopPartition"
 HOIST_IF_THEN_ELSE = "tir.HoistIfThenElse"
@@ -47,20 +45,3 @@ class HoistIfThenElseConfig:
     """
 
     support_block_scope_hosting: bool = False
-
-
-def register() -> None:
-    """Let contexts carry these options."""
-    for key, type_, default, doc in (
-        (UNROLL_LOOP, UnrollLoopConfig, UnrollLoopConfig(), "When the pass UnrollLoop unrolls"),
-        (
-            LOOP_PARTITION, LoopPartitionConfig, LoopPartitionConfig(),
-            "Which loops the pass LoopPartition shortens",
-        ),
-        (
-            HOIST_IF_THEN_ELSE, HoistIfThenElseConfig, HoistIfThenElseConfig(),
-            "Which conditions the pass HoistIfThenElse moves",
-        ),
-        (DISABLE_VECTORIZE, bool, False, "Let the pass VectorizeLoop make loops serial"),
-    ):  # fmt: skip
-        register_config_option(key, type_, default, doc)

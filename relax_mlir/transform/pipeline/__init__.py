@@ -1,1 +1,0 @@
-"""Pass pipelines as text: the tree of passes, and the options of each."""
