@@ -255,16 +255,17 @@ def LowerOpaqueBlock() -> Pass:
     """Replace blocks by what is in them, and loops of one step by that step."""
 
 def LowerTIR(
-    vector_bits: int = 512,
-    vector_registers: int = 32,
-    fma: bool = True,
-    threads: int = 1,
-    l1_bytes: int = 49152,
-    l2_bytes: int = 2097152,
-    l3_bytes: int = 33554432,
-    dot_products: str = "",
-    gathers: bool = True,
-    fma_units: int = 2,
+    target: str = "",
+    vector_bits: int | None = None,
+    vector_registers: int | None = None,
+    fma: bool | None = None,
+    threads: int | None = None,
+    l1_bytes: int | None = None,
+    l2_bytes: int | None = None,
+    l3_bytes: int | None = None,
+    dot_products: str | None = None,
+    gathers: bool | None = None,
+    fma_units: int | None = None,
 ) -> Pass:
     """Lower prim funcs to loops over vectors."""
 
