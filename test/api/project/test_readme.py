@@ -117,3 +117,12 @@ def test_readme_names_the_command_that_ci_runs() -> None:
 def test_design_names_every_stage_of_a_build() -> None:
     text = (ROOT / "docs" / "design" / "README.md").read_text()
     assert not [name for name in DEFAULT_PIPELINE if name not in text]
+
+
+_PATH = re.compile(r"`((?:benchmarks|dialects|docs|examples|lowering|relax_mlir|test)/[\w./-]*)`")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_paths_exist(document: str) -> None:
+    paths = _PATH.findall((ROOT / document).read_text())
+    assert not [path for path in paths if not (ROOT / path).exists()]
