@@ -19,7 +19,7 @@ PASSES: dict[str, PassSpec] = _table(
         flag="to-non-dataflow",
         name="ToNonDataflow",
         entry=f"{_RELAX_TO_VM}.to_non_dataflow:to_non_dataflow",
-        summary="Inline dataflow blocks into the function around them",
+        summary="Inline dataflow blocks into the enclosing function",
     ),
     PassSpec(
         flag="call-tir-rewrite",
@@ -31,7 +31,7 @@ PASSES: dict[str, PassSpec] = _table(
         flag="static-plan-block-memory",
         name="StaticPlanBlockMemory",
         entry=f"{_RELAX_TO_VM}.static_plan_block_memory:static_plan_block_memory",
-        summary="Let tensors that live at different times share storage",
+        summary="Let tensors with disjoint live ranges share storage",
     ),
     PassSpec(
         flag="vm-memory-lower",
@@ -49,7 +49,7 @@ PASSES: dict[str, PassSpec] = _table(
         flag="lower-tir",
         name="LowerTIR",
         entry="relax_mlir.lowering.tir_to_vector.lower_tir:lower_tir",
-        summary="Lower prim funcs to loops over vectors",
+        summary="Lower prim funcs to vector code",
         options=(
             PassOption(
                 "target",
@@ -79,7 +79,7 @@ PASSES: dict[str, PassSpec] = _table(
         flag="check-allocs",
         name="CheckAllocs",
         entry=f"{_TIR_TO_LLVM}.check_allocs:check_allocs",
-        summary="Let functions return a status when there is no memory for what they allocate",
+        summary="Return a status if an allocation fails",
     ),
     PassSpec(
         flag="free-allocs",
@@ -97,32 +97,32 @@ PASSES: dict[str, PassSpec] = _table(
         flag="expand-math",
         name="ExpandMath",
         entry=f"{_TIR_TO_LLVM}.math_approx:expand_math",
-        summary="Compute exp, log, tanh, erf and their kin by polynomials that vectorise",
+        summary="Replace elementary functions by polynomials that vectorise",
         options=(_FMA, _AVX512),
     ),
     PassSpec(
         flag="saturate-casts",
         name="SaturateCasts",
         entry=f"{_TIR_TO_LLVM}.saturate_casts:saturate_casts",
-        summary="Let floats that an integer does not hold become the nearest that it does",
+        summary="Make casts from float to integer saturate",
     ),
     PassSpec(
         flag="round-once",
         name="RoundOnce",
         entry=f"{_TIR_TO_LLVM}.round_once:round_once",
-        summary="Let integers of 32 bits and more become the nearest bfloat16, not that of an f32",
+        summary="Round integers of 32 bits and more to bfloat16 once, not through f32",
     ),
     PassSpec(
         flag="note-invariant-loads",
         name="NoteInvariantLoads",
         entry=f"{_TIR_TO_LLVM}.invariant_loads:note_invariant_loads",
-        summary="Mark functions whose loops compute from memory what does not change in them",
+        summary="Mark functions with loop-invariant loads",
     ),
     PassSpec(
         flag="constants-inside",
         name="ConstantsInside",
         entry=f"{_TIR_TO_LLVM}.constants_inside:constants_inside",
-        summary="Copy the constants of parallel regions into them",
+        summary="Sink constants into parallel regions",
     ),
     PassSpec(
         flag="memref-to-llvm",
@@ -145,7 +145,7 @@ PASSES: dict[str, PassSpec] = _table(
         flag="import-stock",
         name="ImportStock",
         entry="relax_mlir.lowering.interop.import_stock:import_stock",
-        summary="Give regions our own terminators back after a stock mlir-opt",
+        summary="Restore our terminators after a stock mlir-opt",
     ),
     PassSpec(
         flag="well-formed",

@@ -135,16 +135,16 @@ __all__ = [
 ]
 
 def AlterOpLayout() -> Pass:
-    """Bring convolutions to the layouts in which kernels are fastest."""
+    """Convert convolutions to the layouts of the fastest kernels."""
 
 def AnnotateEntryFunc() -> Pass:
     """Mark the prim func that a module begins with."""
 
 def BF16ComputeLegalize() -> Pass:
-    """Compute what is of bfloat16 in float32."""
+    """Compute bfloat16 in float32."""
 
 def BackwardFoldScaleAxis() -> Pass:
-    """Move scales of what convolutions return into their weights."""
+    """Fold scales of convolution results into the weights."""
 
 def BoolToByte() -> Pass:
     """Keep booleans in memory as bytes, as DLPack does."""
@@ -153,67 +153,67 @@ def CallTIRRewrite() -> Pass:
     """Turn call_tir into an allocation and a call in destination-passing style."""
 
 def CanonicalizeBindings() -> Pass:
-    """Remove bindings that only rename something, and symbols that only repeat one."""
+    """Remove bindings that are copies, and symbols that are equal to another."""
 
 def CanonicalizeLoop() -> Pass:
-    """Let all loops begin at 0."""
+    """Make all loops begin at 0."""
 
 def CheckAllocs() -> Pass:
-    """Let functions return a status when there is no memory for what they allocate."""
+    """Return a status if an allocation fails."""
 
 def CommonSubexprElim() -> Pass:
     """The name of common-subexpr-elim-tir in TVM's later versions."""
 
 def CommonSubexprElimTIR() -> Pass:
-    """Compute what is the same once."""
+    """Compute common subexpressions once."""
 
 def CompactBufferAllocation() -> Pass:
     """Shrink buffers allocated in loops to the region that a step touches."""
 
 def ConstantsInside() -> Pass:
-    """Copy the constants of parallel regions into them."""
+    """Sink constants into parallel regions."""
 
 def ConvertBlocksToOpaque() -> Pass:
-    """Put the values of blocks' iterators in their place."""
+    """Substitute the iterators of blocks by their values."""
 
 def ConvertForLoopsToSerial() -> Pass:
     """Make parallel loops serial."""
 
 def ConvertLayout(desired_layouts: DesiredLayouts = "conv2d=NHWC,HWIO") -> Pass:
-    """Bring convolutions and pooling to the layouts asked for."""
+    """Convert convolutions and pooling to the given layouts."""
 
 def ConvertToDataflow(min_size: int = 2) -> Pass:
-    """Put runs of pure bindings into dataflow blocks."""
+    """Wrap runs of pure bindings in dataflow blocks."""
 
 def DeadCodeElimination(entry_functions: tuple = ()) -> Pass:
     """Remove unused bindings, outputs, parameters and functions."""
 
 def EliminateCommonSubexpr() -> Pass:
-    """Merge equal bindings and drop unused ones."""
+    """Merge equal bindings and remove unused ones."""
 
 def ExpandCopy() -> Pass:
     """Turn strided memref.copy into loops."""
 
 def ExpandMath(fma: bool = True, avx512: bool = False) -> Pass:
-    """Compute exp, log, tanh, erf and their kin by polynomials that vectorise."""
+    """Replace elementary functions by polynomials that vectorise."""
 
 def ExportStock() -> Pass:
     """End regions with a terminator that a stock mlir-opt accepts."""
 
 def ExtractShapeFunctions() -> Pass:
-    """Compute shapes of what functions return without calling them."""
+    """Extract functions that compute the shapes of results only."""
 
 def FlattenBuffer() -> Pass:
-    """Access all buffers in one dimension."""
+    """Make all accesses of buffers one-dimensional."""
 
 def FoldConstant(max_bytes: int = 65536, evaluate_tir: bool = True) -> Pass:
-    """Compute at compile time what is known then."""
+    """Evaluate operations on constants at compile time."""
 
 def FoldScaleAxis() -> Pass:
-    """Move scales by channel into the weights of convolutions, backward and forward."""
+    """Fold scales by channel into convolution weights, backward and forward."""
 
 def ForwardFoldScaleAxis() -> Pass:
-    """Move scales of what convolutions take into their weights."""
+    """Fold scales of convolution inputs into the weights."""
 
 def FreeAllocs() -> Pass:
     """Free buffers at the end of the block that allocated them."""
@@ -225,34 +225,34 @@ def FuseOps() -> Pass:
     """Merge chains of elementwise call_tir into one kernel each."""
 
 def HoistExpression() -> Pass:
-    """Move conditions and arithmetic that do not change in a loop out of it."""
+    """Hoist loop-invariant conditions and arithmetic."""
 
 def HoistIfThenElse() -> Pass:
-    """Move conditions that do not change in a loop out of it."""
+    """Hoist loop-invariant conditions."""
 
 def ImportStock() -> Pass:
-    """Give regions our own terminators back after a stock mlir-opt."""
+    """Restore our terminators after a stock mlir-opt."""
 
 def InferType() -> Pass:
-    """Refine the types of bindings by what their operands say."""
+    """Infer the types of bindings from their operands."""
 
 def InstrumentBoundCheckers() -> Pass:
     """Assert that every index is inside its buffer."""
 
 def LambdaLift() -> Pass:
-    """Make functions of the module of functions written in place."""
+    """Lift nested functions to the module."""
 
 def LegalizeOps() -> Pass:
     """Turn relax operations into call_tir of generated prim funcs."""
 
 def LoopPartition() -> Pass:
-    """Shorten loops by the conditions in them, and run whole tiles without any."""
+    """Turn conditions into loop bounds, and run whole tiles without them."""
 
 def LowerInitBlock() -> Pass:
-    """Give the init regions of blocks places of their own, in front of their loops."""
+    """Make init regions loop nests of their own, before the reduction loops."""
 
 def LowerOpaqueBlock() -> Pass:
-    """Replace blocks by what is in them, and loops of one step by that step."""
+    """Replace blocks by their bodies, and inline loops of one step."""
 
 def LowerTIR(
     target: str = "",
@@ -267,69 +267,69 @@ def LowerTIR(
     gathers: bool | None = None,
     fma_units: int | None = None,
 ) -> Pass:
-    """Lower prim funcs to loops over vectors."""
+    """Lower prim funcs to vector code."""
 
 def MemrefToLLVM(threads: int = 1, fma: bool = True, avx512: bool = False) -> Pass:
     """Lower prim funcs from memrefs and vectors to the LLVM dialect."""
 
 def Normalize() -> Pass:
-    """Bring Relax functions into the normal form that passes count on."""
+    """Bring Relax functions into the normal form that passes require."""
 
 def NoteInvariantLoads() -> Pass:
-    """Mark functions whose loops compute from memory what does not change in them."""
+    """Mark functions with loop-invariant loads."""
 
 def OutlineNative() -> Pass:
     """Merge straight-line runs of call_tir into one native function."""
 
 def PackGroups(vector_bits: int = 512, vector_registers: int = 32, dot_products: str = "") -> Pass:
-    """Put constant kernels of convolutions into the groups that targets multiply."""
+    """Pack constant convolution weights into VNNI layout."""
 
 def PackKernels() -> Pass:
-    """Bring constant weights of convolutions into blocks of output channels."""
+    """Pack constant convolution weights into blocks of output channels."""
 
 def PackWeights(vector_bits: int = 512, vector_registers: int = 32, dot_products: str = "") -> Pass:
-    """Bring constant matrices into the panels that contractions read."""
+    """Pack constant B operands of GEMMs into panels."""
 
 def PackWinograd(
     vector_bits: int = 512, vector_registers: int = 32, l2_bytes: int = 2097152, fma_units: int = 2
 ) -> Pass:
-    """Transform constant kernels of 3 x 3 for convolutions that add up fewer products."""
+    """Transform constant 3 x 3 weights for Winograd convolution."""
 
 def PlanAndUpdateBufferAllocationLocation() -> Pass:
     """Move allocations into the innermost loop that all uses are in."""
 
 def RefineShapesBackward(broadcast: bool = True) -> Pass:
-    """Refine the types of values by what is made of them."""
+    """Refine the types of values from their uses."""
 
 def RemoveNoOp() -> Pass:
-    """Remove loops, branches, stores and buffers that do nothing."""
+    """Remove loops, branches, stores and buffers without effect."""
 
 def RenormalizeSplitPattern() -> Pass:
-    """Bring quotients and remainders of split loops to one form, as simplify does."""
+    """Canonicalize quotients and remainders of split loops, as simplify does."""
 
 def RewriteUnsafeSelect() -> Pass:
-    """Let selects of what is loaded evaluate only the value that they give."""
+    """Make selects of loads evaluate only the chosen value."""
 
 def RoundOnce() -> Pass:
-    """Let integers of 32 bits and more become the nearest bfloat16, not that of an f32."""
+    """Round integers of 32 bits and more to bfloat16 once, not through f32."""
 
 def SaturateCasts() -> Pass:
-    """Let floats that an integer does not hold become the nearest that it does."""
+    """Make casts from float to integer saturate."""
 
 def Simplify() -> Pass:
     """Simplify index arithmetic, conditions and predicates by the ranges of variables."""
 
 def SimplifyInference() -> Pass:
-    """Write normalisation and dropout as the arithmetic that inference needs."""
+    """Decompose normalizations and dropout for inference."""
 
 def SimplifyKnownStatistics() -> Pass:
-    """Write batch normalisations by constants as arithmetic that can be folded."""
+    """Decompose batch normalizations with constant statistics."""
 
 def SkipAssert() -> Pass:
     """Remove the assertions of prim funcs."""
 
 def StaticPlanBlockMemory() -> Pass:
-    """Let tensors that live at different times share storage."""
+    """Let tensors with disjoint live ranges share storage."""
 
 def StmtSimplify() -> Pass:
     """The name of simplify in TVM's later versions."""
@@ -338,16 +338,16 @@ def StorageFlatten() -> Pass:
     """The name of flatten-buffer in TVM's early versions."""
 
 def StorageRewrite() -> Pass:
-    """Let buffers that are used at different times share memory."""
+    """Let buffers with disjoint live ranges share memory."""
 
 def ToANormalForm() -> Pass:
     """Relay's name of normalize."""
 
 def ToNonDataflow() -> Pass:
-    """Inline dataflow blocks into the function around them."""
+    """Inline dataflow blocks into the enclosing function."""
 
 def UnrollLoop() -> Pass:
-    """Replace unrolled loops, and short ones by the config tir.UnrollLoop, by their steps."""
+    """Unroll unrolled loops, and short ones by the config tir.UnrollLoop."""
 
 def VMMemoryLower() -> Pass:
     """Turn tensor allocations into storage and tensors of the virtual machine."""

@@ -50,58 +50,58 @@ def AnnotateEntryFunc() -> Pass:
     """Mark the prim func that a module begins with."""
 
 def BF16ComputeLegalize() -> Pass:
-    """Compute what is of bfloat16 in float32."""
+    """Compute bfloat16 in float32."""
 
 def CanonicalizeLoop() -> Pass:
-    """Let all loops begin at 0."""
+    """Make all loops begin at 0."""
 
 def CommonSubexprElim() -> Pass:
     """The name of common-subexpr-elim-tir in TVM's later versions."""
 
 def CommonSubexprElimTIR() -> Pass:
-    """Compute what is the same once."""
+    """Compute common subexpressions once."""
 
 def CompactBufferAllocation() -> Pass:
     """Shrink buffers allocated in loops to the region that a step touches."""
 
 def ConvertBlocksToOpaque() -> Pass:
-    """Put the values of blocks' iterators in their place."""
+    """Substitute the iterators of blocks by their values."""
 
 def ConvertForLoopsToSerial() -> Pass:
     """Make parallel loops serial."""
 
 def FlattenBuffer() -> Pass:
-    """Access all buffers in one dimension."""
+    """Make all accesses of buffers one-dimensional."""
 
 def HoistExpression() -> Pass:
-    """Move conditions and arithmetic that do not change in a loop out of it."""
+    """Hoist loop-invariant conditions and arithmetic."""
 
 def HoistIfThenElse() -> Pass:
-    """Move conditions that do not change in a loop out of it."""
+    """Hoist loop-invariant conditions."""
 
 def InstrumentBoundCheckers() -> Pass:
     """Assert that every index is inside its buffer."""
 
 def LoopPartition() -> Pass:
-    """Shorten loops by the conditions in them, and run whole tiles without any."""
+    """Turn conditions into loop bounds, and run whole tiles without them."""
 
 def LowerInitBlock() -> Pass:
-    """Give the init regions of blocks places of their own, in front of their loops."""
+    """Make init regions loop nests of their own, before the reduction loops."""
 
 def LowerOpaqueBlock() -> Pass:
-    """Replace blocks by what is in them, and loops of one step by that step."""
+    """Replace blocks by their bodies, and inline loops of one step."""
 
 def PlanAndUpdateBufferAllocationLocation() -> Pass:
     """Move allocations into the innermost loop that all uses are in."""
 
 def RemoveNoOp() -> Pass:
-    """Remove loops, branches, stores and buffers that do nothing."""
+    """Remove loops, branches, stores and buffers without effect."""
 
 def RenormalizeSplitPattern() -> Pass:
-    """Bring quotients and remainders of split loops to one form, as simplify does."""
+    """Canonicalize quotients and remainders of split loops, as simplify does."""
 
 def RewriteUnsafeSelect() -> Pass:
-    """Let selects of what is loaded evaluate only the value that they give."""
+    """Make selects of loads evaluate only the chosen value."""
 
 def Simplify() -> Pass:
     """Simplify index arithmetic, conditions and predicates by the ranges of variables."""
@@ -116,10 +116,10 @@ def StorageFlatten() -> Pass:
     """The name of flatten-buffer in TVM's early versions."""
 
 def StorageRewrite() -> Pass:
-    """Let buffers that are used at different times share memory."""
+    """Let buffers with disjoint live ranges share memory."""
 
 def UnrollLoop() -> Pass:
-    """Replace unrolled loops, and short ones by the config tir.UnrollLoop, by their steps."""
+    """Unroll unrolled loops, and short ones by the config tir.UnrollLoop."""
 
 def VectorizeLoop(enable_vectorize: bool = True, vector_bits: int = 512) -> Pass:
     """Turn vectorized loops into code over vectors."""

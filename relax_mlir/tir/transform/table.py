@@ -19,7 +19,7 @@ TIR_PASSES: dict[str, PassSpec] = {
     for spec in (
         _spec(
             "LowerInitBlock", "lower-init-block", "blocks",
-            "Give the init regions of blocks places of their own, in front of their loops",
+            "Make init regions loop nests of their own, before the reduction loops",
         ),
         _spec(
             "PlanAndUpdateBufferAllocationLocation",
@@ -28,7 +28,7 @@ TIR_PASSES: dict[str, PassSpec] = {
         ),
         _spec(
             "ConvertBlocksToOpaque", "convert-blocks-to-opaque", "blocks",
-            "Put the values of blocks' iterators in their place",
+            "Substitute the iterators of blocks by their values",
             required=("LowerInitBlock",),
         ),
         _spec(
@@ -37,12 +37,12 @@ TIR_PASSES: dict[str, PassSpec] = {
         ),
         _spec(
             "LowerOpaqueBlock", "lower-opaque-block", "blocks",
-            "Replace blocks by what is in them, and loops of one step by that step",
+            "Replace blocks by their bodies, and inline loops of one step",
             required=("LowerInitBlock",),
         ),
         _spec(
             "FlattenBuffer", "flatten-buffer", "flatten",
-            "Access all buffers in one dimension",
+            "Make all accesses of buffers one-dimensional",
         ),
         _spec(
             "StorageFlatten", "storage-flatten", "flatten",
@@ -54,7 +54,7 @@ TIR_PASSES: dict[str, PassSpec] = {
         ),
         _spec(
             "LoopPartition", "loop-partition", "loops",
-            "Shorten loops by the conditions in them, and run whole tiles without any",
+            "Turn conditions into loop bounds, and run whole tiles without them",
             required=("LowerOpaqueBlock",),
         ),
         _spec(
@@ -66,27 +66,27 @@ TIR_PASSES: dict[str, PassSpec] = {
         ),
         _spec(
             "StorageRewrite", "storage-rewrite", "allocation",
-            "Let buffers that are used at different times share memory",
+            "Let buffers with disjoint live ranges share memory",
         ),
         _spec(
             "UnrollLoop", "unroll-loop", "loops",
-            "Replace unrolled loops, and short ones by the config tir.UnrollLoop, by their steps",
+            "Unroll unrolled loops, and short ones by the config tir.UnrollLoop",
         ),
         _spec(
             "HoistIfThenElse", "hoist-if-then-else", "hoist",
-            "Move conditions that do not change in a loop out of it",
+            "Hoist loop-invariant conditions",
         ),
         _spec(
             "HoistExpression", "hoist-expression", "hoist",
-            "Move conditions and arithmetic that do not change in a loop out of it",
+            "Hoist loop-invariant conditions and arithmetic",
         ),
         _spec(
             "RemoveNoOp", "remove-no-op", "cleanup",
-            "Remove loops, branches, stores and buffers that do nothing",
+            "Remove loops, branches, stores and buffers without effect",
         ),
         _spec(
             "CommonSubexprElimTIR", "common-subexpr-elim-tir", "cleanup",
-            "Compute what is the same once",
+            "Compute common subexpressions once",
         ),
         _spec(
             "StmtSimplify", "stmt-simplify", "simplify",
@@ -94,7 +94,7 @@ TIR_PASSES: dict[str, PassSpec] = {
         ),
         _spec(
             "RenormalizeSplitPattern", "renormalize-split-pattern", "simplify",
-            "Bring quotients and remainders of split loops to one form, as simplify does",
+            "Canonicalize quotients and remainders of split loops, as simplify does",
         ),
         _spec(
             "CommonSubexprElim", "common-subexpr-elim", "cleanup",
@@ -102,7 +102,7 @@ TIR_PASSES: dict[str, PassSpec] = {
         ),
         _spec(
             "CanonicalizeLoop", "canonicalize-loop", "loops",
-            "Let all loops begin at 0",
+            "Make all loops begin at 0",
         ),
         _spec(
             "SkipAssert", "skip-assert", "checks",
@@ -118,11 +118,11 @@ TIR_PASSES: dict[str, PassSpec] = {
         ),
         _spec(
             "BF16ComputeLegalize", "bf16-compute-legalize", "legalize",
-            "Compute what is of bfloat16 in float32",
+            "Compute bfloat16 in float32",
         ),
         _spec(
             "RewriteUnsafeSelect", "rewrite-unsafe-select", "legalize",
-            "Let selects of what is loaded evaluate only the value that they give",
+            "Make selects of loads evaluate only the chosen value",
         ),
         _spec(
             "ConvertForLoopsToSerial", "convert-for-loops-to-serial", "loops",
