@@ -28,13 +28,20 @@ _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LOGGER = get_plugin_logger("site")
 
 
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Lay out the package as it is installed: readers of source text do not know the mapping."""
+def on_startup(**_: str | bool) -> None:
+    """Lay out the package as it is installed: readers of source text do not know the mapping.
+
+    mkdocstrings drops search paths that do not exist when it is configured, hence this early.
+    """
     copy = ROOT / "build" / "docs-source" / "relax_mlir"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(ROOT / "relax_mlir", copy)
     for layer in ("dialects", "lowering"):
         shutil.copytree(ROOT / layer, copy / layer)
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Add the pages of the API to the navigation."""
     config.nav.append({"API": [{name: api_pages.path_of(name)} for name in api_pages.PACKAGES]})
     return config
 
