@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from relax_mlir.lowering.codegen import caches
+from relax_mlir.lowering.target import caches
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import k_block, k_limit, n_limit
