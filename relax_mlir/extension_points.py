@@ -8,7 +8,7 @@ import functools
 import importlib
 from typing import Any
 
-# Extension point, named after the layer that calls it -> "module:attribute" of a layer above.
+# Extension point, named after the layer that calls it -> "module:attribute", or a whole module.
 TABLE = {
     "ir.functions": "relax_mlir.relax.expr.functions:functions",
     "ir.function_view": "relax_mlir.relax.expr.functions:function_view",
@@ -17,11 +17,13 @@ TABLE = {
     "ir.script": "relax_mlir.script:script",
     "ir.show": "relax_mlir.script.highlight:show",
     "ir.html": "relax_mlir.script.highlight:page",
+    "ir.specialize": "relax_mlir.tir.specialize:specialize",
     "pass_infra.passes": "relax_mlir.transform.table:TRANSFORM_PASSES",
     "pass_infra.from_spec": "relax_mlir.pass_infra.factory:from_spec",
     "pass_infra.upstream": "relax_mlir.pass_infra.factory:upstream",
+    "te.operators": "relax_mlir.topi",
+    "tir.build": "relax_mlir.relax.pipeline:build",
     "transform.build": "relax_mlir.relax.pipeline:build",
-    "ir.specialize": "relax_mlir.tir.specialize:specialize",
 }
 
 
@@ -32,5 +34,6 @@ def extension(name: str) -> Any:
     Args:
         name: its key in `TABLE`.
     """
-    module, _, attribute = TABLE[name].partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    path, _, attribute = TABLE[name].partition(":")
+    module = importlib.import_module(path)
+    return getattr(module, attribute) if attribute else module

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from relax_mlir.dialects.relax.sizes import size_of
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprTypeError
 
@@ -38,8 +39,6 @@ class Range:
 
 
 def _integer(value: Any) -> SymExpr:
-    from relax_mlir.tir.arithmetic import size_of
-
     size = size_of(value)
     if size is None:
         raise ExprTypeError(f"ir.Range takes integers and sizes, got {value!r}")

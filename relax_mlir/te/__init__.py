@@ -6,7 +6,8 @@ from typing import Any
 from relax_mlir.errors import missing
 
 _EXPORTS = {
-    **dict.fromkeys(("ComputeOp", "ExternOp", "IterVar", "PlaceholderOp", "Tensor"), "te.tensor"),
+    **dict.fromkeys(("ComputeOp", "ExternOp", "PlaceholderOp", "Tensor"), "te.tensor"),
+    "IterVar": "tir.axes",
     **dict.fromkeys(("compute", "extern", "placeholder", "tag_scope"), "te.operation"),
     **dict.fromkeys(
         (
@@ -21,7 +22,7 @@ _EXPORTS = {
             "reduce_axis",
             "sum",
         ),
-        "te.reduction",
+        "tir.reduction",
     ),
     **dict.fromkeys(("ScanOp", "scan"), "te.scans"),
     **dict.fromkeys(("create_prim_func", "placeholders_of"), "te.prim_func"),

@@ -7,10 +7,10 @@ from typing import Any
 from relax_mlir.te.operation import compute, extern, placeholder, tag_scope
 from relax_mlir.te.prim_func import create_prim_func, placeholders_of
 from relax_mlir.te.primfuncs import extern_primfunc
-from relax_mlir.te.reduction import all, any, comm_reducer, reduce_axis
 from relax_mlir.te.scans import ScanOp, scan
-from relax_mlir.te.tensor import ComputeOp, ExternOp, IterVar, PlaceholderOp, Tensor
+from relax_mlir.te.tensor import ComputeOp, ExternOp, PlaceholderOp, Tensor
 from relax_mlir.tir.arithmetic import const
+from relax_mlir.tir.axes import IterVar
 from relax_mlir.tir.functions import (
     atan2,
     ceildiv,
@@ -28,6 +28,7 @@ from relax_mlir.tir.functions import (
 from relax_mlir.tir.functions import pow as power
 from relax_mlir.tir.nodes import Reduce, Select
 from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.reduction import all, any, comm_reducer, reduce_axis
 
 __all__ = [
     "ComputeOp",

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError
-from relax_mlir.te.tensor import IterVar
 from relax_mlir.tir import nodes as N
+from relax_mlir.tir.axes import IterVar
 from relax_mlir.tir.prim_expr import IntImm, Leaf, PrimExpr, Size
 
 

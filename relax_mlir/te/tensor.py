@@ -3,20 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.ir.range import Range
-from relax_mlir.tir.arithmetic import as_expr, size_of
+from relax_mlir.extension_points import extension
+from relax_mlir.tir.arithmetic import as_expr
+from relax_mlir.tir.axes import Dim, IterVar
 from relax_mlir.tir.dtypes import SIZE, is_float
 from relax_mlir.tir.nodes import ProducerLoad
-from relax_mlir.tir.prim_expr import IntImm, Leaf, PrimExpr
-
-Dim = int | SymExpr
-
-
-def plain(dim: SymExpr) -> Dim:
-    """Return a size as an integer where it is one."""
-    return dim if dim.value is None else dim.value
+from relax_mlir.tir.prim_expr import IntImm, PrimExpr
 
 
 def named(name: Any, where: str) -> str:
@@ -39,52 +32,6 @@ def listed(tensors: Any, where: str) -> list[Any]:
     if isinstance(tensors, Tensor) or not hasattr(tensors, "__iter__"):
         raise ExprTypeError(f"{where} takes a list of tensors, [A, B], got {tensors!r}")
     return list(tensors)
-
-
-def dims_of(shape: Any, what: str) -> tuple[Dim, ...]:
-    """Return a shape given as one size or several.
-
-    Raises:
-        ExprTypeError: an element is no integer and no symbolic one.
-        ExprError: a size is negative.
-    """
-    items = shape if isinstance(shape, (list, tuple)) else getattr(shape, "values", [shape])
-    dims = []
-    for item in items:
-        size = size_of(item)
-        if size is None:
-            raise ExprTypeError(
-                f"the shape of {what} takes integers, tir.Var and expressions of them, got {item!r}"
-            )
-        if size.value is not None and size.value < 0:
-            raise ExprError(f"the shape of {what} has a negative size, {size}")
-        if size.value is not None and size.value >= 1 << 63:
-            raise ExprError(f"the shape of {what} has a size that int64 does not hold, {size}")
-        dims.append(plain(size))
-    return tuple(dims)
-
-
-class IterVar(Leaf):
-    """An axis of a stage: the variable that runs over it, and what it runs over.
-
-    Attributes:
-        dom: the range that it runs over.
-        iter_type: `spatial` or `reduction`.
-    """
-
-    __slots__ = ("dom", "iter_type")
-
-    dom: Range
-    iter_type: str
-
-    def __init__(self, dom: tuple[SymExpr, SymExpr], name: str, iter_type: str) -> None:
-        super().__init__(name, SIZE)
-        self.dom, self.iter_type = Range.from_min_extent(*dom), iter_type
-
-    @property
-    def var(self) -> "IterVar":
-        """The variable itself."""
-        return self
 
 
 class Tensor:
@@ -279,19 +226,14 @@ class ExternOp(Operation):
 
 def _elementwise(name: str, reflected: bool = False) -> Any:
     def method(self: Tensor, other: Any) -> Any:
-        # The operators of tensors are those of the operator library, which is made of tensors.
-        from relax_mlir import topi
-
         operands = (other, self) if reflected else (self, other)
-        return getattr(topi, name)(*operands)
+        return getattr(extension("te.operators"), name)(*operands)
 
     return method
 
 
 def _negated(self: Tensor) -> Any:
-    from relax_mlir import topi
-
-    return topi.negative(self)
+    return extension("te.operators").negative(self)
 
 
 setattr(Tensor, "__neg__", _negated)  # noqa: B010

@@ -25,13 +25,14 @@ _EXPORTS = {
     **dict.fromkeys(("Buffer", "decl_buffer"), "parameters"),
     **dict.fromkeys(("build", "lower"), "lowering"),
     **dict.fromkeys(("cast", "const"), "arithmetic"),
+    **dict.fromkeys(("comm_reducer", "max", "min", "sum"), "reduction"),
     **dict.fromkeys(("call_extern", "call_packed", "call_pure_extern"), "externs"),
     **dict.fromkeys(
         ("call_intrin", "convert", "ldexp", "nextafter", "q_multiply_shift",
          "q_multiply_shift_per_axis"), "calls"),
     **dict.fromkeys(
         ("all", "any", "atan2", "ceildiv", "copysign", "exp10", "fmod", "hypot", "if_then_else",
-         "infinity", "likely", "logaddexp", "max", "max_value", "min", "min_value", "pow", "power",
+         "infinity", "likely", "logaddexp", "max_value", "min_value", "pow", "power",
          "reinterpret"), "functions"),
 }  # fmt: skip
 # Names of TVM's that have no counterpart.
@@ -60,7 +61,6 @@ _REFUSED = {
 }  # fmt: skip
 # What other packages have too.
 _ELSEWHERE = {
-    **dict.fromkeys(("comm_reducer", "sum"), "relax_mlir.te"),
     "PrimFunc": "relax_mlir.relax.expr",
 }
 # Classes of TVM's expressions that are functions here.

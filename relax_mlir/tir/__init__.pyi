@@ -6,7 +6,6 @@ from typing import Any
 
 from relax_mlir.errors import ScheduleError
 from relax_mlir.relax.expr.functions import PrimFunc
-from relax_mlir.te.reduction import comm_reducer
 from relax_mlir.tir import analysis, ir_builder, schedule, stmt_functor, transform
 from relax_mlir.tir.arithmetic import cast, const
 from relax_mlir.tir.calls import (
@@ -34,9 +33,7 @@ from relax_mlir.tir.functions import (
     infinity,
     likely,
     logaddexp,
-    max,
     max_value,
-    min,
     min_value,
     pow,
     reinterpret,
@@ -70,6 +67,7 @@ from relax_mlir.tir.nodes import (
 )
 from relax_mlir.tir.parameters import Buffer, decl_buffer
 from relax_mlir.tir.prim_expr import FloatImm, IntImm, PrimExpr
+from relax_mlir.tir.reduction import comm_reducer
 from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.schedule.schedule import Schedule
 from relax_mlir.tir.schedule.trace.trace import Trace
@@ -361,6 +359,12 @@ def log1p(x: Any) -> PrimExpr:
 
 def log2(x: Any) -> PrimExpr:
     """Return log2 of a number, an expression of its dtype or a bool."""
+
+def max(expr: Any, axis: Any = None, where: Any = None, init: Any = None, *args: Any) -> Any:
+    """Reduce by max over axes, or combine two values and more."""
+
+def min(expr: Any, axis: Any = None, where: Any = None, init: Any = None, *args: Any) -> Any:
+    """Reduce by min over axes, or combine two values and more."""
 
 def nearbyint(x: Any) -> PrimExpr:
     """Return nearbyint of a number, an expression of its dtype or a bool."""

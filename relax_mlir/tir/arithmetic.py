@@ -227,16 +227,3 @@ def _size(expr: PrimExpr) -> SymExpr | None:
     if isinstance(expr, IntImm) and expr.dtype == SIZE:
         return SymExpr.const(expr.value)
     return None
-
-
-def size_of(expr: Any) -> SymExpr | None:
-    """Return a value as a symbolic size, None when it depends on more than symbols."""
-    if isinstance(expr, SymExpr):
-        return expr
-    if isinstance(expr, IntImm):
-        return SymExpr.const(expr.value)
-    if isinstance(expr, Size):
-        return expr.expr
-    if isinstance(expr, (bool, PrimExpr)) or not hasattr(expr, "__index__"):
-        return None
-    return SymExpr.const(expr.__index__())

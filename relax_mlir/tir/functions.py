@@ -95,30 +95,8 @@ def ceildiv(lhs: Any, rhs: Any) -> Any:
     return (x + y - 1) // y
 
 
-def max(a: Any, b: Any = None, *, axis: Any = None, where: Any = None, init: Any = None) -> Any:
-    """Return the larger of two; with reduction axes the largest number along them, as `te.max`."""
-    if axis is not None or _is_axis(b):
-        return _reduction("max")(a, b if axis is None else axis, where, init)
-    return SymExpr.of(a).max(b) if _symbolic(a, b) else A.binary("max", a, b)
-
-
-def min(a: Any, b: Any = None, *, axis: Any = None, where: Any = None, init: Any = None) -> Any:
-    """Return the smaller of two; with reduction axes the least number along them, as `te.min`."""
-    if axis is not None or _is_axis(b):
-        return _reduction("min")(a, b if axis is None else axis, where, init)
-    return SymExpr.of(a).min(b) if _symbolic(a, b) else A.binary("min", a, b)
-
-
-def _is_axis(value: Any) -> bool:
-    first = value[0] if isinstance(value, (list, tuple)) and value else value
-    return getattr(first, "iter_type", "") == "reduction" and hasattr(first, "dom")
-
-
-def _reduction(name: str) -> Callable[..., Any]:
-    # Reductions are written in terms of this module.
-    from relax_mlir.te import reduction
-
-    return getattr(reduction, name)
+max: Callable[[Any, Any], Any] = _binary("max", "max", SymExpr.max)
+min: Callable[[Any, Any], Any] = _binary("min", "min", SymExpr.min)
 
 
 def pow(x: Any, y: Any) -> PrimExpr:

@@ -11,12 +11,13 @@ from types import ModuleType
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.relax.sizes import size_of
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.layout import Layout
 from relax_mlir.dialects.tir.ops import LOOP_KINDS
 from relax_mlir.dialects.tir.scalar import Scalar, cast
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
-from relax_mlir.tir.arithmetic import as_expr, condition, size_of
+from relax_mlir.tir.arithmetic import as_expr, condition
 from relax_mlir.tir.arithmetic import cast as converted
 from relax_mlir.tir.dtypes import SIZE, checked
 from relax_mlir.tir.emission import Emitter

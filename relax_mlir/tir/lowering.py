@@ -4,6 +4,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
+from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.pass_infra import registry
@@ -47,9 +48,7 @@ def build(inp: Any, target: "str | Target | None" = None) -> Any:
         PassError: a pass failed.
         CompileError: code generation could not continue.
     """
-    from relax_mlir.relax.pipeline import build as build_module
-
-    return build_module(module_of(inp), target)
+    return extension("tir.build")(module_of(inp), target)
 
 
 def module_of(inp: Any) -> IRModule:

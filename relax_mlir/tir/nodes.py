@@ -41,8 +41,8 @@ class BinaryExpr(PrimExpr):
     KIND = ""
     SIGN = ""
 
-    a: Cast
-    b: Cast
+    a: PrimExpr
+    b: PrimExpr
 
     def __init__(self, a: Any, b: Any) -> None:
         from relax_mlir.tir.arithmetic import matched

@@ -6,6 +6,8 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprTypeError
+from relax_mlir.tir.axes import dims_of
+from relax_mlir.tir.dtypes import checked
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,6 @@ def decl_buffer(shape: Any, dtype: str = "float32", name: str = "buffer") -> Buf
         ExprTypeError: an element of the shape is no size.
         ExprError: there is no such dtype, or a size is negative.
     """
-    from relax_mlir.te.tensor import dims_of
-    from relax_mlir.tir.dtypes import checked
-
     return Buffer(name, dims_of(shape, f"tir.decl_buffer '{name}'"), checked(dtype))
 
 

@@ -52,6 +52,10 @@ class PrimExpr:
         """The expressions that this one is made of."""
         return ()
 
+    def as_size(self) -> SymExpr | None:
+        """Return the expression as a symbolic size, None when it depends on more than symbols."""
+        return None
+
     def astype(self, dtype: str) -> "PrimExpr":
         """Return the expression converted to another dtype."""
         from relax_mlir.tir.arithmetic import cast
@@ -196,6 +200,10 @@ class IntImm(PrimExpr):
         if not low <= self.value < low + (1 << bits(self.dtype)):
             raise ExprError(f"{value} does not fit {dtype}")
 
+    def as_size(self) -> SymExpr:
+        """Return the integer as a size."""
+        return SymExpr.const(self.value)
+
     def __bool__(self) -> bool:
         return bool(self.value)
 
@@ -253,6 +261,10 @@ class Size(PrimExpr):
 
     def __init__(self, expr: SymExpr) -> None:
         self.expr, self.dtype = expr, SIZE
+
+    def as_size(self) -> SymExpr:
+        """Return the size itself."""
+        return self.expr
 
     def __repr__(self) -> str:
         return self.expr.as_operand()

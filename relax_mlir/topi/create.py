@@ -7,8 +7,9 @@ from typing import Any
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
-from relax_mlir.te.tensor import Tensor, plain
+from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import arithmetic
+from relax_mlir.tir.axes import plain
 from relax_mlir.tir.dtypes import checked
 from relax_mlir.tir.nodes import Select
 from relax_mlir.topi.support import axis_of, scalar, shape_of, tensor

@@ -4,9 +4,10 @@ from typing import Any
 
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.te.operation import compute
-from relax_mlir.te.tensor import Dim, Tensor
+from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import arithmetic
 from relax_mlir.tir.arithmetic import binary
+from relax_mlir.tir.axes import Dim
 from relax_mlir.tir.dtypes import SIZE, is_float
 from relax_mlir.tir.nodes import Select
 from relax_mlir.tir.prim_expr import PrimExpr

@@ -6,8 +6,9 @@ from typing import Any
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.te.operation import compute
-from relax_mlir.te.tensor import Dim, Tensor, plain
+from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import arithmetic, functions
+from relax_mlir.tir.axes import Dim, plain
 from relax_mlir.topi.blocks import joined, reshaped
 from relax_mlir.topi.support import axes_of, axis_of, same, shape_of, size, tensor
 

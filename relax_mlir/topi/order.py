@@ -3,16 +3,18 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from relax_mlir.dialects.relax.sizes import size_of
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.lowering.relax_to_tir.search import write_search
 from relax_mlir.lowering.relax_to_tir.sorter import write_sorted
-from relax_mlir.te import reduction as te
 from relax_mlir.te.operation import compute, extern
-from relax_mlir.te.tensor import Dim, Tensor, plain
+from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import functions, ir_builder
-from relax_mlir.tir.arithmetic import binary, cast, size_of
+from relax_mlir.tir import reduction as te
+from relax_mlir.tir.arithmetic import binary, cast
+from relax_mlir.tir.axes import Dim, plain
 from relax_mlir.tir.dtypes import checked, is_float
 from relax_mlir.tir.prim_expr import PrimExpr
 from relax_mlir.topi.support import axis_of, same, tensor

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.errors import ExprError
-from relax_mlir.te import reduction as te
 from relax_mlir.te.operation import compute
-from relax_mlir.te.tensor import Dim, IterVar, Tensor
+from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import arithmetic, functions
+from relax_mlir.tir import reduction as te
 from relax_mlir.tir.arithmetic import const
+from relax_mlir.tir.axes import Dim, IterVar
 from relax_mlir.tir.dtypes import highest, is_float
 from relax_mlir.tir.nodes import Select
 from relax_mlir.tir.prim_expr import PrimExpr

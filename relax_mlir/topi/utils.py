@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from relax_mlir.dialects.relax.sizes import size_of
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError
-from relax_mlir.te.tensor import Tensor, plain
-from relax_mlir.tir.arithmetic import size_of
+from relax_mlir.te.tensor import Tensor
+from relax_mlir.tir.axes import plain
 from relax_mlir.tir.prim_expr import FloatImm, IntImm
 from relax_mlir.topi.support import size
 

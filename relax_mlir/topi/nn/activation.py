@@ -3,10 +3,10 @@
 from typing import Any
 
 from relax_mlir.errors import ExprError
-from relax_mlir.te import reduction as te
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import functions, intrinsics
+from relax_mlir.tir import reduction as te
 from relax_mlir.tir.arithmetic import cast
 from relax_mlir.tir.nodes import Select
 from relax_mlir.topi.elementwise import function

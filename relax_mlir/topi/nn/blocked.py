@@ -3,10 +3,11 @@
 from typing import Any
 
 from relax_mlir.errors import ExprError
-from relax_mlir.te import reduction as te
 from relax_mlir.te.operation import compute
-from relax_mlir.te.tensor import Dim, Tensor
+from relax_mlir.te.tensor import Tensor
+from relax_mlir.tir import reduction as te
 from relax_mlir.tir.arithmetic import cast, checked
+from relax_mlir.tir.axes import Dim
 from relax_mlir.topi.linear_algebra import common_dtype
 from relax_mlir.topi.nn.convolution import around, counts, pad, windows
 from relax_mlir.topi.support import narrowed, tensor

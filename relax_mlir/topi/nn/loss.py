@@ -3,9 +3,9 @@
 from typing import Any
 
 from relax_mlir.errors import ExprError
-from relax_mlir.te import reduction as te
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
+from relax_mlir.tir import reduction as te
 from relax_mlir.tir.arithmetic import binary, cast, const
 from relax_mlir.tir.dtypes import SIZE
 from relax_mlir.tir.nodes import Select

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.errors import ExprError
-from relax_mlir.te import reduction as te
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import functions
+from relax_mlir.tir import reduction as te
 from relax_mlir.tir.arithmetic import binary, cast
 from relax_mlir.tir.functions import UNARY
 from relax_mlir.tir.prim_expr import PrimExpr

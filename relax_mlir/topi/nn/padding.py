@@ -6,8 +6,9 @@ from typing import Any
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
-from relax_mlir.te.tensor import Dim, Tensor, plain
+from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir.arithmetic import binary
+from relax_mlir.tir.axes import Dim, plain
 from relax_mlir.tir.nodes import Select
 from relax_mlir.tir.prim_expr import PrimExpr
 from relax_mlir.topi.support import tensor
