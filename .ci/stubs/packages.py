@@ -15,7 +15,8 @@ PACKAGES = (
     "relax_mlir.topi", "relax_mlir.topi.image", "relax_mlir.topi.nn", "relax_mlir.topi.vision",
     "relax_mlir.transform",
 )  # fmt: skip
-HEADER = '"""{doc}"""\n\n# Made by .ci/stubs, do not edit.\n'
+MADE = "# Made by .ci/stubs, do not edit."
+HEADER = f'"""{{doc}}"""\n\n{MADE}\n'
 OPERATIONS = "relax_mlir.relax.op"
 # Parameters of operations by their kind; see relax_mlir.dialects.relax.ops.params.
 KINDS = {
@@ -62,7 +63,8 @@ class Stub:
         elif callable(value):
             self.function(name, value)
         else:
-            self.lines.append(f"{name}: {self.annotation(type(value))}")
+            kind = "tuple[str, ...]" if isinstance(value, tuple) else self.annotation(type(value))
+            self.lines.append(f"{name}: {kind}")
 
     def function(self, name: str, value: Callable[..., Any]) -> None:
         """Add a function that a table made."""
@@ -75,6 +77,8 @@ class Stub:
             if default is not inspect.Parameter.empty:
                 if default is None and "None" not in text and text != "Any":
                     text += " | None"
+                if isinstance(default, str) and text not in ("Any", "str", "str | None"):
+                    text += " | str"
                 shown = "..." if default == float("-inf") else repr(default)
                 text += f" = {'None' if default is None else shown}"
             star = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(parameter.kind.name, "")
@@ -166,10 +170,10 @@ def public_names(module: types.ModuleType) -> list[str]:
     }
     internal = imported - set(getattr(module, "__all__", ()))
     # A module that something imported is not offered for that.
-    offered = {*getattr(module, "_MODULES", ()), *getattr(module, "GROUPS", ())}
+    offered = {*vars(module).get("_MODULES", ()), *vars(module).get("GROUPS", ())}
     return [
         name
-        for name in sorted(set(dir(module)))
+        for name in sorted({*dir(module), *filter(str.isupper, vars(module))})
         if not name.startswith("_")
         and name not in internal
         and (

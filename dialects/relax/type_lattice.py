@@ -37,5 +37,6 @@ def join(a: ir.Type, b: ir.Type) -> ir.Type | None:
         return T.shape_type(None, T.shape_ndim(a) if T.shape_ndim(a) == T.shape_ndim(b) else -1)
     if isinstance(a, ir.TupleType) and isinstance(b, ir.TupleType) and a.num_types == b.num_types:
         fields = [join(a.get_type(i), b.get_type(i)) for i in range(a.num_types)]
-        return None if None in fields else ir.TupleType.get_tuple(fields)
+        known = [field for field in fields if field is not None]
+        return ir.TupleType.get_tuple(known) if len(known) == len(fields) else None
     return None

@@ -9,6 +9,7 @@ the translation itself.)
 import re
 from collections.abc import Mapping
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -110,8 +111,11 @@ def _as_bits(value: ir.Attribute) -> ir.Attribute | None:
         else ir.RankedTensorType
     ).get(shaped.shape, integer)
     if value.is_splat:
-        return ir.DenseElementsAttr.get_splat(type_, _as_bits(value.get_splat_value()))
-    bits = _bfloat_bits(str(value)) if element == "bf16" else _round_to(np.array(value), element)
+        one = _as_bits(value.get_splat_value())
+        return None if one is None else ir.DenseElementsAttr.get_splat(type_, one)
+    bits: Any = (
+        _bfloat_bits(str(value)) if element == "bf16" else _round_to(np.array(value), element)
+    )
     return ir.DenseElementsAttr.get(bits.reshape(shaped.shape), type=type_)
 
 

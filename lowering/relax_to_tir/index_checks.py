@@ -59,6 +59,7 @@ def refuse_outside(
     worst = legalizer.call_prim(
         op, "index_bounds", [indices], body, key, result=type_, uses=lengths
     )
+    assert worst is not None, "the pattern matched shapes and dtypes that are known"
     with ir.InsertionPoint(op), op.location:
         asked = make_tuple([integer(length) for length in lengths])
         _check("check_bounds", [worst, indices, asked], lengths)
@@ -83,6 +84,7 @@ def refuse_targets(
 
     type_ = T.tensor_type([SymExpr.const(1)], "uint64")
     worst = legalizer.call_prim(op, "target_bounds", [targets], body, str(ignored), result=type_)
+    assert worst is not None, "the pattern matched shapes and dtypes that are known"
     with ir.InsertionPoint(op), op.location:
         numbers = [integer(classes), integer(SymExpr.const(ignored))]
         _check("check_targets", [worst, targets, *numbers], [classes])

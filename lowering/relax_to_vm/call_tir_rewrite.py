@@ -47,8 +47,8 @@ def _rewrite(op: ir.Operation) -> list[ir.Value]:
     shapes, types = (_fields(shape), field_types(result)) if many else ([shape], [result])
     indices = inplace_indices(op) if op.name in DESTINATION_PASSING else [-1] * len(types)
     new = [
-        _allocate(op, *item) if index < 0 else None
-        for *item, index in zip(shapes, types, indices, strict=True)
+        _allocate(op, each, type_) if index < 0 else None
+        for each, type_, index in zip(shapes, types, indices, strict=True)
     ]
     arguments = overwritable_arguments(op, _fields(op.operands[1]), indices)
     operands = [make_tuple([*arguments, *(value for value in new if value is not None)])]

@@ -72,7 +72,7 @@ def last_use(value: ir.Value, home: ir.Block | None = None) -> ir.Operation | No
 
     None where the value leaves its block, so that its memory belongs to somebody else.
     """
-    home = value.owner.operation.block if home is None else home
+    block = value.owner.operation.block if home is None else home
     last: ir.Operation | None = None
     seen: list[ir.Value] = []
     pending = [value]
@@ -87,7 +87,7 @@ def last_use(value: ir.Value, home: ir.Block | None = None) -> ir.Operation | No
                 return None
             if user.name in _ALIASING or is_make_tuple(user):
                 pending.extend(user.results)
-            at_home = _ancestor(user, home)
+            at_home = _ancestor(user, block)
             if last is None or last.is_before_in_block(at_home):
                 last = at_home
     return last

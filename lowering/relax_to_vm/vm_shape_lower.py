@@ -58,11 +58,12 @@ _MAX = (1 << 63) - 1
 
 
 class _FunctionLowering:
+    _heap: ir.Value
+
     def __init__(self, module: ir.Operation, func: ir.Operation) -> None:
         self._module, self._func = module, func
         self._name = function_name(func)
         self._slots: dict[SymExpr, int] = {}
-        self._heap: ir.Value | None = None
         # `well-formed` says what is wrong with attributes that make no sense.
         self._bounds = declared_bounds(func, strict=False)
         # Symbols that integers give their values.

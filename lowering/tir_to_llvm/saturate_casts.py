@@ -93,7 +93,7 @@ def _chosen(flags: ir.Value, yes: ir.Value, no: ir.Value) -> ir.Value:
     ).results[0]
 
 
-def _splat(type_: ir.VectorType, number: float) -> ir.Value:
+def _splat(type_: ir.Type, number: float) -> ir.Value:
     return _constant(type_, ir.FloatAttr.get(type_.element_type, number))
 
 
@@ -104,7 +104,7 @@ def _whole(type_: ir.VectorType, number: int) -> ir.Value:
     return _constant(type_, ir.IntegerAttr.get(type_.element_type, signed))
 
 
-def _constant(type_: ir.VectorType, element: ir.Attribute) -> ir.Value:
+def _constant(type_: ir.Type, element: ir.Attribute) -> ir.Value:
     value = ir.DenseElementsAttr.get_splat(type_, element)
     return ir.Operation.create(
         "arith.constant", results=[type_], attributes={"value": value}
@@ -119,7 +119,7 @@ def _like(type_: ir.Type, element: ir.Type) -> ir.Type:
     return ir.VectorType.get(type_.shape, element) if isinstance(type_, ir.VectorType) else element
 
 
-def _in_a_row(type_: ir.VectorType) -> ir.VectorType:
+def _in_a_row(type_: ir.Type) -> ir.VectorType:
     count = 1
     for size in type_.shape:
         count *= size

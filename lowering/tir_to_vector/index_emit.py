@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Iterable, Sequence
+from typing import overload
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
@@ -31,6 +32,20 @@ class IndexEmitter:
         self.index_type: ir.IndexType = ir.IndexType.get()
         self.bool_type = i1
         self._i64 = ir.IntegerType.get_signless(64)
+
+    @overload
+    def op(
+        self, name: str, operands: Sequence[ir.Value], result: ir.Type, **attributes: ir.Attribute
+    ) -> ir.Value: ...
+
+    @overload
+    def op(
+        self,
+        name: str,
+        operands: Sequence[ir.Value],
+        result: None = None,
+        **attributes: ir.Attribute,
+    ) -> ir.Operation: ...
 
     def op(
         self,

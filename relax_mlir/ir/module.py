@@ -297,12 +297,11 @@ class IRModule:
             elide: leave out the elements of constants with more than so many; such text is for
                 reading only.
         """
-        limits = {} if elide is None else {
-            "large_elements_limit": elide,
-            "large_resource_limit": elide,
-        }  # fmt: skip
         return self._module.operation.get_asm(
-            enable_debug_info=debug_info, use_name_loc_as_prefix=not debug_info, **limits
+            large_elements_limit=elide,
+            large_resource_limit=elide,
+            enable_debug_info=debug_info,
+            use_name_loc_as_prefix=not debug_info,
         )
 
     def __str__(self) -> str:
@@ -336,7 +335,7 @@ class _Function(submodule("dialects.func").FuncOp):
         return IRModule.from_expr(self).specialize(param_map)
 
 
-def _keeping(view: ir.OpView, module: ir.Module) -> ir.OpView:
+def _keeping(view: Any, module: ir.Module) -> ir.OpView:
     # The bindings' operations do not hold the module that they are in, and its end is theirs.
     if view.operation.name == "func.func":
         view = _Function(view.operation)

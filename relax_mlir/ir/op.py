@@ -204,7 +204,7 @@ def register_op(
         raise ValueError(f"there is already an operation '{PREFIX}{short}' with other parameters")
     if known is None:
         known = declare(short, doc or f"`{short}`, declared by the program.", made, _no_rule)
-        known.user = True
+        setattr(known, "user", True)  # noqa: B010 - only classes that programs declared have it
         add_operation(known)
     _ATTRIBUTES.setdefault(short, {})["FInferDtype"] = dtype
     register_op_attr(short, "FInferShape", infer)
@@ -261,7 +261,7 @@ def _result_type(
 ) -> ir.Type:
     if isinstance(shape, ir.Type):
         return shape
-    given = getattr(shape, "mlir_type", None)
+    given: Any = getattr(shape, "mlir_type", None)
     if given is not None and not hasattr(shape, "values"):
         return given() if callable(given) else given
     if not T.is_tensor(result):

@@ -1,5 +1,6 @@
 """The first difference between two programs: both walked side by side, once, without recursion."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -215,7 +216,9 @@ class Differ:
             if not equal:
                 raise Difference(left, right, where[2], a, b)
 
-    def _parameters(self, left: ir.Operation, right: ir.Operation, values: list[ir.Value]) -> None:
+    def _parameters(
+        self, left: ir.Operation, right: ir.Operation, values: Sequence[ir.Value]
+    ) -> None:
         """Compare the attributes of a function's parameters; an integer's name is a symbol."""
         mine, theirs = parameter_attributes(left), parameter_attributes(right)
         empty: dict[str, ir.Attribute] = {}

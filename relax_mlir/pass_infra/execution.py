@@ -44,7 +44,7 @@ def verified_later() -> Iterator[None]:
 class _State:
     """What a Python step shares with the run that it is part of."""
 
-    module: ir.Module | None = None
+    module: Any = None
     failure: tuple[str, BaseException] | None = None
 
 

@@ -143,14 +143,14 @@ def install() -> None:
 
     set_operand = ir.OpOperandList.__setitem__
 
-    def safe_set_operand(self: Any, index: int, new: ir.Value) -> None:
+    def safe_set_operand(self: Any, index: int, value: ir.Value) -> None:
         """Set an operand.
 
         Raises:
             ValueError: the value is made by an operation in no block.
         """
-        check_attached(new)
-        set_operand(self, index, new)
+        check_attached(value)
+        set_operand(self, index, value)
 
     ir.OpOperandList.__setitem__ = safe_set_operand
     ir.Value.replace_all_uses_with = safe_replace

@@ -176,7 +176,9 @@ def _state(mod: IRModule) -> dict[str, object]:
     attributes = mod.mlir_module.operation.attributes
     own = {name: attributes[name] for name in attributes}
     operations = {
-        f"'@{_symbol(each)}'" if _symbol(each) else f"operation {index}": fingerprint(each)
+        f"'@{_symbol(each)}'" if _symbol(each) else f"operation {index}": fingerprint(
+            each.operation
+        )
         for index, each in enumerate(mod.mlir_module.body.operations)
     }
     return {"the module's attributes": own, **operations}

@@ -158,6 +158,7 @@ class BlockBuilder(ModuleFunctions):
         if not self._frames or self._frames[-1].kind != "scope":
             raise BuilderError("end_scope has no begin_scope")
         frame = self._pop()
+        assert frame.op is not None, "a scope has its operation"
         self._bury(frame.op)
         return SeqExpr.of(frame.blocks[0], self._keep)
 

@@ -19,7 +19,8 @@ from relax_mlir.lowering.target.target import Target
 from relax_mlir.pass_infra import config, registry
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.execution import interruptible, verified_later
-from relax_mlir.pass_infra.passes import Pass, mlir
+from relax_mlir.pass_infra.interface import AnyPass
+from relax_mlir.pass_infra.passes import mlir
 from relax_mlir.pass_infra.reproducer import recorded, remaining
 from relax_mlir.relax.arenas import arenas
 from relax_mlir.relax.build_cache import build_once
@@ -302,7 +303,7 @@ def _runs(name: str, context: PassContext) -> bool:
     return context.opt_level >= level_of(name) or name in context.required_pass
 
 
-def _pass(name: str, target: Target) -> Pass:
+def _pass(name: str, target: Target) -> AnyPass:
     if not registry.find(name):
         return mlir(name)
     options: dict[str, dict[str, Any]] = {

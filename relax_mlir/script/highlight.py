@@ -5,6 +5,7 @@ import sys
 from typing import TextIO
 
 import pygments
+from pygments.formatter import Formatter
 from pygments.formatters import HtmlFormatter, TerminalFormatter
 from pygments.lexers import PythonLexer
 
@@ -19,7 +20,7 @@ def page(text: str) -> str:
     return f"<pre>{_format(text, HtmlFormatter(noclasses=True, nowrap=True))}</pre>"
 
 
-def _format(text: str, formatter: pygments.formatter.Formatter) -> str:
+def _format(text: str, formatter: Formatter) -> str:
     # Not by `pygments.highlight`, which strips blank lines from both ends.
     tokens = PythonLexer().get_tokens_unprocessed(text)
     return pygments.format(((kind, piece) for _, kind, piece in tokens), formatter)

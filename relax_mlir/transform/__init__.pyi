@@ -179,7 +179,7 @@ def ConvertBlocksToOpaque() -> Pass:
 def ConvertForLoopsToSerial() -> Pass:
     """Make parallel loops serial."""
 
-def ConvertLayout(desired_layouts: DesiredLayouts = "conv2d=NHWC,HWIO") -> Pass:
+def ConvertLayout(desired_layouts: DesiredLayouts | str = "conv2d=NHWC,HWIO") -> Pass:
     """Convert convolutions and pooling to the given layouts."""
 
 def ConvertToDataflow(min_size: int = 2) -> Pass:

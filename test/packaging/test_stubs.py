@@ -5,9 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import tvm_names
 from checkout import ROOT
 
 sys.path.append(str(ROOT / ".ci" / "stubs"))
+import languages
 import packages
 
 
@@ -17,7 +19,7 @@ def statements(text: str) -> set[str]:
     for node in ast.parse(text).body:
         if isinstance(node, ast.ImportFrom):
             found.update(f"{node.module} {ast.unparse(alias)}" for alias in node.names)
-        elif isinstance(node, ast.Assign):
+        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             found.update(f"exports {name}" for name in ast.literal_eval(node.value))
         else:
             found.add(ast.unparse(node))
@@ -29,6 +31,16 @@ def test_stub_is_current(name: str) -> None:
     path = Path(str(packages.importlib.import_module(name).__file__)).with_suffix(".pyi")
     made, held = statements(packages.stub(name)), statements(path.read_text())
     assert made == held, "run: python .ci/stubs"
+
+
+@pytest.mark.parametrize(("path", "text"), languages.files().items(), ids=["R", "T"])
+def test_stub_of_script_names_is_current(path: Path, text: str) -> None:
+    assert statements(text) == statements((ROOT / path).read_text()), "run: python .ci/stubs"
+
+
+def test_stub_names_what_T_means() -> None:
+    exports = statements((ROOT / "relax_mlir" / "script" / "tir.pyi").read_text())
+    assert not [name for name in tvm_names.WORKS if f"exports {name}" not in exports]
 
 
 def test_every_lazy_package_has_a_stub() -> None:

@@ -66,9 +66,9 @@ class ContractionWriter:
         self.found, self.emit, self.machine = found, emit, machine
         self.sizes: Sizes = Sizes(found, emit, machine)
         # Sums need a place of their own unless each is complete when it is first stored.
-        self.finish = None
+        self.finish: Finish | None = None
         if epilogue is not None:
-            self.finish: Finish = Finish(epilogue, found.c.buffer, found.n, emit, machine)
+            self.finish = Finish(epilogue, found.c.buffer, found.n, emit, machine)
             single = not self.finish.is_long
             self.sizes.rows = replace(self.sizes.rows, single=single)
         if not self.sizes.outer and isinstance(self.sizes.n, int) and self.sizes.n < self._least:

@@ -22,7 +22,8 @@ def add_outputs(edit: Any, op: ir.Operation, variables: list[Var]) -> None:
     old = edit.op(op)
     before = outputs(old)
     new = [var for var in variables if var._value not in before]
-    values = list(dict.fromkeys([*before, *(var._value for var in new)]))
+    own = (var._value for var in new if var._value is not None)
+    values = list(dict.fromkeys([*before, *own]))
     if len(values) > len(before):
         _rebuild(edit, op, old, before, values)
     for var in variables:

@@ -220,6 +220,7 @@ class PyExprMutator(Rewriting):
         value = binding.value
         new = self.visit_expr(value)
         edit, op = self._edit, binding.mlir_op
+        assert op is not None, "the functor visits what has been emitted"
         if new is not value and not self._is_there(new, 0, op):
             edit.op(op).operands[0] = self._builder.materialize(new)
         edit.settle(op)

@@ -175,7 +175,7 @@ class DataflowBlockRewrite:
             raise BuilderError(f"{var!r} is no variable of the function")
         found = self._edit.get(value, value)
         owner = defining_op(found)
-        block = found.owner if owner is None else owner.block
+        block: Any = found.owner if owner is None else owner.block
         if not self._is_inside(block):
             raise BuilderError(f"'{var.name_hint}' is no variable of the function")
         # In the block a value that leaves it is the one inside.

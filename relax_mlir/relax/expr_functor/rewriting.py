@@ -136,7 +136,12 @@ class Rewriting:
             return False
         edit = self._edit
         for mine, other in zip(there, wanted, strict=True):
-            if isinstance(mine, Var) and isinstance(other, Var) and other._value is not None:
+            if (
+                isinstance(mine, Var)
+                and mine._value is not None
+                and isinstance(other, Var)
+                and other._value is not None
+            ):
                 if canonical(mine._value) != canonical(edit.get(other._value, other._value)):
                     return False
             elif isinstance(mine, Tuple) and isinstance(other, Tuple):

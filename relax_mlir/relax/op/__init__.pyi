@@ -29,6 +29,7 @@ from relax_mlir.relax.op.calls import (
 )
 
 __all__ = [
+    "GROUPS",
     "abs",
     "acos",
     "acosh",
@@ -233,6 +234,8 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+GROUPS: tuple[str, ...]
 
 def abs(x: TensorLike) -> Call:
     """Absolute value."""

@@ -170,6 +170,7 @@ class ModuleParser:
                 count += 1
                 own = f"{name}_{count}"
             names[name] = own
+            assert self.body is not None, "set before the first function is read"
             with ir.InsertionPoint(self.body):
                 copy = op.clone().operation
             copy.attributes["sym_name"] = ir.StringAttr.get(own)

@@ -82,7 +82,7 @@ def call_function(p: ExprParser, function: Any, node: Node, name: str | None) ->
                 f"'{function.name}' may have side effects and cannot be called in a dataflow block",
             )
         p.impure = True
-    attributes = {"callee": ir.FlatSymbolRefAttr.get(function.name)}
+    attributes: dict[str, ir.Attribute] = {"callee": ir.FlatSymbolRefAttr.get(function.name)}
     if pure:
         attributes["pure"] = ir.UnitAttr.get()
     operand = make_tuple(args, p.scope.location(node))
@@ -197,7 +197,8 @@ def _call_packed(
     func = literal(p.scope, node.args[0])
     if not isinstance(func, str):
         p.scope.fail(node.args[0], "the name of a packed function is a string")
-    types, attributes = None, {"func": ir.StringAttr.get(func)}
+    types = None
+    attributes: dict[str, ir.Attribute] = {"func": ir.StringAttr.get(func)}
     for keyword in node.keywords:
         if keyword.arg == "static_args":
             attributes["static_args"] = _static_arguments(p, keyword.value)

@@ -60,8 +60,9 @@ def _region(
         starts.append(_affine(start, iters))
         extents.append(extent)
     access: ir.Attribute = ir.UnitAttr.get()
-    if all(start is not None for start in starts):
-        access = ir.AffineMapAttr.get(ir.AffineMap.get(len(iters), 0, starts))
+    known = [start for start in starts if start is not None]
+    if len(known) == len(starts):
+        access = ir.AffineMapAttr.get(ir.AffineMap.get(len(iters), 0, known))
     plain = all(extent.value == 1 for extent in extents)
     return Access(buffer, access, () if plain else tuple(extents))
 

@@ -239,7 +239,7 @@ class RelaxExprPrinter:
         if "inplace_indices" in op.attributes:
             parts.insert(2, f"inplace_indices={list(op.attributes['inplace_indices'])}")
         if "tir_vars" in op.attributes:
-            dims: Dims = op.attributes["tir_vars"].maybe_downcast()
+            dims = Dims(op.attributes["tir_vars"])
             parts.append(f"tir_vars=R.shape([{', '.join(spelling.dims(dims.dims))}])")
         return f"R.{op.name.removeprefix('relax.')}({', '.join(parts)})"
 

@@ -175,9 +175,10 @@ def _map_of(access: Access, arguments: list[ir.Value]) -> ir.Attribute:
         return ir.UnitAttr.get()
     items = list(access.op.operands)[_PLAIN[access.op.name] + 1 :]
     exprs = [_affine(item, arguments) for item in items]
-    if any(expr is None for expr in exprs):
+    known = [expr for expr in exprs if expr is not None]
+    if len(known) < len(exprs):
         return ir.UnitAttr.get()
-    return ir.AffineMapAttr.get(ir.AffineMap.get(len(arguments), 0, exprs))
+    return ir.AffineMapAttr.get(ir.AffineMap.get(len(arguments), 0, known))
 
 
 def _affine(value: ir.Value, arguments: list[ir.Value]) -> ir.AffineExpr | None:
@@ -360,12 +361,13 @@ def region_attributes(ranges: list[Range] | None, arguments: list[str]) -> dict[
     if ranges is None:
         return unknown
     lows = [_affine_expr(each.low, arguments) for each in ranges]
+    known = [low for low in lows if low is not None]
     extents = [each.extent for each in ranges]
-    if any(low is None for low in lows) or any(e.symbols & set(arguments) for e in extents):
+    if len(known) < len(lows) or any(e.symbols & set(arguments) for e in extents):
         return unknown
     if any(not name.isidentifier() for extent in extents for name in extent.symbols):
         return unknown
-    access = ir.AffineMap.get(len(arguments), 0, lows)
+    access = ir.AffineMap.get(len(arguments), 0, known)
     attributes: dict[str, ir.Attribute] = {"map": ir.AffineMapAttr.get(access)}
     if any(extent.value != 1 for extent in extents):
         attributes["extents"] = Dims.of(extents)

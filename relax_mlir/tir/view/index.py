@@ -281,10 +281,11 @@ class Indices:
         total: ir.Value | None = None
         kinds = ("eq", "ne", "lt", "le", "gt", "ge")
         for each in found:
-            value = each
             if isinstance(each, Comparison):
                 lhs, rhs = self.scalar(each.lhs), self.operand(each.rhs)
                 value = S.compare(kinds[each.sign], lhs, rhs).value
+            else:
+                value = each
             both = (total, value)
             total = value if total is None else S.arith.andi(*both)
         return total

@@ -18,6 +18,8 @@ from relax_mlir.tir.view.index import Indices
 class Statement(ir.OpView):
     """An operation of a prim func; one of no class of its own has MLIR's attributes only."""
 
+    _keep: Any
+
     def __init__(self, operation: ir.Operation) -> None:
         if not isinstance(operation, (ir.Operation, ir.OpView)):
             raise ExprTypeError(

@@ -182,10 +182,11 @@ def _symbols_bound_after(target: ir.Operation) -> set[str]:
 
 def _precedes(op: ir.Operation, target: ir.Operation) -> bool:
     """Whether an operation comes before the target, in its block or around it."""
-    while target is not None and target.block != op.block:
-        parent = target.parent
-        target = parent.operation if parent is not None else None
-    return target is not None and op != target and op.is_before_in_block(target)
+    around: ir.Operation | None = target
+    while around is not None and around.block != op.block:
+        parent = around.parent
+        around = parent.operation if parent is not None else None
+    return around is not None and op != around and op.is_before_in_block(around)
 
 
 def _undisturbed(first: ir.Operation, last: ir.Operation) -> bool:

@@ -7,6 +7,7 @@ symbolically lives in one arena, whose size is a symbolic expression too. The ru
 
 from collections.abc import Mapping, Sequence, Set
 from types import ModuleType
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax import types as T
@@ -264,7 +265,7 @@ class _Outliner:
         with ir.InsertionPoint(block), ir.Location.name(name):
             builder = PrimFuncBuilder(name, decls, integers)
             with builder.body():
-                arena = builder.buffers[-1].value if decls else None
+                arena: Any = builder.buffers[-1].value if decls else None
                 if on_stack and total is not None:
                     type_ = buffer_type([total], "uint8")
                     arena = memref.AllocaOp(type_, [], [], alignment=ALIGNMENT).result
@@ -364,7 +365,7 @@ def _mark(function: ir.OpView, inputs: int) -> None:
         if index < inputs:
             items["tir.readonly"] = ir.UnitAttr.get()
         attributes.append(ir.DictAttr.get(items))
-    function.arg_attrs = ir.ArrayAttr.get(attributes)
+    function.operation.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
 
 
 def mark_internal(module: ir.Operation) -> None:

@@ -159,7 +159,7 @@ class NativeCall:
             given = list(made) if several else [made]
         if len(given) != len(self.kinds):
             raise ValueError(f"{len(given)} results where the PDL takes {len(self.kinds)}")
-        given = [getattr(each, "operation", each) for each in given]
+        given: list[Any] = [getattr(each, "operation", each) for each in given]
         for each, kind, replaces in zip(given, self.kinds, self.replaces, strict=True):
             wanted, words = _KINDS[kind]
             if not isinstance(each, wanted):
