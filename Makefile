@@ -9,7 +9,7 @@ export PYTHON VENV
 RUN := $(VENV)/bin/python
 TESTS = $(RUN) test/run.py $(if $(JOBS),--jobs $(JOBS))
 
-.PHONY: help demo test check docs bench peers clean
+.PHONY: help demo quick test check docs bench peers clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\): .*## /make \1: /p' Makefile
@@ -18,7 +18,13 @@ demo: ## compile a digits classifier with a dynamic batch and run it
 	@.ci/environment demo
 	@$(RUN) examples/digits.py
 
-test: ## run all tests
+quick: ## lint, and the tests that need no native code: two minutes
+	@.ci/environment test,dev
+	@$(RUN) -m ruff check
+	@$(RUN) -m ruff format --check --quiet
+	@$(TESTS) --quick
+
+test: ## run all tests, and name the slowest
 	@.ci/environment test
 	@$(TESTS)
 

@@ -41,7 +41,7 @@ def substitute(word: str, command: str) -> None:
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RELAX_MLIR_NUM_THREADS"):
     config.environment[variable] = os.environ.get(variable, "1")
 # Tests compile what they check, and the user's folder stays as it is.
-config.environment["RELAX_MLIR_CACHE"] = os.environ.get("RELAX_MLIR_TEST_CACHE", "off")
+config.environment["RELAX_MLIR_CACHE"] = "off"
 
 
 def python_server() -> str:
@@ -63,6 +63,9 @@ def python_server() -> str:
     return shlex.join([sys.executable, "-I", "-S", str(support / "tool_client.py"), name])
 
 
+# `lit --param quick=1` leaves tests that compile native code out: they say `REQUIRES: codegen`.
+if not lit_config.params.get("quick"):
+    config.available_features.add("codegen")
 python = python_server()
 # For tests that start tools themselves.
 config.environment["TEST_PYTHON"] = python

@@ -1,7 +1,10 @@
 """Settings that hold for every pytest."""
 
 import os
+from pathlib import Path
 
+import pytest
+from codegen_tests import compiles, functions_in
 from hypothesis import settings
 
 # A busy machine is no failure, and the same run finds the same counterexamples.
@@ -11,3 +14,34 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 os.environ.setdefault("RELAX_MLIR_CACHE", "off")
 # Tests run side by side; those of threads ask for them.
 os.environ.setdefault("RELAX_MLIR_NUM_THREADS", "1")
+
+WITHOUT_CODEGEN = "not codegen"
+# Folders in which every test compiles, some in processes of its own.
+_COMPILING = tuple(
+    Path(__file__).parent / each for each in ("api/kernels", "api/numerics", "packaging")
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that compile native code."""
+    for item in items:
+        functions = [item.function]
+        for fixtures in item._fixtureinfo.name2fixturedefs.values():
+            functions += [fixture.func for fixture in fixtures]
+        for value in item.callspec.params.values() if hasattr(item, "callspec") else ():
+            functions += functions_in(value)
+        inside = any(item.path.is_relative_to(folder) for folder in _COMPILING)
+        if inside or any(map(compiles, functions)):
+            item.add_marker(pytest.mark.codegen)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Without marked tests, skip those that compile all the same: names do not say everything."""
+    if WITHOUT_CODEGEN in config.option.markexpr:
+        from relax_mlir.lowering.codegen import native
+
+        def refuse(*_: object) -> None:
+            pytest.skip("compiles native code", allow_module_level=True)
+
+        native._lower = refuse

@@ -1,4 +1,5 @@
 // MLIR and scripts to executables and native code; `--to` stops after a stage.
+// REQUIRES: codegen
 // RUN: relax-compile %s -o %t.rxe --stats --time-passes 2>&1 | FileCheck %s --check-prefix=STATS
 // RUN: relax-compile - -o %t1.rxe < %s && ls %t1.rxe
 // RUN: relax-opt %s --emit-bytecode -o %t.mlirbc && relax-compile %t.mlirbc -o %t2.rxe && ls %t2.rxe

@@ -1,4 +1,5 @@
 // What each kernel becomes, and one line for each that has no fast path; equal ones are told once.
+// REQUIRES: codegen
 // RUN: relax-compile %S/Inputs/kernels.py -o %t.rxe 2>&1 | FileCheck %s --check-prefix=WARN
 // RUN: relax-compile %S/Inputs/kernels.py -o %t.rxe --quiet 2>&1 | not grep .
 // RUN: relax-compile %S/Inputs/kernels.py -o %t.rxe --report --quiet 2>&1 | FileCheck %s --check-prefix=OPEN

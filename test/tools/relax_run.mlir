@@ -1,4 +1,5 @@
 // Programs and executables run: results, latency, a table per kernel, a trace.
+// REQUIRES: codegen
 // RUN: relax-run %s --input=x=ones:2x4 | FileCheck %s --check-prefix=ONCE
 // RUN: relax-run - --dim=n=3 --print=values < %s | FileCheck %s --check-prefix=VALUES
 // RUN: relax-compile %s -o %t.rxe && relax-run %t.rxe --dim=n=8 --benchmark --profile --trace=%t.json | FileCheck %s --check-prefix=TABLE

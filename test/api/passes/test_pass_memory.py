@@ -8,6 +8,7 @@ import pytest
 
 from relax_mlir.dialects.context import MOST_USES
 
+pytestmark = pytest.mark.slow
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 # In a process of its own: what other tests did to the allocator is none of this.

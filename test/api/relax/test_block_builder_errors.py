@@ -293,6 +293,7 @@ def body_that_fails(bb: relax.BlockBuilder, x: relax.Var) -> None:
         raise BuilderError("enough")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begin", [condition_left_open, branches_left_open, body_that_fails])
 @pytest.mark.parametrize("held", [True, False])
 def test_half_of_a_region_dies_in_any_order(

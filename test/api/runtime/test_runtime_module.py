@@ -258,6 +258,7 @@ int main(int argc, char** argv) {
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="no C++ compiler")
 @needs_linker
+@pytest.mark.slow
 def test_a_cpp_program_calls_a_model(library: Path, tmp_path: Path) -> None:
     (tmp_path / "main.cc").write_text(CPP)
     info = tvm_ffi.libinfo

@@ -58,7 +58,7 @@ def test_an_error_keeps_its_frames_through_the_ffi(machine: VirtualMachine) -> N
     assert lines == ["the end", *[frame] * 16, "... 24 more frames ...", frame]
 
 
-@pytest.mark.parametrize("limit", [1000, 100_000])
+@pytest.mark.parametrize("limit", [1000, pytest.param(100_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("through", ["ffi", "python"])
 def test_a_recursion_through_callbacks_is_an_error(
     machine: VirtualMachine, through: str, limit: int

@@ -139,6 +139,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="no C++ compiler")
+@pytest.mark.slow
 def test_cpp_and_python_call_each_other(tmp_path: Path) -> None:
     info = tvm_ffi.libinfo
     (tmp_path / "lib.cc").write_text(CPP)
