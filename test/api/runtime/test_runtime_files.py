@@ -314,6 +314,21 @@ def test_safetensors_layout(tmp_path: Path) -> None:
         assert loaded[name].flags.aligned
 
 
+def test_files_are_those_of_the_safetensors_library(tmp_path: Path) -> None:
+    safetensors = pytest.importorskip("safetensors.numpy")
+    ours, theirs = tmp_path / "ours.safetensors", tmp_path / "theirs.safetensors"
+    dtypes = ["bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]
+    tensors = {d: np.arange(7).astype(d) for d in dtypes}
+    tensors |= {"matrix": np.ones((4, 16), "f4"), "scalar": np.array(1.5), "none": np.zeros((2, 0))}
+    save_file(tensors, ours, {"format": "np"})
+    safetensors.save_file(tensors, theirs, {"format": "np"})
+    for loaded in (safetensors.load_file(ours), load_file(theirs), load_file(ours)):
+        assert loaded.keys() == tensors.keys()
+        for name, array in tensors.items():
+            assert loaded[name].dtype == array.dtype
+            np.testing.assert_array_equal(loaded[name], array, strict=True)
+
+
 @pytest.mark.parametrize(
     ("header", "message"),
     [
