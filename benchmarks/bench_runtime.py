@@ -9,8 +9,8 @@ import numpy as np
 
 from relax_mlir import relax, script
 from relax_mlir.runtime import ExecBuilder, VirtualMachine, register_func
-from relax_mlir.runtime.native import ffi_tensor
-from relax_mlir.runtime.values import to_value
+from relax_mlir.runtime.native.loader import ffi_tensor
+from relax_mlir.runtime.values.convert import to_value
 
 INSTRUCTIONS = 4000
 # What the project wants: microseconds at most.

@@ -9,7 +9,7 @@ from workload import data, places
 
 from relax_mlir import relax, tir
 from relax_mlir.relax import op
-from relax_mlir.runtime.profiling.roofs import Roofs
+from relax_mlir.runtime.profiling.roofline import Roofs
 from relax_mlir.script import relax as R
 
 

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from relax_mlir.errors import missing
-from relax_mlir.runtime.device import Device, cpu
+from relax_mlir.runtime.device.api import Device, cpu
 
 _REFUSED = {
     **dict.fromkeys(

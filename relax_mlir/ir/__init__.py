@@ -19,10 +19,10 @@ _EXPORTS = {
     "register_op": "relax_mlir.ir.op",
     "register_op_attr": "relax_mlir.ir.op",
     "reset_op_attr": "relax_mlir.ir.op",
-    "assert_structural_equal": "relax_mlir.ir.structural",
-    "get_first_structural_mismatch": "relax_mlir.ir.structural",
-    "structural_equal": "relax_mlir.ir.structural",
-    "structural_hash": "relax_mlir.ir.structural",
+    "assert_structural_equal": "relax_mlir.ir.structural.compare",
+    "get_first_structural_mismatch": "relax_mlir.ir.structural.compare",
+    "structural_equal": "relax_mlir.ir.structural.compare",
+    "structural_hash": "relax_mlir.ir.structural.compare",
 }  # fmt: skip
 
 # Names of TVM's that have no counterpart.

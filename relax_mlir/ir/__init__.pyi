@@ -13,7 +13,7 @@ from relax_mlir.ir.op import (
     reset_op_attr,
 )
 from relax_mlir.ir.range import Range
-from relax_mlir.ir.structural import (
+from relax_mlir.ir.structural.compare import (
     assert_structural_equal,
     get_first_structural_mismatch,
     structural_equal,

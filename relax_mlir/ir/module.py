@@ -9,7 +9,7 @@ from relax_mlir.errors import ExprTypeError, FunctionKeyError, did_you_mean
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.attribute_value import attribute_value
 from relax_mlir.ir.function_protocols import BaseFunc, GlobalVar
-from relax_mlir.ir.single import set_attrs, single, together
+from relax_mlir.ir.single_function import set_attrs, single, together
 from relax_mlir.ir.transfer import bytecode, moved, read_module, verify_error
 
 # What a function's view has that its operation has not.

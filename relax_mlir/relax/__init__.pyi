@@ -62,8 +62,8 @@ from relax_mlir.relax.op.calls import (
 from relax_mlir.relax.pipeline import build
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable
-from relax_mlir.runtime.instrument import VMInstrumentReturnKind
-from relax_mlir.runtime.vm import VirtualMachine
+from relax_mlir.runtime.vm.instrument import VMInstrumentReturnKind
+from relax_mlir.runtime.vm.virtual_machine import VirtualMachine
 
 __all__ = [
     "AnyType",

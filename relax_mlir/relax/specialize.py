@@ -25,7 +25,7 @@ from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.runtime.registry import LIBRARY_PREFIX
 from relax_mlir.runtime.specializer import current
-from relax_mlir.runtime.values import DTYPES
+from relax_mlir.runtime.values.convert import DTYPES
 
 # A kernel is compiled when its calls have seen so many elements: what that costs is then a small
 # part of what they cost. Smaller calls go to the library at once.
@@ -178,7 +178,7 @@ def _compile(name: str, args: tuple[Any, ...]) -> Callable[..., Any] | None:
     """Return a function of the tensors, None where the operation has no kernel for them."""
     from relax_mlir.pass_infra.context import PassContext
     from relax_mlir.relax.pipeline import build as build_module
-    from relax_mlir.runtime.vm import VirtualMachine
+    from relax_mlir.runtime.vm.virtual_machine import VirtualMachine
 
     cls = COMPUTE_OPS.get(name)
     if cls is None or name in _NOT_WORTH:

@@ -3,7 +3,7 @@
 # Made by .ci/stubs, do not edit.
 
 from relax_mlir.runtime.bytecode.builtins import AssertOpError
-from relax_mlir.runtime.device import (
+from relax_mlir.runtime.device.api import (
     Device,
     DeviceAPI,
     DeviceAttrKind,
@@ -11,17 +11,14 @@ from relax_mlir.runtime.device import (
     register_device_api,
     remove_device_api,
 )
+from relax_mlir.runtime.device.placement import copy_to, device_of, empty
 from relax_mlir.runtime.exec_builder import ExecBuilder, UnusedInputWarning
 from relax_mlir.runtime.executable import Executable, NativeObject, VMFunction
 from relax_mlir.runtime.files.loading import load_module
-from relax_mlir.runtime.files.params import load_param_dict, save_param_dict
+from relax_mlir.runtime.files.safetensors import load_param_dict, save_param_dict
 from relax_mlir.runtime.graph.executor import GraphExecutor
 from relax_mlir.runtime.graph.module import GraphModule
-from relax_mlir.runtime.instrument import VMInstrumentReturnKind
 from relax_mlir.runtime.module import Module
-from relax_mlir.runtime.ndarray import NDArray as Tensor
-from relax_mlir.runtime.ndarray import array as tensor
-from relax_mlir.runtime.placement import copy_to, device_of, empty
 from relax_mlir.runtime.profiling.evaluator import BenchmarkResult
 from relax_mlir.runtime.profiling.profile import Report
 from relax_mlir.runtime.registry import (
@@ -31,7 +28,10 @@ from relax_mlir.runtime.registry import (
     remove_global_func,
 )
 from relax_mlir.runtime.registry import register_func as register_global_func
-from relax_mlir.runtime.vm import VirtualMachine
+from relax_mlir.runtime.values.ndarray import NDArray as Tensor
+from relax_mlir.runtime.values.ndarray import array as tensor
+from relax_mlir.runtime.vm.instrument import VMInstrumentReturnKind
+from relax_mlir.runtime.vm.virtual_machine import VirtualMachine
 
 __all__ = [
     "AssertOpError",

@@ -13,7 +13,7 @@ from relax_mlir.errors import ExecutableFormatError, FunctionNotFoundError, did_
 from relax_mlir.runtime.bytecode.instructions import ArgKind, Instruction
 from relax_mlir.runtime.files.constants import CheckedConstants
 from relax_mlir.runtime.module import Module
-from relax_mlir.runtime.values import BFLOAT16
+from relax_mlir.runtime.values.convert import BFLOAT16
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +350,7 @@ class Executable(Module):
 
             return factory_function(self, name)
         if self._machine is None:
-            from relax_mlir.runtime.vm import VirtualMachine
+            from relax_mlir.runtime.vm.virtual_machine import VirtualMachine
 
             self._machine = VirtualMachine(self)
         return self._machine[name]
@@ -364,7 +364,7 @@ class Executable(Module):
         with self._load_lock:
             if self._loaded is None:
                 if self.native:
-                    from relax_mlir.runtime.native import load_objects, taking_bfloat16
+                    from relax_mlir.runtime.native.loader import load_objects, taking_bfloat16
 
                     self._loaded = load_objects(self.native)
                     # Checks and allocations name the dtypes that the program's tensors have.

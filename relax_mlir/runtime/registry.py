@@ -7,9 +7,9 @@ from typing import Any
 from relax_mlir.errors import FunctionNotFoundError, did_you_mean
 from relax_mlir.runtime.bytecode.builtins import BUILTINS, PREFIX
 from relax_mlir.runtime.bytecode.shape_builtins import SHAPE_BUILTINS
-from relax_mlir.runtime.ffi_errors import register_errors
+from relax_mlir.runtime.native.ffi_errors import register_errors
 from relax_mlir.runtime.specializer import dispatching
-from relax_mlir.runtime.values import to_value
+from relax_mlir.runtime.values.convert import to_value
 
 # One table, so that a look-up is one dictionary access.
 BUILTINS.update(SHAPE_BUILTINS)

@@ -8,7 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import lock_of
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.ir.single import single
+from relax_mlir.ir.single_function import single
 from relax_mlir.te.operation import current_tag, one_or_all
 from relax_mlir.te.tensor import ExternOp, Tensor, listed, named
 from relax_mlir.tir.parameters import Buffer, parameters

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir.dialects.relax.sizes import size_of
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError, ScriptError, did_you_mean
-from relax_mlir.ir.single import single
+from relax_mlir.ir.single_function import single
 from relax_mlir.tir.parameters import Buffer, Param, parameters
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.runtime.native import ffi_value
-from relax_mlir.runtime.values import to_value
+from relax_mlir.runtime.native.loader import ffi_value
+from relax_mlir.runtime.values.convert import to_value
 
 _PROT_NONE = 0
 _LIBC = ctypes.CDLL(None, use_errno=True)

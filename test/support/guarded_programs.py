@@ -11,8 +11,8 @@ from guard_pages import guarded
 
 from relax_mlir import relax, script
 from relax_mlir.errors import ShapeMismatchError
-from relax_mlir.runtime import native
-from relax_mlir.runtime.values import numpy_dtype
+from relax_mlir.runtime.native import loader
+from relax_mlir.runtime.values.convert import numpy_dtype
 
 _UNARY = (
     "exp", "log", "tanh", "sigmoid", "erf", "sqrt", "rsqrt", "sin", "cos", "nn.relu", "nn.gelu",
@@ -231,14 +231,14 @@ def main() -> None:
 
         team.LEAST_WORK = 0
     plain: dict[str, Any] = {}
-    load = native.load_objects
+    load = loader.load_objects
 
     def loading(objects: Any) -> dict[str, Any]:
         functions = load(objects)
         plain.update(functions)
         return {name: guarded(function) for name, function in functions.items()}
 
-    native.load_objects = loading
+    loader.load_objects = loading
     executable = relax.build(script.from_source(source(kernels), extra_vars=_CONSTANTS), target)
     vm = relax.VirtualMachine(executable)
     rng = np.random.default_rng(0)

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from relax_mlir.tools import relax_compile
+from relax_mlir.tools.relax_compile import __main__ as relax_compile
 
 # A core that splits its widest vectors, and one that does not.
 CPUS = ("znver4", "sapphirerapids")

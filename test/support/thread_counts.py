@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.runtime.native import load_openmp
+from relax_mlir.runtime.native.loader import load_openmp
 
 
 def bits(function: Callable[..., Any], *arguments: Any) -> bytes:

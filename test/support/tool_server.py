@@ -23,9 +23,9 @@ PRELOADED = (
     "relax_mlir.relax",
     "relax_mlir.script",
     "relax_mlir.te",
-    "relax_mlir.tools.compile_session",
-    "relax_mlir.tools.opt_session",
-    "relax_mlir.tools.run_session",
+    "relax_mlir.tools.relax_compile.session",
+    "relax_mlir.tools.relax_opt.session",
+    "relax_mlir.tools.relax_run.session",
     "relax_mlir.topi",
     "relax_mlir.transform",
 )

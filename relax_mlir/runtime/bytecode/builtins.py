@@ -1,6 +1,7 @@
-"""The builtin functions of the VM: memory, shapes, checks, tuples and run-time operators."""
+"""Builtin functions of control flow: integers compared and counted, conditions combined."""
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from sys import getrecursionlimit
 from typing import Any
@@ -8,10 +9,36 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
-from relax_mlir.runtime.bytecode.integers import INTEGERS
-from relax_mlir.runtime.memory import DEFAULT_STATE, Storage, VMState
-from relax_mlir.runtime.nesting import TRUSTED_LIMIT, bounded
-from relax_mlir.runtime.values import DTYPES, describe, numpy_dtype, to_value
+from relax_mlir.runtime.device.memory import DEFAULT_STATE, Storage, VMState
+from relax_mlir.runtime.values.convert import DTYPES, describe, numpy_dtype, to_value
+from relax_mlir.runtime.vm.call_depth import TRUSTED_LIMIT, bounded
+
+
+def for_continues(index: int, stop: int, step: int) -> bool:
+    """Return whether a loop over a range has another turn.
+
+    Raises:
+        VMError: the step is 0.
+    """
+    if step > 0:
+        return index < stop
+    if step < 0:
+        return index > stop
+    raise VMError("the step of a loop is 0")
+
+
+# Names without their prefix; those of comparisons are what `relax.compare_prim` calls its kinds.
+INTEGERS: dict[str, Callable[..., Any]] = {
+    "for_continues": for_continues,
+    "int_add": operator.add,
+    "int_less": operator.lt,
+    "int_less_equal": operator.le,
+    "int_greater": operator.gt,
+    "int_greater_equal": operator.ge,
+    "int_equal": operator.eq,
+    "int_not_equal": operator.ne,
+}
+
 
 ndarray = np.ndarray
 _I64 = np.dtype("int64")

@@ -7,7 +7,7 @@ import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 from relax_mlir.runtime.bytecode.builtins import PREFIX
-from relax_mlir.runtime.values import DTYPES, describe, numpy_dtype
+from relax_mlir.runtime.values.convert import DTYPES, describe, numpy_dtype
 
 ndarray = np.ndarray
 _I64 = np.dtype("int64")

@@ -9,11 +9,11 @@ import numpy as np
 
 from relax_mlir.runtime.bytecode.builtins import PREFIX
 from relax_mlir.runtime.bytecode.instructions import Arg, ArgKind, Instruction, Opcode
+from relax_mlir.runtime.bytecode.polynomials import Polynomial, polynomial, size_formulas
 from relax_mlir.runtime.bytecode.shape_builtins import NO_VALUE
 from relax_mlir.runtime.executable import Executable, VMFunction
 from relax_mlir.runtime.profiling.costs import allowed_tree
-from relax_mlir.runtime.profiling.polynomials import Polynomial, polynomial, size_formulas
-from relax_mlir.runtime.values import DTYPES
+from relax_mlir.runtime.values.convert import DTYPES
 
 _MAX = (1 << 63) - 1
 _MOST_SLOTS = 256

@@ -18,10 +18,10 @@ from relax_mlir.runtime.bytecode.instructions import (
     Opcode,
 )
 from relax_mlir.runtime.bytecode.jumps import Jumps, Writer
+from relax_mlir.runtime.bytecode.shape_cache import ShapeMemory, shape_memory
 from relax_mlir.runtime.bytecode.shape_locals import ShapeLocals
-from relax_mlir.runtime.bytecode.shape_memory import ShapeMemory, shape_memory
 from relax_mlir.runtime.executable import Executable, VMFunction
-from relax_mlir.runtime.values import DTYPES
+from relax_mlir.runtime.values.convert import DTYPES
 
 
 def _operand(arg: Arg) -> str:

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.runtime.calls import direct_code, plan_code
-from relax_mlir.runtime.native import ADDRESS, NAME, link_for_good
-from relax_mlir.runtime.values import BFLOAT16, DTYPES
+from relax_mlir.runtime.native.loader import ADDRESS, NAME, link_for_good
+from relax_mlir.runtime.values.convert import BFLOAT16, DTYPES
 
 # Numbers of numpy's own dtypes are smaller; the last pair is for bfloat16.
 _NUMBERS = 33

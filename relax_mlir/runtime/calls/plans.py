@@ -18,8 +18,8 @@ from relax_mlir.runtime.calls.direct import is_plain
 from relax_mlir.runtime.calls.direct_code import MOST_DIMS
 from relax_mlir.runtime.calls.plan_code import HEAD_WORDS
 from relax_mlir.runtime.executable import Executable, VMFunction
-from relax_mlir.runtime.native import ADDRESS
-from relax_mlir.runtime.values import DTYPES
+from relax_mlir.runtime.native.loader import ADDRESS
+from relax_mlir.runtime.values.convert import DTYPES
 
 _SCALARS = (int, float, bool)
 _GET_GLOBAL = b"TVMFFIFunctionGetGlobal"

@@ -14,7 +14,7 @@ from relax_mlir.atomic_file import replacing, write_file
 from relax_mlir.errors import CompileError
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.files.loading import ARCHIVED, IMAGE, IMAGE_SIZE
-from relax_mlir.runtime.native import openmp_libraries
+from relax_mlir.runtime.native.loader import openmp_libraries
 
 _STAGE = "export_library"
 _COMPILERS = ("cc", "gcc", "clang")

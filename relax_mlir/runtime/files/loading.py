@@ -10,10 +10,10 @@ import numpy as np
 
 from relax_mlir.errors import ExecutableFormatError
 from relax_mlir.runtime.executable import Executable
-from relax_mlir.runtime.ffi_errors import register_errors
 from relax_mlir.runtime.files.serialize import MAGIC, parse
 from relax_mlir.runtime.module import Module
-from relax_mlir.runtime.native import load_openmp, native_call
+from relax_mlir.runtime.native.ffi_errors import register_errors
+from relax_mlir.runtime.native.loader import load_openmp, native_call
 
 # The executable inside a shared library, see `runtime.exporting`.
 IMAGE = "__relax_mlir_executable"

@@ -1,8 +1,4 @@
-"""Weights in a safetensors file: arrays by name, nothing that could run.
-
-Layout: the header's size (8 bytes, little-endian), a JSON object that gives each name a dtype, a
-shape and a byte range, then the bytes, without holes.
-"""
+"""Weights and parameters in safetensors files: arrays by name, nothing that could run."""
 
 import json
 import math
@@ -15,8 +11,8 @@ import numpy as np
 
 from relax_mlir.atomic_file import write_file
 from relax_mlir.errors import ArgumentTypeError, ExecutableFormatError, did_you_mean
-from relax_mlir.runtime.files.access import ALIGN, map_file
-from relax_mlir.runtime.values import numpy_dtype
+from relax_mlir.runtime.files.access import ALIGN, aligned_copy, map_file
+from relax_mlir.runtime.values.convert import describe, numpy_dtype, to_value
 
 _SIZE = struct.Struct("<Q")
 _MAX_HEADER = 100 << 20
@@ -165,3 +161,31 @@ def load_file(
     except (ValueError, ArgumentTypeError) as error:
         raise _invalid(path, str(error)) from error
     return found
+
+
+def save_param_dict(params: Mapping[str, Any]) -> bytes:
+    """Return arrays by name as bytes, for `load_param_dict` and `GraphModule.load_params`.
+
+    Raises:
+        ArgumentTypeError: a value that is no tensor, a dtype that cannot be kept, a wrong name.
+    """
+    arrays = {}
+    for name, value in params.items():
+        array = to_value(value)
+        if not isinstance(array, np.ndarray):
+            raise ArgumentTypeError(f"parameter '{name}' must be a tensor, got {describe(value)}")
+        arrays[name] = array
+    return b"".join(dump(arrays))
+
+
+def load_param_dict(param_bytes: bytes) -> dict[str, np.ndarray]:
+    """Return the arrays that `save_param_dict` was given.
+
+    Raises:
+        ExecutableFormatError: truncated or malformed.
+        ArgumentTypeError: not bytes.
+    """
+    if not isinstance(param_bytes, (bytes, bytearray, memoryview)):
+        raise ArgumentTypeError(f"parameters are bytes, got {describe(param_bytes)}")
+    data = aligned_copy(bytes(param_bytes))
+    return load_file("<parameters>", lambda _: data)

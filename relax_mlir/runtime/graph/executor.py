@@ -13,15 +13,15 @@ from relax_mlir.errors import (
     VMError,
     did_you_mean,
 )
-from relax_mlir.runtime.device import device as to_device
+from relax_mlir.runtime.device.api import device as to_device
+from relax_mlir.runtime.device.memory import NaiveAllocator
 from relax_mlir.runtime.executable import Executable
-from relax_mlir.runtime.files.params import load_param_dict
+from relax_mlir.runtime.files.safetensors import load_param_dict
 from relax_mlir.runtime.graph.nodes import graph_json
-from relax_mlir.runtime.memory import NaiveAllocator
 from relax_mlir.runtime.module import Module
-from relax_mlir.runtime.native import ffi_tensor, native_error
+from relax_mlir.runtime.native.loader import ffi_tensor, native_error
 from relax_mlir.runtime.registry import find_func, not_found
-from relax_mlir.runtime.values import describe, numpy_dtype, to_value
+from relax_mlir.runtime.values.convert import describe, numpy_dtype, to_value
 
 FACTORY = "default"
 EXPORTED = (

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.errors import DeviceError
-from relax_mlir.runtime.device import device as to_device
+from relax_mlir.runtime.device.api import device as to_device
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.graph.executor import EXPORTED, GraphExecutor
 from relax_mlir.runtime.profiling.evaluator import BenchmarkResult, evaluate

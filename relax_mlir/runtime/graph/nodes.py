@@ -12,8 +12,8 @@ from relax_mlir.runtime.bytecode.instructions import Arg, ArgKind, Instruction, 
 from relax_mlir.runtime.bytecode.shape_builtins import SHAPE_BUILTINS
 from relax_mlir.runtime.executable import Executable, VMFunction
 from relax_mlir.runtime.graph.plan import shared_storage
-from relax_mlir.runtime.signature import parameters
-from relax_mlir.runtime.values import describe, numpy_dtype
+from relax_mlir.runtime.values.convert import describe, numpy_dtype
+from relax_mlir.runtime.vm.signature import parameters
 
 _MAX_INLINED = 100
 _NOTHING = ("kill_object", "check_shape_value", "check_tuple", "check_int", "check_sizes")

@@ -7,7 +7,7 @@ import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
 from relax_mlir.runtime.library.attention import ATTENTION
-from relax_mlir.runtime.library.bfloat import through_single
+from relax_mlir.runtime.library.bfloat16 import through_single
 from relax_mlir.runtime.library.boxes import BOXES
 from relax_mlir.runtime.library.casts import CASTS
 from relax_mlir.runtime.library.create import CREATE

@@ -9,7 +9,7 @@ import numpy as np
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 from relax_mlir.runtime.bytecode.builtins import binary_broadcast_shape_infer
 from relax_mlir.runtime.library.operands import check, check_pair, widen
-from relax_mlir.runtime.values import describe
+from relax_mlir.runtime.values.convert import describe
 
 _Array = np.ndarray
 

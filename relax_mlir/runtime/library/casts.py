@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.runtime.library.operands import check
-from relax_mlir.runtime.values import BFLOAT16, numpy_dtype
+from relax_mlir.runtime.values.convert import BFLOAT16, numpy_dtype
 
 _Array = np.ndarray
 

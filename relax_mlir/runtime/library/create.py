@@ -7,7 +7,7 @@ import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError
 from relax_mlir.runtime.library.operands import check, size_of
-from relax_mlir.runtime.values import describe, numpy_dtype
+from relax_mlir.runtime.values.convert import describe, numpy_dtype
 
 _Array = np.ndarray
 

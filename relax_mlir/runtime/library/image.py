@@ -8,7 +8,7 @@ import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 from relax_mlir.runtime.library.operands import check, size_of
-from relax_mlir.runtime.values import numpy_dtype
+from relax_mlir.runtime.values.convert import numpy_dtype
 
 _Array = np.ndarray
 _ROUND: dict[str, Callable[[_Array], _Array]] = {

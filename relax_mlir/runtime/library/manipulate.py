@@ -9,7 +9,7 @@ import numpy as np
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 from relax_mlir.runtime.library.operands import axes as distinct_axes
 from relax_mlir.runtime.library.operands import check, size_of, tensors
-from relax_mlir.runtime.values import describe
+from relax_mlir.runtime.values.convert import describe
 
 _Array = np.ndarray
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 from relax_mlir.runtime.library.operands import widen
-from relax_mlir.runtime.values import describe, numpy_dtype
+from relax_mlir.runtime.values.convert import describe, numpy_dtype
 
 _Array = np.ndarray
 _Ints = Sequence[int]

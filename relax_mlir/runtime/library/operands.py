@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
-from relax_mlir.runtime.values import DTYPES, describe
+from relax_mlir.runtime.values.convert import DTYPES, describe
 
 _KNOWN = frozenset(DTYPES.values())
 _HALF, _SINGLE = np.dtype("float16"), np.dtype("float32")

@@ -7,7 +7,7 @@ import numpy as np
 
 from relax_mlir.errors import ShapeMismatchError
 from relax_mlir.runtime.library.operands import axes, check
-from relax_mlir.runtime.values import numpy_dtype
+from relax_mlir.runtime.values.convert import numpy_dtype
 
 _Array = np.ndarray
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from relax_mlir.runtime.library.elementwise import divide
 from relax_mlir.runtime.library.operands import axes, check, widen
-from relax_mlir.runtime.values import numpy_dtype
+from relax_mlir.runtime.values.convert import numpy_dtype
 
 _Array = np.ndarray
 

@@ -11,7 +11,7 @@ import numpy as np
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 from relax_mlir.runtime.bytecode.builtins import unique
 from relax_mlir.runtime.library.operands import axes, check, check_pair
-from relax_mlir.runtime.values import numpy_dtype
+from relax_mlir.runtime.values.convert import numpy_dtype
 
 _Array = np.ndarray
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from relax_mlir.runtime import native
 from relax_mlir.runtime.executable import NativeObject
+from relax_mlir.runtime.native import loader
 
 _LOCK = threading.Lock()
 _SYMBOL_TABLE, _FUNCTION = 2, 2
@@ -78,12 +78,12 @@ def map_lines(objects: Sequence[NativeObject], addresses: Mapping[str, int]) -> 
         begins = {
             symbol.section: addresses[name] - symbol.offset
             for symbol in symbols
-            if (name := symbol.name.removeprefix(native.PREFIX)) in addresses
+            if (name := symbol.name.removeprefix(loader.PREFIX)) in addresses
         }
         for symbol in symbols:
             if symbol.section in begins:
                 address = begins[symbol.section] + symbol.offset
-                name = symbol.name.removeprefix(native.PREFIX).replace("\n", " ")
+                name = symbol.name.removeprefix(loader.PREFIX).replace("\n", " ")
                 lines.append(f"{address:x} {symbol.size:x} {name}")
     return lines
 
@@ -104,7 +104,7 @@ def write_perf_map(folder: str | os.PathLike = "/tmp") -> Path:
         path = Path(folder) / f"perf-{os.getpid()}.map"
         path.touch()
         if _written is None:
-            native.LOAD_OBSERVERS.append(_note)
+            loader.LOAD_OBSERVERS.append(_note)
         _written = path
         return path
 

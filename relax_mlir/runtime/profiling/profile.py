@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.chrome_trace import Span, chrome_trace
-from relax_mlir.runtime.profiling.machine import machine_peak
+from relax_mlir.runtime.profiling.roofline import machine_peak
 from relax_mlir.text_table import text_table
 
 

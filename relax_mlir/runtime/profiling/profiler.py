@@ -10,8 +10,8 @@ import numpy as np
 from relax_mlir.errors import ArgumentTypeError
 from relax_mlir.runtime.bytecode.builtins import BUILTINS
 from relax_mlir.runtime.profiling.costs import KernelCosts
-from relax_mlir.runtime.profiling.machine import thread_count
 from relax_mlir.runtime.profiling.profile import CallRecord, Report
+from relax_mlir.runtime.profiling.roofline import thread_count
 
 
 class Profiler:

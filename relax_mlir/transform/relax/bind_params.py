@@ -16,7 +16,7 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.passes import ModulePass
-from relax_mlir.runtime.values import is_tensor_dtype, to_value
+from relax_mlir.runtime.values.convert import is_tensor_dtype, to_value
 from relax_mlir.script.printer.spelling import type_text
 
 

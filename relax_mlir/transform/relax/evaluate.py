@@ -12,7 +12,7 @@ from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra.context import PassContext
-from relax_mlir.runtime.vm import VirtualMachine
+from relax_mlir.runtime.vm.virtual_machine import VirtualMachine
 
 func: ModuleType = submodule("dialects.func")
 

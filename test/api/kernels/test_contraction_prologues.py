@@ -18,7 +18,7 @@ from relax_mlir.dialects.tir.scalar import binary, cast, compare, select, unary
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.plan import classify
-from relax_mlir.runtime.native import load_openmp
+from relax_mlir.runtime.native.loader import load_openmp
 
 
 @dataclass(frozen=True)

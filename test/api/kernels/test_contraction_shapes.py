@@ -15,7 +15,7 @@ from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import RowTiles
 from relax_mlir.lowering.tir_to_vector.contraction.matmul_zones import zones
 from relax_mlir.lowering.tir_to_vector.plan import classify
-from relax_mlir.runtime.native import load_openmp
+from relax_mlir.runtime.native.loader import load_openmp
 
 # Rows, depth, columns: few rows, one tile, tiles of two sizes, several blocks of k and of columns.
 SHAPES = (

@@ -21,7 +21,7 @@ from relax_mlir.lowering.target.matrix_permission import allow_matrices
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
-from relax_mlir.runtime.native import taking_bfloat16
+from relax_mlir.runtime.native.loader import taking_bfloat16
 
 # Rows, columns, depth: no multiples of what is multiplied at once, several tiles and blocks.
 SHAPES = (

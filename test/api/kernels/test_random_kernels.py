@@ -7,7 +7,7 @@ from random_kernels import RandomKernels
 
 from relax_mlir import relax
 from relax_mlir.lowering.tir_to_vector import team
-from relax_mlir.runtime import native
+from relax_mlir.runtime.native import loader
 from relax_mlir.script import from_source
 
 _PROGRAMS = 6
@@ -16,10 +16,10 @@ _PROGRAMS = 6
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("batch", range(3))
 def test_exact(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    load = native.load_objects
+    load = loader.load_objects
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     monkeypatch.setattr(
-        native, "load_objects", lambda them: {n: guarded(f) for n, f in load(them).items()}
+        loader, "load_objects", lambda them: {n: guarded(f) for n, f in load(them).items()}
     )
     programs = [RandomKernels(batch * _PROGRAMS + i) for i in range(_PROGRAMS)]
     functions = [program.text(f"f{i}") for i, program in enumerate(programs)]

@@ -13,7 +13,7 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.plan import classify
-from relax_mlir.runtime.native import load_openmp
+from relax_mlir.runtime.native.loader import load_openmp
 from relax_mlir.script import from_source
 
 SHAPES = [(1, 1), (3, 5), (7, 131), (64, 16), (5, 517), (131, 7), (0, 3), (1, 3000), (40, 1)]

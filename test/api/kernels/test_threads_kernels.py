@@ -17,7 +17,7 @@ from relax_mlir import relax, script
 from relax_mlir.dialects.tir.scalar import unary
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
-from relax_mlir.runtime.native import load_openmp
+from relax_mlir.runtime.native.loader import load_openmp
 
 pytestmark = pytest.mark.skipif(
     runtime_library() is None, reason="there is no OpenMP runtime: pip install intel-openmp"

@@ -15,7 +15,7 @@ from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.reductions import reduction as reductions
 from relax_mlir.lowering.tir_to_vector.rows import rows_in_pieces
-from relax_mlir.runtime.native import load_openmp
+from relax_mlir.runtime.native.loader import load_openmp
 
 SHAPES = [(1, 1, 1), (3, 5, 70), (2, 3, 0), (0, 2, 3), (7, 130, 17), (2, 3, 517), (9, 40, 129)]
 

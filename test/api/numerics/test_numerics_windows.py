@@ -14,7 +14,7 @@ from relax_mlir.dialects.relax import InferError
 from relax_mlir.errors import ShapeMismatchError
 from relax_mlir.relax import op
 from relax_mlir.relax.pipeline import lower
-from relax_mlir.runtime.values import numpy_dtype
+from relax_mlir.runtime.values.convert import numpy_dtype
 from relax_mlir.script import relax as R
 
 SPATIAL = {1: "W", 2: "HW", 3: "DHW"}

@@ -10,7 +10,7 @@ import pytest
 from checkout import ROOT
 
 from relax_mlir.pass_infra.registry import unregister_pass
-from relax_mlir.tools import relax_opt
+from relax_mlir.tools.relax_opt import __main__ as relax_opt
 
 GUIDE = ROOT / "docs" / "passes.md"
 _BLOCK = re.compile(

@@ -10,7 +10,7 @@ from relax_mlir import relax
 from relax_mlir.errors import PassError, PipelineError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.relax import pipeline as builds
-from relax_mlir.tools import relax_compile
+from relax_mlir.tools.relax_compile import __main__ as relax_compile
 from relax_mlir.transform import PassContext
 
 TWICE = str(ROOT / "examples" / "twice.mlir")

@@ -8,7 +8,7 @@ import pytest
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError
 from relax_mlir.pass_infra.registry import register_pass, unregister_pass
-from relax_mlir.tools import relax_opt
+from relax_mlir.tools.relax_opt import __main__ as relax_opt
 from relax_mlir.transform import module_pass
 
 TEXT = "func.func @f(%x: f32) -> f32 {\n  return %x : f32\n}\n"
@@ -140,7 +140,7 @@ def test_a_bad_part_does_not_stop_the_passes_on_the_next(tmp_path, misbehave, ca
 
 def test_help_loads_no_mlir():
     code = (
-        "import sys; from relax_mlir.tools.relax_opt import main; main(['--help']); "
+        "import sys; from relax_mlir.tools.relax_opt.__main__ import main; main(['--help']); "
         "sys.exit(any('mlir_libs' in name for name in sys.modules))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)

@@ -13,10 +13,10 @@ import pytest
 from relax_mlir import relax, script
 from relax_mlir.runtime import Executable, NativeObject, VirtualMachine
 from relax_mlir.runtime.profiling.costs import Cost, KernelCosts, expression
-from relax_mlir.runtime.profiling.machine import machine_peak, thread_count
 from relax_mlir.runtime.profiling.perf_map import function_symbols, map_lines
-from relax_mlir.runtime.signature import parameters
-from relax_mlir.tools.relax_run import main
+from relax_mlir.runtime.profiling.roofline import machine_peak, thread_count
+from relax_mlir.runtime.vm.signature import parameters
+from relax_mlir.tools.relax_run.__main__ import main
 from relax_mlir.transform import PassContext
 
 PROGRAM = """
@@ -137,7 +137,7 @@ def test_standard_output_is_an_array(folder: Path) -> None:
 def test_running_needs_no_mlir(folder: Path) -> None:
     code = (
         "import sys; sys.modules['torch_mlir'] = sys.modules['mlir'] = None\n"
-        "from relax_mlir.tools.relax_run import main\n"
+        "from relax_mlir.tools.relax_run.__main__ import main\n"
         f"sys.exit(main([{str(folder / 'model.rxe')!r}, '--dim=n=2', '--profile']))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

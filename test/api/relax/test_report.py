@@ -11,11 +11,11 @@ from relax_mlir import relax
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.relax import op
 from relax_mlir.relax import pipeline as builds
-from relax_mlir.runtime.profiling.roofs import Roofs
+from relax_mlir.runtime.profiling.roofline import Roofs
 from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
-from relax_mlir.tools import kernel_runs
-from relax_mlir.tools.kernel_report import report
+from relax_mlir.tools.relax_compile import kernel_runs
+from relax_mlir.tools.relax_compile.kernel_report import report
 
 SCRIPT = (ROOT / "test" / "tools" / "Inputs" / "kernels.py").read_text()
 SLOW = (

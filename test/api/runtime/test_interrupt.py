@@ -12,7 +12,7 @@ from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import PassError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra.registry import register_pass, unregister_pass
-from relax_mlir.tools import relax_opt
+from relax_mlir.tools.relax_opt import __main__ as relax_opt
 from relax_mlir.transform import module_pass
 
 TEXT = """

@@ -10,15 +10,15 @@ import pytest
 import relax_mlir
 from relax_mlir.errors import DeviceError, VMError
 from relax_mlir.runtime import ExecBuilder, VirtualMachine, device_of, empty
-from relax_mlir.runtime.device import (
+from relax_mlir.runtime.device.api import (
     Device,
     DeviceAPI,
     DeviceAttrKind,
     register_device_api,
     remove_device_api,
 )
-from relax_mlir.runtime.memory import NaiveAllocator, PooledAllocator, VMState
-from relax_mlir.runtime.placement import copy_to
+from relax_mlir.runtime.device.memory import NaiveAllocator, PooledAllocator, VMState
+from relax_mlir.runtime.device.placement import copy_to
 
 
 class Drawer(DeviceAPI):

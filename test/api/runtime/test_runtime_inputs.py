@@ -13,8 +13,8 @@ import pytest
 from relax_mlir import relax
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 from relax_mlir.runtime import ExecBuilder, VirtualMachine
-from relax_mlir.runtime.native import ffi_tensor
-from relax_mlir.runtime.values import numpy_dtype, to_value
+from relax_mlir.runtime.native.loader import ffi_tensor
+from relax_mlir.runtime.values.convert import numpy_dtype, to_value
 from relax_mlir.script import from_source
 
 tvm_ffi = pytest.importorskip("tvm_ffi")
@@ -216,7 +216,7 @@ def test_bfloat16_both_ways() -> None:
 def test_bfloat16_without_ml_dtypes() -> None:
     code = (
         "import sys; sys.modules['ml_dtypes'] = None\n"
-        "from relax_mlir.runtime.values import numpy_dtype\n"
+        "from relax_mlir.runtime.values.convert import numpy_dtype\n"
         "from relax_mlir.errors import ArgumentTypeError\n"
         "try: numpy_dtype('bfloat16')\n"
         "except ArgumentTypeError as e: print(e)\n"

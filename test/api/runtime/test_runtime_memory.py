@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from relax_mlir.runtime import VirtualMachine
-from relax_mlir.runtime.memory import POOL_MAX_BYTES, PooledAllocator
+from relax_mlir.runtime.device.memory import POOL_MAX_BYTES, PooledAllocator
 
 STATUS = Path("/proc/self/statm")
 

@@ -12,7 +12,7 @@ from relax_mlir import relax, script
 from relax_mlir.errors import VMError
 from relax_mlir.runtime import register_func
 from relax_mlir.runtime.calls import direct
-from relax_mlir.runtime.calls.quick import CALLS
+from relax_mlir.runtime.calls.plan_cache import CALLS
 
 MODULE = """
 @I.ir_module
@@ -306,7 +306,7 @@ def test_where_objects_are_laid_out_otherwise(
 ) -> None:
     monkeypatch.setattr(direct, "_is_laid_out", lambda array: False)
     assert not direct._is_as_expected()
-    for module in ("quick", "direct"):
+    for module in ("plan_cache", "direct"):
         monkeypatch.setattr(f"relax_mlir.runtime.calls.{module}.code", lambda: None)
     vm = relax.VirtualMachine(executable)
     y = np.empty_like(V)

@@ -9,11 +9,11 @@ from relax_mlir import relax
 from relax_mlir.errors import ShapeMismatchError
 from relax_mlir.relax import op
 from relax_mlir.runtime.bytecode.instructions import Opcode
+from relax_mlir.runtime.bytecode.polynomials import Polynomial, polynomial, size_formulas
 from relax_mlir.runtime.bytecode.shape_locals import ShapeLocals
 from relax_mlir.runtime.bytecode.translate import _operand
 from relax_mlir.runtime.exec_builder import ExecBuilder
-from relax_mlir.runtime.profiling.polynomials import Polynomial, polynomial, size_formulas
-from relax_mlir.runtime.values import BFLOAT16, DTYPES, numpy_dtype
+from relax_mlir.runtime.values.convert import BFLOAT16, DTYPES, numpy_dtype
 from relax_mlir.script import relax as R
 from relax_mlir.tir import Var
 

@@ -8,7 +8,7 @@ import pytest
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
 from relax_mlir.runtime import AssertOpError, get_global_func
-from relax_mlir.runtime.memory import NaiveAllocator, PooledAllocator, VMState
+from relax_mlir.runtime.device.memory import NaiveAllocator, PooledAllocator, VMState
 
 CONTEXT = "main: argument 'x' (declared R.Tensor((n, 64), 'float32') at model.py:12)"
 

@@ -14,11 +14,11 @@ from relax_mlir.runtime import (
     Executable,
     NativeObject,
     VirtualMachine,
-    native,
     register_func,
     remove_global_func,
 )
-from relax_mlir.runtime.cpus import needed_features
+from relax_mlir.runtime.native import loader
+from relax_mlir.runtime.native.cpu_features import needed_features
 
 llvm = pytest.importorskip("llvmlite.binding")
 tvm_ffi = pytest.importorskip("tvm_ffi")
@@ -248,7 +248,7 @@ def test_threads_call_native_code(add1: NativeObject) -> None:
 
 
 def test_openmp_runtime_is_found_when_needed() -> None:
-    if not native.load_openmp():
+    if not loader.load_openmp():
         pytest.skip("no OpenMP runtime here")
     code = """
     declare i32 @omp_get_max_threads()

@@ -9,9 +9,9 @@ import tvm_ffi
 from relax_mlir import errors
 from relax_mlir.errors import RelaxMLIRError, VMError
 from relax_mlir.runtime import ExecBuilder, VirtualMachine, register_func
-from relax_mlir.runtime.ffi_errors import ERRORS
-from relax_mlir.runtime.nesting import MAX_NESTED, NESTED
+from relax_mlir.runtime.native.ffi_errors import ERRORS
 from relax_mlir.runtime.registry import remove_global_func
+from relax_mlir.runtime.vm.call_depth import MAX_NESTED, NESTED
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""Structural equality: whether two programs are the same but for names."""

@@ -1,0 +1,179 @@
+"""Whether two programs are the same but for names (`structural_equal`), and where they differ."""
+
+import hashlib
+from typing import Any, NamedTuple
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import default_context
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import StructuralEqualError
+from relax_mlir.ir.structural.attributes import Parts, parts_of
+from relax_mlir.ir.structural.digest import Digester
+from relax_mlir.ir.structural.mismatch import Difference
+from relax_mlir.ir.structural.modules import (
+    compare_modules,
+    compare_operations,
+    function_digest,
+    module_digest,
+)
+from relax_mlir.ir.structural.path import both_words, path_of
+from relax_mlir.ir.structural.symbols import Renaming
+
+
+class Mismatch(NamedTuple):
+    """The first difference of two programs.
+
+    Attributes:
+        path: where in the first, such as `function 'main', binding 3 'lv2' (relax.add)`.
+        path_right: where in the second.
+        what: which part differs, such as `result type`.
+        got: that part of the first.
+        expected: that part of the second.
+    """
+
+    path: str
+    path_right: str
+    what: str
+    got: str
+    expected: str
+
+    def __str__(self) -> str:
+        other = "" if self.path == self.path_right else f"\n  there: {self.path_right}"
+        return f"{self.path}: {self.what}: expected {self.expected}, got {self.got}{other}"
+
+
+def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
+    """Whether two programs, functions, operations or types are the same but for names.
+
+    Names of variables, loop variables, buffers, symbols of shapes and private functions do not
+    count, nor do locations, the order of functions, and where constants and shapes are written.
+    Constants count by their bytes. Linear in the size of the program.
+
+    Args:
+        lhs: IRModule, function, operation, type, attribute or symbolic expression.
+        rhs: the other.
+        map_free_vars: whether values and symbols that neither defines may have different names.
+
+    Raises:
+        TypeError: one of them is none of these.
+    """
+    try:
+        _compare(unwrap(lhs), unwrap(rhs), map_free_vars)
+    except Difference:
+        return False
+    return True
+
+
+def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
+    """Raise where `structural_equal` says no.
+
+    Args:
+        lhs: what there is.
+        rhs: what is expected.
+        map_free_vars: as for `structural_equal`.
+
+    Raises:
+        StructuralEqualError: they differ; says where first, and both sides.
+        TypeError: one of them is nothing that can be compared.
+    """
+    mismatch = get_first_structural_mismatch(lhs, rhs, map_free_vars)
+    if mismatch is not None:
+        raise StructuralEqualError(f"not structurally equal\n{mismatch}", path=mismatch.path)
+
+
+def get_first_structural_mismatch(
+    lhs: Any, rhs: Any, map_free_vars: bool = False
+) -> Mismatch | None:
+    """Return where two programs differ first, None when they are structurally equal.
+
+    Raises:
+        TypeError: one of them is nothing that can be compared.
+    """
+    try:
+        _compare(unwrap(lhs), unwrap(rhs), map_free_vars)
+    except Difference as found:
+        return _mismatch(found)
+    return None
+
+
+def structural_hash(node: Any, map_free_vars: bool = False) -> int:
+    """Return a hash of 64 bits that structurally equal things share, in every process.
+
+    Raises:
+        TypeError: it is nothing that can be compared.
+    """
+    node = unwrap(node)
+    if isinstance(node, ir.Operation):
+        data = (
+            module_digest(node)
+            if node.name == "builtin.module"
+            else function_digest(node, map_free_vars)
+        )
+    else:
+        data = _thing_digest(node, map_free_vars)
+    return int.from_bytes(data[:8], "little")
+
+
+def unwrap(node: Any) -> "ir.Operation | ir.Type | ir.Attribute | SymExpr":
+    """Return what a program, a view or an operation is to MLIR.
+
+    Raises:
+        TypeError: it is nothing of MLIR's.
+    """
+    if isinstance(node, (ir.Operation, ir.Type, ir.Attribute, SymExpr)):
+        return node
+    if isinstance(node, int) and not isinstance(node, bool):
+        return SymExpr.const(node)
+    to_mlir = getattr(node, "to_mlir", None)
+    if to_mlir is not None:
+        with default_context(), ir.Location.unknown():
+            return to_mlir()
+    held = getattr(node, "mlir_module", None)
+    if held is None:
+        held = getattr(node, "mlir_op", None)
+    operation = getattr(node if held is None else held, "operation", None)
+    if not isinstance(operation, ir.Operation):
+        raise TypeError(
+            "can compare IRModule, functions, operations, types, attributes and symbolic "
+            f"expressions, not {type(node).__name__}"
+        )
+    return operation
+
+
+def _compare(lhs: Any, rhs: Any, map_free: bool) -> None:
+    if isinstance(lhs, ir.Operation) and isinstance(rhs, ir.Operation):
+        if lhs == rhs:
+            return
+        if lhs.name == "builtin.module" == rhs.name:
+            compare_modules(lhs, rhs)
+        else:
+            compare_operations(lhs, rhs, map_free)
+        return
+    if isinstance(lhs, (ir.Operation, SymExpr)) or isinstance(rhs, (ir.Operation, SymExpr)):
+        if not isinstance(lhs, SymExpr) or not isinstance(rhs, SymExpr):
+            raise Difference(None, None, "kind", type(lhs).__name__, type(rhs).__name__)
+        mine, theirs = Parts("", (lhs,)), Parts("", (rhs,))
+    else:
+        mine, theirs = parts_of(lhs), parts_of(rhs)
+    symbols = Renaming(fixed=not map_free)
+    symbols.open()
+    equal = mine.skeleton == theirs.skeleton and all(
+        symbols.match(a, b, (None, None, "dimension"))
+        for a, b in zip(mine.dims, theirs.dims, strict=True)
+    )
+    if not equal or symbols.close()[1] is not None:
+        raise Difference(None, None, "itself", lhs, rhs)
+
+
+def _thing_digest(node: Any, map_free: bool) -> bytes:
+    parts = Parts("", (node,)) if isinstance(node, SymExpr) else parts_of(node)
+    texts = {"thing": parts}
+    return hashlib.blake2b(
+        Digester(str, map_free, texts).describe("thing").encode(), digest_size=16
+    ).digest()
+
+
+def _mismatch(found: Difference) -> Mismatch:
+    sides = ["value" if op is None else path_of(op) for op in (found.left, found.right)]
+    got, expected = both_words(found.got, found.expected)
+    return Mismatch(sides[0], sides[1], found.what, got, expected)

@@ -1,0 +1,1 @@
+"""Native code in the process: objects, CPU features, OpenMP, errors through the TVM FFI."""

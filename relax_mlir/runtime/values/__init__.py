@@ -1,0 +1,1 @@
+"""Run-time values: arrays, tuples, numbers; bfloat16 and int4 through DLPack."""

@@ -1,0 +1,1 @@
+"""The virtual machine: calls with their arguments, kept state, instruments."""

@@ -1,0 +1,1 @@
+"""relax-compile: a program to a saved executable, and reports of its kernels."""

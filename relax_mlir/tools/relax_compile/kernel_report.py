@@ -1,0 +1,226 @@
+"""`relax-compile --report`: each kernel's class, tiles, vectors, and how near its limit it is."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.ir.module import IRModule
+from relax_mlir.lowering.codegen.native import with_available_threads
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.target.target import Target
+from relax_mlir.lowering.tir_to_vector.describe import NestPlan, describe
+from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
+from relax_mlir.lowering.tir_to_vector.plan import plan_function, prepare
+from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
+from relax_mlir.lowering.walk import named
+from relax_mlir.pass_infra.context import PassContext
+from relax_mlir.relax import pipeline as builds
+from relax_mlir.text_table import text_table
+from relax_mlir.tools.relax_compile.kernel_runs import Runs, Timing
+from relax_mlir.transform.packing.pack_weights import packed_weights
+
+# What a nest of a class reaches of the FMA peak when nothing disturbs it.
+_SHARES = {"contraction": 0.95, "window": 0.9, "attention": 0.75}
+# Instructions that a function of the `math` dialect becomes, about.
+_MATH = 16
+_CHEAP_MATH = ("math.fma", "math.absf", "math.sqrt", "math.floor", "math.ceil", "math.copysign")
+_CALL = 1e-7  # seconds
+_ONE_NATIVE = "OutlineNative"
+
+
+@dataclass
+class Kernel:
+    """A row of the report.
+
+    Attributes:
+        name: as the program calls it.
+        nests: what was chosen for each, in order.
+        threads: the most that run it.
+        instructions: vector instructions for each arithmetic operation of it, about.
+        has_while: whether a condition of the data ends it.
+        timing: what was found by running it.
+    """
+
+    name: str
+    nests: list[NestPlan]
+    threads: int
+    instructions: float
+    has_while: bool = False
+    timing: Timing = field(default_factory=Timing)
+
+
+def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mapping[str, int]) -> str:
+    """Return the table of a module's kernels, one line each, and what packed weights take.
+
+    Every kernel is compiled by itself; where all its sizes are known it is run on random data.
+
+    Args:
+        mod: what to compile.
+        target: what for; kernels for another machine are not run.
+        pipeline: as in `relax.build`.
+        sizes: values of symbolic sizes by name.
+
+    Raises:
+        PassError: a pass failed.
+    """
+    machine = Machine.of(with_available_threads(target))
+    with _kernels_alone(), silence():
+        names = builds.stages(pipeline)
+        lowered = mod.clone()
+        if names:
+            lowered = builds.lower(mod, names[-1], target=target, pipeline=pipeline)
+        executable = builds.build(mod, target, pipeline=pipeline)
+        weights = packed_weights(lowered.mlir_module.operation)
+        kernels = _kernels(lowered, machine)
+    runs = Runs(executable, sizes)
+    for kernel in kernels:
+        kernel.timing = runs.limits(kernel.name, kernel.threads)
+    for kernel in kernels:
+        runs.run(kernel.name, kernel.timing, tried=kernel.has_while)
+    return "\n".join([_table(kernels), *([weights] if weights else []), *runs.unused_sizes()])
+
+
+@contextmanager
+def _kernels_alone() -> Iterator[None]:
+    """Build so that each kernel can be called by itself."""
+    now = PassContext.current()
+    with PassContext(
+        now.opt_level, now.required_pass, [*now.disabled_pass, _ONE_NATIVE], config=now.config
+    ):
+        yield
+
+
+def _kernels(lowered: IRModule, machine: Machine) -> list[Kernel]:
+    found: dict[str, Kernel] = {}
+    module = lowered.mlir_module
+    with module.context, ir.Location.unknown():
+        for op in list(module.body.operations):
+            if "relax.function" in op.operation.attributes:
+                op.operation.erase()
+            elif _is_kernel(op.operation):
+                name = ir.StringAttr(op.operation.attributes["sym_name"]).value
+                prepare(op, machine)
+                nests = [describe(plan, machine) for plan in plan_function(op, machine)]
+                found[name] = Kernel(
+                    name, nests, 1, _instructions(op.operation), _holds(op.operation, "scf.while")
+                )
+        lower_tir(
+            module.operation,
+            vector_bits=machine.vector_bits,
+            vector_registers=machine.registers,
+            fma=machine.fma,
+            threads=machine.threads,
+            l1_bytes=machine.l1_bytes,
+            l2_bytes=machine.l2_bytes,
+            l3_bytes=machine.l3_bytes,
+            dot_products=",".join(machine.dot_products),
+            gathers=machine.gathers,
+            fma_units=machine.fma_units,
+        )
+        for op in module.body.operations:
+            name = ir.StringAttr(op.operation.attributes["sym_name"]).value
+            if name in found and _holds(op.operation, "omp.parallel"):
+                found[name].threads = machine.threads
+    return list(found.values())
+
+
+def _is_kernel(op: ir.Operation) -> bool:
+    return (
+        "tir.prim_func" in op.attributes
+        and "tir.internal" not in op.attributes
+        # Sizes that the virtual machine needs are no kernels.
+        and "tir.slots" not in op.attributes
+        and len(op.regions[0].blocks) > 0
+    )
+
+
+def _holds(op: ir.Operation, name: str) -> bool:
+    found = False
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = found or inner.name == name
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return found
+
+
+def _instructions(op: ir.Operation) -> float:
+    """Return the vector instructions that an operation of a kernel becomes, on average."""
+    counts = [0, 0]
+    blocks = named(op, ("tir.block",))
+    # What runs once for each row counts for little.
+    most = max((len(block.operands) for block in blocks), default=0)
+    whole = [block for block in blocks if len(block.operands) == most]
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        if inner.name.startswith("math.") and inner.name not in _CHEAP_MATH:
+            counts[1] += 1
+        elif inner.name.startswith(("arith.", "math.")) and inner.name.endswith("f"):
+            counts[0] += 1
+        return ir.WalkResult.ADVANCE
+
+    for each in whole or [op]:
+        each.walk(visit)
+    return (counts[0] + _MATH * counts[1]) / max(1, sum(counts))
+
+
+def _expected(kernel: Kernel) -> float | None:
+    """Return the share of its limit that a kernel should reach, None where it is not known."""
+    timing = kernel.timing
+    if timing.limit is None:
+        return None
+    compute = 0.0
+    kinds = [kind for nest in kernel.nests for kind in nest.kinds]
+    shares = [_SHARES[kind] for kind in kinds if kind in _SHARES]
+    if "sort" in kinds or (shares and not timing.fma_seconds):
+        # Steps of a sort, and products of integers, are not counted.
+        return None
+    if shares:
+        compute = timing.fma_seconds / min(shares)
+    else:
+        # An instruction does half of what a multiply-add does.
+        compute = timing.fma_seconds * 2 * kernel.instructions
+    slow = sum(not nest.vector for nest in kernel.nests) / max(1, len(kernel.nests))
+    if slow:
+        # One element after the other, and its address for each.
+        compute = max(compute, timing.elements_seconds) * (1 + 31 * slow)
+    return min(1.0, timing.limit / max(timing.limit, compute))
+
+
+def _table(kernels: Sequence[Kernel]) -> str:
+    if not kernels:
+        return "no kernels"
+    header = ("kernel", "class", "tile", "vector", "threads", "limit", "expected", "measured", "")
+    return text_table([header, *(_row(kernel) for kernel in kernels)])
+
+
+def _runs(names: Iterable[str]) -> list[tuple[str, int]]:
+    """Return names, and how often each follows itself."""
+    return [(name, len(list(group))) for name, group in itertools.groupby(names)]
+
+
+def _row(kernel: Kernel) -> tuple[str, ...]:
+    timing, expected = kernel.timing, _expected(kernel)
+    classes = ", ".join(
+        f"{count} x {name}" if count > 1 else name
+        for name, count in _runs("+".join(nest.kinds) for nest in kernel.nests)
+    )
+    tiles = dict.fromkeys(nest.tile or "1" for nest in kernel.nests)
+    vectors = dict.fromkeys(nest.vector or "none" for nest in kernel.nests)
+    measured = "-"
+    if timing.seconds is not None:
+        # Less than a call costs says nothing of the kernel.
+        limit = timing.limit or 0.0
+        share = f"{limit / timing.seconds:.0%}, " if limit > _CALL else ""
+        measured = f"{share}{1e3 * timing.seconds:.3g} ms"
+    notes = [f"no fast path: {', '.join(n.blocks)}: {n.reason}" for n in kernel.nests if n.reason]
+    notes += [timing.note] if timing.note else []
+    return (
+        kernel.name, classes or "no loops", ", ".join(tiles) or "-", ", ".join(vectors) or "-",
+        str(kernel.threads), timing.limit_text, "-" if expected is None else f"{expected:.0%}",
+        measured, "; ".join(notes),
+    )  # fmt: skip

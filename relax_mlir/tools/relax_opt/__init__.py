@@ -1,0 +1,1 @@
+"""relax-opt: mlir-opt for our dialects and passes."""

@@ -1,0 +1,1 @@
+"""relax-reduce: a smaller module for which a test command still fails."""

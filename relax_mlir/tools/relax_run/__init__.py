@@ -1,0 +1,1 @@
+"""relax-run: run a compiled model, time it, profile it."""
