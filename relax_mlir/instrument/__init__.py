@@ -7,10 +7,7 @@ from relax_mlir.instrument.dump import DumpIR
 from relax_mlir.instrument.immutable import ImmutableModule
 from relax_mlir.instrument.printing import (
     PassPrintingInstrument,
-    PrintAfter,
     PrintAfterAll,
-    PrintAll,
-    PrintBefore,
     PrintBeforeAll,
     PrintOnChange,
     PrintOnFailure,
@@ -32,10 +29,7 @@ __all__ = [
     "PassLimit",
     "PassPrintingInstrument",
     "PassTimingInstrument",
-    "PrintAfter",
     "PrintAfterAll",
-    "PrintAll",
-    "PrintBefore",
     "PrintBeforeAll",
     "PrintOnChange",
     "PrintOnFailure",

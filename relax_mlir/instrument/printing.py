@@ -42,20 +42,6 @@ class PassPrintingInstrument(PassInstrument):
         print_module(f"{when} {info.name}", mod, self.file)
 
 
-class PrintBefore(PassPrintingInstrument):
-    """Prints the module before the named passes, or before every pass where none is named."""
-
-    def __init__(self, *names: str, file: TextIO | None = None) -> None:
-        super().__init__(names or None, (), file)
-
-
-class PrintAfter(PassPrintingInstrument):
-    """Prints the module after the named passes, or after every pass where none is named."""
-
-    def __init__(self, *names: str, file: TextIO | None = None) -> None:
-        super().__init__((), names or None, file)
-
-
 class PrintBeforeAll(PassPrintingInstrument):
     """Prints the module before every pass."""
 
@@ -68,13 +54,6 @@ class PrintAfterAll(PassPrintingInstrument):
 
     def __init__(self, file: TextIO | None = None) -> None:
         super().__init__((), None, file)
-
-
-class PrintAll(PassPrintingInstrument):
-    """Prints the module before and after every pass."""
-
-    def __init__(self, file: TextIO | None = None) -> None:
-        super().__init__(None, None, file)
 
 
 class PrintOnChange(PairedInstrument):

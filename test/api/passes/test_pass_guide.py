@@ -70,7 +70,4 @@ def test_every_instrument_is_named():
     assert set(unnamed) <= {
         "Culprit",
         "PassInstrument",
-        "PassPrintingInstrument",
-        "PrintAfterAll",
-        "PrintBeforeAll",
     }

@@ -10,9 +10,8 @@ from relax_mlir.instrument import (
     PassInstrument,
     PassPrintingInstrument,
     PassTimingInstrument,
-    PrintAfter,
-    PrintAll,
-    PrintBefore,
+    PrintAfterAll,
+    PrintBeforeAll,
     pass_instrument,
 )
 from relax_mlir.ir.module import IRModule
@@ -436,13 +435,13 @@ class TestPrinting:
     @pytest.mark.parametrize(
         ("make", "expected"),
         [
-            (lambda file: PrintBefore("A", file=file), ["Before A"]),
-            (lambda file: PrintAfter("A", "B", file=file), ["After A", "After B"]),
+            (lambda file: PassPrintingInstrument(["A"], file=file), ["Before A"]),
+            (PrintAfterAll, ["After A", "After B", "After sequential"]),
             (
                 lambda file: PassPrintingInstrument(["B"], ["A"], file),
                 ["After A", "Before B"],
             ),
-            (lambda file: PrintBefore(file=file), ["Before sequential", "Before A", "Before B"]),
+            (PrintBeforeAll, ["Before sequential", "Before A", "Before B"]),
         ],
     )
     def test_headings(self, mod, make, expected):
@@ -454,7 +453,7 @@ class TestPrinting:
         assert file.getvalue().count("func.func private @f()") == len(expected)
 
     def test_to_stderr(self, mod, capsys):
-        with PassContext(instruments=[PrintAll()]):
+        with PassContext(instruments=[PrintBeforeAll()]):
             noop("A")(mod)
         assert "IR Dump Before A" in capsys.readouterr().err
 
