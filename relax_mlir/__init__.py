@@ -30,8 +30,8 @@ _REFUSED = {
 }
 _EXPORTS = {
     "IRModule": "relax_mlir.ir.module",
-    "build": "relax_mlir.driver",
-    "compile": "relax_mlir.driver",
+    "build": "relax_mlir.compiler.driver",
+    "compile": "relax_mlir.compiler.driver",
     "cpu": "relax_mlir.runtime.device.api",
     "device": "relax_mlir.runtime.device.api",
     "get_global_func": "relax_mlir.runtime",

@@ -24,7 +24,7 @@ from relax_mlir import (
 )
 from relax_mlir import tir as s_tir
 from relax_mlir import tir as tirx
-from relax_mlir.driver import build, compile
+from relax_mlir.compiler.driver import build, compile
 from relax_mlir.ir.module import IRModule
 from relax_mlir.runtime.device.api import cpu, device
 from relax_mlir.runtime.registry import get_global_func, register_func

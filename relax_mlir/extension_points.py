@@ -22,8 +22,8 @@ TABLE = {
     "pass_infra.from_spec": "relax_mlir.pass_infra.factory:from_spec",
     "pass_infra.upstream": "relax_mlir.pass_infra.factory:upstream",
     "te.operators": "relax_mlir.topi",
-    "tir.build": "relax_mlir.relax.pipeline:build",
-    "transform.build": "relax_mlir.relax.pipeline:build",
+    "tir.build": "relax_mlir.compiler.pipeline:build",
+    "transform.build": "relax_mlir.compiler.pipeline:build",
 }
 
 

@@ -17,8 +17,8 @@ _EXPRESSIONS = (
 # Loaded on first use: compiling needs MLIR, running does not.
 _EXPORTS = {
     **dict.fromkeys(_EXPRESSIONS, "relax_mlir.relax.expr"),
-    "BlockBuilder": "relax_mlir.relax.block_builder",
-    "BuildLog": "relax_mlir.relax.build_log",
+    "BlockBuilder": "relax_mlir.relax.builder.block_builder",
+    "BuildLog": "relax_mlir.compiler.build_log",
     "DataflowBlockRewrite": "relax_mlir.relax.expr_functor",
     "ExecBuilder": "relax_mlir.runtime",
     "Executable": "relax_mlir.runtime",
@@ -26,7 +26,7 @@ _EXPORTS = {
     "PyExprVisitor": "relax_mlir.relax.expr_functor",
     "VMInstrumentReturnKind": "relax_mlir.runtime",
     "VirtualMachine": "relax_mlir.runtime",
-    "build": "relax_mlir.relax.pipeline",
+    "build": "relax_mlir.compiler.pipeline",
     "call_dps_packed": "relax_mlir.relax.op",
     "call_packed": "relax_mlir.relax.op",
     "call_pure_packed": "relax_mlir.relax.op",

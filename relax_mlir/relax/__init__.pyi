@@ -3,9 +3,10 @@
 # Made by .ci/stubs, do not edit.
 
 from relax_mlir import transform
+from relax_mlir.compiler.build_log import BuildLog
+from relax_mlir.compiler.pipeline import build
 from relax_mlir.relax import analysis, expr, expr_functor, op, vm
-from relax_mlir.relax.block_builder import BlockBuilder
-from relax_mlir.relax.build_log import BuildLog
+from relax_mlir.relax.builder.block_builder import BlockBuilder
 from relax_mlir.relax.builder.te_calls import te_tensor
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.blocks import (
@@ -59,7 +60,6 @@ from relax_mlir.relax.op.calls import (
     call_tir,
     call_tir_inplace,
 )
-from relax_mlir.relax.pipeline import build
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.vm.instrument import VMInstrumentReturnKind

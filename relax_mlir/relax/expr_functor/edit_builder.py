@@ -3,7 +3,7 @@
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.relax.block_builder import BlockBuilder
+from relax_mlir.relax.builder.block_builder import BlockBuilder
 from relax_mlir.relax.builder.frames import Frame
 from relax_mlir.relax.builder.names import Names
 from relax_mlir.relax.expr.places import defining_op

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from relax_mlir.compiler import pipeline as builds
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.native import with_available_threads
@@ -16,7 +17,6 @@ from relax_mlir.lowering.tir_to_vector.plan import plan_function, prepare
 from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
 from relax_mlir.lowering.walk import named
 from relax_mlir.pass_infra.context import PassContext
-from relax_mlir.relax import pipeline as builds
 from relax_mlir.text_table import text_table
 from relax_mlir.tools.relax_compile.kernel_runs import Runs, Timing
 from relax_mlir.transform.packing.pack_weights import packed_weights

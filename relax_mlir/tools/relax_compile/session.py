@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from relax_mlir.compiler import pipeline as builds
+from relax_mlir.compiler.build_log import BuildLog
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import PassError, PipelineError, RelaxMLIRError, did_you_mean
 from relax_mlir.instrument import PrintOnChange
@@ -19,8 +21,6 @@ from relax_mlir.pass_infra.execution import Execution
 from relax_mlir.pass_infra.options import split_top_level
 from relax_mlir.pass_infra.pass_manager import build as check_passes
 from relax_mlir.pass_infra.pipeline import Pipeline, parse_steps
-from relax_mlir.relax import pipeline as builds
-from relax_mlir.relax.build_log import BuildLog
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.text_table import text_table
 from relax_mlir.tools.common import reading, streams

@@ -15,12 +15,12 @@ from samples import check, sample
 from thread_counts import bits, check_bits
 
 from relax_mlir import IRModule
+from relax_mlir.compiler.pipeline import lower
 from relax_mlir.dialects.relax import InferError
 from relax_mlir.dialects.relax import build as relax_op
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.plan import classify
-from relax_mlir.relax.pipeline import lower
 from relax_mlir.transform import PassContext
 
 # Queries and keys: none, one, few, tiles and blocks of keys, and one more or less than those.

@@ -7,9 +7,9 @@ import pytest
 from thread_counts import bits, check_bits
 
 from relax_mlir import relax, script
+from relax_mlir.compiler.pipeline import lower
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
-from relax_mlir.relax.pipeline import lower
 
 # Few rows, one block of k and several, rests of rows and columns, nothing.
 SHAPES = (

@@ -11,11 +11,11 @@ from convolution import convolve
 from thread_counts import bits, check_bits
 
 from relax_mlir import relax, tir
+from relax_mlir.compiler.pipeline import lower
 from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.convolution.given_groups import grouped_kernels, groups_shape
-from relax_mlir.relax.pipeline import lower
 
 # Data, weight, attributes: channels that groups of two and four do and do not divide, blocks of
 # output channels and rests of them, all ranks.

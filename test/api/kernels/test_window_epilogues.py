@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from relax_mlir import relax, script
-from relax_mlir.relax.pipeline import lower
+from relax_mlir.compiler.pipeline import lower
 
 # Images, channels, output channels, height, width, window, stride, padding, dilation, groups.
 CASES = {

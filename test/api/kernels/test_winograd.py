@@ -10,11 +10,11 @@ from samples import check, sample
 from thread_counts import bits, check_bits
 
 from relax_mlir import relax, tir
+from relax_mlir.compiler.pipeline import lower
 from relax_mlir.errors import ShapeMismatchError
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.winograd import sizes as winograd_sizes
-from relax_mlir.relax.pipeline import lower
 from relax_mlir.transform import PassContext
 
 MAX_TILE = "relax.PackWinograd.max_tile"

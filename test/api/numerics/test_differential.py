@@ -14,8 +14,8 @@ from random_programs import DOUBLE, HELPERS, arguments, program
 from reference import Reference
 
 from relax_mlir import register_func, relax, transform
+from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE
 from relax_mlir.ir.module import IRModule
-from relax_mlir.relax.pipeline import DEFAULT_PIPELINE
 from relax_mlir.script import from_source
 
 _ASKED = os.environ.get("RELAX_MLIR_PROGRAMS")

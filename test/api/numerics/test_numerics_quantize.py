@@ -8,9 +8,9 @@ from op_cases import EMPTY, SIZES, Case, run_cases
 from samples import INTEGERS, edges, sample
 
 from relax_mlir import relax
+from relax_mlir.compiler.pipeline import lower
 from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.relax.infer import InferError
-from relax_mlir.relax.pipeline import lower
 from relax_mlir.script import from_source, script
 
 HALF_LIMITS = {"float16": 65504.0}

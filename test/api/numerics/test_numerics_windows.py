@@ -10,10 +10,10 @@ from programs import Program
 from samples import check, sample
 
 from relax_mlir import relax, tir
+from relax_mlir.compiler.pipeline import lower
 from relax_mlir.dialects.relax import InferError
 from relax_mlir.errors import ShapeMismatchError
 from relax_mlir.relax import op
-from relax_mlir.relax.pipeline import lower
 from relax_mlir.runtime.values.convert import numpy_dtype
 from relax_mlir.script import relax as R
 

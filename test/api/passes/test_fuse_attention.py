@@ -7,7 +7,7 @@ import pytest
 from samples import sample
 
 from relax_mlir import relax
-from relax_mlir.relax.pipeline import lower
+from relax_mlir.compiler.pipeline import lower
 from relax_mlir.runtime.values.convert import numpy_dtype
 from relax_mlir.script import from_source
 from relax_mlir.transform import PassContext

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from relax_mlir import register_func, relax
+from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE
 from relax_mlir.errors import ShapeMismatchError
-from relax_mlir.relax.pipeline import DEFAULT_PIPELINE
 from relax_mlir.script import from_source
 from relax_mlir.transform import PassContext
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from relax_mlir import relax, tir
+from relax_mlir.compiler.pipeline import lower
 from relax_mlir.ir.module import IRModule
-from relax_mlir.relax.pipeline import lower
 from relax_mlir.script import relax as R
 
 K, N = 640, 160

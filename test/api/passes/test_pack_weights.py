@@ -9,12 +9,12 @@ import pytest
 from thread_counts import bits, check_bits
 
 from relax_mlir import relax, tir
+from relax_mlir.compiler.pipeline import lower
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.plan import classify
-from relax_mlir.relax.pipeline import lower
 from relax_mlir.script import relax as R
 from relax_mlir.transform.packing.pack_weights import packed_weights
 

@@ -50,8 +50,8 @@ def test_passes() -> None:
 @pytest.mark.parametrize(
     ("package", "line"),
     [
-        ("relax_mlir", "::: relax_mlir.driver.compile"),
-        ("relax_mlir.relax", "::: relax_mlir.relax.block_builder.BlockBuilder"),
+        ("relax_mlir", "::: relax_mlir.compiler.driver.compile"),
+        ("relax_mlir.relax", "::: relax_mlir.relax.builder.block_builder.BlockBuilder"),
         ("relax_mlir.topi.nn", "::: relax_mlir.topi.nn.activation.softmax"),
         ("relax_mlir.errors", "::: relax_mlir.errors.ShapeMismatchError"),
     ],

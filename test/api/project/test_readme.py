@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from checkout import ROOT
 
-from relax_mlir.relax.pipeline import DEFAULT_PIPELINE
+from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE
 
 README = ROOT / "README.md"
 DOCUMENTS = sorted(

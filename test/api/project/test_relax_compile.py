@@ -7,9 +7,9 @@ import pytest
 from checkout import ROOT
 
 from relax_mlir import relax
+from relax_mlir.compiler import pipeline as builds
 from relax_mlir.errors import PassError, PipelineError
 from relax_mlir.ir.module import IRModule
-from relax_mlir.relax import pipeline as builds
 from relax_mlir.tools.relax_compile import __main__ as relax_compile
 from relax_mlir.transform import PassContext
 

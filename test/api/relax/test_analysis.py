@@ -4,6 +4,7 @@ import pytest
 from mutation import BEFORE, HEAD
 
 from relax_mlir import ir, transform
+from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE
 from relax_mlir.errors import ExprError, ExprTypeError, VerifyError
 from relax_mlir.ir import IRModule
 from relax_mlir.relax import analysis
@@ -20,7 +21,6 @@ from relax_mlir.relax.expr import (
     functions,
 )
 from relax_mlir.relax.expr_functor import PyExprMutator, PyExprVisitor
-from relax_mlir.relax.pipeline import DEFAULT_PIPELINE
 from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
 

@@ -24,6 +24,7 @@ from relax_text import (
 )
 
 from relax_mlir import IRModule, register_func, relax
+from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE
 from relax_mlir.errors import (
     ArgumentTypeError,
     CompileError,
@@ -33,7 +34,6 @@ from relax_mlir.errors import (
     ShapeMismatchError,
     VMError,
 )
-from relax_mlir.relax.pipeline import DEFAULT_PIPELINE
 from relax_mlir.transform import PassContext
 
 

@@ -11,12 +11,12 @@ import pytest
 from scripts import SOFTMAX_OF_PRODUCT
 
 from relax_mlir import relax, script
+from relax_mlir.compiler import pipeline
 from relax_mlir.instrument import PassInstrument
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.op import register_op_attr, reset_op_attr
 from relax_mlir.lowering.codegen.compile_cache import CompileCache
 from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
-from relax_mlir.relax import pipeline
 from relax_mlir.transform import PassContext
 
 SMALL = """

@@ -5,8 +5,8 @@ import pytest
 
 import relax_mlir
 from relax_mlir import IRModule, relax, te, tir
+from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE
 from relax_mlir.errors import FunctionNotFoundError, PipelineError
-from relax_mlir.relax.pipeline import DEFAULT_PIPELINE
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
 from relax_mlir.script import tir as T

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from relax_mlir import relax
+from relax_mlir.compiler import specialize
+from relax_mlir.compiler.specialize import KernelCache
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
-from relax_mlir.relax import specialize
-from relax_mlir.relax.specialize import KernelCache
 from relax_mlir.runtime.specializer import current
 from relax_mlir.script import from_source
 

@@ -8,9 +8,9 @@ import pytest
 from checkout import ROOT
 
 from relax_mlir import relax
+from relax_mlir.compiler import pipeline as builds
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.relax import op
-from relax_mlir.relax import pipeline as builds
 from relax_mlir.runtime.profiling.roofline import Roofs
 from relax_mlir.script import from_source
 from relax_mlir.script import relax as R

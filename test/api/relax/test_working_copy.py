@@ -5,12 +5,12 @@ import pytest
 
 import relax_mlir
 from relax_mlir import IRModule, relax
+from relax_mlir.compiler.working_copy import working_copy
 from relax_mlir.dialects import context as contexts
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.ir import structural_equal
 from relax_mlir.relax import op
-from relax_mlir.relax.working_copy import working_copy
 from relax_mlir.runtime import VirtualMachine
 from relax_mlir.script import relax as R
 

@@ -95,7 +95,7 @@ def test_in_a_build(monkeypatch):
     def codegen(module, builder):
         module.operation.walk(interrupt)
 
-    monkeypatch.setattr("relax_mlir.relax.pipeline.codegen_vm", codegen)
+    monkeypatch.setattr("relax_mlir.compiler.pipeline.codegen_vm", codegen)
     with pytest.raises(KeyboardInterrupt):
         relax.build(IRModule.parse(TEXT))
 

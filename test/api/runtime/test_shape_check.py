@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from relax_mlir import relax, transform
+from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import PassError
 from relax_mlir.instrument import ShapeCheck
-from relax_mlir.relax.pipeline import DEFAULT_PIPELINE
 from relax_mlir.script import from_source
 from relax_mlir.transform import PassContext
 

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from relax_mlir.compiler.bytecode_reasons import why_bytecode
+from relax_mlir.compiler.codegen_control import emit_for, emit_if, emit_while
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import at_source, source_line
 from relax_mlir.dialects.relax import types as T
@@ -13,8 +15,6 @@ from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.walk import function_name, relax_functions
-from relax_mlir.relax.bytecode_reasons import why_bytecode
-from relax_mlir.relax.codegen_control import emit_for, emit_if, emit_while
 from relax_mlir.runtime.bytecode.instructions import Arg
 from relax_mlir.runtime.exec_builder import ExecBuilder
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import relax_mlir.relax
+from relax_mlir.compiler.working_copy import constants_of
 from relax_mlir.dialects.context import lock_of
 from relax_mlir.dialects.relax.constants import RESOURCE, constant_array, resource_name
 from relax_mlir.errors import ArgumentTypeError, ExecutableFormatError
@@ -22,7 +23,6 @@ from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.slow_kernels import tell, told
 from relax_mlir.pass_infra import config
 from relax_mlir.pass_infra.context import PassContext
-from relax_mlir.relax.working_copy import constants_of
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.files.serialize import dump
 

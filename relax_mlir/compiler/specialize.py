@@ -176,8 +176,8 @@ def _own(result: Any, given: list[Any]) -> Any:
 
 def _compile(name: str, args: tuple[Any, ...]) -> Callable[..., Any] | None:
     """Return a function of the tensors, None where the operation has no kernel for them."""
+    from relax_mlir.compiler.pipeline import build as build_module
     from relax_mlir.pass_infra.context import PassContext
-    from relax_mlir.relax.pipeline import build as build_module
     from relax_mlir.runtime.vm.virtual_machine import VirtualMachine
 
     cls = COMPUTE_OPS.get(name)

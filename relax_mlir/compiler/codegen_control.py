@@ -7,7 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.runtime.bytecode.instructions import Arg
 
 if TYPE_CHECKING:
-    from relax_mlir.relax.codegen_vm import FunctionCodegen
+    from relax_mlir.compiler.codegen_vm import FunctionCodegen
 
 _PREFIX = "vm.builtin."
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from relax_mlir.dialects.bindings import ir
 
 if TYPE_CHECKING:
-    from relax_mlir.relax.arenas import Arena
+    from relax_mlir.compiler.arenas import Arena
 
 # Constants are not program text; past this many elements they are elided in dumps.
 ELIDE_ELEMENTS = 16

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.relax.pipeline import build as build_module
+from relax_mlir.compiler.pipeline import build as build_module
 from relax_mlir.tir.lowering import module_of
 
 if TYPE_CHECKING:
