@@ -80,3 +80,20 @@ def needed_features(cpu: str, features: str) -> frozenset[str] | None:
         else:
             needed.discard(switch[1:])
     return frozenset(needed - _NOT_IN_CODE)
+
+
+def missing_features(cpu: str, features: str) -> list[str] | None:
+    """Return the features that code may use and this machine lacks; None where that is unknown.
+
+    Args:
+        cpu: as in `needed_features`.
+        features: as in `needed_features`.
+    """
+    import llvmlite.binding as llvm
+
+    needed = needed_features(cpu, features)
+    if needed is None:
+        return None
+    present = llvm.get_host_cpu_features()
+    # Tuning hints are features to LLVM too; it does not report them for hosts.
+    return sorted(f for f in needed if not present.get(f, True))

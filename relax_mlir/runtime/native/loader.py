@@ -24,7 +24,7 @@ from relax_mlir.errors import (
 )
 from relax_mlir.openmp_files import found_runtimes
 from relax_mlir.runtime.executable import NativeObject
-from relax_mlir.runtime.native.cpu_features import needed_features
+from relax_mlir.runtime.native.cpu_features import missing_features
 from relax_mlir.runtime.native.ffi_errors import register_errors
 from relax_mlir.runtime.native.serial_openmp import SERIAL_OPENMP
 from relax_mlir.runtime.values.bfloat16 import Bfloat16Export
@@ -99,16 +99,13 @@ def check_host(obj: NativeObject) -> None:
         raise ExecutableFormatError(
             f"native object '{obj.name}' is for {obj.triple}, this machine is {host}"
         )
-    needed = needed_features(obj.cpu, obj.features)
+    missing = missing_features(obj.cpu, obj.features)
     here, advice = llvm.get_host_cpu_name(), "compile the model for this machine"
-    if needed is None and obj.cpu != here:
+    if missing is None and obj.cpu != here:
         raise ExecutableFormatError(
             f"native object '{obj.name}' was compiled for CPU '{obj.cpu}' and does not say what "
             f"it needs of it; this CPU is {here}: {advice}"
         )
-    present = llvm.get_host_cpu_features()
-    # Tuning hints are features to LLVM too; it does not report them for hosts.
-    missing = sorted(f for f in needed or () if not present.get(f, True))
     if missing:
         raise ExecutableFormatError(
             f"native object '{obj.name}' was compiled for CPU '{obj.cpu or 'generic'}' and "
