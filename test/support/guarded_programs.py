@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from guard_pages import guarded
+from targets import with_threads
 
 from relax_mlir import relax, script
 from relax_mlir.errors import ShapeMismatchError
@@ -221,7 +222,7 @@ def source(kernels: dict[str, Any]) -> str:
 def main() -> None:
     """Run them all; with a number of threads as argument, on so many."""
     threads = int(sys.argv[1]) if len(sys.argv) > 1 else 1
-    target = f"llvm -num-threads={threads}"
+    target = with_threads(threads)
     kernels = dict(KERNELS)
     if threads > 1:
         # They differ in arithmetic only, which threads do not change: the first two stand for all.

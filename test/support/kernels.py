@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from targets import skip_unless_runs
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
@@ -25,8 +26,14 @@ def sizes(dims: Sequence[Size]) -> list[Any]:
 
 
 def build(functions: Sequence[Callable[[], None]], **options: Any) -> dict[str, Any]:
-    """Build, lower, compile and load prim funcs; options are those of `lower-tir`."""
+    """Build, lower, compile and load prim funcs; options are those of `lower-tir`.
+
+    Where this machine cannot run the code of the option `target`, the test is skipped.
+    """
     threads = options.setdefault("threads", 1)
+    if "target" in options:
+        skip_unless_runs(options["target"])
+    target = Target(options["target"]) if "target" in options else Target.default()
     with make_context(), ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
@@ -35,7 +42,7 @@ def build(functions: Sequence[Callable[[], None]], **options: Any) -> dict[str, 
         lower_tir(module.operation, **options)
         assert module.operation.verify()
         assert '"tir.' not in str(module).replace('"tir.assert"', "")
-        code = compile_module(module, Target.default().with_threads(threads))
+        code = compile_module(module, target.with_threads(threads))
     return load_objects(
         [NativeObject("test", code.object, code.symbols, needs_omp=code.is_parallel)]
     )

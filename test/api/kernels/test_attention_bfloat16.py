@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from programs import Program
+from targets import with_threads
 from thread_counts import bits, check_bits
 
 from relax_mlir.lowering.codegen.openmp import runtime_library
@@ -83,7 +84,7 @@ def test_accuracy_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Powers and results are rounded once each, and nothing else is: at most 2**-8 twice."""
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     threads = 1 if runtime_library() is None else 3
-    vm = program().build(target=f"llvm -num-threads={threads}")
+    vm = program().build(target=with_threads(threads))
     for kind in KINDS:
         for n, m in LENGTHS:
             given = made(kind, n, m)

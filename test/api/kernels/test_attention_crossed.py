@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from programs import Program
 from samples import check, sample
+from targets import with_threads
 from thread_counts import check_bits
 
 from relax_mlir.lowering.codegen.openmp import runtime_library
@@ -135,9 +136,7 @@ def test_float16() -> None:
 def test_threads_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     os.environ.setdefault("KMP_BLOCKTIME", "0")
     monkeypatch.setattr(team, "LEAST_WORK", 0)
-    serial, threaded = (
-        program(301, 200, 20, 20).build(target=f"llvm -num-threads={n}") for n in (1, 5)
-    )
+    serial, threaded = (program(301, 200, 20, 20).build(target=with_threads(n)) for n in (1, 5))
     q, k, v = (sample((2, size, 1, 20), "float32", size, scale=0.3) for size in (301, 200, 200))
     # Some blocks are crossed and some are not.
     q[:, 100:130] *= 60

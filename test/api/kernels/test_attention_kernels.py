@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import Program, tensor
 from samples import check, sample
+from targets import with_threads
 from thread_counts import bits, check_bits
 
 from relax_mlir import IRModule
@@ -197,8 +198,8 @@ def test_known_sizes() -> None:
             again.op("f0", "attention", *typed, layout=layout)
         program.op(f"b{i}", "attention", *typed, ([1, 1, n, m], dtype), layout=layout)
     serial, threaded = (
-        program.build(target="llvm -num-threads=1"),
-        again.build(target="llvm -num-threads=2"),
+        program.build(target=with_threads(1)),
+        again.build(target=with_threads(2)),
     )
     for i, (layout, (n, m, *_), dtype) in enumerate(cases):
         given = arrays(layout, dims[i], dtype)
@@ -457,7 +458,7 @@ def test_threads_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     one = [([1, size, 1, 24], "float32") for size in "nmm"]
     program.op("one", "attention", *one)
     program.op("near", "attention", *one, causal_mask="BottomRight", window_size=600)
-    serial, threaded = (program.build(target=f"llvm -num-threads={n}") for n in (1, 5))
+    serial, threaded = (program.build(target=with_threads(n)) for n in (1, 5))
     for n, m in ((1, 77), (5, 33), (77, 600), (130, 40), (6, 1420)):
         for name in ("f0", "f1", "f2", "one", "near"):
             given = arrays("BSNH", sizes_of(n, m))

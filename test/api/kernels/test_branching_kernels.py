@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from guard_pages import GuardedPages
+from targets import DEFAULT, WIDTHS, with_threads
 
 from relax_mlir import tir
 from relax_mlir.lowering.tir_to_vector.plan import classify
@@ -12,7 +13,7 @@ from relax_mlir.script import from_source
 
 HEAD = "from relax_mlir.script import tir as T\n\n"
 # Threads, and a target whose vectors have no masks.
-TARGETS = ("llvm", "llvm -num-threads=3", "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64")
+TARGETS = (DEFAULT, with_threads(3), WIDTHS[128])
 
 
 def _kernel(body: str, n: str, m: str, shapes: str, dtype: str = "float32") -> str:
@@ -97,7 +98,7 @@ def _source(name: str, dtype: str) -> str:
 @pytest.mark.parametrize("name", CASES)
 def test_branches(name: str, target: str) -> None:
     *_, shapes, want = CASES[name]
-    for dtype in ("float32", "int8") if target == "llvm" else ("float32",):
+    for dtype in ("float32", "int8") if target == DEFAULT else ("float32",):
         main = tir.build(from_source(_source(name, dtype)), target)["main"]
         for shape in ((1, 1), (3, 5), (2, 16), (4, 33), (5, 131), (3, 64), (0, 7), (3, 0)):
             x = (np.arange(np.prod(shape)) % 5).reshape(shape).astype(dtype)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from convolution import convolve
 from samples import check, sample
+from targets import with_threads
 
 from relax_mlir import relax, tir
 from relax_mlir.errors import ShapeMismatchError
@@ -73,8 +74,7 @@ def test_depthwise_against_numpy(windows: Any, dtype: str) -> None:
     """The same bits on two threads, and of sizes known or not."""
     module = _module(windows, dtype)
     one, two = (
-        relax.VirtualMachine(relax.build(module, f"llvm -num-threads={threads}"))
-        for threads in (1, 2)
+        relax.VirtualMachine(relax.build(module, with_threads(threads))) for threads in (1, 2)
     )
     for index, (image, window, attrs) in enumerate(windows):
         attrs = {"groups": image[-1], **attrs}
@@ -148,7 +148,7 @@ def test_pooling_against_numpy() -> None:
                 "        return y",
             ]
     module = from_source("@I.ir_module\nclass M:\n" + "\n".join(lines))
-    machine = relax.VirtualMachine(relax.build(module, "llvm -num-threads=2"))
+    machine = relax.VirtualMachine(relax.build(module, with_threads(2)))
     for index, (kind, _, _, image, size, stride, pad) in enumerate(POOLS):
         x = sample((2, *image), "float32")
         if kind == "max":

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 from kernels import build, close, contraction, run, values
+from targets import WIDTHS
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
@@ -85,7 +86,7 @@ def test_some_sizes_known(unknown: str, bits: int, units: int) -> None:
         functions.append(contraction(f"f{i}", spec, dims))
     if unknown == "mkn":
         functions = functions[:1]
-    made = build(functions, vector_bits=bits, fma_units=units)
+    made = build(functions, target=WIDTHS[bits], fma_units=units)
     for i, shape in enumerate(shapes):
         inputs = arguments(spec, shape, "float32")
         want = inputs[0].astype("f8") @ inputs[1].astype("f8")
@@ -114,7 +115,7 @@ def test_adjacent_rows(dtypes: tuple[str, str], unknown: str, bits: int) -> None
         dims = {x: x if x in unknown else size for x, size in zip("mkn", shape, strict=True)}
         functions.append(contraction(f"f{i}", spec, dims, dtypes))
     functions = functions[:1] if unknown == "mkn" else functions
-    made = build(functions, vector_bits=bits, l2_bytes=1 << 14)
+    made = build(functions, target=WIDTHS[bits], l2_bytes=1 << 14)
     for i, shape in enumerate(shapes):
         inputs = arguments(spec, shape, dtypes[0])
         exact = "float64" if "float" in dtypes[0] else "int64"
@@ -168,8 +169,8 @@ def test_same_bits_on_any_threads(
 def test_any_number_of_rows(units: int, monkeypatch: pytest.MonkeyPatch, few_threads: None) -> None:
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     kernel = contraction("f", "mk,kn->mn", {"m": "m", "k": "k", "n": "n"})
-    one = build([kernel], vector_bits=512, fma_units=units)
-    more = build([kernel], vector_bits=512, threads=3, fma_units=units)
+    one = build([kernel], target=WIDTHS[512], fma_units=units)
+    more = build([kernel], target=WIDTHS[512], threads=3, fma_units=units)
     # Threads share rows, where there are enough, as there are few columns.
     for m in (*range(20), *range(44, 64)):
         inputs = arguments("mk,kn->mn", (m, 19, 50), "float32")
@@ -186,8 +187,8 @@ def test_any_number_of_columns(
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     kernel = contraction("f", "mk,kn->mn", {"m": "m", "k": "k", "n": "n"}, init=init)
     # Blocks of k begin and end within 1100 steps; threads share rows.
-    one = build([kernel], vector_bits=512, fma_units=units)
-    more = build([kernel], vector_bits=512, threads=3, fma_units=units)
+    one = build([kernel], target=WIDTHS[512], fma_units=units)
+    more = build([kernel], target=WIDTHS[512], threads=3, fma_units=units)
     for n in range(1, 41):
         for m, k in ((1, 13), (3, 20), (9, 0), (23, 7), (31, 1100), (40, 300)):
             inputs = arguments("mk,kn->mn", (m, k, n), "float32")
@@ -224,8 +225,8 @@ def test_few_rows_by_panels(
         contraction(f"f{i}", spec, {**dims, "m": m}, (dtype,) * 2) for i, m in enumerate(rows[:-1])
     ]
     kernels.append(contraction("f6", spec, {"m": "m", "p": 2, "k": 100_003, "n": 32}, (dtype,) * 2))
-    one = build(kernels, vector_bits=bits)
-    more = build(kernels, vector_bits=bits, threads=3)
+    one = build(kernels, target=WIDTHS[bits])
+    more = build(kernels, target=WIDTHS[bits], threads=3)
     for i, known in enumerate(rows):
         p, k = (2, 100_003) if i == 6 else (5, 83)
         matrices = values([p, k, 32], dtype)

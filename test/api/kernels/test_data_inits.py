@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from targets import with_threads
 
 from relax_mlir import tir
 from relax_mlir.lowering.tir_to_vector.plan import classify
@@ -62,7 +63,7 @@ def main(A_: T.handle, C_: T.handle, Out_: T.handle):
 def test_numbers(name: str) -> None:
     *_, (_, c, out), want = CASES[name]
     for dtype in ("float32", "int32", "float64"):
-        main = tir.build(from_source(_source(name, dtype)), "llvm -num-threads=2")["main"]
+        main = tir.build(from_source(_source(name, dtype)), with_threads(2))["main"]
         for n, m in ((1, 1), (3, 5), (16, 2), (37, 131), (2, 1000), (64, 64), (5, 0)):
             sizes = {"n,": n, "m,": m, "1,": 1}
             x = (np.arange(n * m) % 7).reshape(n, m).astype(dtype)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import llvmlite.binding as llvm
 import ml_dtypes
 import numpy as np
 import pytest
@@ -32,21 +31,22 @@ ALL = "bf16,u8s8,s16"
 MATRICES = "amx_bf16,amx_int8"
 BF16 = ("bfloat16", "bfloat16", "float32")
 S8 = ("int8", "int8", "int32")
-# What LLVM calls the instructions of a machine, by the width of its registers.
-NEEDS = {
-    ("amx_bf16", 512): "amx-bf16", ("amx_int8", 512): "amx-int8",
-    ("bf16", 512): "avx512bf16", ("u8s8", 512): "avx512vnni", ("u8s8", 256): "avxvnni",
-    ("s16", 512): "avx512bw", ("s16", 256): "avx2", ("s16", 128): "sse2",
-}  # fmt: skip
+_WIDE = "llvm -mcpu=x86-64-v4 -mattr="
+# What has them, so that it can be asked what else it may run.
+TARGETS = {
+    ALL: f"{_WIDE}+avx512vnni,+avx512bf16",
+    "bf16": f"{_WIDE}+avx512bf16",
+    "u8s8,s16": f"{_WIDE}+avx512vnni",
+    MATRICES: f"{_WIDE}+amx-tile,+amx-bf16,+amx-int8",
+    "amx_bf16": f"{_WIDE}+amx-tile,+amx-bf16",
+}
 
 
-def needs(*kinds: str, bits: int = 512) -> None:
-    features = dict(llvm.get_host_cpu_features())
-    for kind in kinds:
-        if not features.get(NEEDS[kind, bits]):
-            pytest.skip(f"this machine has no {NEEDS[kind, bits]}")
-        if kind.startswith("amx") and not allow_matrices():
-            pytest.skip("the system does not give this process AMX's registers")
+def having(instructions: str) -> dict[str, str]:
+    """Return the options of `build` for instructions; the test is skipped where they are not."""
+    if "amx" in instructions and not allow_matrices():
+        pytest.skip("the system does not give this process AMX's registers")
+    return {"target": TARGETS[instructions], "dot_products": instructions}
 
 
 def numbers(shape: Sequence[int], dtype: str) -> np.ndarray:
@@ -99,8 +99,7 @@ def symbolic(cases: Sequence[tuple[str, Sequence[str]]], **options: Any) -> dict
     ],
 )
 def test_symbolic_sizes(spec: str, types: Sequence[Sequence[str]]) -> None:
-    needs("bf16", "u8s8", "s16")
-    functions = symbolic([(spec, each) for each in types], dot_products=ALL)
+    functions = symbolic([(spec, each) for each in types], **having(ALL))
     for i, dtypes in enumerate(types):
         for shape in SHAPES:
             check(functions[f"f{i}"], spec, shape, dtypes)
@@ -115,8 +114,7 @@ def test_symbolic_sizes(spec: str, types: Sequence[Sequence[str]]) -> None:
     ],
 )
 def test_matrix_registers(spec: str, types: Sequence[Sequence[str]]) -> None:
-    needs("amx_bf16", "amx_int8")
-    functions = symbolic([(spec, each) for each in types], dot_products=MATRICES)
+    functions = symbolic([(spec, each) for each in types], **having(MATRICES))
     for i, dtypes in enumerate(types):
         # Rows that fill both registers, one, or a part of them; k with and without a rest.
         for shape in (*SHAPES, (100, 70, 640), (48, 64, 64), (33, 257, 1200)):
@@ -126,23 +124,24 @@ def test_matrix_registers(spec: str, types: Sequence[Sequence[str]]) -> None:
 @pytest.mark.parametrize("instructions", [ALL, MATRICES])
 @pytest.mark.parametrize("dtypes", [BF16, S8], ids=str)
 def test_known_sizes(dtypes: Sequence[str], instructions: str) -> None:
-    needs(*(MATRICES.split(",") if instructions == MATRICES else ("bf16", "u8s8")))
     cases = [("mk,kn->mn", s) for s in SHAPES[:7:2]] + [("mk,nk->mn", s) for s in SHAPES[5:8]]
     functions = build(
         [
             contraction(f"f{i}", spec, dict(zip("mnk", shape, strict=True)), dtypes)
             for i, (spec, shape) in enumerate(cases)
         ],
-        dot_products=instructions,
+        **having(instructions),
     )
     for i, (spec, shape) in enumerate(cases):
         check(functions[f"f{i}"], spec, shape, dtypes)
 
 
-@pytest.mark.parametrize(("kind", "bits"), [("u8s8", 256), ("s16", 256), ("s16", 128)])
-def test_narrow_registers(kind: str, bits: int) -> None:
-    needs(kind, bits=bits)
-    options = {"vector_bits": bits, "vector_registers": 16, "dot_products": kind}
+@pytest.mark.parametrize(
+    ("kind", "cpu"),
+    [("u8s8", "x86-64-v3 -mattr=+avxvnni"), ("s16", "x86-64-v3"), ("s16", "x86-64-v2")],
+)
+def test_narrow_registers(kind: str, cpu: str) -> None:
+    options = {"target": f"llvm -mcpu={cpu}", "dot_products": kind}
     functions = symbolic([("mk,kn->mn", S8)], **options)
     for shape in SHAPES:
         check(functions["f0"], "mk,kn->mn", shape, S8)
@@ -150,7 +149,7 @@ def test_narrow_registers(kind: str, bits: int) -> None:
 
 def test_without_the_instructions() -> None:
     types = (BF16, S8, ("uint8", "int8", "int32"), ("float16", "float16", "float32"))
-    functions = symbolic([("mk,kn->mn", each) for each in types], vector_bits=256)
+    functions = symbolic([("mk,kn->mn", each) for each in types], dot_products="")
     for i, dtypes in enumerate(types):
         for shape in SHAPES:
             check(functions[f"f{i}"], "mk,kn->mn", shape, dtypes)
@@ -159,8 +158,7 @@ def test_without_the_instructions() -> None:
 @pytest.mark.parametrize("dtypes", [S8, ("uint8", "int8", "int32"), ("uint8", "uint8", "int32"),
                                     ("int16", "int16", "int32")], ids=str)  # fmt: skip
 def test_extremes_neither_saturate_nor_trap(dtypes: Sequence[str]) -> None:
-    needs("u8s8", "s16")
-    function = symbolic([("mk,kn->mn", dtypes)], dot_products=ALL)["f0"]
+    function = symbolic([("mk,kn->mn", dtypes)], **having("u8s8,s16"))["f0"]
     least, most = (
         [int(getattr(np.iinfo(each), end)) for each in dtypes[:2]] for end in ("min", "max")
     )
@@ -173,8 +171,7 @@ def test_extremes_neither_saturate_nor_trap(dtypes: Sequence[str]) -> None:
 
 @pytest.mark.parametrize("kind", ["bf16", "amx_bf16"])
 def test_infinities_and_nans(kind: str) -> None:
-    needs(kind)
-    function = symbolic([("mk,kn->mn", BF16)], dot_products=kind)["f0"]
+    function = symbolic([("mk,kn->mn", BF16)], **having(kind))["f0"]
     for shape in SHAPES:
         if not all(shape):
             continue
@@ -189,13 +186,12 @@ def test_infinities_and_nans(kind: str) -> None:
 
 @pytest.mark.parametrize("instructions", [ALL, MATRICES])
 def test_same_bits_on_any_threads(monkeypatch: pytest.MonkeyPatch, instructions: str) -> None:
-    needs(*(MATRICES.split(",") if instructions == MATRICES else ("bf16", "u8s8")))
     if runtime_library() is None:
         pytest.skip("there is no OpenMP runtime: pip install intel-openmp")
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     cases = [("mk,kn->mn", BF16), ("mk,nk->mn", S8)]
-    serial = symbolic(cases, dot_products=instructions)
-    threaded = symbolic(cases, dot_products=instructions, threads=5)
+    serial = symbolic(cases, **having(instructions))
+    threaded = symbolic(cases, **having(instructions), threads=5)
     for i, (spec, dtypes) in enumerate(cases):
         for shape in SHAPES:
             given = operands(spec, shape, dtypes), shape, dtypes[-1]
@@ -259,12 +255,7 @@ def test_instructions_reach_the_assembly(dtypes: Any, cpu: str, instruction: str
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
             contraction("f", "mk,kn->mn", {"m": 24, "k": 96, "n": 64}, dtypes)()
-        lower_tir(
-            module.operation,
-            vector_bits=target.vector_bits,
-            vector_registers=target.max_vector_registers,
-            dot_products=",".join(target.dot_products),
-        )
+        lower_tir(module.operation, target=str(target))
         assert instruction in compile_module(module, target).assembly()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from targets import with_threads
 
 from relax_mlir import relax
 from relax_mlir.script import from_source
@@ -28,7 +29,7 @@ def test_many_rows_of_nothing(threads: int) -> None:
         for name, body in _BODIES.items()
     ]
     module = from_source("@I.ir_module\nclass M:\n" + "\n".join(functions))
-    vm = relax.VirtualMachine(relax.build(module, f"llvm -num-threads={threads}"))
+    vm = relax.VirtualMachine(relax.build(module, with_threads(threads)))
     for name in _BODIES:
         x = np.zeros((1 << 59, 0), "float32")
         shapes = {"transpose": (0, 1 << 59), "sums": (0,)}
@@ -80,7 +81,7 @@ def test_many_rows_of_nothing_inside(threads: int, tmp_path: Path) -> None:
         for name, body in bodies.items()
     ]
     module = from_source("@I.ir_module\nclass M:\n" + "\n".join(functions))
-    executable = relax.build(module, f"llvm -num-threads={threads}")
+    executable = relax.build(module, with_threads(threads))
     executable.save(tmp_path / "model.rxe")
     # Apart, as nothing ends a loop of years in this process.
     names = " ".join(_BETWEEN), " ".join(_REDUCED)

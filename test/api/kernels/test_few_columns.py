@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from kernels import build, contraction, run, values
+from targets import WIDTHS
 
 from relax_mlir import relax, tir
 from relax_mlir.lowering.tir_to_vector import team
@@ -43,7 +44,7 @@ def test_any_layout(spec: str, dtypes: tuple[str, str], bits: int) -> None:
     )
     # And of sizes that only run time knows, where tiles take more columns or fewer steps.
     functions.append(contraction("all", spec, {x: x for x in letters}, dtypes))
-    made = build(functions, vector_bits=bits)
+    made = build(functions, target=WIDTHS[bits])
     calls = [(f"f{i}", each) for i, each in enumerate(sizes)]
     calls += [("any", {**sizes[-1], "m": m}) for m in (0, 1, 5)]
     calls += [("all", {"b": 2, **dict(zip("mkn", x, strict=True))}) for x in (*SHAPES, *OTHERS)]
@@ -89,7 +90,7 @@ def test_one_column_of_any_number(
 ) -> None:
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     function = contraction("f", spec, {x: x for x in "mkn"}, dtypes)
-    one, more = build([function], vector_bits=512), build([function], vector_bits=512, threads=3)
+    one, more = (build([function], target=WIDTHS[512], threads=n) for n in (1, 3))
     for m, k, n in ((1, 1, 1), (37, 61, 1), (100, 300, 1), (16, 5, 2), (0, 5, 1), (5, 0, 1)):
         sizes = {"m": m, "k": k, "n": n}
         inputs = [values([sizes[x] for x in part], dtypes[0]) for part in spec[:5].split(",")]

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from programs import Program, tensor
+from targets import DEFAULT, with_threads
 
 from relax_mlir.dialects.relax import build as relax_op
 from relax_mlir.dialects.relax.tuples import make_tuple
@@ -12,9 +13,9 @@ from relax_mlir.errors import ShapeMismatchError
 
 # Around no vector, one and several.
 LENGTHS = (1, 2, 7, 16, 33, 131)
-THREADS = "llvm -num-threads=3"
+THREADS = with_threads(3)
 # Of AMD's processors, too, with gathers.
-GATHERS = "llvm -mattr=-sse4a"
+GATHERS = f"{DEFAULT} -mattr=-sse4a"
 
 
 def _numbers(shape: Any, dtype: str, seed: int = 0) -> np.ndarray:
@@ -126,10 +127,10 @@ def test_padding_by_elements() -> None:
 @pytest.mark.parametrize(
     ("index", "target", "dtypes"),
     [
-        ("int64", "llvm", ("float32", "float64", "int8")),
+        ("int64", DEFAULT, ("float32", "float64", "int8")),
         ("int32", THREADS, ("float32", "bool")),
         ("int32", GATHERS, ("float32", "int64")),
-        ("uint8", "llvm", ("float16",)),
+        ("uint8", DEFAULT, ("float16",)),
     ],
 )
 def test_lookups(index: str, target: str, dtypes: tuple[str, ...]) -> None:
@@ -180,11 +181,11 @@ def _scattered(
 @pytest.mark.parametrize(
     ("kind", "target", "dtypes"),
     [
-        ("update", "llvm", ("float32", "float64", "float16")),
+        ("update", DEFAULT, ("float32", "float64", "float16")),
         ("update", f"{GATHERS} -num-threads=3", ("float32",)),
         ("add", THREADS, ("float32", "int8")),
-        ("mul", "llvm", ("int32",)),
-        ("max", "llvm", ("float64",)),
+        ("mul", DEFAULT, ("int32",)),
+        ("max", DEFAULT, ("float64",)),
     ],
 )
 def test_scatters(kind: str, target: str, dtypes: tuple[str, ...]) -> None:

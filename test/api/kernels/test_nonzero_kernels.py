@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from programs import Program, tensor
 from samples import FLOATS, INTEGERS
+from targets import with_threads
 
 from relax_mlir import relax
 from relax_mlir.dialects.relax import build as relax_op
@@ -62,8 +63,8 @@ def test_axes_and_threads() -> None:
         lambda: [tensor(["n"])],
         lambda x: relax_op("nonzero", [relax_op("astype", [x], {"dtype": "bfloat16"})], {}),
     )
-    one = program.build(target="llvm -num-threads=1")
-    several = program.build(target="llvm -num-threads=3")
+    one = program.build(target=with_threads(1))
+    several = program.build(target=with_threads(3))
     for name, each in shapes.items():
         for shape in each:
             x = _sparse(shape, "float32" if name == "three" else "int16")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from targets import with_threads
 
 from relax_mlir import build, relax
 from relax_mlir.script import from_source
@@ -118,7 +119,7 @@ def image(pool: Pool) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def machines() -> list[relax.VirtualMachine]:
-    built = (relax.build(module(POOLS), f"llvm -num-threads={threads}") for threads in (1, 2))
+    built = (relax.build(module(POOLS), with_threads(threads)) for threads in (1, 2))
     return [relax.VirtualMachine(each) for each in built]
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from guard_pages import guarded
 from random_kernels import RandomKernels
+from targets import with_threads
 
 from relax_mlir import relax
 from relax_mlir.lowering.tir_to_vector import team
@@ -25,7 +26,7 @@ def test_exact(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     functions = [program.text(f"f{i}") for i, program in enumerate(programs)]
     functions += [p.text(f"static{i}", p.envs[-1]) for i, p in enumerate(programs)]
     module = from_source("@I.ir_module\nclass Module:\n" + "\n".join(functions))
-    vm = relax.VirtualMachine(relax.build(module, "llvm -num-threads=2"))
+    vm = relax.VirtualMachine(relax.build(module, with_threads(2)))
     for i, program in enumerate(programs):
         for env in program.envs:
             arguments = program.arguments(env)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from targets import with_threads
 from thread_counts import bits, check_bits
 
 from relax_mlir import relax, script, tir
@@ -99,9 +100,7 @@ def test_threads_share_long_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         return y
 """
     module = script.from_source(text, {"long_gamma": np.ones(LONG, "f4")})
-    serial, threaded = (
-        relax.VirtualMachine(relax.build(module, f"llvm -num-threads={n}")) for n in (1, 5)
-    )
+    serial, threaded = (relax.VirtualMachine(relax.build(module, with_threads(n))) for n in (1, 5))
     for name, reference in REFERENCES.items():
         for rows in (2,) if name == "log_softmax" else (0, 1, 3, 4, 5):
             length = 8192 if name == "log_softmax" else LONG

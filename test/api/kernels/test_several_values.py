@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from targets import with_threads
 
 from relax_mlir import compile as compile_
 from relax_mlir import relax, te, tir
@@ -103,7 +104,7 @@ def reduced(name: str, rows: Any, columns: Any, axis: int, dtype: str) -> IRModu
 
 def run(module: IRModule, x: np.ndarray, outs: list[np.ndarray], use: Callable) -> None:
     """Fill outs, the same bits for any number of threads."""
-    call = relax.VirtualMachine(compile_(module, target="llvm -num-threads=3"))["main"]
+    call = relax.VirtualMachine(compile_(module, target=with_threads(3)))["main"]
     seen = set()
     for count in (1, 2, 3):
         use(count)
@@ -120,7 +121,7 @@ def run(module: IRModule, x: np.ndarray, outs: list[np.ndarray], use: Callable) 
 def test_values_of_unknown_sizes(name: str, axis: int, dtype: str, threads: Callable) -> None:
     module = reduced(name, te.size_var("n"), te.size_var("m"), axis, dtype)
     assert is_fast(module) == [True]
-    call = relax.VirtualMachine(compile_(module, target="llvm -num-threads=3"))["main"]
+    call = relax.VirtualMachine(compile_(module, target=with_threads(3)))["main"]
     for shape in SHAPES:
         if shape[axis] == 0 and name != "moments":
             continue

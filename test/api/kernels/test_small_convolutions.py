@@ -3,11 +3,11 @@
 from functools import partial
 from typing import Any
 
-import llvmlite.binding as llvm
 import ml_dtypes
 import numpy as np
 import pytest
 from convolution import convolve
+from targets import DOT_PRODUCTS, WIDTHS, skip_unless_runs, with_threads
 from thread_counts import bits, check_bits
 
 from relax_mlir import relax, tir
@@ -41,10 +41,6 @@ PLANES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 23, 7, 6), (23, 1, 3, 3), {"groups": 23, "padding": [1, 1], "strides": [2, 2]}),
 ]
 SIGNS = [(x, w) for x in ("int8", "uint8") for w in ("int8", "uint8")]
-# Registers of 64 bytes without the instructions for bytes and bfloat16, of 32, of 16.
-NARROWER = {
-    "-mcpu=skylake-avx512": "avx512bw", "-mcpu=haswell": "avx2", "-mcpu=x86-64": "sse2",
-}  # fmt: skip
 
 
 def numbers(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
@@ -107,22 +103,20 @@ def machine(cases: Any, dtypes: Any, target: str) -> relax.VirtualMachine:
 def test_bytes_are_exact(signs: tuple[str, str]) -> None:
     dtypes = (*signs, "int32")
     cases = [*CASES, *PLANES]
-    check(machine(cases, dtypes, "llvm -num-threads=1"), cases, dtypes)
+    check(machine(cases, dtypes, with_threads(1)), cases, dtypes)
 
 
 @pytest.mark.parametrize(
     "dtypes", [("int16", "int16", "int32"), ("uint8", "int16", "int32"), ("int8", "int8", None)]
 )
 def test_other_integers_are_exact(dtypes: Any) -> None:
-    check(machine(CASES[1:9:3], dtypes, "llvm -num-threads=1"), CASES[1:9:3], dtypes)
+    check(machine(CASES[1:9:3], dtypes, with_threads(1)), CASES[1:9:3], dtypes)
 
 
-@pytest.mark.parametrize("cpu", NARROWER)
-def test_narrower_machines(cpu: str) -> None:
-    if not dict(llvm.get_host_cpu_features()).get(NARROWER[cpu]):
-        pytest.skip(f"this machine has no {NARROWER[cpu]}")
+@pytest.mark.parametrize("target", WIDTHS.values())
+def test_without_instructions_for_bytes(target: str) -> None:
+    skip_unless_runs(target)
     cases, dtypes = CASES[1:5], ("int8", "int8", "int32")
-    target = f"llvm -num-threads=1 -mtriple={llvm.get_process_triple()} {cpu}"
     check(machine(cases, dtypes, target), cases, dtypes)
 
 
@@ -134,7 +128,7 @@ def test_sums_wrap_around(dtypes: tuple[str, str]) -> None:
     pairs = [(i, j) for i in range(2) for j in range(2)]
     w = np.stack([np.full(shape[1:], ends[1][j % 2], dtypes[1]) for j in range(16)])
     add(builder, "f", [1, shape[1], 3, 2], w, (*dtypes, "int32"), False, {})
-    vm = relax.VirtualMachine(relax.build(builder.get(), target="llvm -num-threads=1"))
+    vm = relax.VirtualMachine(relax.build(builder.get(), target=with_threads(1)))
     for i, j in pairs:
         x = np.full((1, shape[1], 3, 2), ends[0][i], dtypes[0])
         total = int(ends[0][i]) * int(ends[1][j]) << 17
@@ -151,7 +145,7 @@ def test_channels_last(dtypes: Any) -> None:
         layouts = {"data_layout": "NHWC", "kernel_layout": "OIHW"}
         dims = [data[0], *data[2:], data[1]]
         add(builder, f"f{index}", dims, w, dtypes, index % 2 == 0, {**attrs, **layouts})
-    vm = relax.VirtualMachine(relax.build(builder.get(), target="llvm -num-threads=1"))
+    vm = relax.VirtualMachine(relax.build(builder.get(), target=with_threads(1)))
     for index, (data, shape, attrs) in enumerate(cases):
         x, w = numbers(data, dtypes[0], index), numbers(shape, dtypes[1], index + 50)
         moved = np.ascontiguousarray(np.moveaxis(x, 1, -1))
@@ -171,7 +165,7 @@ def test_unknown_channels() -> None:
                 made = relax.op.nn.conv2d(x, k, padding=[1, 1], out_dtype=dtypes[2])
                 result = builder.emit_output(builder.emit(made))
             builder.emit_func_output(result)
-    vm = relax.VirtualMachine(relax.build(builder.get(), target="llvm -num-threads=1"))
+    vm = relax.VirtualMachine(relax.build(builder.get(), target=with_threads(1)))
     for channels in (1, 2, 4, 7, 17, 20):
         data, shape = (2, channels, 5, 21), (9 + channels, channels, 3, 3)
         x, k = numbers(data, "int8", channels), numbers(shape, "int8", 1)
@@ -193,7 +187,7 @@ def close(got: np.ndarray, x: np.ndarray, w: np.ndarray, attrs: Any, rounding: f
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_halves(dtype: str) -> None:
     cases = [*CASES, *PLANES]
-    vm = machine(cases, (dtype, dtype, "float32"), "llvm -num-threads=1")
+    vm = machine(cases, (dtype, dtype, "float32"), with_threads(1))
     for index, (data, shape, attrs) in enumerate(cases):
         x, w = numbers(data, dtype, index), numbers(shape, dtype, index + 50)
         other = ("given", (w,)) if index % 2 == 0 else ("unknown", ())
@@ -206,7 +200,7 @@ def test_halves_that_are_not_finite() -> None:
     builder, shape = relax.BlockBuilder(), (16, 3, 3, 3)
     w = numbers(shape, "bfloat16", 1)
     add(builder, "f", [1, 3, 9, 20], w, ("bfloat16", "bfloat16", "float32"), True, {"padding": [1]})
-    vm = relax.VirtualMachine(relax.build(builder.get(), target="llvm -num-threads=1"))
+    vm = relax.VirtualMachine(relax.build(builder.get(), target=with_threads(1)))
     x = numbers((1, 3, 9, 20), "bfloat16", 2)
     x[0, 0, 0, 0], x[0, 2, 4, 13], x[0, 1, 8, 19] = np.nan, np.inf, -np.inf
     with np.errstate(invalid="ignore"):
@@ -237,7 +231,7 @@ def test_requantised_in_the_same_kernel(out: str, zero: int) -> None:
             y = op.clip(builder.emit(y), float(limits.min), float(limits.max))
             result = builder.emit_output(op.astype(builder.emit(y), out))
         builder.emit_func_output(result)
-    executable = relax.build(builder.get(), target="llvm -num-threads=1")
+    executable = relax.build(builder.get(), target=with_threads(1))
     sums = (wanted(x, w, attrs, "int32") + bias).astype("float32")
     want = np.clip(np.round(sums * scale) + zero, limits.min, limits.max).astype(out)
     np.testing.assert_array_equal(np.asarray(relax.VirtualMachine(executable)["main"](x)), want)
@@ -249,8 +243,8 @@ def test_same_bits_on_any_threads(monkeypatch: pytest.MonkeyPatch, dtypes: Any) 
         pytest.skip("there is no OpenMP runtime: pip install intel-openmp")
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     cases = [*CASES[:3], CASES[4]]
-    serial = machine(cases, dtypes, "llvm -num-threads=1")
-    threaded = machine(cases, dtypes, "llvm -num-threads=5")
+    serial = machine(cases, dtypes, with_threads(1))
+    threaded = machine(cases, dtypes, with_threads(5))
     for index, (data, shape, _) in enumerate(cases):
         x, w = numbers(data, dtypes[0], index), numbers(shape, dtypes[1], index + 50)
         other = ("given", (w,)) if index % 2 == 0 else ("unknown", ())
@@ -267,7 +261,7 @@ def test_constants_are_grouped_at_compile_time(dtypes: Any) -> None:
         unknown = [data[0], data[1], *"hwd"[: len(data) - 2]]
         w = numbers(shape, dtypes[1], index)
         add(builder, f"f{index}", unknown if index % 2 else list(data), w, dtypes, True, attrs)
-    text = str(lower(builder.get(), "PackGroups", target="llvm -mcpu=znver4").mlir_module)
+    text = str(lower(builder.get(), "PackGroups", target=DOT_PRODUCTS).mlir_module)
     # Not those of grouped convolutions, of few outputs, or of one channel.
     assert text.count("tir.kernel_groups") == len(CASES) - 3
 

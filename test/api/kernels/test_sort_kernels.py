@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from programs import Program, tensor
 from samples import FLOATS, INTEGERS
+from targets import with_threads
 
 from relax_mlir.dialects.relax import build as relax_op
 from relax_mlir.lowering.codegen.openmp import runtime_library
@@ -169,7 +170,7 @@ def test_the_same_bits_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
         program.op("search", "searchsorted", (["k"], "float32"), (["n", "m"], "float32"))
         program.op("rows", "cumsum", (["n", "m"], "float32"), axis=1)
         program.op("columns", "cumprod", (["n", "m"], "float32"), axis=0)
-        return program.build(target=f"llvm -num-threads={threads}")
+        return program.build(target=with_threads(threads))
 
     serial, threaded = made(1), made(3)
     for shape in ((0, 3), (1, 1), (2, 5), (133, 300)):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from kernel_classes import elementwise, permutation, reduction, softmax
 from kernels import build, contraction, run, values
+from targets import AVX512, with_threads
 
 from relax_mlir import relax, script
 from relax_mlir.dialects.tir.scalar import unary
@@ -146,7 +147,7 @@ class Sizes:
         return y
 """
     )
-    executable = relax.build(program, f"llvm -num-threads={MOST}")
+    executable = relax.build(program, with_threads(MOST))
     (native,) = executable.native
     assert native.needs_omp
     # One region, that of the large kernel.
@@ -156,7 +157,7 @@ class Sizes:
     vm = relax.VirtualMachine(executable)
     want = relax.VirtualMachine(relax.build(program))["large"](x)
     np.testing.assert_array_equal(vm["large"](x), want)
-    assert not relax.build(program, "llvm -num-threads=1").native[0].needs_omp
+    assert not relax.build(program, with_threads(1)).native[0].needs_omp
 
 
 def _llvm_ir(program: Any) -> str:
@@ -173,7 +174,7 @@ def _llvm_ir(program: Any) -> str:
             self.texts[name] = text or ""
 
     log = Log()
-    relax.build(program, f"llvm -num-threads={MOST}", log=log)
+    relax.build(program, f"{AVX512} -num-threads={MOST}", log=log)
     return log.texts["llvm-optimize"]
 
 
@@ -207,7 +208,7 @@ class Module:
     )
     x, w = values((1000, 64), "float32"), values((64, 64), "float32")
     monkeypatch.setattr(team, "LEAST_WORK", 0)
-    executable = relax.build(program, f"llvm -num-threads={MOST}")
+    executable = relax.build(program, with_threads(MOST))
     want = relax.VirtualMachine(executable)["main"](x, w)
     executable.save(tmp_path / "model.rxe")
     np.savez(tmp_path / "inputs.npz", x=x, w=w)

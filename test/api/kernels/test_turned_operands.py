@@ -4,6 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from targets import with_threads
 
 from relax_mlir import relax, tir
 from relax_mlir.relax import op
@@ -29,7 +30,7 @@ def built(left: Axes, right: Axes, names: str, threads: int = 1) -> relax.Virtua
             product = op.matmul(op.permute_dims(x, list(left)), op.permute_dims(y, list(right)))
             out = bb.emit_output(bb.normalize(product))
         bb.emit_func_output(out)
-    return relax.VirtualMachine(relax.build(bb.get(), f"llvm -num-threads={threads}"))
+    return relax.VirtualMachine(relax.build(bb.get(), with_threads(threads)))
 
 
 def check(vm: relax.VirtualMachine, left: Axes, right: Axes, sizes: dict[str, int]) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from targets import AVX2, with_threads
 
 from relax_mlir import relax, script
 from relax_mlir.compiler.pipeline import lower
@@ -125,7 +126,7 @@ def test_numbers(name: str) -> None:
 
 @pytest.mark.parametrize("chain", CHAINS)
 def test_one_kernel_for_all_sizes(chain: str) -> None:
-    lowered = lower(program(chain, CASES["rests"], "NCHW", dynamic=True), "symbol-dce")
+    lowered = lower(program(chain, CASES["rests"], "NCHW", dynamic=True), "symbol-dce", target=AVX2)
     assert str(lowered.mlir_module).count("tir.prim_func") == 1
     built = relax.build(program(chain, CASES["rests"], "NCHW", dynamic=True))
     function = relax.VirtualMachine(built)["main"]
@@ -139,7 +140,7 @@ def test_same_bits_with_threads(name: str) -> None:
     case = (4 * n, ci, co, 31, *rest[1:])
     results = []
     for threads in (1, 2):
-        built = relax.build(program("bias_relu", case, "NCHW"), f"llvm -num-threads={threads}")
+        built = relax.build(program("bias_relu", case, "NCHW"), with_threads(threads))
         results.append(check(relax.VirtualMachine(built)["main"], "bias_relu", case, "NCHW"))
     assert results[0].tobytes() == results[1].tobytes()
 

@@ -89,7 +89,7 @@ class Kernels:
 
 @pytest.mark.parametrize("cpu", ["x86-64", "haswell", "skylake-avx512", "znver4", "sapphirerapids"])
 def test_moving_needs_no_library(cpu: str) -> None:
-    executable = relax.build(from_source(_MOVES), f"llvm -mcpu={cpu}")
+    executable = relax.build(from_source(_MOVES), f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}")
     for each in executable.native:
         assert b"__truncsfbf2" not in each.data
         assert b"__truncdfbf2" not in each.data

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from convolution import convolve
 from samples import check, sample
+from targets import WIDTHS, skip_unless_runs, with_threads
 from thread_counts import bits, check_bits
 
 from relax_mlir import relax, tir
@@ -99,7 +100,7 @@ def test_windows_that_meet_the_border(weird: float | None) -> None:
         unknown = [data[0], data[1], *"hwd"[: len(data) - 2]]
         _add(builder, f"known{index}", list(data), kernels[index], True, "float32", **attrs)
         _add(builder, f"symbol{index}", unknown, kernels[index], index > 0, "float32", **attrs)
-    vm = relax.VirtualMachine(relax.build(builder.get(), "llvm -num-threads=2"))
+    vm = relax.VirtualMachine(relax.build(builder.get(), with_threads(2)))
     for index, (data, _, attrs) in enumerate(FAR):
         x = sample(data, "float32")
         with np.errstate(invalid="ignore"):
@@ -190,8 +191,8 @@ def test_small_planes_of_unknown_size() -> None:
             result = builder.emit_output(relax.op.nn.max_pool2d(x, (3, 3), (2, 2), (1, 1)))
         builder.emit_func_output(result)
     module = builder.get()
-    one = relax.VirtualMachine(relax.build(module, "llvm -num-threads=1"))
-    two = relax.VirtualMachine(relax.build(module, "llvm -num-threads=2"))
+    one = relax.VirtualMachine(relax.build(module, with_threads(1)))
+    two = relax.VirtualMachine(relax.build(module, with_threads(2)))
     sizes = ((2, 7, 7), (1, 14, 14), (1, 3, 5), (3, 1, 17), (0, 7, 7), (1, 40, 4), (1, 9, 70))
     wide = ((1, 13, 13), (1, 7, 33), (1, 14, 64), (1, 8, 31), (1, 29, 97))
     for size in (*sizes, (1, 2, 3), (1, 17, 6), (2, 15, 16), *wide):
@@ -211,9 +212,10 @@ def test_small_planes_of_unknown_size() -> None:
         np.testing.assert_array_equal(np.asarray(one["pool"](x)), wanted)
 
 
-@pytest.mark.parametrize("cpu", ["haswell", "x86-64"])
-def test_planes_of_narrow_vectors(cpu: str) -> None:
+@pytest.mark.parametrize("bits", [256, 128])
+def test_planes_of_narrow_vectors(bits: int) -> None:
     """Without masks in registers planes are copied, or turned."""
+    skip_unless_runs(WIDTHS[bits])
     builder = relax.BlockBuilder()
     cases = [case for case in IMAGES if case[1][1] == 1 and case[2].get("groups", 1) > 1][1::3]
     for index, (data, shape, attrs) in enumerate(cases):
@@ -221,8 +223,7 @@ def test_planes_of_narrow_vectors(cpu: str) -> None:
         _add(builder, f"known{index}", list(data), weight, True, "float32", **attrs)
         dims = ["b", data[1], "h", "w"]
         _add(builder, f"unknown{index}", dims, weight, True, "float32", **attrs)
-    target = f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}"
-    vm = relax.VirtualMachine(relax.build(builder.get(), target))
+    vm = relax.VirtualMachine(relax.build(builder.get(), WIDTHS[bits]))
     for index, (data, shape, attrs) in enumerate(cases):
         x, w = sample(data, "float32"), sample(shape, "float32", 1)
         wanted = convolve(x, w, **attrs).astype("float32")
@@ -407,7 +408,7 @@ def test_same_bits_on_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
         _add(builder, f"unknown{index}", unknown, weight, False, "float32", **attrs)
     module = builder.get()
     one = relax.VirtualMachine(relax.build(module))
-    many = relax.VirtualMachine(relax.build(module, "llvm -num-threads=5"))
+    many = relax.VirtualMachine(relax.build(module, with_threads(5)))
     for index, (data, shape, _) in enumerate(cases):
         x, w = sample(data, "float32"), sample(shape, "float32", 1)
         for name, args in ((f"packed{index}", (x,)), (f"unknown{index}", (x, w))):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from targets import AVX2, DEFAULT, WIDTHS, skip_unless_runs, with_threads
 
 from relax_mlir import relax, tir
 from relax_mlir.compiler.pipeline import lower
@@ -103,13 +104,14 @@ def check(target: str, cases: dict[str, tuple]) -> None:
 
 
 def test_numbers() -> None:
-    text = str(lower(module_of(CASES)[0], "PackWeights").mlir_module)
+    text = str(lower(module_of(CASES)[0], "PackWeights", target=AVX2).mlir_module)
     # Numbers of four bits lie two in a byte, unless a group has no halves.
     assert "tensor<5x320x32xui8>" in text
     assert "tensor<5x640x32xi8>" in text
-    check("llvm", CASES)
+    check(DEFAULT, CASES)
 
 
-@pytest.mark.parametrize("target", ["llvm -mcpu=haswell", "llvm -num-threads=2"])
+@pytest.mark.parametrize("target", [WIDTHS[256], with_threads(2)])
 def test_other_targets(target: str) -> None:
+    skip_unless_runs(target)
     check(target, {name: CASES[name] for name in ("rows", "bytes", "one")})

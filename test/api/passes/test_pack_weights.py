@@ -2,10 +2,10 @@
 
 from functools import partial
 
-import llvmlite.binding as llvm
 import ml_dtypes
 import numpy as np
 import pytest
+from targets import AVX2, AVX512, DEFAULT, DOT_PRODUCTS, SSE, skip_unless_runs, with_threads
 from thread_counts import bits, check_bits
 
 from relax_mlir import relax, tir
@@ -34,6 +34,11 @@ def bound(op: str, shape: tuple, w: np.ndarray) -> IRModule:
             u = bb.emit_output(relax.op.nn.relu(z))
         bb.emit_func_output(u)
     return bb.get()
+
+
+def packed(module: IRModule, target: str = AVX2) -> ir.Module:
+    """Return a module as it is after its weights were packed."""
+    return lower(module, "PackWeights", target=target).mlir_module
 
 
 def weights(shape: tuple[int, int], dtype: str = "float32") -> np.ndarray:
@@ -93,28 +98,23 @@ def check_small(got: np.ndarray, x: np.ndarray, w: np.ndarray, out: str | None) 
     assert (abs(got.astype("f8") - exact) <= bound).all()
 
 
-@pytest.mark.parametrize(
-    ("target", "transposed", "grouped"),
-    [
-        ("llvm", False, None),
-        ("llvm -mcpu=x86-64-v4", True, 2),
-        ("llvm -mcpu=haswell", False, 2),
-        ("llvm -mcpu=nehalem", False, 1),
-    ],
-)
-def test_small_numbers(target: str, transposed: bool, grouped: int | None) -> None:
-    features = dict(llvm.get_host_cpu_features())
-    if ("haswell" in target and not features.get("avx2")) or (
-        "v4" in target and not features.get("avx512bw")
-    ):
-        pytest.skip("this machine has none of these registers")
-    module, known = small_module(target == "llvm", transposed)
-    text = str(lower(module, "PackWeights", target=target).mlir_module)
+@pytest.mark.parametrize(("target", "grouped"), [(AVX512, 2), (AVX2, 2), (SSE, 1)])
+def test_small_numbers_stay_small(target: str, grouped: int) -> None:
     # Bytes and halves stay what they are, in panels; those of a group beside each other.
+    module, _ = small_module(False, False)
+    text = str(packed(module, target))
     assert "tensor<3x600x32xf16>" in text
-    if grouped is not None:
-        assert ("tensor<3x300x32x2xi8>" in text) == (grouped == 2)
-        assert "tensor<3x600x32xbf16>" in text
+    assert ("tensor<3x300x32x2xi8>" in text) == (grouped == 2)
+    assert "tensor<3x600x32xbf16>" in text
+
+
+@pytest.mark.parametrize(
+    ("target", "transposed"), [(DEFAULT, False), (AVX512, True), (AVX2, False), (SSE, False)]
+)
+def test_small_numbers(target: str, transposed: bool) -> None:
+    if target != DEFAULT:
+        skip_unless_runs(target)
+    module, known = small_module(target == DEFAULT, transposed)
     machine = relax.VirtualMachine(relax.build(module, target))
     for name, (xs, w, out) in known.items():
         for m in ROWS:
@@ -140,11 +140,10 @@ def test_small_numbers_in_a_layer() -> None:
             bb.emit_func_output(u)
         cases[f"f{i}"] = shape, xs, w
     module = bb.get()
-    assert str(lower(module, "PackWeights").mlir_module).count("relax.constant") == 9
+    lowered = packed(module, DOT_PRODUCTS)
+    assert str(lowered).count("relax.constant") == 9
     # Nineteen rows, which are known, read halves as they lie.
-    assert packed_weights(lower(module, "PackWeights").mlir_module.operation).startswith(
-        "weights: 8 packed"
-    )
+    assert packed_weights(lowered.operation).startswith("weights: 8 packed")
     machine = relax.VirtualMachine(relax.build(module))
     for name, (shape, xs, w) in cases.items():
         x = small_numbers((*shape, 320), xs)
@@ -208,15 +207,14 @@ def dequantised() -> tuple[IRModule, dict[str, tuple]]:
 
 def test_computed_from_constants() -> None:
     module, known = dequantised()
-    text = str(lower(module, "PackWeights").mlir_module)
+    lowered = packed(module)
+    text = str(lowered)
     for dtype, steps in (("i8", 600), ("f16", 600)):
         assert f"tensor<3x{steps}x32x{dtype}>" in text
     # What has columns beside whole panels, or is wanted itself, is computed by a kernel of its own.
     assert "tensor<600x97xi8>" in text
     assert "tensor<600x96xi8>" in text
-    assert packed_weights(lower(module, "PackWeights").mlir_module.operation).startswith(
-        "weights: 7 packed"
-    )
+    assert packed_weights(lowered.operation).startswith("weights: 7 packed")
     machine = relax.VirtualMachine(relax.build(module))
     given = (np.random.default_rng(3).random(96) + 0.1).astype("float32")
     raw = small_numbers((600, 96), "int8") * given.astype("f8")
@@ -243,10 +241,10 @@ def test_numbers(op: str, transposed: bool, k: int, n: int, dtype: str) -> None:
     w = weights((k, n), dtype)
     given = np.ascontiguousarray(w.T) if transposed else w
     module = bound(op, (None, k, n), given)
-    packed = lower(module, "PackWeights").mlir_module
-    (name,) = {each.name.value for each in packed.body.operations if "_packed" in each.name.value}
-    with packed.context:
-        found = classify(ir.SymbolTable(packed.operation)[name])
+    lowered = packed(module)
+    (name,) = {each.name.value for each in lowered.body.operations if "_packed" in each.name.value}
+    with lowered.context:
+        found = classify(ir.SymbolTable(lowered.operation)[name])
     assert found[0].kind == "contraction"
     function = relax.VirtualMachine(relax.build(module))["main"]
     # None, few, and the others so that tiles of each size are needed, with rows that are not there.
@@ -261,7 +259,7 @@ def test_numbers(op: str, transposed: bool, k: int, n: int, dtype: str) -> None:
 def test_a_single_row(k: int, n: int, dtype: str) -> None:
     w = weights((k, n), dtype)
     module = bound("matmul", (1, k, n), w)
-    assert "_packed" in str(lower(module, "PackWeights").mlir_module)
+    assert "_packed" in str(packed(module))
     x, c = weights((1, k), dtype), weights((n, 1), dtype)[:, 0]
     got = relax.VirtualMachine(relax.build(module))["main"](x, c)
     want = np.maximum(x.astype("f8") @ w + c, 0)
@@ -271,11 +269,11 @@ def test_a_single_row(k: int, n: int, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("follows", [False, True])
 @pytest.mark.parametrize(
-    ("k", "n", "turned", "packed"),
+    ("k", "n", "turned", "in_panels"),
     [(1031, 1024, False, True), (1037, 1025, False, True), (1023, 1024, False, False),
      (1025, 1031, True, False)],
 )  # fmt: skip
-def test_vectors(k: int, n: int, turned: bool, packed: bool, follows: bool, dtype: str) -> None:
+def test_vectors(k: int, n: int, turned: bool, in_panels: bool, follows: bool, dtype: str) -> None:
     # A vector reads a matrix once: only large ones are packed, and not those it reads in order.
     w = weights((n, k) if turned else (k, n), dtype)
     x = relax.Var("x", R.Tensor((k,), dtype))
@@ -287,12 +285,12 @@ def test_vectors(k: int, n: int, turned: bool, packed: bool, follows: bool, dtyp
             z = bb.emit_output(relax.op.nn.relu(y) if follows else y)
         bb.emit_func_output(z)
     module = bb.get()
-    assert (f"x{k}x32x" in str(lower(module, "PackWeights").mlir_module)) == packed
+    assert (f"x{k}x32x" in str(packed(module))) == in_panels
     value = np.random.default_rng(k).standard_normal(k).astype(dtype)
     want = w.astype("f8") @ value if turned else value @ w.astype("f8")
     results = []
     for threads in (1, 2):
-        built = relax.build(module, f"llvm -num-threads={threads}")
+        built = relax.build(module, with_threads(threads))
         results.append(np.asarray(relax.VirtualMachine(built)["main"](value)))
     np.testing.assert_allclose(
         results[0], np.maximum(want, 0) if follows else want, rtol=1e-4, atol=1e-4
@@ -306,7 +304,7 @@ def test_vectors(k: int, n: int, turned: bool, packed: bool, follows: bool, dtyp
 def test_left_as_they_are(shape: tuple[int, int, int]) -> None:
     w = weights(shape[1:])
     module = bound("matmul", shape, w)
-    assert "_packed" not in str(lower(module, "PackWeights").mlir_module)
+    assert "_packed" not in str(packed(module))
 
 
 @pytest.mark.parametrize("m", [None, 1, 5, 40])
@@ -326,7 +324,7 @@ def test_ragged_panels_whatever_follows(what: str, m: int | None) -> None:
             z = bb.emit_output(y)
         bb.emit_func_output(z)
     module = bb.get()
-    assert "tensor<3x600x32xf32>" in str(lower(module, "PackWeights").mlir_module)
+    assert "tensor<3x600x32xf32>" in str(packed(module))
     function = relax.VirtualMachine(relax.build(module))["main"]
     for rows in (0, 1, 4, 23) if m is None else (m,):
         value = np.random.default_rng(rows).standard_normal((*leading, rows, 600)).astype("f4")
@@ -352,7 +350,7 @@ def test_ragged_panels_of_numbers_that_are_not_finite() -> None:
 
 def test_bytes_are_told() -> None:
     def told(module: IRModule) -> str:
-        lowered = lower(module, "VMShapeLower")
+        lowered = lower(module, "VMShapeLower", target=AVX2)
         return packed_weights(lowered.mlir_module.operation)
 
     assert told(bound("matmul", (40, 16, 64), weights((16, 64)))) == ""
@@ -384,7 +382,7 @@ def test_shared_weights_are_packed_once() -> None:
             e = bb.emit_output(relax.op.add(d, bb.emit(relax.op.matmul(x, other))))
         bb.emit_func_output(e)
     module = bb.get()
-    text = str(lower(module, "PackWeights").mlir_module)
+    text = str(packed(module))
     constants = {
         line.split("value = ")[1] for line in text.splitlines() if "relax.constant" in line
     }
@@ -407,9 +405,9 @@ def test_same_bits_on_any_threads(n: int, dtype: str, monkeypatch: pytest.Monkey
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     w = small_numbers((602, n), dtype)
     module = bound("matmul", (None, 602, n), w)
-    assert "_packed" in str(lower(module, "PackWeights").mlir_module)
+    assert "_packed" in str(packed(module))
     serial = relax.VirtualMachine(relax.build(module))["main"]
-    threaded = relax.VirtualMachine(relax.build(module, "llvm -num-threads=4"))["main"]
+    threaded = relax.VirtualMachine(relax.build(module, with_threads(4)))["main"]
     for m in (1, 6, 12, 37, 95, 106):
         x, c = small_numbers((m, 602), dtype), small_numbers((n,), dtype)
         check_bits(partial(bits, threaded, x, c), bits(serial, x, c))

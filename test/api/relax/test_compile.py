@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from targets import with_threads
 
 import relax_mlir
 from relax_mlir import IRModule, relax, te, tir
@@ -59,7 +60,7 @@ def test_a_schedule() -> None:
     outer, inner = sch.split(sch.get_loops("twice")[0], [None, 4])
     sch.parallel(outer)
     sch.vectorize(inner)
-    executable = relax_mlir.compile(sch, "llvm -num-threads=2")
+    executable = relax_mlir.compile(sch, with_threads(2))
     np.testing.assert_array_equal(_called(executable["main"]), X + X)
 
 

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from checkout import ROOT
+from targets import DEFAULT, with_threads
 
 from relax_mlir import relax
 from relax_mlir.compiler import pipeline as builds
@@ -33,7 +34,7 @@ def _module(function, **params):
     return bb.get()
 
 
-def _rows(mod, target="llvm", **sizes):
+def _rows(mod, target=DEFAULT, **sizes):
     lines = report(mod, Target(target), builds.DEFAULT_PIPELINE, sizes).splitlines()
     return {line.split()[0]: line for line in lines[1:]}
 
@@ -138,7 +139,7 @@ def test_sizes_that_are_missing_are_named():
     assert _rows(mod)["matmul"].endswith("for times give --report-size=n=...,k=...")
     assert _rows(mod, k=4)["matmul"].endswith("for times give --report-size=n=...")
     assert LIMIT.search(_rows(mod, k=40, n=500)["matmul"])
-    told = report(mod, Target("llvm"), builds.DEFAULT_PIPELINE, {"kk": 3, "n": 2})
+    told = report(mod, Target.default(), builds.DEFAULT_PIPELINE, {"kk": 3, "n": 2})
     assert told.endswith("\nno kernel has a size 'kk'; did you mean 'k'?")
 
 
@@ -147,7 +148,7 @@ def test_sizes_that_are_missing_are_named():
 )
 def test_vectors_are_the_targets(mcpu, tile):
     mod = _module(lambda x, w: op.matmul(x, w), x=(("n", 9), "float32"), w=((9, 70), "float32"))
-    assert f" {tile} " in _rows(mod, f"llvm -mcpu={mcpu}")["matmul"]
+    assert f" {tile} " in _rows(mod, f"llvm -mtriple=x86_64-linux-gnu -mcpu={mcpu}")["matmul"]
 
 
 def test_threads_are_those_of_parallel_kernels():
@@ -156,7 +157,7 @@ def test_threads_are_those_of_parallel_kernels():
         x=((512, 512), "float32"),
         w=((512, 3), "float32"),
     )
-    found = _rows(mod, "llvm -num-threads=2")
+    found = _rows(mod, with_threads(2))
     threads = {name: re.search(r"x f32 +(\d+) ", row)[1] for name, row in found.items()}
     assert threads["exp"] == "1"
     assert threads["matmul"] in ("1", "2")  # one where there is no OpenMP runtime
@@ -164,7 +165,7 @@ def test_threads_are_those_of_parallel_kernels():
 
 def test_a_module_without_kernels():
     mod = _module(lambda x: x, x=(("n",), "float32"))
-    table = report(mod, Target("llvm"), builds.DEFAULT_PIPELINE, {})
+    table = report(mod, Target.default(), builds.DEFAULT_PIPELINE, {})
     assert table == "no kernels" or "shape_func" in table
 
 

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 import pytest
 from kernels import build, close, run, values
+from targets import WIDTHS
 
 from relax_mlir.dialects.relax import SymExpr
 from relax_mlir.dialects.tir import scalar as S
@@ -122,7 +123,6 @@ def test_random_schedule(seed: int) -> None:
     function = program(kind, loops, sizes, dtype, rng.random() < 0.3)
     shapes = [tuple(sizes[axis] for axis in own) for own in buffers]
     inputs = [values(shape, dtype) for shape in shapes[:2]]
-    narrow = {"vector_bits": 256, "vector_registers": 16}
-    options = rng.choice(({"threads": 2}, {}, narrow))
+    options = rng.choice(({"threads": 2}, {}, {"target": WIDTHS[256]}))
     got = run(build([function], **options)["main"], inputs, shapes[2], dtype)
     close(got, np.ascontiguousarray(expected(kind, *inputs)))

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from targets import with_threads
 
 from relax_mlir import ir, relax, tir
 from relax_mlir.errors import ScriptError, VMError
-from relax_mlir.lowering.target.target import Target
 from relax_mlir.script import from_source
 
 HEAD = """
@@ -87,7 +87,7 @@ def program(body):
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("name", BODIES)
 def test_a_failed_assertion_is_an_error(name, threads):
-    target = Target(f"llvm -num-threads={threads}")
+    target = with_threads(threads)
     vm = relax.VirtualMachine(relax.build(program(BODIES[name]), target))
     for n in (3, 7, 67):
         x = np.arange(n, dtype=np.float32)
@@ -116,7 +116,7 @@ def test_a_branch_in_a_parallel_loop():
             else:
                 B[i] = T.float32(-1)
 """
-    target = Target("llvm -num-threads=4")
+    target = with_threads(4)
     vm = relax.VirtualMachine(relax.build(program(body), target))
     x, out = np.arange(31, dtype=np.float32), np.zeros(31, np.float32)
     vm["pick"](x, np.array([1], np.int64), out)
