@@ -96,7 +96,7 @@ PASSES: dict[str, PassSpec] = _table(
     PassSpec(
         flag="expand-math",
         name="ExpandMath",
-        entry=f"{_TIR_TO_LLVM}.math_approx:expand_math",
+        entry=f"{_TIR_TO_LLVM}.math.expand_math:expand_math",
         summary="Replace elementary functions by polynomials that vectorise",
         options=(_FMA, _AVX512),
     ),
@@ -115,7 +115,7 @@ PASSES: dict[str, PassSpec] = _table(
     PassSpec(
         flag="note-invariant-loads",
         name="NoteInvariantLoads",
-        entry=f"{_TIR_TO_LLVM}.invariant_loads:note_invariant_loads",
+        entry=f"{_TIR_TO_LLVM}.note_invariant_loads:note_invariant_loads",
         summary="Mark functions with loop-invariant loads",
     ),
     PassSpec(

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.codegen.ffi_signature import BufferParam, Signature
+from relax_mlir.lowering.codegen.ffi.signature import BufferParam, Signature
 from relax_mlir.lowering.walk import named
 
 # The symbols of a shape that a buffer was declared with, in quotes.

@@ -11,13 +11,13 @@ import llvmlite.binding as llvm
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.codegen.compile_cache import CompileCache, Entry, key_of
 from relax_mlir.lowering.codegen.equal_kernels import share_equal
-from relax_mlir.lowering.codegen.ffi_abi import emit_wrappers
-from relax_mlir.lowering.codegen.ffi_linked_checks import link_checks
-from relax_mlir.lowering.codegen.ffi_signature import take_signatures
-from relax_mlir.lowering.codegen.ffi_wrapper import SYMBOL_PREFIX
-from relax_mlir.lowering.codegen.llvm_ir import to_llvm_ir
+from relax_mlir.lowering.codegen.ffi.abi import emit_wrappers
+from relax_mlir.lowering.codegen.ffi.linked_checks import link_checks
+from relax_mlir.lowering.codegen.ffi.signature import take_signatures
+from relax_mlir.lowering.codegen.ffi.wrapper import SYMBOL_PREFIX
+from relax_mlir.lowering.codegen.llvm.llvm_ir import to_llvm_ir
+from relax_mlir.lowering.codegen.llvm.optimize import optimize
 from relax_mlir.lowering.codegen.openmp import runtime_library
-from relax_mlir.lowering.codegen.optimize import optimize
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_steps
 

@@ -5,7 +5,7 @@ hold it.
 """
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_llvm.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.math.lanes import Lanes
 from relax_mlir.lowering.walk import collect
 
 _CASTS = ("arith.sitofp", "arith.uitofp")

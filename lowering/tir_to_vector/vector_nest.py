@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_llvm.called_functions import CALLED, called_functions
+from relax_mlir.lowering.tir_to_llvm.math.outlined_functions import CALLED, called_functions
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.idle_loops import steps_of

@@ -11,8 +11,8 @@ from targets import AVX2, AVX512
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import CompileError, PassError
+from relax_mlir.lowering.codegen.llvm.masked_stores import may_store_single, store_single
 from relax_mlir.lowering.codegen.native import compile_module
-from relax_mlir.lowering.codegen.single_lanes import may_store_single, store_single
 from relax_mlir.lowering.target.target import Target
 
 SIZES = (0, 1, 7, 16, 31, 64, 127, 1021, 4096 + 3)

@@ -1,7 +1,7 @@
 # RUN: %PYTHON %s | FileCheck %s
 """Constants of x86-64 code are addressed from where the code is, not through registers."""
 
-from relax_mlir.lowering.codegen.optimize import optimize
+from relax_mlir.lowering.codegen.llvm.optimize import optimize
 from relax_mlir.lowering.target.target import Target
 
 # CHECK-LABEL: scaled:

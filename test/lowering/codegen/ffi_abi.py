@@ -3,8 +3,8 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
-from relax_mlir.lowering.codegen.ffi_abi import emit_wrappers
-from relax_mlir.lowering.codegen.ffi_signature import take_signatures
+from relax_mlir.lowering.codegen.ffi.abi import emit_wrappers
+from relax_mlir.lowering.codegen.ffi.signature import take_signatures
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_steps
 

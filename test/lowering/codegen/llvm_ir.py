@@ -4,7 +4,7 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import CompileError
-from relax_mlir.lowering.codegen.llvm_ir import to_llvm_ir
+from relax_mlir.lowering.codegen.llvm.llvm_ir import to_llvm_ir
 
 # CHECK-LABEL: constants
 # CHECK-DAG: internal constant i32 1036831949

@@ -3,8 +3,8 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
-from relax_mlir.lowering.codegen.llvm_ir import to_llvm_ir
-from relax_mlir.lowering.codegen.optimize import optimize
+from relax_mlir.lowering.codegen.llvm.llvm_ir import to_llvm_ir
+from relax_mlir.lowering.codegen.llvm.optimize import optimize
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_steps
 from relax_mlir.lowering.tir_to_vector.emit import AS_IT_IS, AS_IT_LIKES, KEEP, UNROLL

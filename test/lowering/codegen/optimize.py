@@ -1,7 +1,7 @@
 # RUN: %PYTHON %s | FileCheck %s
 """Which functions of vector code LLVM asks what may be moved out of their loops."""
 
-from relax_mlir.lowering.codegen.optimize import VECTOR_CODE, optimize
+from relax_mlir.lowering.codegen.llvm.optimize import VECTOR_CODE, optimize
 from relax_mlir.lowering.target.target import Target
 
 TARGET = Target("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=skylake-avx512")

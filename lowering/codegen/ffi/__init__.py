@@ -1,0 +1,1 @@
+"""The calling convention: exported functions that check their arguments, through the TVM FFI."""

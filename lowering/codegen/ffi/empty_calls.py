@@ -1,0 +1,50 @@
+"""Calls of kernels whose results are all empty are left out: rows of nothing take years."""
+
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from relax_mlir.dialects.bindings import ir, submodule
+
+if TYPE_CHECKING:
+    from relax_mlir.lowering.codegen.ffi.signature import Signature
+
+arith: ModuleType = submodule("dialects.arith")
+memref: ModuleType = submodule("dialects.memref")
+scf: ModuleType = submodule("dialects.scf")
+_NOT_EQUAL = 1
+
+
+def skip_empty_calls(calls: Sequence[ir.Operation], callees: "Mapping[str, Signature]") -> None:
+    """Put calls under the condition that a result has elements.
+
+    Args:
+        calls: calls of functions, in place.
+        callees: functions that only write buffers, by their names.
+    """
+    for call in calls if callees else ():
+        callee = callees.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+        if callee is not None:
+            _put_under_condition(call, [
+                (call.operands[position], param.static) for position, param in callee.written
+            ])  # fmt: skip
+
+
+def _put_under_condition(
+    call: ir.Operation, written: Sequence[tuple[ir.Value, Sequence[int | None]]]
+) -> None:
+    with call.location, ir.InsertionPoint(call):
+        zero = arith.constant(ir.IndexType.get(), 0)
+        found = None
+        for buffer, sizes in written:
+            full = None
+            for axis, size in enumerate(sizes):
+                if size in (None, 0):
+                    length = memref.dim(buffer, arith.constant(ir.IndexType.get(), axis))
+                    some = arith.cmpi(_NOT_EQUAL, length, zero)
+                    full = some if full is None else arith.andi(full, some)
+            found = full if found is None else arith.ori(found, full)
+        branch = scf.IfOp(found)
+        with ir.InsertionPoint(branch.then_block):
+            end = scf.YieldOp([])
+    call.move_before(end.operation)

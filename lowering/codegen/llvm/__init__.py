@@ -1,0 +1,1 @@
+"""LLVM: from the LLVM dialect to LLVM IR, and its optimiser."""
