@@ -36,6 +36,9 @@ check: ## lint, formatting, types, documentation, then all tests
 	@rm -rf build/typecheck && mkdir -p build/typecheck
 	@cp -R relax_mlir build/typecheck && cp -R dialects lowering build/typecheck/relax_mlir
 	@$(RUN) -m pyright --pythonpath $(RUN)
+	@$(RUN) .ci/type_completeness
+	@$(RUN) .ci/stubs --check
+	@$(RUN) .ci/stubs --check --bindings
 	@$(RUN) -m mkdocs build --quiet --strict
 	@$(TESTS)
 

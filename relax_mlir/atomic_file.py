@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 
 @contextmanager
-def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file that takes the place of `path` when the block is left without an error.
 
     Programs that have the old file mapped keep its contents. A symbolic link stays: what it points
@@ -39,7 +39,7 @@ def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
 
 
-def write_file(path: str | os.PathLike, parts: Iterable[Any]) -> None:
+def write_file(path: str | os.PathLike[str], parts: Iterable[Any]) -> None:
     """Replace a file by these pieces; the old one stays until the new one is complete."""
     with replacing(path) as file:
         file.writelines(parts)

@@ -73,6 +73,7 @@ class Quotient:
     __slots__ = ("key", "kind", "leaves", "parts", "symbols")
 
     kind: str
+    parts: "tuple[SymExpr, SymExpr]"
 
     def __init__(self, kind: str, lhs: "SymExpr", rhs: "SymExpr") -> None:
         self.kind, self.parts = kind, (lhs, rhs)
@@ -135,6 +136,8 @@ class Extremum:
     __slots__ = ("key", "kind", "leaves", "parts", "symbols")
 
     kind: str
+    parts: "tuple[SymExpr, ...]"
+    symbols: frozenset[str]
 
     def __init__(self, kind: str, parts: "tuple[SymExpr, ...]") -> None:
         self.kind, self.parts = kind, parts

@@ -20,6 +20,8 @@ class Condition:
     __slots__ = ("kind", "lhs", "rhs", "truth")
 
     kind: str
+    lhs: "SymExpr"
+    rhs: "SymExpr"
     truth: bool | None
 
     def __init__(self, kind: str, lhs: "SymExpr", rhs: "SymExpr", truth: bool | None) -> None:

@@ -263,7 +263,8 @@ def _result_type(
         return shape
     given: Any = getattr(shape, "mlir_type", None)
     if given is not None and not hasattr(shape, "values"):
-        return given() if callable(given) else given
+        made: Any = given() if callable(given) else given
+        return made
     if not T.is_tensor(result):
         raise InferError("only the shape of a tensor can be inferred by FInferShape")
     dtype = T.tensor_dtype(result) or _dtype(name, types, attrs)

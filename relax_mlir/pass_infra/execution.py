@@ -58,7 +58,7 @@ class Execution:
 
     def __init__(self, context: ir.Context) -> None:
         self.context = context
-        self.manager = passmanager.PassManager(ANCHOR, context)
+        self.manager: passmanager.PassManager = passmanager.PassManager(ANCHOR, context)
         if _THREAD.verified_later:
             self.manager.enable_verifier(False)
         self.diagnostics: list[Diagnostic] = []

@@ -94,8 +94,8 @@ class Executable(Module):
             constants if isinstance(constants, CheckedConstants) else list(constants)
         )
         self.func_names: list[str] = list(func_names)
-        self.instr_data = np.array(instr_data, dtype="int64")
-        self.instr_offset = np.array(instr_offset, dtype="int64")
+        self.instr_data: np.ndarray = np.array(instr_data, dtype="int64")
+        self.instr_offset: np.ndarray = np.array(instr_offset, dtype="int64")
         self.native: list[NativeObject] = list(native)
         self.metadata: dict[str, Any] = dict(metadata or {})
         self._loaded: Any = None
@@ -206,7 +206,7 @@ class Executable(Module):
         return b"".join(dump(self))
 
     @staticmethod
-    def from_bytes(data: bytes, weights: str | os.PathLike | None = None) -> "Executable":
+    def from_bytes(data: bytes, weights: str | os.PathLike[str] | None = None) -> "Executable":
         """Return the executable of a file's bytes, copied and checked as a whole.
 
         Raises:
@@ -230,7 +230,9 @@ class Executable(Module):
         """
         return _restored, (self.to_bytes(), self.imported_modules)
 
-    def save(self, path: str | os.PathLike, weights: str | os.PathLike | None = None) -> None:
+    def save(
+        self, path: str | os.PathLike[str], weights: str | os.PathLike[str] | None = None
+    ) -> None:
         """Write one file; the old one stays until the new one is complete.
 
         Args:
@@ -259,8 +261,8 @@ class Executable(Module):
 
     @staticmethod
     def load(
-        path: str | os.PathLike,
-        weights: str | os.PathLike | None = None,
+        path: str | os.PathLike[str],
+        weights: str | os.PathLike[str] | None = None,
         verify: bool | None = None,
         mmap: bool = True,
     ) -> "Executable":
@@ -307,7 +309,7 @@ class Executable(Module):
             executable.constants.trust()
         return executable
 
-    def export_library(self, path: str | os.PathLike, options: Sequence[str] = ()) -> None:
+    def export_library(self, path: str | os.PathLike[str], options: Sequence[str] = ()) -> None:
         """Write a library for other programs, which need only the TVM FFI to load it.
 
         A shared library (`.so`) exports the native functions, so that `tvm_ffi.load_module` and

@@ -38,7 +38,8 @@ class ScanOp(Operation):
     ) -> None:  # fmt: skip
         super().__init__(name, [each.shape for each in state], [each.dtype for each in state])
         self.init, self.update, self.state = list(init), list(update), list(state)
-        self.tag, self.attrs = tag, attrs or {}
+        self.tag = tag
+        self.attrs: dict[str, Any] = attrs or {}
         self.inside: list[ComputeOp] = _inside(name, self.update, self.state)
         self._check_steps()
 

@@ -172,7 +172,8 @@ class ComputeOp(Operation):
         tag: str, attrs: Any,
     ) -> None:  # fmt: skip
         super().__init__(name, [shape] * len(body), [expr.dtype for expr in body])
-        self.axis, self.body, self.tag, self.attrs = list(axis), list(body), tag, attrs or {}
+        self.axis, self.body, self.tag = list(axis), list(body), tag
+        self.attrs: dict[str, Any] = attrs or {}
         self._inputs: list[Tensor] | None = None
 
     @property
@@ -215,7 +216,8 @@ class ExternOp(Operation):
         inputs: Sequence[Tensor], write: Any, tag: str, attrs: Any, writes_blocks: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(name, shapes, dtypes)
-        self.inputs, self.write, self.tag, self.attrs = list(inputs), write, tag, attrs or {}
+        self.inputs, self.write, self.tag = list(inputs), write, tag
+        self.attrs: dict[str, Any] = attrs or {}
         self.writes_blocks = writes_blocks
 
     @property

@@ -28,7 +28,7 @@ class Flat:
 
     base: ir.Value
     offset: Index
-    strides: dict
+    strides: dict[str, Index]
     last: Index | None = None
     each: list[ir.Value] | None = None
 

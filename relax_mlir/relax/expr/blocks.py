@@ -54,7 +54,8 @@ class Binding:
             return True
         return isinstance(other, Binding) and self._op is not None and self._op == other._op
 
-    __eq__ = same_as
+    def __eq__(self, other: object) -> bool:
+        return self.same_as(other)
 
     def __hash__(self) -> int:
         return id(self) if self._op is None else hash(self._op)
@@ -155,7 +156,8 @@ class BindingBlock:
         """Whether the other is the same block of the program."""
         return type(self) is type(other) and self._identity() == other._identity()  # type: ignore[attr-defined]
 
-    __eq__ = same_as
+    def __eq__(self, other: object) -> bool:
+        return self.same_as(other)
 
     def __hash__(self) -> int:
         return hash(self._identity())

@@ -37,7 +37,8 @@ class Id:
             return True
         return isinstance(other, Id) and self._value is not None and self._value == other._value
 
-    __eq__ = same_as
+    def __eq__(self, other: object) -> bool:
+        return self.same_as(other)
 
     def __hash__(self) -> int:
         return id(self) if self._value is None else hash(self._value)

@@ -240,7 +240,7 @@ class VMState:
         if missing or len(set(self.devices)) != len(self.devices):
             names = ", ".join(str(d) for d in missing or self.devices)
             raise DeviceError(f"there is no device {names}" if missing else f"{names}: one twice")
-        self.allocators = [_ALLOCATORS[kinds[d]](d) for d in self.devices]
+        self.allocators: list[Any] = [_ALLOCATORS[kinds[d]](d) for d in self.devices]
         for d in self.devices:
             d.api.set_device(d)
 

@@ -33,7 +33,7 @@ def aligned_copy(data: bytes) -> np.ndarray:
     return buffer
 
 
-def read_aligned(path: str | os.PathLike) -> np.ndarray:
+def read_aligned(path: str | os.PathLike[str]) -> np.ndarray:
     """Return a file's bytes in aligned memory of the process; OSError when it cannot be read."""
     with Path(path).open("rb") as file:
         buffer = _aligned_buffer(os.fstat(file.fileno()).st_size)
@@ -46,7 +46,7 @@ def read_aligned(path: str | os.PathLike) -> np.ndarray:
     return buffer[:done]
 
 
-def map_file(path: str | os.PathLike) -> np.ndarray:
+def map_file(path: str | os.PathLike[str]) -> np.ndarray:
     """Return a file's bytes, page-aligned and read from disk when they are looked at.
 
     What is written to the memory stays in this process. A file that cannot be mapped is read.

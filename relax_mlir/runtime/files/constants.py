@@ -10,7 +10,7 @@ from relax_mlir.errors import ExecutableFormatError
 from relax_mlir.runtime.files.access import checksums, flat_bytes
 
 
-class CheckedConstants(Sequence):
+class CheckedConstants(Sequence[Any]):
     """Constants that are compared with their checksums when somebody asks for them.
 
     Attributes:

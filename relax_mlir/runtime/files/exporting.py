@@ -35,7 +35,7 @@ _EMBED = f"""\
 
 
 def export_library(
-    executable: Executable, path: str | os.PathLike, options: Sequence[str] = ()
+    executable: Executable, path: str | os.PathLike[str], options: Sequence[str] = ()
 ) -> None:
     """Write an executable as a shared library, an archive (`.tar`) or an object file (`.o`).
 
@@ -58,7 +58,7 @@ def export_library(
         )
 
 
-def _write_archive(executable: Executable, path: str | os.PathLike) -> None:
+def _write_archive(executable: Executable, path: str | os.PathLike[str]) -> None:
     files = {f"kernels{i}.o": obj.data for i, obj in enumerate(executable.native)}
     files[ARCHIVED] = executable.to_bytes()
     with replacing(path) as out, tarfile.open(fileobj=out, mode="w") as archive:
@@ -82,7 +82,7 @@ def _compiler() -> list[str]:
     )
 
 
-def _link(executable: Executable, path: str | os.PathLike, options: Sequence[str]) -> None:
+def _link(executable: Executable, path: str | os.PathLike[str], options: Sequence[str]) -> None:
     import tvm_ffi
 
     compiler = _compiler()

@@ -30,7 +30,7 @@ class LibraryModule(Module):
 
     kind = "library"
 
-    def __init__(self, path: str | os.PathLike) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         """Load the library.
 
         Raises:
@@ -68,7 +68,7 @@ class LibraryModule(Module):
         return self._functions[name]
 
 
-def load_module(path: str | os.PathLike) -> Module:
+def load_module(path: str | os.PathLike[str]) -> Module:
     """Return the module in a file, whatever kind of file it is.
 
     An executable's file and what `Executable.export_library` writes give the Executable; another
@@ -96,7 +96,7 @@ def load_module(path: str | os.PathLike) -> Module:
     )
 
 
-def _from_library(path: str | os.PathLike) -> Module:
+def _from_library(path: str | os.PathLike[str]) -> Module:
     # First, as it finds what the library itself needs.
     library = LibraryModule(path)
     handle = ctypes.CDLL(str(Path(path).resolve()))
@@ -111,7 +111,7 @@ def _from_library(path: str | os.PathLike) -> Module:
     return parse(np.frombuffer(memory, np.uint8))
 
 
-def _from_archive(path: str | os.PathLike) -> Executable:
+def _from_archive(path: str | os.PathLike[str]) -> Executable:
     try:
         with tarfile.open(path, "r:") as archive:
             member = archive.extractfile(ARCHIVED)

@@ -31,7 +31,7 @@ _NAMES = {ours: theirs for theirs, ours in _DTYPES.items()}
 
 def save_file(
     tensors: Mapping[str, np.ndarray],
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     metadata: Mapping[str, str] | None = None,
 ) -> int:
     """Write arrays by name and return the file's size; the old file stays until all is written.
@@ -85,7 +85,7 @@ def dump(
     return [_SIZE.pack(len(text)), text, *[piece.data for piece in pieces]]
 
 
-def _invalid(path: str | os.PathLike, reason: str) -> ExecutableFormatError:
+def _invalid(path: str | os.PathLike[str], reason: str) -> ExecutableFormatError:
     return ExecutableFormatError(f"'{os.fspath(path)}' is no valid safetensors file: {reason}")
 
 
@@ -111,7 +111,7 @@ def _range(name: str, entry: Any) -> tuple[int, int, np.dtype, list[int]]:
     return offsets[0], offsets[1], dtype, shape
 
 
-def read_header(path: str | os.PathLike, data: np.ndarray) -> tuple[dict[str, Any], int]:
+def read_header(path: str | os.PathLike[str], data: np.ndarray) -> tuple[dict[str, Any], int]:
     """Return the header of a mapped file and where the arrays begin.
 
     Raises:
@@ -133,7 +133,7 @@ def read_header(path: str | os.PathLike, data: np.ndarray) -> tuple[dict[str, An
 
 
 def load_file(
-    path: str | os.PathLike, read: Callable[[str | os.PathLike], np.ndarray] = map_file
+    path: str | os.PathLike[str], read: Callable[[str | os.PathLike[str]], np.ndarray] = map_file
 ) -> dict[str, np.ndarray]:
     """Return the arrays of a file by name; they are mapped, and read when they are looked at.
 

@@ -88,7 +88,7 @@ def map_lines(objects: Sequence[NativeObject], addresses: Mapping[str, int]) -> 
     return lines
 
 
-def write_perf_map(folder: str | os.PathLike = "/tmp") -> Path:
+def write_perf_map(folder: str | os.PathLike[str] = "/tmp") -> Path:
     """From now on, note the native code that this process loads where `perf` looks for it.
 
     Executables whose native code was loaded before are not in it.

@@ -12,7 +12,7 @@ from relax_mlir.runtime.values.convert import to_value
 from relax_mlir.runtime.vm.signature import parameters
 
 
-def bind(func: VMFunction, args: tuple, kwargs: Mapping[str, Any]) -> tuple:
+def bind(func: VMFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return all arguments in order.
 
     Raises:
@@ -37,7 +37,7 @@ def bind(func: VMFunction, args: tuple, kwargs: Mapping[str, Any]) -> tuple:
     return (*args, *[kwargs[n] for n in names[len(args) :]])
 
 
-def convert(func: VMFunction, args: tuple) -> list[Any]:
+def convert(func: VMFunction, args: tuple[Any, ...]) -> list[Any]:
     """Return the arguments as values.
 
     Raises:
@@ -54,7 +54,9 @@ def convert(func: VMFunction, args: tuple) -> list[Any]:
     return values
 
 
-def with_stand_ins(executable: Executable, func: VMFunction, args: tuple) -> tuple:
+def with_stand_ins(
+    executable: Executable, func: VMFunction, args: tuple[Any, ...]
+) -> tuple[Any, ...]:
     """Return the arguments, with views of a refused shape replaced by ones that cost no memory.
 
     Views are copied before the function's own checks see them: a broadcast array of the wrong

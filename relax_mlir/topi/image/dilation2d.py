@@ -56,5 +56,5 @@ def _dilation(name: str, layout: str, filter_layout: str) -> Callable[..., Tenso
     return function
 
 
-dilation2d_nchw = _dilation("dilation2d_nchw", "NCHW", "IHW")
-dilation2d_nhwc = _dilation("dilation2d_nhwc", "NHWC", "HWI")
+dilation2d_nchw: Callable[..., Tensor] = _dilation("dilation2d_nchw", "NCHW", "IHW")
+dilation2d_nhwc: Callable[..., Tensor] = _dilation("dilation2d_nhwc", "NHWC", "HWI")

@@ -249,9 +249,9 @@ def _of_rank(rank: int, layout: str) -> Callable[..., Tensor]:
     return function
 
 
-resize1d, resize2d, resize3d = (
-    _of_rank(rank, layout) for rank, layout in ((1, "NCW"), (2, "NCHW"), (3, "NCDHW"))
-)
+resize1d: Callable[..., Tensor] = _of_rank(1, "NCW")
+resize2d: Callable[..., Tensor] = _of_rank(2, "NCHW")
+resize3d: Callable[..., Tensor] = _of_rank(3, "NCDHW")
 
 
 def crop_and_resize(

@@ -1,6 +1,7 @@
 """What is said of a buffer beside its shape: axis separators, its dtype, declared regions."""
 
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
@@ -16,7 +17,7 @@ from relax_mlir.tir.view import buffers, tree
 from relax_mlir.tir.view.accesses import accesses, declare, region_attributes
 from relax_mlir.tir.view.regions import Range
 
-memref = submodule("dialects.memref")
+memref: ModuleType = submodule("dialects.memref")
 _KEY = "tir.axis_separators"
 
 

@@ -1,6 +1,7 @@
 """Copies of what a block accesses, laid out by its iterators; a copy of what it updates."""
 
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
@@ -24,7 +25,7 @@ from relax_mlir.tir.view.index import Indices
 from relax_mlir.tir.view.regions import Range, covers, range_of
 from relax_mlir.tir.view.simplify import simplify
 
-memref = submodule("dialects.memref")
+memref: ModuleType = submodule("dialects.memref")
 _PLACES = {"memref.load": 0, "memref.store": 1}
 
 

@@ -3,6 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
@@ -23,7 +24,7 @@ from relax_mlir.tir.view.accesses import Access, accesses, declare
 from relax_mlir.tir.view.index import Indices
 from relax_mlir.tir.view.simplify import simplify
 
-memref = submodule("dialects.memref")
+memref: ModuleType = submodule("dialects.memref")
 _KINDS = ("read", "write")
 
 
