@@ -1,5 +1,6 @@
 """MLIR text and bytecode to modules, and what went wrong with them to lines of text."""
 
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +16,8 @@ from relax_mlir.tools.common.streams import Source
 SCRIPT_SUFFIX = ".py"
 # MLIR calls a buffer that is not a file so.
 _BUFFER = "-"
+# An operation of our dialects that stands without quotes.
+_CUSTOM = re.compile(rb"^[ \t]*(?:%[\w$.:, %-]+=[ \t]*)?((?:relax|tir|vm)\.\w+)(?=[ \t(]|$)", re.M)
 
 
 def parse(
@@ -60,7 +63,19 @@ def _read(
         except ir.MLIRError:
             pass
     if not diagnostics:
-        diagnostics = [Diagnostic("error", f"{source.name} is not valid MLIR")]
+        # MLIR says nothing of custom syntax that an operation defined in Python lacks.
+        found = _CUSTOM.search(source.data)
+        if found is None:
+            diagnostics = [Diagnostic("error", f"{source.name} is not valid MLIR")]
+        else:
+            start = found.start(1)
+            place = (
+                source.data.count(b"\n", 0, start) + 1,
+                start - source.data.rfind(b"\n", 0, start),
+            )
+            name = found[1].decode()
+            message = f"'{name}' has no custom syntax; write the generic form: \"{name}\"(...)"
+            diagnostics = [Diagnostic("error", message, source.name, *place)]
     return None, diagnostics
 
 
