@@ -10,6 +10,8 @@ from typing import Any
 
 # Extension point, named after the layer that calls it -> "module:attribute", or a whole module.
 TABLE = {
+    # Compiling a module: tir.build, folding of constants, kernels compiled at run time.
+    "build": "relax_mlir.relax.pipeline:build",
     "ir.functions": "relax_mlir.relax.expr.functions:functions",
     "ir.function_view": "relax_mlir.relax.expr.functions:function_view",
     "ir.GlobalVar": "relax_mlir.relax.expr:GlobalVar",
@@ -21,9 +23,16 @@ TABLE = {
     "pass_infra.passes": "relax_mlir.transform.table:TRANSFORM_PASSES",
     "pass_infra.from_spec": "relax_mlir.pass_infra.factory:from_spec",
     "pass_infra.upstream": "relax_mlir.pass_infra.factory:upstream",
+    # Operators of scalar expressions make expressions of other classes.
+    "tir.binary": "relax_mlir.tir.arithmetic:binary",
+    "tir.cast": "relax_mlir.tir.conversion:cast",
+    "tir.functions": "relax_mlir.tir",
     "te.operators": "relax_mlir.topi",
+<<<<<<< HEAD
     "tir.build": "relax_mlir.compiler.pipeline:build",
     "transform.build": "relax_mlir.compiler.pipeline:build",
+=======
+>>>>>>> 6ad4339 (tir, ir, relax: expression, operator and build modules import one way)
 }
 
 

@@ -17,7 +17,7 @@ from relax_mlir.dialects.context import lock_of
 from relax_mlir.dialects.relax.constants import RESOURCE, constant_array, resource_name
 from relax_mlir.errors import ArgumentTypeError, ExecutableFormatError
 from relax_mlir.ir.module import IRModule
-from relax_mlir.ir.op import has_op_attrs
+from relax_mlir.ir.shape_rules import has_op_attrs
 from relax_mlir.lowering.codegen.compile_cache import CompileCache, add_sources, key_of
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.slow_kernels import tell, told

@@ -1,22 +1,58 @@
 """CodeGenVM of control flow: branches and loops become tests and jumps."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.runtime.bytecode.instructions import Arg
+<<<<<<< HEAD:relax_mlir/compiler/codegen_control.py
 
 if TYPE_CHECKING:
     from relax_mlir.compiler.codegen_vm import FunctionCodegen
+=======
+from relax_mlir.runtime.exec_builder import ExecBuilder
+>>>>>>> 6ad4339 (tir, ir, relax: expression, operator and build modules import one way):relax_mlir/relax/codegen_control.py
 
 _PREFIX = "vm.builtin."
 
 
-def _move(g: "FunctionCodegen", source: Arg, target: Arg) -> None:
+class Codegen(Protocol):
+    """What control flow needs of the code generator of a function.
+
+    Attributes:
+        builder: where instructions go.
+        values: what an instruction names each value by.
+    """
+
+    builder: ExecBuilder
+    values: dict[ir.Value, Arg]
+
+    def register(self) -> Arg:
+        """Return a register that nothing uses yet."""
+        ...
+
+    def operand(self, value: ir.Value) -> Arg:
+        """Return what an instruction names a value by."""
+        ...
+
+    def fields(self, value: ir.Value) -> list[Arg]:
+        """Return what an instruction names the fields of a tuple by."""
+        ...
+
+    def block(self, block: ir.Block) -> None:
+        """Emit the operations of a block."""
+        ...
+
+    def give(self, result: ir.Value, fields: list[Arg]) -> None:
+        """Let a tuple be what is in these registers."""
+        ...
+
+
+def _move(g: Codegen, source: Arg, target: Arg) -> None:
     g.builder.emit_call(f"{_PREFIX}move", args=[source], dst=target)
 
 
-def _test(g: "FunctionCodegen", value: ir.Value) -> int:
+def _test(g: Codegen, value: ir.Value) -> int:
     """Emit a test of a condition and return the jump, whose target is set later."""
     condition = g.operand(value)
     if not condition.is_plain_register:
@@ -29,7 +65,7 @@ def _end_of(block: ir.Block) -> ir.Operation:
     return list(block.operations)[-1].operation
 
 
-def emit_if(g: "FunctionCodegen", op: ir.Operation) -> None:
+def emit_if(g: Codegen, op: ir.Operation) -> None:
     """Emit both branches; each moves what it yields to the register of the result."""
     target = g.register() if len(op.results) else None
     test = _test(g, op.operands[0])
@@ -42,13 +78,13 @@ def emit_if(g: "FunctionCodegen", op: ir.Operation) -> None:
         g.values[op.results[0]] = target
 
 
-def _branch(g: "FunctionCodegen", block: ir.Block, target: Arg | None) -> None:
+def _branch(g: Codegen, block: ir.Block, target: Arg | None) -> None:
     g.block(block)
     if target is not None:
         _move(g, g.operand(_end_of(block).operands[0]), target)
 
 
-def _carried(g: "FunctionCodegen", initial: ir.Value) -> list[Arg]:
+def _carried(g: Codegen, initial: ir.Value) -> list[Arg]:
     """Return fresh registers that hold what a loop starts with."""
     registers = []
     for source in g.fields(initial):
@@ -57,13 +93,13 @@ def _carried(g: "FunctionCodegen", initial: ir.Value) -> list[Arg]:
     return registers
 
 
-def _enter(g: "FunctionCodegen", block: ir.Block, registers: Sequence[Arg]) -> None:
+def _enter(g: Codegen, block: ir.Block, registers: Sequence[Arg]) -> None:
     for argument, register in zip(block.arguments, registers, strict=True):
         g.values[argument] = register
     g.block(block)
 
 
-def _next_turn(g: "FunctionCodegen", block: ir.Block, registers: Sequence[Arg]) -> None:
+def _next_turn(g: Codegen, block: ir.Block, registers: Sequence[Arg]) -> None:
     """Move what a turn yields to the registers of the next one, all at once."""
     sources = g.fields(_end_of(block).operands[0])
     for position, source in enumerate(sources):
@@ -76,7 +112,7 @@ def _next_turn(g: "FunctionCodegen", block: ir.Block, registers: Sequence[Arg]) 
             _move(g, source, register)
 
 
-def emit_while(g: "FunctionCodegen", op: ir.Operation) -> None:
+def emit_while(g: Codegen, op: ir.Operation) -> None:
     """Emit a loop with the test at its head."""
     registers = _carried(g, op.operands[0])
     head = g.builder.here()
@@ -90,7 +126,7 @@ def emit_while(g: "FunctionCodegen", op: ir.Operation) -> None:
     g.give(op.results[0], registers)
 
 
-def emit_for(g: "FunctionCodegen", op: ir.Operation) -> None:
+def emit_for(g: Codegen, op: ir.Operation) -> None:
     """Emit a loop that counts in a register of its own."""
     start, stop, step = g.fields(op.operands[0])
     index, again = g.register(), g.register()

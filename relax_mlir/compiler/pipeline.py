@@ -29,11 +29,9 @@ from relax_mlir.pass_infra.execution import interruptible, verified_later
 from relax_mlir.pass_infra.interface import AnyPass
 from relax_mlir.pass_infra.passes import mlir
 from relax_mlir.pass_infra.reproducer import recorded, remaining
+
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable, NativeObject
-
-# Where there is a compiler, what programs leave to the runtime's library may use it.
-enable()
 
 # The names of the passes that every build runs, in order. ToNonDataflow, CallTIRRewrite,
 # VMMemoryLower and VMShapeLower are the document's.
@@ -123,6 +121,7 @@ def build(
             f"a pipeline is a list of passes such as relax.pipeline.DEFAULT_PIPELINE, got "
             f"{pipeline!r}; without it a build runs those of its target"
         )
+    enable_by_default()
     resolved = _resolved(target)
     context = PassContext.current()
     if pipeline is not None and tuple(pipeline) == DEFAULT_PIPELINE:

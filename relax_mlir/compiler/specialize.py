@@ -22,10 +22,14 @@ from relax_mlir.dialects.relax.ops.params import library_order
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_tuple, make_tuple
 from relax_mlir.errors import RelaxMLIRError
+from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule
+from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.runtime.registry import LIBRARY_PREFIX
 from relax_mlir.runtime.specializer import current
 from relax_mlir.runtime.values.convert import DTYPES
+from relax_mlir.runtime.values import DTYPES
+from relax_mlir.runtime.vm import VirtualMachine
 
 # A kernel is compiled when its calls have seen so many elements: what that costs is then a small
 # part of what they cost. Smaller calls go to the library at once.
@@ -176,10 +180,13 @@ def _own(result: Any, given: list[Any]) -> Any:
 
 def _compile(name: str, args: tuple[Any, ...]) -> Callable[..., Any] | None:
     """Return a function of the tensors, None where the operation has no kernel for them."""
+<<<<<<< HEAD:relax_mlir/compiler/specialize.py
     from relax_mlir.compiler.pipeline import build as build_module
     from relax_mlir.pass_infra.context import PassContext
     from relax_mlir.runtime.vm.virtual_machine import VirtualMachine
 
+=======
+>>>>>>> 6ad4339 (tir, ir, relax: expression, operator and build modules import one way):relax_mlir/relax/specialize.py
     cls = COMPUTE_OPS.get(name)
     if cls is None or name in _NOT_WORTH:
         return None
@@ -187,7 +194,7 @@ def _compile(name: str, args: tuple[Any, ...]) -> Callable[..., Any] | None:
     with make_context() as context, PassContext():
         try:
             module = _module(name, args, context)
-            executable = build_module(module)
+            executable = extension("build")(module)
         except (RelaxMLIRError, ValueError, ir.MLIRError):
             return None
         if any(function.startswith(LIBRARY_PREFIX) for function in executable.func_names):
@@ -246,11 +253,25 @@ def _module(name: str, args: tuple[Any, ...], context: ir.Context) -> IRModule:
 KERNELS = KernelCache()
 
 
+class _Choice:
+    """Whether somebody has said what calls of the library do."""
+
+    made = False
+
+
 def enable(cache: KernelCache | None = None) -> None:
-    """Compile what the library would run; `relax.build` does this by itself."""
+    """Compile what the library would run; the first `relax.build` does this by itself."""
+    _Choice.made = True
     current.specializer = KERNELS if cache is None else cache
+
+
+def enable_by_default() -> None:
+    """Do as `enable`, unless `enable` or `disable` was called before."""
+    if not _Choice.made:
+        enable()
 
 
 def disable() -> None:
     """Leave everything to the library."""
+    _Choice.made = True
     current.specializer = None

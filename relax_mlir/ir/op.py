@@ -9,107 +9,31 @@ return call_shape_func("my.shape_func", lhs, rhs)
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import add_operation
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.infer import InferError, describe
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, ComputeOp, declare
 from relax_mlir.dialects.relax.ops.params import REQUIRED, Param
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.verify import rules_changed
 from relax_mlir.errors import did_you_mean
-from relax_mlir.extension_points import extension
+from relax_mlir.ir.op_legalize import UserLegalization, define_library
+from relax_mlir.ir.shape_rules import (
+    ATTRIBUTES,
+    PREFIX,
+    Argument,
+    InferCall,
+    ShapeCall,
+    ShapeOf,
+    infer_user_shape,
+)
+from relax_mlir.lowering.relax_to_tir.legalize_ops import LEGALIZE
 
-PREFIX = "relax."
-# Operation, without the prefix -> attribute -> value.
-_ATTRIBUTES: dict[str, dict[str, Any]] = {}
 # What each class inferred before a user's rule took over.
 _OWN_RULES: dict[type[ComputeOp], Any] = {}
-
-
-@dataclass(frozen=True)
-class ShapeOf:
-    """The shape of an argument where only run time knows it."""
-
-    arg: "Argument"
-
-
-@dataclass(frozen=True)
-class ShapeCall:
-    """A shape that a packed function computes from other shapes at run time."""
-
-    func: str
-    args: tuple[Any, ...]
-    ndim: int = -1
-
-
-def call_shape_func(func: str, *args: Any, ndim: int = -1) -> ShapeCall:
-    """Return the shape that a packed function gives at run time, for a rule to return.
-
-    Args:
-        func: its name; it gets tuples of integers and returns one.
-        args: shapes: what `shape()` returned, or tuples of integers and symbols.
-        ndim: how many dimensions it gives, -1 where that is not known either.
-    """
-    return ShapeCall(func, args, ndim)
-
-
-@dataclass(frozen=True)
-class Argument:
-    """An operand as a shape rule sees it: its type, not its value.
-
-    Attributes:
-        index: position among the operands.
-        type: the MLIR type.
-    """
-
-    index: int
-    type: Any
-
-    @property
-    def dtype(self) -> str:
-        """The dtype, `""` when it is not known."""
-        return T.tensor_dtype(self.type) if T.is_tensor(self.type) else ""
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions, -1 when it is not known."""
-        if T.is_tensor(self.type):
-            return T.tensor_ndim(self.type)
-        return T.shape_ndim(self.type) if isinstance(self.type, Shape) else -1
-
-    def shape(self) -> Any:
-        """Return the shape: a `relax.ShapeExpr` where it is known symbolically, else a `ShapeOf`.
-
-        A shape operand is its own.
-        """
-        dims = None
-        if T.is_tensor(self.type):
-            dims = T.tensor_dims(self.type)
-        elif isinstance(self.type, Shape):
-            dims = T.shape_dims(self.type)
-        if dims is None:
-            return ShapeOf(self)
-        return extension("ir.ShapeExpr")(dims)
-
-
-@dataclass(frozen=True)
-class InferCall:
-    """A call as a shape rule sees it.
-
-    Attributes:
-        name: the operation, with its prefix.
-        args: the operands; None for one that was left out.
-        attrs: the values of the attributes.
-    """
-
-    name: str
-    args: tuple[Any, ...]
-    attrs: dict[str, Any]
 
 
 def register_op_attr(op_name: str, attr_key: str, value: Any = None) -> Any:
@@ -131,28 +55,16 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None) -> Any:
     if attr_key == "FInferShape":
         _use_rule(name, value)
     elif attr_key == "FLegalize":
-        from relax_mlir.lowering.relax_to_tir.legalize_ops import LEGALIZE
-
         LEGALIZE[name] = value
-    _ATTRIBUTES.setdefault(name, {})[attr_key] = value
+    ATTRIBUTES.setdefault(name, {})[attr_key] = value
     rules_changed()
     return value
-
-
-def get_op_attr(op_name: str, attr_key: str) -> Any:
-    """Return what `register_op_attr` attached, None when nothing was."""
-    return _ATTRIBUTES.get(op_name.removeprefix(PREFIX), {}).get(attr_key)
-
-
-def has_op_attrs() -> bool:
-    """Whether `register_op_attr` or `register_op` attached anything to any operation."""
-    return any(_ATTRIBUTES.values())
 
 
 def reset_op_attr(op_name: str, attr_key: str) -> None:
     """Take back what `register_op_attr` attached; an operation of ours has its own rule again."""
     name = op_name.removeprefix(PREFIX)
-    _ATTRIBUTES.get(name, {}).pop(attr_key, None)
+    ATTRIBUTES.get(name, {}).pop(attr_key, None)
     rules_changed()
     cls = COMPUTE_OPS.get(name)
     if attr_key == "FInferShape" and cls in _OWN_RULES:
@@ -206,22 +118,13 @@ def register_op(
         known = declare(short, doc or f"`{short}`, declared by the program.", made, _no_rule)
         setattr(known, "user", True)  # noqa: B010 - only classes that programs declared have it
         add_operation(known)
-    _ATTRIBUTES.setdefault(short, {})["FInferDtype"] = dtype
+    ATTRIBUTES.setdefault(short, {})["FInferDtype"] = dtype
     register_op_attr(short, "FInferShape", infer)
-    from relax_mlir.ir.op_legalize import UserLegalization, define_library
-
     if library is not None:
         define_library(short, library)
     ways = UserLegalization(short, legalize, prim, dps_packed, packed, library is not None)
     register_op_attr(short, "FLegalize", ways)
     return known
-
-
-def infer_user_shape(name: str, types: Sequence[Any], attrs: dict[str, Any]) -> Any:
-    """Return what the registered rule of an operation says of the result's shape."""
-    rule = _ATTRIBUTES[name].get("FInferShape")
-    args = [None if type_ is None else Argument(i, type_) for i, type_ in enumerate(types)]
-    return None if rule is None else rule(InferCall(f"{PREFIX}{name}", tuple(args), attrs))
 
 
 def _no_rule(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
@@ -281,7 +184,7 @@ def _result_type(
 
 
 def _dtype(name: str, types: Sequence[Any], attrs: dict[str, Any]) -> str:
-    rule: Any = _ATTRIBUTES[name].get("FInferDtype")
+    rule: Any = ATTRIBUTES[name].get("FInferDtype")
     if callable(rule):
         args = [None if type_ is None else Argument(i, type_) for i, type_ in enumerate(types)]
         rule = rule(InferCall(f"{PREFIX}{name}", tuple(args), attrs))

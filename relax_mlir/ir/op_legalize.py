@@ -14,7 +14,7 @@ from relax_mlir.dialects.relax.ops.params import library_order, read_attributes,
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import PassError
-from relax_mlir.ir.op import ShapeCall, ShapeOf, infer_user_shape
+from relax_mlir.ir.shape_rules import ShapeCall, ShapeOf, infer_user_shape
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer, call_pure_packed, matched
 from relax_mlir.runtime import library
 

@@ -28,7 +28,7 @@ _EXPORTS = {
     **dict.fromkeys(("create_prim_func", "placeholders_of"), "te.prim_func"),
     "Reduce": "tir.nodes",
     "extern_primfunc": "te.primfuncs",
-    **dict.fromkeys(("const",), "tir.arithmetic"),
+    **dict.fromkeys(("const",), "tir.conversion"),
 }
 # te has the scalar functions of tir too.
 _FROM_TIR = (

@@ -9,8 +9,8 @@ from relax_mlir.te.prim_func import create_prim_func, placeholders_of
 from relax_mlir.te.primfuncs import extern_primfunc
 from relax_mlir.te.scans import ScanOp, scan
 from relax_mlir.te.tensor import ComputeOp, ExternOp, PlaceholderOp, Tensor
-from relax_mlir.tir.arithmetic import const
 from relax_mlir.tir.axes import IterVar
+from relax_mlir.tir.conversion import const
 from relax_mlir.tir.functions import (
     atan2,
     ceildiv,

@@ -1,26 +1,13 @@
 """What the body of a stage must be: of its own axes, reductions outermost, within its tensors."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.tir import nodes as N
 from relax_mlir.tir.axes import IterVar
+from relax_mlir.tir.nodes import nodes_of
 from relax_mlir.tir.prim_expr import IntImm, Leaf, PrimExpr, Size
-
-
-def nodes_of(roots: Iterable[PrimExpr]) -> Iterator[PrimExpr]:
-    """Yield every expression inside of expressions once, in the order of reading."""
-    seen: set[int] = set()
-    pending = list(roots)[::-1]
-    while pending:
-        node = pending.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        yield node
-        inside = node.reduction.parts if isinstance(node, N.Reduce) else node.operands
-        pending += inside[::-1]
 
 
 def check_body(

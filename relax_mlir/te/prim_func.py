@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.ir.module import IRModule
-from relax_mlir.te.checks import check_body, nodes_of
+from relax_mlir.te.checks import check_body
 from relax_mlir.te.scans import ScanOp
 from relax_mlir.te.stage import Stage, write_extern
 from relax_mlir.te.tensor import (
@@ -21,6 +21,7 @@ from relax_mlir.te.tensor import (
     Tensor,
     listed,
 )
+from relax_mlir.tir.nodes import nodes_of
 from relax_mlir.tir.prim_expr import Size
 
 

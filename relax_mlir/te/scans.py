@@ -6,12 +6,11 @@ from typing import Any
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.te.checks import nodes_of
 from relax_mlir.te.operation import current_tag, one_or_all
 from relax_mlir.te.stage import Stage
 from relax_mlir.te.tensor import ComputeOp, Operation, PlaceholderOp, Tensor
 from relax_mlir.tir.axes import plain
-from relax_mlir.tir.nodes import Add, ProducerLoad, Sub
+from relax_mlir.tir.nodes import Add, ProducerLoad, Sub, nodes_of
 from relax_mlir.tir.prim_expr import IntImm, PrimExpr
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.extension_points import extension
-from relax_mlir.tir.arithmetic import as_expr
 from relax_mlir.tir.axes import Dim, IterVar
+from relax_mlir.tir.conversion import as_expr
 from relax_mlir.tir.dtypes import SIZE, is_float
-from relax_mlir.tir.nodes import ProducerLoad
+from relax_mlir.tir.nodes import ProducerLoad, nodes_of
 from relax_mlir.tir.prim_expr import IntImm, PrimExpr
 
 
@@ -186,8 +186,6 @@ class ComputeOp(Operation):
     def input_tensors(self) -> list[Tensor]:
         """The tensors that it reads, in the order in which it first does."""
         if self._inputs is None:
-            from relax_mlir.te.checks import nodes_of
-
             found = {
                 id(node.producer): node.producer
                 for node in nodes_of(self.body)

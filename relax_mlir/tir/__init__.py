@@ -10,7 +10,7 @@ _EXPORTS = {
     **dict.fromkeys(("SizeVar", "Var"), "expr"),
     **dict.fromkeys(("FloatImm", "IntImm", "PrimExpr"), "prim_expr"),
     **dict.fromkeys(
-        ("Add", "And", "Call", "Cast", "Div", "EQ", "FloorDiv", "FloorMod", "GE", "GT",
+        ("Add", "And", "Call", "Div", "EQ", "FloorDiv", "FloorMod", "GE", "GT",
          "LE", "LT", "Max", "Min", "Mod", "Mul", "NE", "Not", "Or", "ProducerLoad",
          "Reduce", "Select", "Sub"), "nodes"),
     **dict.fromkeys(("Schedule", "ScheduleError", "Trace"), "schedule"),
@@ -24,7 +24,7 @@ _EXPORTS = {
     "TensorIntrin": "tensor_intrin",
     **dict.fromkeys(("Buffer", "decl_buffer"), "parameters"),
     **dict.fromkeys(("build", "lower"), "lowering"),
-    **dict.fromkeys(("cast", "const"), "arithmetic"),
+    **dict.fromkeys(("Cast", "cast", "const"), "conversion"),
     **dict.fromkeys(("comm_reducer", "max", "min", "sum"), "reduction"),
     **dict.fromkeys(("call_extern", "call_packed", "call_pure_extern"), "externs"),
     **dict.fromkeys(

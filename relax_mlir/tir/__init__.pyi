@@ -7,7 +7,6 @@ from typing import Any
 from relax_mlir.errors import ScheduleError
 from relax_mlir.relax.expr.functions import PrimFunc
 from relax_mlir.tir import analysis, ir_builder, schedule, stmt_functor, transform
-from relax_mlir.tir.arithmetic import cast, const
 from relax_mlir.tir.calls import (
     call_intrin,
     convert,
@@ -16,6 +15,7 @@ from relax_mlir.tir.calls import (
     q_multiply_shift,
     q_multiply_shift_per_axis,
 )
+from relax_mlir.tir.conversion import Cast, cast, const
 from relax_mlir.tir.expr import Var
 from relax_mlir.tir.expr import Var as SizeVar
 from relax_mlir.tir.externs import call_extern, call_packed
@@ -50,7 +50,6 @@ from relax_mlir.tir.nodes import (
     Add,
     And,
     Call,
-    Cast,
     Div,
     FloorDiv,
     FloorMod,

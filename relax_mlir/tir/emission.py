@@ -10,6 +10,7 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import DtypeError, Scalar
 from relax_mlir.errors import ExprError
 from relax_mlir.tir import nodes as N
+from relax_mlir.tir.conversion import Cast
 from relax_mlir.tir.externs import ExternCall, PackedCall
 from relax_mlir.tir.intrinsics import FUNCTIONS
 from relax_mlir.tir.prim_expr import FloatImm, IntImm, Leaf, PrimExpr, Size
@@ -163,7 +164,7 @@ _RULES: dict[type, Callable[[Emitter, Any], Scalar]] = {
     FloatImm: lambda emitter, node: S.const(node.value, node.dtype),
     Size: lambda emitter, node: emitter._builder.symbol(node.expr),
     Leaf: Emitter._leaf,
-    N.Cast: lambda emitter, node: S.cast(emitter._operands(node)[0], node.dtype),
+    Cast: lambda emitter, node: S.cast(emitter._operands(node)[0], node.dtype),
     N.And: _binary,
     N.Or: _binary,
     N.CmpExpr: _compare,

@@ -5,7 +5,7 @@ from typing import Any
 from relax_mlir.dialects.tir import externs
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.tir.arithmetic import as_expr
+from relax_mlir.tir.conversion import as_expr
 from relax_mlir.tir.dtypes import checked
 from relax_mlir.tir.prim_expr import PrimExpr
 

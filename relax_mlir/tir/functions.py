@@ -6,9 +6,9 @@ from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.tir import arithmetic as A
-from relax_mlir.tir import dtypes, intrinsics
+from relax_mlir.tir import conversion, dtypes, intrinsics
 from relax_mlir.tir import nodes as N
+from relax_mlir.tir.arithmetic import binary
 from relax_mlir.tir.prim_expr import PrimExpr
 
 _FLOAT = (
@@ -43,7 +43,7 @@ def _symbolic(a: Any, b: Any) -> bool:
 
 def _bits(name: str, kind: str) -> Any:
     def function(x: Any, y: Any) -> Any:
-        return A.binary(kind, x, y)
+        return binary(kind, x, y)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Return `{name}` of two integers."
@@ -54,7 +54,7 @@ def _binary(name: str, kind: str, size: Callable[[SymExpr, SymExpr], Any] | None
     def function(a: Any, b: Any) -> Any:
         if size is not None and _symbolic(a, b):
             return size(SymExpr.of(a), SymExpr.of(b))
-        return A.binary(kind, a, b)
+        return binary(kind, a, b)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Return `{name}` of two numbers: a size of sizes, else an expression."
@@ -91,7 +91,7 @@ def ceildiv(lhs: Any, rhs: Any) -> Any:
     """Return the quotient rounded up."""
     if _symbolic(lhs, rhs):
         return SymExpr.of(lhs).ceildiv(rhs)
-    x, y = A.matched(lhs, rhs)
+    x, y = conversion.matched(lhs, rhs)
     return (x + y - 1) // y
 
 
@@ -139,10 +139,10 @@ def exp10(x: Any) -> PrimExpr:
 
 def if_then_else(cond: Any, t: Any, f: Any) -> PrimExpr:
     """Return one of two numbers; only that one is evaluated, so a load in it is guarded."""
-    test = A.condition(cond, "tir.if_then_else")
+    test = conversion.condition(cond, "tir.if_then_else")
     if hasattr(test, "value"):
         chosen, _ = (t, f) if test else (f, t)
-        return A.as_expr(chosen, A.matched(t, f)[0].dtype)
+        return conversion.as_expr(chosen, conversion.matched(t, f)[0].dtype)
     return N.IfThenElse(test, t, f)
 
 
@@ -167,13 +167,13 @@ def any(*args: Any) -> PrimExpr:
 def _logical(kind: str, name: str, args: tuple[Any, ...]) -> PrimExpr:
     if not args:
         raise ExprError(f"{name} takes one condition or more")
-    conditions = [A.condition(arg, name) for arg in args]
-    return functools.reduce(lambda a, b: A.binary(kind, a, b), conditions)
+    conditions = [conversion.condition(arg, name) for arg in args]
+    return functools.reduce(lambda a, b: binary(kind, a, b), conditions)
 
 
 def likely(cond: Any) -> PrimExpr:
     """Return a condition; that it is likely is of no consequence here."""
-    return A.condition(cond, "tir.likely")
+    return conversion.condition(cond, "tir.likely")
 
 
 def reinterpret(dtype: str, value: Any) -> PrimExpr:
@@ -182,7 +182,7 @@ def reinterpret(dtype: str, value: Any) -> PrimExpr:
     Raises:
         ExprTypeError: the widths differ.
     """
-    expr, dtype = A.as_expr(value), dtypes.checked(dtype)
+    expr, dtype = conversion.as_expr(value), dtypes.checked(dtype)
     if "bool" in (expr.dtype, dtype) or dtypes.bits(expr.dtype) != dtypes.bits(dtype):
         raise ExprTypeError(f"the bits of {expr.dtype} are not those of {dtype}")
     return intrinsics.call("reinterpret", [expr], {"dtype": dtype}, dtype)
@@ -190,17 +190,17 @@ def reinterpret(dtype: str, value: Any) -> PrimExpr:
 
 def min_value(dtype: str) -> PrimExpr:
     """Return the smallest finite number of a dtype."""
-    return A.const(_finite(dtype, -1), dtype)
+    return conversion.const(_finite(dtype, -1), dtype)
 
 
 def max_value(dtype: str) -> PrimExpr:
     """Return the largest finite number of a dtype."""
-    return A.const(_finite(dtype, 1), dtype)
+    return conversion.const(_finite(dtype, 1), dtype)
 
 
 def infinity(dtype: str) -> PrimExpr:
     """Return the infinity of a floating-point dtype."""
-    return A.const(float("inf"), dtype)
+    return conversion.const(float("inf"), dtype)
 
 
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38,

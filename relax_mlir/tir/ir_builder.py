@@ -17,8 +17,8 @@ from relax_mlir.dialects.tir.layout import Layout
 from relax_mlir.dialects.tir.ops import LOOP_KINDS
 from relax_mlir.dialects.tir.scalar import Scalar, cast
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
-from relax_mlir.tir.arithmetic import as_expr, condition
-from relax_mlir.tir.arithmetic import cast as converted
+from relax_mlir.tir.conversion import as_expr, condition
+from relax_mlir.tir.conversion import cast as converted
 from relax_mlir.tir.dtypes import SIZE, checked
 from relax_mlir.tir.emission import Emitter
 from relax_mlir.tir.externs import ExternCall

@@ -48,7 +48,7 @@ def build(inp: Any, target: "str | Target | None" = None) -> Any:
         PassError: a pass failed.
         CompileError: code generation could not continue.
     """
-    return extension("tir.build")(module_of(inp), target)
+    return extension("build")(module_of(inp), target)
 
 
 def module_of(inp: Any) -> IRModule:

@@ -1,32 +1,12 @@
 """Scalar expressions that are made of others: operations, calls, loads, reductions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from relax_mlir.errors import ExprTypeError
-from relax_mlir.tir.dtypes import checked
+from relax_mlir.tir.conversion import Cast, matched
+from relax_mlir.tir.conversion import condition as checked_condition
 from relax_mlir.tir.prim_expr import PrimExpr
-
-
-class Cast(PrimExpr):
-    """A conversion: towards zero from float to integer, modulo 2^n between integers."""
-
-    __slots__ = ("value",)
-
-    value: PrimExpr
-
-    def __init__(self, dtype: str, value: Any) -> None:
-        from relax_mlir.tir.arithmetic import as_expr
-
-        self.dtype, self.value = checked(dtype), as_expr(value)
-
-    @property
-    def operands(self) -> tuple[PrimExpr, ...]:
-        """The expressions that this one is made of."""
-        return (self.value,)
-
-    def __repr__(self) -> str:
-        return f"Cast({self.dtype!r}, {self.value!r})"
 
 
 class BinaryExpr(PrimExpr):
@@ -45,8 +25,6 @@ class BinaryExpr(PrimExpr):
     b: PrimExpr
 
     def __init__(self, a: Any, b: Any) -> None:
-        from relax_mlir.tir.arithmetic import matched
-
         self.a, self.b = matched(a, b)
         self.dtype = self._result()
 
@@ -216,9 +194,7 @@ class Not(PrimExpr):
     a: PrimExpr
 
     def __init__(self, a: Any) -> None:
-        from relax_mlir.tir.arithmetic import condition
-
-        self.a, self.dtype = condition(a, "tir.Not"), "bool"
+        self.a, self.dtype = checked_condition(a, "tir.Not"), "bool"
 
     @property
     def operands(self) -> tuple[PrimExpr, ...]:
@@ -238,10 +214,8 @@ class Select(PrimExpr):
     false_value: PrimExpr
 
     def __init__(self, condition: Any, true_value: Any, false_value: Any) -> None:
-        from relax_mlir.tir import arithmetic
-
-        self.condition: PrimExpr = arithmetic.condition(condition, type(self).__name__)
-        self.true_value, self.false_value = arithmetic.matched(true_value, false_value)
+        self.condition: PrimExpr = checked_condition(condition, type(self).__name__)
+        self.true_value, self.false_value = matched(true_value, false_value)
         self.dtype = self.true_value.dtype
 
     @property
@@ -345,3 +319,17 @@ class Reduce(PrimExpr):
         axes = ", ".join(axis.name for axis in self.reduction.axis)
         source = self.reduction.source[self.value_index]
         return f"{self.reduction.combiner.name}({source!r}, axis=[{axes}])"
+
+
+def nodes_of(roots: Iterable[PrimExpr]) -> Iterator[PrimExpr]:
+    """Yield every expression inside of expressions once, in the order of reading."""
+    seen: set[int] = set()
+    pending = list(roots)[::-1]
+    while pending:
+        node = pending.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        yield node
+        inside = node.reduction.parts if isinstance(node, Reduce) else node.operands
+        pending += inside[::-1]

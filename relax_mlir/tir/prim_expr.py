@@ -4,21 +4,18 @@ A tree says what to compute; `relax_mlir.tir.emission` writes it as operations. 
 the dtype of what they meet, as in scripts; other mixtures are promoted as TVM does it.
 """
 
-import importlib
 from typing import Any, Union
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.extension_points import extension
 from relax_mlir.tir.dtypes import SIZE, bits, checked, is_float, is_unsigned
 
 PrimLike = Union["PrimExpr", SymExpr, bool, int, float]
 
 
 def _apply(kind: str, a: Any, b: Any) -> "PrimExpr":
-    # Operators make nodes, which are made of expressions.
-    from relax_mlir.tir.arithmetic import binary
-
-    return binary(kind, a, b)
+    return extension("tir.binary")(kind, a, b)
 
 
 # Functions of numpy that are operators, with what the dialect calls them.
@@ -58,9 +55,7 @@ class PrimExpr:
 
     def astype(self, dtype: str) -> "PrimExpr":
         """Return the expression converted to another dtype."""
-        from relax_mlir.tir.arithmetic import cast
-
-        return cast(self, dtype)
+        return extension("tir.cast")(self, dtype)
 
     def __add__(self, other: Any) -> "PrimExpr":
         return _apply("add", self, other)
@@ -174,7 +169,7 @@ class PrimExpr:
         if method == "__call__" and not kwargs:
             if name in _OPERATIONS:
                 return _apply(_OPERATIONS[name], *inputs)
-            tir = importlib.import_module("relax_mlir.tir")
+            tir = extension("tir.functions")
             own = _NAMES.get(name, name)
             if own in dir(tir):
                 return getattr(tir, own)(*inputs)

@@ -8,8 +8,8 @@ from typing import Any
 from relax_mlir.dialects.relax.sizes import size_of
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.tir import functions
-from relax_mlir.tir.arithmetic import as_expr, cast, condition, const
 from relax_mlir.tir.axes import IterVar
+from relax_mlir.tir.conversion import as_expr, cast, condition, const
 from relax_mlir.tir.dtypes import highest, is_float, lowest
 from relax_mlir.tir.nodes import Reduce, Select
 from relax_mlir.tir.prim_expr import Leaf, PrimExpr

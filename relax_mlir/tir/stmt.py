@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.tir.arithmetic import as_expr, condition
+from relax_mlir.tir.conversion import as_expr, condition
 from relax_mlir.tir.dtypes import SIZE
 from relax_mlir.tir.nodes import ProducerLoad
 from relax_mlir.tir.parameters import Buffer

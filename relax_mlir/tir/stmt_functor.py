@@ -8,7 +8,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprTypeError, missing
-from relax_mlir.tir.arithmetic import as_expr
+from relax_mlir.tir.conversion import as_expr
 from relax_mlir.tir.dtypes import SIZE
 from relax_mlir.tir.nodes import Call, ProducerLoad, Reduce
 from relax_mlir.tir.prim_expr import Leaf, PrimExpr, Size

@@ -14,7 +14,7 @@ from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.ir.module import IRModule
 from relax_mlir.script.parser.tir_bounds import beyond
 from relax_mlir.tir import ir_builder, stmt
-from relax_mlir.tir.arithmetic import as_expr, cast
+from relax_mlir.tir.conversion import as_expr, cast
 from relax_mlir.tir.dtypes import SIZE
 from relax_mlir.tir.parameters import Buffer, Param
 from relax_mlir.tir.prim_expr import IntImm, Leaf, PrimExpr

@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import arithmetic, intrinsics
+from relax_mlir.tir import arithmetic, conversion, intrinsics
 from relax_mlir.tir.dtypes import is_float
 from relax_mlir.tir.nodes import Select
 from relax_mlir.tir.prim_expr import PrimExpr
@@ -27,7 +27,7 @@ _PLAIN = {"add": "add", "subtract": "sub", "multiply": "mul", "maximum": "max", 
 
 
 def _apply(name: str, a: Any, b: Any) -> PrimExpr:
-    x, y = arithmetic.matched(a, b)
+    x, y = conversion.matched(a, b)
     if name in _PLAIN and x.dtype != "bool":
         return arithmetic.binary(_PLAIN[name], x, y)
     if name in _INTEGERS and is_float(x.dtype):
@@ -75,7 +75,7 @@ def where(condition: Tensor, x: Any, y: Any) -> Tensor:
 
     def element(*indices: Any) -> PrimExpr:
         test, a, b = (at(t, shape, indices) if isinstance(t, Tensor) else t for t in operands)
-        test = arithmetic.as_expr(test)
+        test = conversion.as_expr(test)
         return Select(test if test.dtype == "bool" else test != 0, a, b)
 
     return compute(shape, element, name="T_where")

@@ -8,7 +8,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import arithmetic
+from relax_mlir.tir import conversion
 from relax_mlir.tir.axes import plain
 from relax_mlir.tir.dtypes import checked
 from relax_mlir.tir.nodes import Select
@@ -67,7 +67,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "float32") 
         count = max(0, math.ceil((last - first) / step))
     return compute(
         (count,),
-        lambda i: scalar(first, dtype) + arithmetic.cast(i, dtype) * scalar(step, dtype),
+        lambda i: scalar(first, dtype) + conversion.cast(i, dtype) * scalar(step, dtype),
         name="T_arange",
     )
 

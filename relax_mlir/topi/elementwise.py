@@ -7,8 +7,8 @@ from typing import Any
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import arithmetic, intrinsics
-from relax_mlir.tir.dtypes import is_float
+from relax_mlir.tir import arithmetic, conversion, intrinsics
+from relax_mlir.tir.dtypes import checked, is_float
 from relax_mlir.topi.support import narrowed, scalar, spelled, tensor
 
 _NAMES = (
@@ -46,8 +46,8 @@ def identity(x: Tensor) -> Tensor:
 def cast(x: Any, dtype: Any) -> Any:
     """Return each element converted to a dtype; itself where it has that."""
     if not isinstance(x, Tensor):
-        return arithmetic.cast(x, dtype)
-    return narrowed(x, arithmetic.checked(dtype), "T_cast")
+        return conversion.cast(x, dtype)
+    return narrowed(x, checked(dtype), "T_cast")
 
 
 def reinterpret(x: Tensor, dtype: str) -> Tensor:
@@ -96,9 +96,9 @@ def ceil_log2(x: Any) -> Any:
     """Return the logarithm to base 2 of positive numbers, rounded up; of integers exactly."""
     if isinstance(x, Tensor):
         return compute(x.shape, lambda *i: ceil_log2(x[i]), name="T_ceil_log2")
-    value = arithmetic.as_expr(x)
+    value = conversion.as_expr(x)
     if is_float(value.dtype):
         return intrinsics.unary("ceil", intrinsics.unary("log2", value))
-    before = arithmetic.cast(value - 1, "int64")
-    bits = 64 - arithmetic.cast(intrinsics.unary("clz", before), "int64")
-    return arithmetic.cast(bits, value.dtype)
+    before = conversion.cast(value - 1, "int64")
+    bits = 64 - conversion.cast(intrinsics.unary("clz", before), "int64")
+    return conversion.cast(bits, value.dtype)

@@ -5,7 +5,7 @@ from typing import Any
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import arithmetic
+from relax_mlir.tir import conversion
 from relax_mlir.tir.arithmetic import binary
 from relax_mlir.tir.axes import Dim
 from relax_mlir.tir.dtypes import SIZE, is_float
@@ -30,7 +30,7 @@ def integer_indices(value: Tensor, where: str) -> Tensor:
 
 def _within(index: PrimExpr, dim: Dim, mode: str) -> PrimExpr:
     """Return an index that is inside of a dimension whatever it was."""
-    place = arithmetic.cast(index, SIZE)
+    place = conversion.cast(index, SIZE)
     if mode == "wrap":
         return place % dim
     return binary("max", binary("min", place, dim - 1), 0)
@@ -38,7 +38,7 @@ def _within(index: PrimExpr, dim: Dim, mode: str) -> PrimExpr:
 
 def from_end(index: PrimExpr, dim: Dim) -> PrimExpr:
     """Return an index that may count from the end, inside of a dimension whatever it was."""
-    place = arithmetic.cast(index, SIZE)
+    place = conversion.cast(index, SIZE)
     return _within(Select(place < 0, place + dim, place), dim, "clip")
 
 
@@ -144,7 +144,7 @@ def sequence_mask(data: Tensor, valid_length: Tensor, mask_value: Any = 0, axis:
     """
     if axis not in (0, 1) or tensor(data, "sequence_mask").ndim < 2:
         raise ExprError("topi.sequence_mask takes axis 0 or 1 of two dimensions or more")
-    fill = arithmetic.cast(arithmetic.as_expr(mask_value, data.dtype), data.dtype)
+    fill = conversion.cast(conversion.as_expr(mask_value, data.dtype), data.dtype)
     return compute(
         data.shape,
         lambda *i: Select(i[axis] < valid_length[i[1 - axis]], data[i], fill),

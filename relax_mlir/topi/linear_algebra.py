@@ -10,8 +10,8 @@ from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import reduction as te
-from relax_mlir.tir.arithmetic import cast
 from relax_mlir.tir.axes import Dim
+from relax_mlir.tir.conversion import cast
 from relax_mlir.tir.dtypes import checked, promoted
 from relax_mlir.tir.prim_expr import PrimExpr
 from relax_mlir.topi.support import at, broadcast_shape, narrowed, same, tensor, wide_of

@@ -13,8 +13,9 @@ from relax_mlir.te.operation import compute, extern
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import functions, ir_builder
 from relax_mlir.tir import reduction as te
-from relax_mlir.tir.arithmetic import binary, cast
+from relax_mlir.tir.arithmetic import binary
 from relax_mlir.tir.axes import Dim, plain
+from relax_mlir.tir.conversion import cast
 from relax_mlir.tir.dtypes import checked, is_float
 from relax_mlir.tir.prim_expr import PrimExpr
 from relax_mlir.topi.support import axis_of, same, tensor

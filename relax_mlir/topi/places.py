@@ -7,8 +7,8 @@ from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute, extern
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import functions, ir_builder
-from relax_mlir.tir.arithmetic import cast, const
 from relax_mlir.tir.axes import Dim
+from relax_mlir.tir.conversion import cast, const
 from relax_mlir.tir.dtypes import SIZE
 from relax_mlir.tir.nodes import Select
 from relax_mlir.tir.prim_expr import PrimExpr

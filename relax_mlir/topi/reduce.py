@@ -6,10 +6,10 @@ from typing import Any
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import arithmetic, functions
+from relax_mlir.tir import arithmetic, conversion, functions
 from relax_mlir.tir import reduction as te
-from relax_mlir.tir.arithmetic import const
 from relax_mlir.tir.axes import Dim, IterVar
+from relax_mlir.tir.conversion import const
 from relax_mlir.tir.dtypes import highest, is_float
 from relax_mlir.tir.nodes import Select
 from relax_mlir.tir.prim_expr import PrimExpr
@@ -49,8 +49,8 @@ def _reduction(name: str) -> Callable[..., Tensor]:
         def element(*indices: Any) -> PrimExpr:
             value = source[place(indices)]
             if logical and value.dtype != "bool":
-                value = arithmetic.as_expr(value != 0)
-            return reducer(arithmetic.cast(value, wide), axis=over)
+                value = conversion.as_expr(value != 0)
+            return reducer(conversion.cast(value, wide), axis=over)
 
         made = compute(shape, element, name=f"T_{name}")
         return narrowed(made, "bool" if logical else source.dtype, "T_cast")
@@ -72,7 +72,7 @@ def mean(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
     total = FUNCTIONS["sum"](widened, axis, keepdims)
     return compute(
         total.shape,
-        lambda *i: arithmetic.cast(total[i] / arithmetic.cast(count, wide), source.dtype),
+        lambda *i: conversion.cast(total[i] / conversion.cast(count, wide), source.dtype),
         name="T_mean",
     )
 
@@ -133,7 +133,7 @@ def _arg(name: str, kind: str) -> Callable[..., Tensor]:
             at: Any = const(0, "int64")
             for each, i in zip(over, axes, strict=True):
                 at = at * source.shape[i] + each
-            at = arithmetic.cast(at, "int32")
+            at = conversion.cast(at, "int32")
             value = source[place(indices)]
             is_best = arithmetic.binary("eq", value, best[indices])
             # Of equal ones the last is the least of these.

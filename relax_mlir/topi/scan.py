@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.te.operation import extern
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import ir_builder
-from relax_mlir.tir.arithmetic import as_expr, cast
+from relax_mlir.tir.conversion import as_expr, cast
 from relax_mlir.tir.dtypes import checked
 from relax_mlir.topi.manipulate import flatten
 from relax_mlir.topi.scatter import loops

@@ -10,8 +10,8 @@ from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir.arithmetic import as_expr, cast
 from relax_mlir.tir.axes import Dim, dims_of, plain
+from relax_mlir.tir.conversion import as_expr, cast
 from relax_mlir.tir.prim_expr import PrimExpr
 
 

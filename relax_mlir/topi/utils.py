@@ -167,7 +167,7 @@ def _constant(array: Any, name: str) -> Tensor:
     import numpy as np
 
     from relax_mlir.te.operation import compute
-    from relax_mlir.tir.arithmetic import const
+    from relax_mlir.tir.conversion import const
     from relax_mlir.tir.nodes import Select
 
     values = np.asarray(array)

@@ -6,6 +6,7 @@ from typing import Any
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.tir import nodes as N
+from relax_mlir.tir.conversion import Cast
 from relax_mlir.tir.prim_expr import IntImm, Leaf, PrimExpr, Size
 
 
@@ -79,7 +80,7 @@ def evaluate(value: Any, value_of: Callable[[ExprRV], int]) -> int | SymExpr:
         return value.value
     if isinstance(value, Size):
         return value.expr
-    if isinstance(value, N.Cast):
+    if isinstance(value, Cast):
         return evaluate(value.value, value_of)
     if type(value) in _OPERATORS:
         return _OPERATORS[type(value)](evaluate(value.a, value_of), evaluate(value.b, value_of))

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.tir import functions
-from relax_mlir.tir.arithmetic import binary, cast, const
+from relax_mlir.tir.arithmetic import binary
 from relax_mlir.tir.axes import Dim
+from relax_mlir.tir.conversion import cast, const
 from relax_mlir.tir.dtypes import SIZE
 from relax_mlir.tir.nodes import Select
 from relax_mlir.tir.prim_expr import PrimExpr

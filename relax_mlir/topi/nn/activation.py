@@ -7,7 +7,7 @@ from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import functions, intrinsics
 from relax_mlir.tir import reduction as te
-from relax_mlir.tir.arithmetic import cast
+from relax_mlir.tir.conversion import cast
 from relax_mlir.tir.nodes import Select
 from relax_mlir.topi.elementwise import function
 from relax_mlir.topi.reduce import reduced

@@ -10,8 +10,8 @@ from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import reduction as te
-from relax_mlir.tir.arithmetic import cast, const
 from relax_mlir.tir.axes import Dim, plain
+from relax_mlir.tir.conversion import cast, const
 from relax_mlir.tir.functions import all as all_of
 from relax_mlir.tir.functions import if_then_else
 from relax_mlir.tir.prim_expr import PrimExpr

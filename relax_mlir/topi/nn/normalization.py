@@ -8,7 +8,8 @@ from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import functions
 from relax_mlir.tir import reduction as te
-from relax_mlir.tir.arithmetic import binary, cast
+from relax_mlir.tir.arithmetic import binary
+from relax_mlir.tir.conversion import cast
 from relax_mlir.tir.functions import UNARY
 from relax_mlir.tir.prim_expr import PrimExpr
 from relax_mlir.topi.manipulate import reshape

@@ -10,8 +10,8 @@ from relax_mlir.te.scans import scan
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import functions
 from relax_mlir.tir import reduction as te
-from relax_mlir.tir.arithmetic import const
 from relax_mlir.tir.axes import plain
+from relax_mlir.tir.conversion import const
 from relax_mlir.topi.linear_algebra import check_inner
 from relax_mlir.topi.support import tensor
 

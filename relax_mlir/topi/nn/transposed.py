@@ -8,8 +8,8 @@ from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import reduction as te
-from relax_mlir.tir.arithmetic import cast
 from relax_mlir.tir.axes import Dim, plain
+from relax_mlir.tir.conversion import cast
 from relax_mlir.tir.prim_expr import PrimExpr
 from relax_mlir.topi.blocks import padded
 from relax_mlir.topi.linear_algebra import check_inner, common_dtype

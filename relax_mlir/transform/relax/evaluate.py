@@ -31,7 +31,7 @@ class Evaluator:
         try:
             # What the user watches is the pass, not the compilation in it.
             with PassContext():
-                machine = VirtualMachine(extension("transform.build")(IRModule(program)))
+                machine = VirtualMachine(extension("build")(IRModule(program)))
         except RelaxMLIRError:
             return [None] * len(requests)
         return [

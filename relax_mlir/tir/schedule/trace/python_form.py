@@ -71,7 +71,8 @@ def spell(value: Any, names: Names) -> str:
 
 def spell_expr(value: PrimExpr, names: Names) -> str:
     """Return an expression of random variables as Python."""
-    from relax_mlir.tir.nodes import BinaryExpr, Cast
+    from relax_mlir.tir.conversion import Cast
+    from relax_mlir.tir.nodes import BinaryExpr
 
     if isinstance(value, Cast):
         return spell_expr(value.value, names)
