@@ -11,7 +11,7 @@ from typing import Any
 # Extension point, named after the layer that calls it -> "module:attribute", or a whole module.
 TABLE = {
     # Compiling a module: tir.build, folding of constants, kernels compiled at run time.
-    "build": "relax_mlir.relax.pipeline:build",
+    "build": "relax_mlir.compiler.pipeline:build",
     "ir.functions": "relax_mlir.relax.expr.functions:functions",
     "ir.function_view": "relax_mlir.relax.expr.functions:function_view",
     "ir.GlobalVar": "relax_mlir.relax.expr:GlobalVar",
@@ -28,11 +28,6 @@ TABLE = {
     "tir.cast": "relax_mlir.tir.conversion:cast",
     "tir.functions": "relax_mlir.tir",
     "te.operators": "relax_mlir.topi",
-<<<<<<< HEAD
-    "tir.build": "relax_mlir.compiler.pipeline:build",
-    "transform.build": "relax_mlir.compiler.pipeline:build",
-=======
->>>>>>> 6ad4339 (tir, ir, relax: expression, operator and build modules import one way)
 }
 
 

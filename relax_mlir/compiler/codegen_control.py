@@ -5,13 +5,7 @@ from typing import Protocol
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.runtime.bytecode.instructions import Arg
-<<<<<<< HEAD:relax_mlir/compiler/codegen_control.py
-
-if TYPE_CHECKING:
-    from relax_mlir.compiler.codegen_vm import FunctionCodegen
-=======
 from relax_mlir.runtime.exec_builder import ExecBuilder
->>>>>>> 6ad4339 (tir, ir, relax: expression, operator and build modules import one way):relax_mlir/relax/codegen_control.py
 
 _PREFIX = "vm.builtin."
 

@@ -9,7 +9,7 @@ from relax_mlir.compiler.build_cache import build_once
 from relax_mlir.compiler.build_log import BuildLog
 from relax_mlir.compiler.codegen_vm import codegen_vm
 from relax_mlir.compiler.kernel_costs import kernel_costs
-from relax_mlir.compiler.specialize import enable
+from relax_mlir.compiler.specialize import enable_by_default
 from relax_mlir.compiler.working_copy import working_copy
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import lock_of
@@ -29,7 +29,6 @@ from relax_mlir.pass_infra.execution import interruptible, verified_later
 from relax_mlir.pass_infra.interface import AnyPass
 from relax_mlir.pass_infra.passes import mlir
 from relax_mlir.pass_infra.reproducer import recorded, remaining
-
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable, NativeObject
 

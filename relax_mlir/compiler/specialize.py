@@ -28,8 +28,7 @@ from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.runtime.registry import LIBRARY_PREFIX
 from relax_mlir.runtime.specializer import current
 from relax_mlir.runtime.values.convert import DTYPES
-from relax_mlir.runtime.values import DTYPES
-from relax_mlir.runtime.vm import VirtualMachine
+from relax_mlir.runtime.vm.virtual_machine import VirtualMachine
 
 # A kernel is compiled when its calls have seen so many elements: what that costs is then a small
 # part of what they cost. Smaller calls go to the library at once.
@@ -180,13 +179,6 @@ def _own(result: Any, given: list[Any]) -> Any:
 
 def _compile(name: str, args: tuple[Any, ...]) -> Callable[..., Any] | None:
     """Return a function of the tensors, None where the operation has no kernel for them."""
-<<<<<<< HEAD:relax_mlir/compiler/specialize.py
-    from relax_mlir.compiler.pipeline import build as build_module
-    from relax_mlir.pass_infra.context import PassContext
-    from relax_mlir.runtime.vm.virtual_machine import VirtualMachine
-
-=======
->>>>>>> 6ad4339 (tir, ir, relax: expression, operator and build modules import one way):relax_mlir/relax/specialize.py
     cls = COMPUTE_OPS.get(name)
     if cls is None or name in _NOT_WORTH:
         return None

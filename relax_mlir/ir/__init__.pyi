@@ -5,12 +5,8 @@
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.op import register_op, register_op_attr, reset_op_attr
 from relax_mlir.ir.range import Range
-<<<<<<< HEAD
-from relax_mlir.ir.structural.compare import (
-=======
 from relax_mlir.ir.shape_rules import ShapeCall, ShapeOf, call_shape_func, get_op_attr
-from relax_mlir.ir.structural import (
->>>>>>> 6ad4339 (tir, ir, relax: expression, operator and build modules import one way)
+from relax_mlir.ir.structural.compare import (
     assert_structural_equal,
     get_first_structural_mismatch,
     structural_equal,
