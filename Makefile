@@ -4,15 +4,17 @@
 PYTHON ?=
 VENV ?= .venv
 JOBS ?=
+#   CPUS=...    what `test-targets` compiles for, one after the other
+CPUS ?= x86-64-v2 x86-64-v3 x86-64-v4 znver3 znver4 skylake alderlake
 
 export PYTHON VENV
 RUN := $(VENV)/bin/python
 TESTS = $(RUN) test/run.py $(if $(JOBS),--jobs $(JOBS))
 
-.PHONY: help demo quick test check docs bench peers clean
+.PHONY: help demo quick test test-targets check docs bench peers clean
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\): .*## /make \1: /p' Makefile
+	@sed -n 's/^\([a-z-]*\): .*## /make \1: /p' Makefile
 
 demo: ## compile a digits classifier with a dynamic batch and run it
 	@.ci/environment demo
@@ -27,6 +29,10 @@ quick: ## lint, and the tests that need no native code: two minutes
 test: ## run all tests, and name the slowest
 	@.ci/environment test
 	@$(TESTS)
+
+test-targets: ## run all tests once for each of several CPUs
+	@.ci/environment test
+	@$(TESTS) $(CPUS)
 
 # A type checker cannot follow the mapping of dialects/ and lowering/ into the package, so it reads a copy.
 check: ## lint, formatting, types, documentation, then all tests

@@ -1,6 +1,7 @@
-"""Settings that hold for every pytest."""
+"""Settings that hold for every pytest, and which tests are run."""
 
 import os
+import zlib
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,22 @@ _COMPILING = tuple(
 )
 
 
+def _share(text: str) -> tuple[int, int]:
+    which, count = map(int, text.split("/"))
+    if not 1 <= which <= count:
+        raise ValueError
+    return which, count
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--share`."""
+    what = "run the I-th of N shares of the tests, which their names decide"
+    parser.addoption("--share", type=_share, metavar="I/N", default=(1, 1), help=what)
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that compile native code."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that compile native code, and leave out those of other shares."""
     for item in items:
         functions = [item.function]
         for fixtures in item._fixtureinfo.name2fixturedefs.values():
@@ -34,6 +48,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         inside = any(item.path.is_relative_to(folder) for folder in _COMPILING)
         if inside or any(map(compiles, functions)):
             item.add_marker(pytest.mark.codegen)
+    which, count = config.getoption("share")
+    others = [item for item in items if zlib.crc32(item.nodeid.encode()) % count != which - 1]
+    if others:
+        config.hook.pytest_deselected(items=others)
+        left_out = set(others)
+        items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,4 +1,4 @@
-"""Run lit, then pytest, over the folder of this file; say in one closing line how it went."""
+"""Run lit and pytest over the folder of this file; say in one closing line how it went."""
 
 import argparse
 import compileall
@@ -9,10 +9,19 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+import llvmlite.binding as llvm
+
+from relax_mlir.runtime.native.cpu_features import missing_features
 
 TEST = Path(__file__).resolve().parent
 PACKAGES = ("relax_mlir", "dialects", "lowering")
+# Each gets another quarter of the tests that compile; the host gets all of them.
+LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+SHARES = 4
 # How many of the tests that took longest are named at the end.
 SLOWEST = 20
 LIT_GOOD = {"PASS": "passed", "XFAIL": "expected failures", "FLAKYPASS": "passed"}
@@ -34,11 +43,34 @@ class Outcome:
         self.seconds: dict[str, float] = {}
 
 
-def run_lit(jobs: int, report: Path, quick: bool) -> Outcome:
+@dataclass(frozen=True)
+class Suite:
+    """Tests that are run together.
+
+    Attributes:
+        name: what the closing line calls them.
+        run: runs them, given how many at a time, a file for its report, and more arguments.
+        arguments: those arguments.
+        cpu: LLVM's name of what is compiled for; empty for the default target.
+    """
+
+    name: str
+    run: Callable[[int, Path, Sequence[str]], Outcome]
+    arguments: tuple[str, ...] = ()
+    cpu: str = ""
+
+    @property
+    def missing(self) -> list[str]:
+        """What the host lacks to run code for the CPU."""
+        if not self.cpu or llvm.get_process_triple().startswith("x86_64"):
+            return missing_features(self.cpu, "") or []
+        return ["x86-64"]
+
+
+def run_lit(jobs: int, report: Path, arguments: Sequence[str]) -> Outcome:
     """Run the lit tests."""
     command = [sys.executable, "-c", "from lit.main import main; main()"]
-    command += [f"-j{jobs}", "--quiet", "--verbose", "--output", str(report), str(TEST)]
-    command += ["--param", "quick=1"] if quick else []
+    command += [f"-j{jobs}", "--quiet", "--verbose", "--output", str(report), *arguments, str(TEST)]
     outcome = Outcome(subprocess.run(command, cwd=TEST.parent).returncode)
     if report.exists():
         names = LIT_GOOD | LIT_SKIPPED
@@ -48,11 +80,10 @@ def run_lit(jobs: int, report: Path, quick: bool) -> Outcome:
     return outcome
 
 
-def run_pytest(jobs: int, report: Path, quick: bool) -> Outcome:
-    """Run the pytests."""
+def run_pytest(jobs: int, report: Path, arguments: Sequence[str]) -> Outcome:
+    """Run the pytests that the arguments select."""
     command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), f"--junitxml={report}"]
-    command += ["-m", "not codegen and not slow"] if quick else []
-    outcome = Outcome(subprocess.run([*command, str(TEST)], cwd=TEST.parent).returncode)
+    outcome = Outcome(subprocess.run([*command, *arguments], cwd=TEST.parent).returncode)
     if report.exists():
         for case in ElementTree.parse(report).getroot().iter("testcase"):
             ways = {"failure": "failed", "error": "failed", "skipped": "skipped"}
@@ -64,12 +95,37 @@ def run_pytest(jobs: int, report: Path, quick: bool) -> Outcome:
     return outcome
 
 
+def suites(quick: bool, cpus: Sequence[str]) -> list[Suite]:
+    """Return what is run.
+
+    Args:
+        quick: only what needs no native code.
+        cpus: all tests are run for each of them, rather than for the host and a share of those
+            that compile for each level.
+    """
+    if quick:
+        return [
+            Suite("lit", run_lit, ("--param", "quick=1")),
+            Suite("pytest", run_pytest, ("-m", "not codegen and not slow", str(TEST))),
+        ]
+    if cpus:
+        runs = (("lit", run_lit, ()), ("pytest", run_pytest, (str(TEST),)))
+        return [Suite(f"{cpu} {name}", run, more, cpu) for cpu in cpus for name, run, more in runs]
+    chosen = ("-m", "codegen and not slow", str(TEST / "api"))
+    shares = (
+        Suite(cpu, run_pytest, (f"--share={i}/{SHARES}", *chosen), cpu)
+        for i, cpu in enumerate(LEVELS, 1)
+    )
+    return [Suite("lit", run_lit), Suite("pytest", run_pytest, (str(TEST),)), *shares]
+
+
 def main() -> int:
-    """Return 0 only when both runners ran, and ran some tests, and nothing failed."""
+    """Return 0 only when all suites ran, and ran some tests, and nothing failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     cores = min(os.cpu_count() or 1, 8)
     parser.add_argument("-j", "--jobs", type=int, default=cores, help="tests at a time")
     parser.add_argument("--quick", action="store_true", help="only what needs no native code")
+    parser.add_argument("cpus", nargs="*", help="run all tests once for each, not for the host")
     options = parser.parse_args()
     jobs, quick = options.jobs, options.quick
     if len(str(TEST).split()) > 1:
@@ -81,12 +137,18 @@ def main() -> int:
         compileall.compile_dir(TEST.parent / name, quiet=2, workers=jobs)
     parts, failed, seconds = [], False, {}
     with tempfile.TemporaryDirectory() as folder:
-        for name, runner in (("lit", run_lit), ("pytest", run_pytest)):
-            outcome = runner(jobs, Path(folder) / name, quick)
+        for suite in suites(quick, options.cpus):
+            if suite.missing:
+                parts.append(f"{suite.name} left out, without {', '.join(suite.missing)}")
+                continue
+            if suite.cpu:
+                os.environ["RELAX_MLIR_TARGET"] = f"llvm -mcpu={suite.cpu}"
+            outcome = suite.run(jobs, Path(folder) / suite.name, suite.arguments)
             counts = outcome.counts
             failed |= outcome.status != 0 or counts["passed"] == 0 or counts["failed"] > 0
-            parts.append(f"{name} {', '.join(f'{n} {how}' for how, n in counts.items() if n)}")
-            seconds |= outcome.seconds
+            told = ", ".join(f"{n} {how}" for how, n in counts.items() if n)
+            parts.append(f"{suite.name} {told or 'ran no tests'}")
+            seconds |= {f"{suite.name} {name}": t for name, t in outcome.seconds.items()}
     slowest = sorted(seconds, key=lambda name: -seconds[name])[: 0 if quick else SLOWEST]
     for name in slowest:
         print(f"{seconds[name]:7.1f} s  {name}")
