@@ -1,12 +1,9 @@
 """How one IR becomes the next: the table of lowering passes, by flag."""
 
-from relax_mlir.lowering.pass_spec import PassOption, PassSpec
+from relax_mlir.lowering.pass_spec import TARGET, PassSpec
 
 _RELAX_TO_VM = "relax_mlir.lowering.relax_to_vm"
 _TIR_TO_LLVM = "relax_mlir.lowering.tir_to_llvm"
-_FMA = PassOption("fma", bool, True, "the target has a fused multiply-add instruction")
-_AVX512 = PassOption("avx512", bool, False, "the target has AVX-512")
-_THREADS = PassOption("threads", int, 1, "most threads; with more than one, OpenMP is used")
 
 
 def _table(*specs: PassSpec) -> dict[str, PassSpec]:
@@ -50,24 +47,7 @@ PASSES: dict[str, PassSpec] = _table(
         name="LowerTIR",
         entry="relax_mlir.lowering.tir_to_vector.lower_tir:lower_tir",
         summary="Lower prim funcs to vector code",
-        options=(
-            PassOption(
-                "target",
-                str,
-                "",
-                "what for: llvm -mcpu=...; by default the current target",
-            ),
-            PassOption("vector_bits", int, None, "width of a vector register"),
-            PassOption("vector_registers", int, None, "how many vector registers there are"),
-            PassOption("fma", bool, None, "the target has a fused multiply-add instruction"),
-            PassOption("threads", int, None, "most threads; with more than one, OpenMP is used"),
-            PassOption("l1_bytes", int, None, "size of a core's first-level data cache"),
-            PassOption("l2_bytes", int, None, "size of a core's second-level cache"),
-            PassOption("l3_bytes", int, None, "size of the last-level cache"),
-            PassOption("dot_products", str, None, "such as bf16,u8s8,s16: instructions there are"),
-            PassOption("gathers", bool, None, "whether gathers are quicker than single loads"),
-            PassOption("fma_units", int, None, "multiply-adds of vectors that start in a cycle"),
-        ),
+        options=(TARGET,),
     ),
     PassSpec(
         flag="bool-to-byte",
@@ -98,7 +78,7 @@ PASSES: dict[str, PassSpec] = _table(
         name="ExpandMath",
         entry=f"{_TIR_TO_LLVM}.math.expand_math:expand_math",
         summary="Replace elementary functions by polynomials that vectorise",
-        options=(_FMA, _AVX512),
+        options=(TARGET,),
     ),
     PassSpec(
         flag="saturate-casts",
@@ -129,11 +109,7 @@ PASSES: dict[str, PassSpec] = _table(
         name="MemrefToLLVM",
         entry=f"{_TIR_TO_LLVM}.memref_to_llvm:memref_to_llvm",
         summary="Lower prim funcs from memrefs and vectors to the LLVM dialect",
-        options=(
-            _THREADS,
-            _FMA,
-            _AVX512,
-        ),
+        options=(TARGET,),
     ),
     PassSpec(
         flag="export-stock",

@@ -16,6 +16,10 @@ class PassOption:
     doc: str
 
 
+# Of passes that write code for a target.
+TARGET = PassOption("target", str, "", "what for; by default the module's or the current one")
+
+
 @dataclass(frozen=True)
 class PassSpec:
     """A module pass; `entry` is `package.module:function`, called with the `builtin.module`.

@@ -18,8 +18,9 @@ from relax_mlir.lowering.codegen.ffi.wrapper import SYMBOL_PREFIX
 from relax_mlir.lowering.codegen.llvm.llvm_ir import to_llvm_ir
 from relax_mlir.lowering.codegen.llvm.optimize import optimize
 from relax_mlir.lowering.codegen.openmp import runtime_library
+from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.target.target import Target
-from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_steps
+from relax_mlir.lowering.tir_to_llvm.pipeline import run_steps
 
 
 @dataclass(frozen=True)
@@ -72,14 +73,14 @@ def compile_module(
 
     Args:
         module: prim funcs over memrefs in upstream dialects; Relax functions in it are left out.
-        target: the machine; by default `Target.default()`.
+        target: the machine; by default the module's (`target_of`).
         cache: where to look first, and to keep the code.
 
     Raises:
         PassError: a lowering step failed.
         CompileError: something has no native form, or LLVM refused it.
     """
-    target = with_available_threads(target or Target.default())
+    target = with_available_threads(target or target_of(module.operation))
     seconds: dict[str, float] = {}
     with _timed(seconds, "clone"):
         native = _native_part(module)
@@ -111,12 +112,7 @@ def _lower(
     with native.context:
         with _timed(seconds, "signatures"):
             signatures = share_equal(op, take_signatures(op))
-        steps = memref_to_llvm(
-            threads=target.threads,
-            fma=target.has_fma,
-            avx512=target.has("avx512f") and target.has("avx512dq"),
-        )
-        seconds.update(run_steps(op, steps))
+        seconds.update(run_steps(op, target))
         with _timed(seconds, "ffi-wrappers"):
             emit_wrappers(op, signatures, target)
         with _timed(seconds, "translate"):

@@ -28,24 +28,33 @@ class Machine:
         fma_units: multiply-adds of whole vectors that a core starts in a cycle.
     """
 
-    vector_bits: int = 512
-    registers: int = 32
-    fma: bool = True
-    threads: int = 1
-    l1_bytes: int = 48 << 10
-    l2_bytes: int = 2 << 20
-    l3_bytes: int = 32 << 20
-    dot_products: tuple[str, ...] = ()
-    gathers: bool = True
-    fma_units: int = 2
+    vector_bits: int
+    registers: int
+    fma: bool
+    threads: int
+    l1_bytes: int
+    l2_bytes: int
+    l3_bytes: int
+    dot_products: tuple[str, ...]
+    gathers: bool
+    fma_units: int
 
     @staticmethod
     def of(target: Target) -> "Machine":
         """Return the vector unit of a target's CPU."""
+        l1_bytes, l2_bytes, l3_bytes = target.cache_bytes
         return Machine(
-            target.vector_bits, target.max_vector_registers, target.has_fma, target.threads,
-            *target.cache_bytes, target.dot_products, target.gathers, target.fma_units,
-        )  # fmt: skip
+            vector_bits=target.vector_bits,
+            registers=target.max_vector_registers,
+            fma=target.has_fma,
+            threads=target.threads,
+            l1_bytes=l1_bytes,
+            l2_bytes=l2_bytes,
+            l3_bytes=l3_bytes,
+            dot_products=target.dot_products,
+            gathers=target.gathers,
+            fma_units=target.fma_units,
+        )
 
     def lanes(self, element: ir.Type) -> int | None:
         """Return how many elements fit a register; None where they are not computed in vectors."""
@@ -98,8 +107,3 @@ class Machine:
         """
         two = (self.row_tiles[0], 2)
         return ((9, 3), two) if self.registers >= 32 and self.vector_bits >= 512 else (two,)
-
-
-def dot_product_names(listed: str) -> tuple[str, ...]:
-    """Return `Machine.dot_products` of an option: names between commas."""
-    return tuple(name for name in listed.split(",") if name)

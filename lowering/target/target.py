@@ -22,7 +22,7 @@ ENVIRONMENT = "RELAX_MLIR_TARGET"
 DEFAULT_OPT_LEVEL = 2
 # What a CPU's name implies for the questions below; LLVM itself knows the rest.
 _AVX2 = ("avx2", "fma", "f16c")
-_AVX512 = (*_AVX2, "avx512f", "avx512bw", "avx512dq")
+_AVX512 = (*_AVX2, "avx512f", "avx512bw", "avx512dq", "avx512vl")
 _VNNI = (*_AVX512, "avx512vnni")
 _BF16 = (*_VNNI, "avx512bf16")
 _AMX = (*_BF16, "amx-tile", "amx-bf16", "amx-int8")
@@ -284,6 +284,11 @@ class Target:
     def has_fma(self) -> bool:
         """Whether a fused multiply-add is one instruction; else it would be a library call."""
         return self.arch not in _X86 or self.has("fma") or self.has("avx512f")
+
+    @property
+    def has_avx512(self) -> bool:
+        """Whether there is AVX-512 with what every CPU since Skylake has of it."""
+        return self.arch in _X86 and all(map(self.has, _AVX512))
 
     @property
     def has_wide_registers(self) -> bool:

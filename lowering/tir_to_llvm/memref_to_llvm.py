@@ -2,16 +2,20 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.order import require_absent
+from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.tir_to_llvm import pipeline
 
 
-def memref_to_llvm(
-    op: ir.Operation, *, threads: int = 1, fma: bool = True, avx512: bool = False
-) -> None:
+def memref_to_llvm(op: ir.Operation, *, target: str = "") -> None:
     """Lower the functions of a module that use only upstream dialects.
 
+    Args:
+        op: the module.
+        target: what for; by default the module's (`target_of`).
+
     Raises:
+        PipelineError: the target is none.
         PassError: a step failed, or there are tir operations left; the diagnostics say where.
     """
     require_absent(op, "tir.", "MemrefToLLVM", "lower-tir")
-    pipeline.run_steps(op, pipeline.memref_to_llvm(threads=threads, fma=fma, avx512=avx512))
+    pipeline.run_steps(op, target_of(op, target))

@@ -1,12 +1,12 @@
 """From upstream dialects over memrefs to the LLVM dialect: the steps, and a runner for them."""
 
 import time
-from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.errors import PassError
 from relax_mlir.lowering import PASSES
-from relax_mlir.lowering.pass_spec import PassSpec
+from relax_mlir.lowering.pass_spec import TARGET
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.walk import names_below
 
 # One step per line, so that each can be timed and printed. Order matters in three places:
@@ -66,13 +66,10 @@ _NEEDS = {
 _MADE = "math"
 
 
-def memref_to_llvm(*, threads: int = 1, fma: bool = True, avx512: bool = False) -> tuple[str, ...]:
+def steps_for(target: Target) -> tuple[str, ...]:
     """Return the steps for a target: with more than one thread `scf.parallel` becomes OpenMP."""
     steps: list[str] = list(MEMREF_TO_LLVM)
-    if not fma or avx512:
-        given = "avx512=true" if fma else "fma=false"
-        steps[steps.index("expand-math")] = f"expand-math{{{given}}}"
-    if threads > 1:
+    if target.threads > 1:
         # The scope of allocations around each parallel body may not hold a branch; canonicalize
         # takes away those without an allocation.
         steps.insert(steps.index("convert-scf-to-cf"), "convert-scf-to-openmp,canonicalize")
@@ -82,24 +79,24 @@ def memref_to_llvm(*, threads: int = 1, fma: bool = True, avx512: bool = False) 
     return tuple(steps)
 
 
-def run_steps(op: ir.Operation, steps: Sequence[str]) -> dict[str, float]:
-    """Run steps over a module in place and return the seconds that each took, and verifying it.
+def run_steps(op: ir.Operation, target: Target) -> dict[str, float]:
+    """Lower a module for a target in place and return the seconds of each step, and verifying it.
 
     Raises:
         PassError: a step failed; the diagnostics say where.
     """
     seconds: dict[str, float] = {}
     there: set[str] | None = None
-    for step in steps:
+    for step in steps_for(target):
         start = time.perf_counter()
-        needs = _NEEDS.get(step) or _NEEDS.get(step.partition("{")[0])
+        needs = _NEEDS.get(step)
         if needs is not None and there is None:
             there = names_below(op)
             there |= {name.partition(".")[0] for name in there}
         if needs is None or there is None:
-            run_step(op, step)
+            run_step(op, step, target)
         elif not there.isdisjoint(needs):
-            run_step(op, step)
+            run_step(op, step, target)
             there.add(_MADE)
         seconds[step] = seconds.get(step, 0.0) + time.perf_counter() - start
     start = time.perf_counter()
@@ -108,15 +105,15 @@ def run_steps(op: ir.Operation, steps: Sequence[str]) -> dict[str, float]:
     return seconds
 
 
-def run_step(op: ir.Operation, step: str) -> None:
+def run_step(op: ir.Operation, step: str, target: str | Target = "") -> None:
     """Run one step: a pass of this package, or a piece of an upstream pipeline.
 
     Raises:
         PassError: it failed.
     """
-    flag, _, options = step.partition("{")
-    if flag in PASSES:
-        PASSES[flag].load()(op, **_options(PASSES[flag], options.rstrip("}")))
+    if step in PASSES:
+        options = {"target": target} if TARGET in PASSES[step].options else {}
+        PASSES[step].load()(op, **options)
         return
     if _crashes(op, step):
         return
@@ -153,8 +150,3 @@ def verify(op: ir.Operation, what: str) -> None:
         except ir.MLIRError as error:
             lines = [f"{d.location}: {d.message}" for d in error.error_diagnostics]
             raise PassError(what, "the program was lowered wrongly", lines) from error
-
-
-def _options(spec: PassSpec, text: str) -> dict[str, bool]:
-    given = dict(item.split("=", 1) for item in text.split())
-    return {o.name: given[o.name] == "true" for o in spec.options if o.name in given}

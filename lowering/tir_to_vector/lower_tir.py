@@ -1,11 +1,9 @@
 """Prim funcs to scf, memref and vector: the fast path of each nest's class, else plain loops."""
 
-from dataclasses import replace
-
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError
-from relax_mlir.lowering.target.machine import Machine, dot_product_names
-from relax_mlir.lowering.target.target import Target
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import lower_block
 from relax_mlir.lowering.tir_to_vector.idle_loops import (
@@ -29,52 +27,30 @@ FLAG = "lower-tir"
 _REST = ("tir.for", "tir.block", "tir.call_extern", "tir.call_packed")
 
 
-def lower_tir(
-    op: ir.Operation,
-    *,
-    target: str = "",
-    vector_bits: int | None = None,
-    vector_registers: int | None = None,
-    fma: bool | None = None,
-    threads: int | None = None,
-    l1_bytes: int | None = None,
-    l2_bytes: int | None = None,
-    l3_bytes: int | None = None,
-    dot_products: str | None = None,
-    gathers: bool | None = None,
-    fma_units: int | None = None,
-) -> None:
+def lower_tir(op: ir.Operation, *, target: str = "") -> None:
     """Lower every prim func of a module in place; other functions stay as they are.
 
     Args:
         op: the module.
-        target: what for, such as `llvm -mcpu=x86-64-v3`; by default the
-            current one (`Target.default`). The other options say where the machine differs from it.
-        vector_bits: width of a vector register.
-        vector_registers: how many vector registers there are.
-        fma: whether the target has a fused multiply-add instruction.
-        threads: most threads for one kernel; with more than one, code for OpenMP is written.
-        l1_bytes: size of a core's first-level data cache.
-        l2_bytes: size of what a core has of the second-level cache.
-        l3_bytes: size of the last-level cache.
-        dot_products: names of instructions as `Machine.dot_products` has them, between commas.
-        gathers: whether gathers are quicker than loads one by one.
-        fma_units: multiply-adds of whole vectors that a core starts in a cycle.
+        target: what for, such as `llvm -mcpu=x86-64-v3`; by default the module's (`target_of`).
 
     Raises:
         PipelineError: the target is none.
         PassError: a symbol of a prim func has no value, or a parallel loop carries a reduction.
     """
-    differing = {
-        "vector_bits": vector_bits, "registers": vector_registers, "fma": fma, "threads": threads,
-        "l1_bytes": l1_bytes, "l2_bytes": l2_bytes, "l3_bytes": l3_bytes,
-        "dot_products": None if dot_products is None else dot_product_names(dot_products),
-        "gathers": gathers, "fma_units": fma_units,
-    }  # fmt: skip
-    machine = replace(
-        Machine.of(Target(target) if target else Target.default()),
-        **{name: value for name, value in differing.items() if value is not None},
-    )
+    lower_for(op, Machine.of(target_of(op, target)))
+
+
+def lower_for(op: ir.Operation, machine: Machine) -> None:
+    """Lower every prim func of a module in place for a machine that is known.
+
+    Args:
+        op: the module.
+        machine: what for; with more than one thread, code for OpenMP is written.
+
+    Raises:
+        PassError: as `lower_tir`.
+    """
     problems: list[str] = []
     slow = SlowKernels()
     with op.context, op.location:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BY_HAND_REASON,
     WITHOUT_BLOCKS,
@@ -200,11 +201,16 @@ def _is_product(op: ir.Operation, machine: Machine) -> bool:
     return isinstance(nest, Nest) and isinstance(_fast_form(nest, machine), Contraction)
 
 
-def classify(func: ir.OpView, machine: Machine | None = None) -> list[BlockInfo]:
-    """Return for each block of a prim func what it is and whether it becomes vector code."""
+def classify(func: ir.OpView, target: str | Target = "") -> list[BlockInfo]:
+    """Return for each block of a prim func what it is and whether it becomes vector code.
+
+    Args:
+        func: the prim func.
+        target: what for; by default the current one.
+    """
+    machine = Machine.of(Target(target) if target else Target.default())
     # It stays as it is; lowering splits inits off, too.
     copy = func.operation.clone(ip=False).operation.opview
-    machine = machine or Machine()
     prepare(copy, machine)
     plans = plan_function(copy, machine)
     return [info for plan in plans for info in plan.blocks]

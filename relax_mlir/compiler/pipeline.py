@@ -22,6 +22,7 @@ from relax_mlir.lowering.codegen.native import (
     compile_module,
     with_available_threads,
 )
+from relax_mlir.lowering.target.of_module import note_target, target_of
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.pass_infra import config, registry
 from relax_mlir.pass_infra.context import PassContext
@@ -100,8 +101,9 @@ def build(
     Args:
         mod: Relax functions and prim funcs.
         target: `llvm` means this machine; TVM's options `-mcpu`, `-mattr`, `-mtriple` are known.
-            None is `Target.default()`: the target of the innermost `with target.Target(...)`, else
-            of the environment variable `RELAX_MLIR_TARGET`, else this machine.
+            None is the module's attribute `tir.target`, else `Target.default()`: the target of the
+            innermost `with target.Target(...)`, else of the environment variable
+            `RELAX_MLIR_TARGET`, else this machine.
         pipeline: passes instead of `DEFAULT_PIPELINE`, names of ours or upstream's pipeline text;
             they must end in the VM dialect.
         log: filled with the stages, their times and, if it has a folder, the IR after each.
@@ -121,15 +123,16 @@ def build(
             f"{pipeline!r}; without it a build runs those of its target"
         )
     enable_by_default()
-    resolved = _resolved(target)
+    resolved = _resolved(mod, target)
     context = PassContext.current()
     if pipeline is not None and tuple(pipeline) == DEFAULT_PIPELINE:
         pipeline = None
-    if log is not None or not _is_plain(pipeline, context, BuildLog()):
-        return _built(mod, resolved, pipeline, context, log or BuildLog())
-    return build_once(
-        mod, resolved, context, lambda: _built(mod, resolved, None, context, BuildLog())
-    )
+    with resolved:
+        if log is not None or not _is_plain(pipeline, context, BuildLog()):
+            return _built(mod, resolved, pipeline, context, log or BuildLog())
+        return build_once(
+            mod, resolved, context, lambda: _built(mod, resolved, None, context, BuildLog())
+        )
 
 
 def _built(
@@ -187,22 +190,23 @@ def lower(
     if to not in names:
         hint = did_you_mean(to, names) or f"; the stages are {', '.join(names)}"
         raise PipelineError(f"a build runs no stage '{to}'{hint}")
-    resolved = _resolved(target)
+    resolved = _resolved(mod, target)
     log = log if log is not None else BuildLog()
     context = PassContext.current()
-    working = _copy(mod, log, IRModule.clone)
+    working = _copy(mod, log, IRModule.clone, resolved)
     with (
+        resolved,
         lock_of(mod.context),
         working.context,
         ir.Location.unknown(),
         recorded(context.option(config.REPRODUCER)),
     ):
-        _run(names[: names.index(to) + 1], working, context, log, resolved)
+        _run(names[: names.index(to) + 1], working, context, log)
     return working
 
 
-def _resolved(target: Any) -> Target:
-    given = Target.default() if target is None else Target(target)
+def _resolved(mod: IRModule, target: Any) -> Target:
+    given = target_of(mod.mlir_module.operation) if target is None else Target(target)
     return with_available_threads(given)
 
 
@@ -222,10 +226,14 @@ def level_of(name: str) -> int:
     return _LEVELS.get(name, 0)
 
 
-def _copy(mod: IRModule, log: BuildLog, copy: Callable[[IRModule], IRModule]) -> IRModule:
+def _copy(
+    mod: IRModule, log: BuildLog, copy: Callable[[IRModule], IRModule], target: Target
+) -> IRModule:
     # Any number of threads may build, also modules of one context: these wait here.
     with log.stage("input", mod.mlir_module), lock_of(mod.context):
-        return copy(mod)
+        made = copy(mod)
+        note_target(made.mlir_module.operation, target)
+        return made
 
 
 def _lowered(
@@ -244,9 +252,9 @@ def _lowered(
     # Passes that we do not know may hold objects of the module's context.
     copy = working_copy if pipeline is None else IRModule.clone
     for once in (True, False) if _is_plain(pipeline, context, log) else (False,):
-        working = _copy(mod, log, copy)
+        working = _copy(mod, log, copy, target)
         with lock_of(working.context), working.context, ir.Location.unknown():
-            _run(stages(pipeline), working, context, log, target, once=once)
+            _run(stages(pipeline), working, context, log, once=once)
             if not once or _is_sound(working.mlir_module.operation):
                 break
     return working
@@ -270,11 +278,10 @@ def _run(
     working: IRModule,
     context: PassContext,
     log: BuildLog,
-    target: Target,
     *,
     once: bool = False,
 ) -> None:
-    passes = [_pass(name, target) for name in names]
+    passes = [_pass(name) for name in names]
     for i, (name, each) in enumerate(zip(names, passes, strict=True)):
         rest = passes[i + 1 :]
         with (
@@ -301,22 +308,8 @@ def _runs(name: str, context: PassContext) -> bool:
     return context.opt_level >= level_of(name) or name in context.required_pass
 
 
-def _pass(name: str, target: Target) -> AnyPass:
-    if not registry.find(name):
-        return mlir(name)
-    options: dict[str, dict[str, Any]] = {
-        "PackWeights": {"dot_products": ",".join(target.dot_products)},
-        "PackGroups": {"dot_products": ",".join(target.dot_products)},
-        "PackWinograd": {"l2_bytes": target.cache_bytes[1], "fma_units": target.fma_units},
-    }
-    if name not in options:
-        return registry.get_pass(name)
-    return registry.get_pass(
-        name,
-        vector_bits=target.vector_bits,
-        vector_registers=target.max_vector_registers,
-        **options[name],
-    )
+def _pass(name: str) -> AnyPass:
+    return registry.get_pass(name) if registry.find(name) else mlir(name)
 
 
 def _native(
@@ -325,22 +318,8 @@ def _native(
     kernels = _prim_funcs(mod)
     if kernels is None:
         return []
-    l1_bytes, l2_bytes, l3_bytes = target.cache_bytes
     with log.stage("LowerTIR", kernels.mlir_module):
-        lower = registry.get_pass(
-            "LowerTIR",
-            vector_bits=target.vector_bits,
-            vector_registers=target.max_vector_registers,
-            fma=target.has_fma,
-            threads=target.threads,
-            l1_bytes=l1_bytes,
-            l2_bytes=l2_bytes,
-            l3_bytes=l3_bytes,
-            dot_products=",".join(target.dot_products),
-            gathers=target.gathers,
-            fma_units=target.fma_units,
-        )
-        lower.run_in_place(kernels, context)
+        registry.get_pass("LowerTIR").run_in_place(kernels, context)
     # Whoever wants to see the stages wants them to run.
     setting = False if log.dumps else context.option(config.COMPILE_CACHE)
     code = compile_module(kernels.mlir_module, target, CompileCache.find(setting))

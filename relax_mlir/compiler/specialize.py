@@ -185,8 +185,9 @@ def _compile(name: str, args: tuple[Any, ...]) -> Callable[..., Any] | None:
     # A context of its own: the thread's may be in the middle of a pass.
     with make_context() as context, PassContext():
         try:
+            # It runs in this process, whatever the current target is.
             module = _module(name, args, context)
-            executable = extension("build")(module)
+            executable = extension("build")(module, "llvm")
         except (RelaxMLIRError, ValueError, ir.MLIRError):
             return None
         if any(function.startswith(LIBRARY_PREFIX) for function in executable.func_names):

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError, PipelineError
+from relax_mlir.lowering.target.of_module import ATTRIBUTE
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.pass_infra import config, registry
 from relax_mlir.pass_infra.interface import AnyPass
 from relax_mlir.pass_infra.pipeline import Pipeline
@@ -75,7 +77,7 @@ def recording(path: str, module: ir.Module, running: AnyPass) -> Iterator[None]:
         file = _THREAD.path or Path(path)
         after = [each for level in reversed(_THREAD.after) for each in level()]
         pipeline = f"builtin.module({','.join([str(running), *after])})"
-        with _told(file):
+        with _told(file), _carrying_target(module.operation):
             write_reproducer(file, module, pipeline, _remarks(file, pipeline, running))
         _THREAD.in_pass = True
         try:
@@ -98,6 +100,20 @@ def remaining(after: Callable[[], Sequence[str]]) -> Iterator[None]:
         yield
     finally:
         _THREAD.after.pop()
+
+
+@contextmanager
+def _carrying_target(module: ir.Operation) -> Iterator[None]:
+    """Let a module carry the current target, which its file has to say, inside of the body."""
+    current = Target.current()
+    if current is None or ATTRIBUTE in module.attributes:
+        yield
+        return
+    module.attributes[ATTRIBUTE] = ir.StringAttr.get(str(current), module.context)
+    try:
+        yield
+    finally:
+        del module.attributes[ATTRIBUTE]
 
 
 @contextmanager

@@ -194,7 +194,7 @@ def EliminateCommonSubexpr() -> Pass:
 def ExpandCopy() -> Pass:
     """Turn strided memref.copy into loops."""
 
-def ExpandMath(fma: bool = True, avx512: bool = False) -> Pass:
+def ExpandMath(target: str = "") -> Pass:
     """Replace elementary functions by polynomials that vectorise."""
 
 def ExportStock() -> Pass:
@@ -254,22 +254,10 @@ def LowerInitBlock() -> Pass:
 def LowerOpaqueBlock() -> Pass:
     """Replace blocks by their bodies, and inline loops of one step."""
 
-def LowerTIR(
-    target: str = "",
-    vector_bits: int | None = None,
-    vector_registers: int | None = None,
-    fma: bool | None = None,
-    threads: int | None = None,
-    l1_bytes: int | None = None,
-    l2_bytes: int | None = None,
-    l3_bytes: int | None = None,
-    dot_products: str | None = None,
-    gathers: bool | None = None,
-    fma_units: int | None = None,
-) -> Pass:
+def LowerTIR(target: str = "") -> Pass:
     """Lower prim funcs to vector code."""
 
-def MemrefToLLVM(threads: int = 1, fma: bool = True, avx512: bool = False) -> Pass:
+def MemrefToLLVM(target: str = "") -> Pass:
     """Lower prim funcs from memrefs and vectors to the LLVM dialect."""
 
 def Normalize() -> Pass:
@@ -281,18 +269,16 @@ def NoteInvariantLoads() -> Pass:
 def OutlineNative() -> Pass:
     """Merge straight-line runs of call_tir into one native function."""
 
-def PackGroups(vector_bits: int = 512, vector_registers: int = 32, dot_products: str = "") -> Pass:
+def PackGroups(target: str = "") -> Pass:
     """Pack constant convolution weights into VNNI layout."""
 
 def PackKernels() -> Pass:
     """Pack constant convolution weights into blocks of output channels."""
 
-def PackWeights(vector_bits: int = 512, vector_registers: int = 32, dot_products: str = "") -> Pass:
+def PackWeights(target: str = "") -> Pass:
     """Pack constant B operands of GEMMs into panels."""
 
-def PackWinograd(
-    vector_bits: int = 512, vector_registers: int = 32, l2_bytes: int = 2097152, fma_units: int = 2
-) -> Pass:
+def PackWinograd(target: str = "") -> Pass:
     """Transform constant 3 x 3 weights for Winograd convolution."""
 
 def PlanAndUpdateBufferAllocationLocation() -> Pass:
@@ -355,7 +341,7 @@ def VMMemoryLower() -> Pass:
 def VMShapeLower() -> Pass:
     """Compute symbolic shapes at run time through a shape heap and shape functions."""
 
-def VectorizeLoop(enable_vectorize: bool = True, vector_bits: int = 512) -> Pass:
+def VectorizeLoop(enable_vectorize: bool = True, target: str = "") -> Pass:
     """Turn vectorized loops into code over vectors."""
 
 def WellFormed() -> Pass:

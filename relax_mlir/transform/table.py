@@ -1,15 +1,8 @@
 """The passes of `relax_mlir.transform` and `relax_mlir.tir.transform`, by flag."""
 
-from relax_mlir.lowering.pass_spec import PassOption, PassSpec
+from relax_mlir.lowering.pass_spec import TARGET, PassOption, PassSpec
 from relax_mlir.tir.transform.table import TIR_PASSES
 from relax_mlir.transform.layout.desired_layouts import DesiredLayouts
-
-# What a target multiplies with: which layout of weights it reads.
-_PRODUCTS = (
-    PassOption("vector_bits", int, 512, "width of a vector register"),
-    PassOption("vector_registers", int, 32, "how many vector registers there are"),
-    PassOption("dot_products", str, "", "dot-product instructions, between commas"),
-)
 
 # Flag -> PassSpec of the passes written in relax_mlir.transform itself.
 TRANSFORM_PASSES: dict[str, PassSpec] = {
@@ -173,7 +166,7 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         entry="relax_mlir.transform.packing.pack_weights:pack_weights",
         summary="Pack constant B operands of GEMMs into panels",
         opt_level=2,
-        options=_PRODUCTS,
+        options=(TARGET,),
     ),
     "pack-groups": PassSpec(
         flag="pack-groups",
@@ -181,7 +174,7 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         entry="relax_mlir.transform.packing.pack_groups:pack_groups",
         summary="Pack constant convolution weights into VNNI layout",
         opt_level=2,
-        options=_PRODUCTS,
+        options=(TARGET,),
     ),
     "pack-winograd": PassSpec(
         flag="pack-winograd",
@@ -189,12 +182,7 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         entry="relax_mlir.transform.packing.pack_winograd:pack_winograd",
         summary="Transform constant 3 x 3 weights for Winograd convolution",
         opt_level=2,
-        options=(
-            PassOption("vector_bits", int, 512, "width of a vector register"),
-            PassOption("vector_registers", int, 32, "how many vector registers there are"),
-            PassOption("l2_bytes", int, 2 << 20, "size of a core's second-level cache"),
-            PassOption("fma_units", int, 2, "multiply-adds of vectors that start in a cycle"),
-        ),
+        options=(TARGET,),
     ),
     "convert-to-dataflow": PassSpec(
         flag="convert-to-dataflow",

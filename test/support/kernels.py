@@ -1,6 +1,7 @@
 """Prim funcs built, compiled and called in tests, with canaries around every array."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from relax_mlir.dialects.relax import SymExpr
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import cast
 from relax_mlir.lowering.codegen.native import compile_module
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.target import Target
-from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
+from relax_mlir.lowering.tir_to_vector.lower_tir import lower_for
 from relax_mlir.runtime.executable import NativeObject
 from relax_mlir.runtime.native.loader import load_objects
 
@@ -25,24 +27,36 @@ def sizes(dims: Sequence[Size]) -> list[Any]:
     return [SymExpr.var(dim) if isinstance(dim, str) else dim for dim in dims]
 
 
-def build(functions: Sequence[Callable[[], None]], **options: Any) -> dict[str, Any]:
-    """Build, lower, compile and load prim funcs; options are those of `lower-tir`.
+def build(
+    functions: Sequence[Callable[[], None]],
+    target: str | None = None,
+    threads: int = 1,
+    **fields: Any,
+) -> dict[str, Any]:
+    """Build, lower, compile and load prim funcs.
 
-    Where this machine cannot run the code of the option `target`, the test is skipped.
+    Args:
+        functions: each builds one.
+        target: what for, by default the current target; where this machine cannot run its code,
+            the test is skipped.
+        threads: most threads of a kernel.
+        fields: of the machine, where it is to differ from the target's.
     """
-    threads = options.setdefault("threads", 1)
-    if "target" in options:
-        skip_unless_runs(options["target"])
-    target = Target(options["target"]) if "target" in options else Target.default()
+    if target is not None:
+        skip_unless_runs(target)
+    chosen = Target(target or Target.default()).with_threads(threads)
+    if "dot_products" in fields:
+        fields["dot_products"] = tuple(filter(None, fields["dot_products"].split(",")))
+    machine = replace(Machine.of(chosen), **fields)
     with make_context(), ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
             for function in functions:
                 function()
-        lower_tir(module.operation, **options)
+        lower_for(module.operation, machine)
         assert module.operation.verify()
         assert '"tir.' not in str(module).replace('"tir.assert"', "")
-        code = compile_module(module, target.with_threads(threads))
+        code = compile_module(module, chosen)
     return load_objects(
         [NativeObject("test", code.object, code.symbols, needs_omp=code.is_parallel)]
     )

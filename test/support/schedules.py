@@ -30,8 +30,9 @@ def compiled(mod: IRModule) -> dict[str, Any]:
     """Return the functions of a module of prim funcs as native code; the module stays."""
     with lock_of(mod.context), mod.context, ir.Location.unknown():
         module = mod.clone().mlir_module
-        lower_tir(module.operation, threads=1)
-        code = compile_module(module, Target.default().serial())
+        target = Target.default().serial()
+        lower_tir(module.operation, target=str(target))
+        code = compile_module(module, target)
     return load_objects([NativeObject("test", code.object, code.symbols)])
 
 

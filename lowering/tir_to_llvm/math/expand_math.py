@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.of_module import target_of
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_llvm.math.activation_patterns import erase_unused, find_composed
 from relax_mlir.lowering.tir_to_llvm.math.common_forms import (
     area_functions,
@@ -73,14 +75,15 @@ _ERF_SPLIT, _ERF_ONE = 0.925, 4.0
 _TANH_ONE = 9.25
 
 
-def expand_math(op: ir.Operation, fma: bool = True, avx512: bool = False) -> None:
+def expand_math(op: ir.Operation, target: str | Target = "") -> None:
     """Replace the functions of this file, on floats and vectors of them, by arithmetic.
 
     Args:
         op: a module, changed in place.
-        fma: whether the target multiplies and adds in one instruction.
-        avx512: whether instructions of AVX-512 may be used.
+        target: what for; by default the module's (`target_of`).
     """
+    chosen = target_of(op, target)
+    fma, avx512 = chosen.has_fma, chosen.has_avx512
     doubles = DOUBLES if fma else _OF_DOUBLES
     # Looked for once unless something changes: a walk over a large kernel takes a millisecond.
     ops = named(op, _LOOKED_AT)

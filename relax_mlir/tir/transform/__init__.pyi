@@ -121,5 +121,5 @@ def StorageRewrite() -> Pass:
 def UnrollLoop() -> Pass:
     """Unroll unrolled loops, and short ones by the config tir.UnrollLoop."""
 
-def VectorizeLoop(enable_vectorize: bool = True, vector_bits: int = 512) -> Pass:
+def VectorizeLoop(enable_vectorize: bool = True, target: str = "") -> Pass:
     """Turn vectorized loops into code over vectors."""

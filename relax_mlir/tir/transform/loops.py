@@ -5,6 +5,7 @@ from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import inline
 from relax_mlir.lowering.tir_to_vector.init import split_inits
@@ -96,7 +97,7 @@ class _Unroller:
             set_kind(op, "unrolled")
 
 
-def vectorize_loop(op: ir.Operation, enable_vectorize: bool = True, vector_bits: int = 512) -> None:
+def vectorize_loop(op: ir.Operation, enable_vectorize: bool = True, target: str = "") -> None:
     """Turn loops of the kind `vectorized` into vector code; those that cannot be become serial.
 
     Blocks inside such loops are inlined.
@@ -104,10 +105,10 @@ def vectorize_loop(op: ir.Operation, enable_vectorize: bool = True, vector_bits:
     Args:
         op: the module, changed in place.
         enable_vectorize: false makes all such loops serial.
-        vector_bits: width of a vector register.
+        target: what for; by default the module's (`target_of`).
     """
     enabled = enable_vectorize and not PassContext.current().option(DISABLE_VECTORIZE)
-    machine = Machine(vector_bits=vector_bits)
+    machine = Machine.of(target_of(op, target))
 
     def change(func: ir.OpView, emit: Emitter) -> None:
         loops = collect(func.operation, lambda op: kind_of_loop(op) == "vectorized")

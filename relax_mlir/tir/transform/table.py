@@ -1,6 +1,6 @@
 """The passes over prim funcs, by flag; importing this loads no MLIR."""
 
-from relax_mlir.lowering.pass_spec import PassOption, PassSpec
+from relax_mlir.lowering.pass_spec import TARGET, PassOption, PassSpec
 
 _HERE = "relax_mlir.tir.transform"
 
@@ -61,7 +61,7 @@ TIR_PASSES: dict[str, PassSpec] = {
             "VectorizeLoop", "vectorize-loop", "loops",
             "Turn vectorized loops into code over vectors",
             PassOption("enable_vectorize", bool, True, "false makes them serial loops"),
-            PassOption("vector_bits", int, 512, "width of a vector register"),
+            TARGET,
             required=("LowerInitBlock",),
         ),
         _spec(

@@ -12,7 +12,7 @@ from relax_mlir.lowering.codegen.native import with_available_threads
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.describe import NestPlan, describe
-from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
+from relax_mlir.lowering.tir_to_vector.lower_tir import lower_for
 from relax_mlir.lowering.tir_to_vector.plan import plan_function, prepare
 from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
 from relax_mlir.lowering.walk import named
@@ -106,19 +106,7 @@ def _kernels(lowered: IRModule, machine: Machine) -> list[Kernel]:
                 found[name] = Kernel(
                     name, nests, 1, _instructions(op.operation), _holds(op.operation, "scf.while")
                 )
-        lower_tir(
-            module.operation,
-            vector_bits=machine.vector_bits,
-            vector_registers=machine.registers,
-            fma=machine.fma,
-            threads=machine.threads,
-            l1_bytes=machine.l1_bytes,
-            l2_bytes=machine.l2_bytes,
-            l3_bytes=machine.l3_bytes,
-            dot_products=",".join(machine.dot_products),
-            gathers=machine.gathers,
-            fma_units=machine.fma_units,
-        )
+        lower_for(module.operation, machine)
         for op in module.body.operations:
             name = ir.StringAttr(op.operation.attributes["sym_name"]).value
             if name in found and _holds(op.operation, "omp.parallel"):

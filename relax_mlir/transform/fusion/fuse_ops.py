@@ -17,6 +17,8 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, may_write
 from relax_mlir.dialects.tir.builder import PrimFuncBuilder
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.pass_infra.config import FUSE_DEPTH
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.transform.fusion.permuted_operands import match_turned, permuted_axes
@@ -56,6 +58,7 @@ def fuse_ops(module: ir.Operation) -> None:
 
 class _Fuser:
     def __init__(self, module: ir.Operation) -> None:
+        self._machine = Machine.of(target_of(module))
         self._kernels = KernelMaker(module)
         # By its name whether a prim func adds products, or slides a window, and then maps the sums.
         self._sums: dict[str, bool] = {}
@@ -114,7 +117,7 @@ class _Fuser:
             made = self._made_for(argument, call)
             producer = match_elementwise(made)
             axes = None if producer is None else permuted_axes(producer)
-            turned = None if axes is None else match_turned(call, argument, axes)
+            turned = None if axes is None else match_turned(call, argument, axes, self._machine)
             if made is None or turned is None:
                 continue
             (source,) = made.arguments
@@ -166,8 +169,10 @@ class _Fuser:
             return None
         name = call.callee.name.value
         if name not in self._sums:
-            found = match_contraction_kernel(call) or match_window_kernel(call)
-            self._sums[name] = found is not None
+            self._sums[name] = any(
+                match(call, self._machine) is not None
+                for match in (match_contraction_kernel, match_window_kernel)
+            )
         return ContractionKernel(call) if self._sums[name] else None
 
     def _merge(

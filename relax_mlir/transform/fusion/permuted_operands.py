@@ -78,7 +78,9 @@ def permuted_axes(kernel: ElementwiseKernel) -> list[int] | None:
     return axes if len(set(axes)) == len(axes) else None
 
 
-def match_turned(call: TirCall, permuted: ir.Value, axes: list[int]) -> Turned | None:
+def match_turned(
+    call: TirCall, permuted: ir.Value, axes: list[int], machine: Machine
+) -> Turned | None:
     """Return a product of matrices that can read an argument as it lay before it was permuted.
 
     It can where it stays a product of matrices, and the tensor's last axis is one of a matrix: then
@@ -88,8 +90,9 @@ def match_turned(call: TirCall, permuted: ir.Value, axes: list[int]) -> Turned |
         call: of a prim func.
         permuted: the argument.
         axes: as `permuted_axes` gives them.
+        machine: what kernels are for.
     """
-    if match_contraction_kernel(call) is None:
+    if match_contraction_kernel(call, machine) is None:
         return None
     positions = [i for i, value in enumerate(call.arguments) if value == permuted]
     nest = match_nest(nests_alone(call)[0])
@@ -110,7 +113,8 @@ def match_turned(call: TirCall, permuted: ir.Value, axes: list[int]) -> Turned |
             if strides is None:
                 return None
             accesses[op] = FlatAccess(parameter, _ZERO, strides)
-    return Turned(call, positions, axes) if _is_product(flat, accesses, positions, call) else None
+    is_product = _is_product(flat, accesses, positions, call, machine)
+    return Turned(call, positions, axes) if is_product else None
 
 
 def _is_product(
@@ -118,9 +122,10 @@ def _is_product(
     accesses: dict[ir.Operation, FlatAccess],
     positions: Sequence[int],
     call: TirCall,
+    machine: Machine,
 ) -> bool:
     found = match_contraction(collapse(replace(flat, accesses=accesses)))
-    if not isinstance(found, Contraction) or not is_matrix_product(found, Machine()):
+    if not isinstance(found, Contraction) or not is_matrix_product(found, machine):
         return False
     turned = [call.callee.entry_block.arguments[position] for position in positions]
     for side, across in ((found.a, found.m), (found.b, found.n)):

@@ -40,7 +40,7 @@ def nests_alone(call: TirCall, views: bool = False) -> list[ir.Operation]:
     return nests if all(name in beside for name in others) else []
 
 
-def match_contraction_kernel(call: TirCall | None) -> ContractionKernel | None:
+def match_contraction_kernel(call: TirCall | None, machine: Machine) -> ContractionKernel | None:
     """Return a call as a contraction kernel, None when it is none."""
     nests = [] if call is None else nests_alone(call)
     if call is None or not nests:
@@ -48,7 +48,7 @@ def match_contraction_kernel(call: TirCall | None) -> ContractionKernel | None:
     first = _flat(nests[0])
     found = None if first is None else match_contraction(first)
     # A window is a contraction too, but its kernel keeps nothing in registers for what follows.
-    if not isinstance(found, Contraction) or not is_matrix_product(found, Machine()):
+    if not isinstance(found, Contraction) or not is_matrix_product(found, machine):
         return None
     rest = [_flat(op) for op in nests[1:]]
     if any(flat is None or flat.total is not None for flat in rest):
@@ -153,14 +153,14 @@ class KernelCloner:
 _REDUCES = ("reduction", "scan", "contraction", "attention")
 
 
-def match_window_kernel(call: TirCall | None) -> ContractionKernel | None:
+def match_window_kernel(call: TirCall | None, machine: Machine) -> ContractionKernel | None:
     """Return a call as a window kernel, None when it is none.
 
     Its prim func has nothing but the window, the padded copy that it reads, and maps.
     """
     if call is None or not nests_alone(call):
         return None
-    plans = plan_function(call.callee, Machine())
+    plans = plan_function(call.callee, machine)
     windows = [plan for plan in plans if isinstance(plan.form, (Convolution, Planes, Contraction))]
     rest = [info for plan in plans if plan not in windows for info in plan.blocks]
     if len(windows) != 1 or any(info.kind in _REDUCES or not info.fast for info in rest):

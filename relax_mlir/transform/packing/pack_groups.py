@@ -14,7 +14,8 @@ from relax_mlir.dialects.relax.constants import (
     constant_op,
 )
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
-from relax_mlir.lowering.target.machine import Machine, dot_product_names
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.tir_to_vector.convolution.given_groups import (
     KERNEL_GROUPS,
     grouped_kernels,
@@ -30,22 +31,17 @@ from relax_mlir.transform.packing.packed_operand import give_buffer
 _DTYPES = ("int8", "uint8", "int16", "bfloat16")
 
 
-def pack_groups(
-    module: ir.Operation, vector_bits: int = 512, vector_registers: int = 32,
-    dot_products: str = "",
-) -> None:  # fmt: skip
+def pack_groups(module: ir.Operation, target: str = "") -> None:
     """Put constant kernels of convolutions into groups of input channels, in place.
 
     Args:
         module: a `builtin.module`, after prim funcs have been fused.
-        vector_bits: width of a vector register of the target.
-        vector_registers: how many vector registers there are.
-        dot_products: names of instructions as `Machine.dot_products` has them, between commas.
+        target: what for; by default the module's (`target_of`).
     """
-    dots = dot_product_names(dot_products)
-    if not dots:
+    machine = Machine.of(target_of(module, target))
+    if not machine.dot_products:
         return
-    packer = _Packer(module, Machine(vector_bits, vector_registers, dot_products=dots))
+    packer = _Packer(module, machine)
     for function in functions_to_optimize(module):
         packer.function(function)
 

@@ -31,7 +31,8 @@ from relax_mlir.dialects.relax.side_effects import functions_to_optimize, writte
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar
-from relax_mlir.lowering.target.machine import Machine, dot_product_names
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, find_dot_product
 from relax_mlir.lowering.tir_to_vector.contraction.few_panels import MOST_ROWS
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import SIDE
@@ -122,20 +123,14 @@ class _Layout:
         return aligned(panels if self.group > 1 else panels[..., 0])
 
 
-def pack_weights(
-    module: ir.Operation, vector_bits: int = 512, vector_registers: int = 32,
-    dot_products: str = "",
-) -> None:  # fmt: skip
+def pack_weights(module: ir.Operation, target: str = "") -> None:
     """Bring constant matrices that contractions multiply by into panels, in place.
 
     Args:
         module: a `builtin.module`, after prim funcs have been fused.
-        vector_bits: width of a vector register of the target.
-        vector_registers: how many vector registers there are.
-        dot_products: names of instructions as `Machine.dot_products` has them, between commas.
+        target: what for; by default the module's (`target_of`).
     """
-    dots = dot_product_names(dot_products)
-    packer = _Packer(module, Machine(vector_bits, vector_registers, dot_products=dots))
+    packer = _Packer(module, Machine.of(target_of(module, target)))
     for function in functions_to_optimize(module):
         packer.function(function)
     packer.account()
@@ -258,7 +253,7 @@ class _Packer:
         """Return the contraction that a prim func begins with, None where it cannot be packed."""
         name = call.callee.name.value
         if name not in self._found:
-            kernel = match_contraction_kernel(call)
+            kernel = match_contraction_kernel(call, self._machine)
             found = None if kernel is None else match_contraction(first_nest(kernel))
             if not isinstance(found, Contraction) or found.outer_reductions:
                 found = None

@@ -18,6 +18,7 @@ from relax_mlir.dialects.relax.constants import (
 )
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
 from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
@@ -58,24 +59,17 @@ class _Match:
     panel: int
 
 
-def pack_winograd(
-    module: ir.Operation, vector_bits: int = 512, vector_registers: int = 32,
-    l2_bytes: int = 2 << 20, fma_units: int = 2,
-) -> None:  # fmt: skip
+def pack_winograd(module: ir.Operation, target: str = "") -> None:
     """Transform constant kernels of convolutions that Winograd's way is quicker for, in place.
 
     Args:
         module: a `builtin.module`, after prim funcs have been fused.
-        vector_bits: width of a vector register of the target.
-        vector_registers: how many vector registers there are.
-        l2_bytes: size of what a core has of the second-level cache.
-        fma_units: multiply-adds of whole vectors that a core starts in a cycle.
+        target: what for; by default the module's (`target_of`).
     """
     most = PassContext.current().option(WINOGRAD_TILE)
     if most == 0:
         return
-    machine = Machine(vector_bits, vector_registers, l2_bytes=l2_bytes, fma_units=fma_units)
-    packer = _Packer(module, machine, most)
+    packer = _Packer(module, Machine.of(target_of(module, target)), most)
     for function in functions_to_optimize(module):
         packer.function(function)
 

@@ -1,5 +1,6 @@
 """Sizes of blocks and of caches: within their limits for any machine and any extent."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ from relax_mlir.lowering.tir_to_vector.index_emit import IndexEmitter
 def test_blocks_fit_the_caches(
     l1: int, l2: int, width: int, rows: int, units: int, share: int
 ) -> None:
-    machine = Machine(l1_bytes=l1 << 10, l2_bytes=l2 << 10, fma_units=units)
+    target = Machine.of(Target("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4"))
+    machine = replace(target, l1_bytes=l1 << 10, l2_bytes=l2 << 10, fma_units=units)
     steps = k_limit(l1 << 9, rows * 4)
     assert steps == 4 or rows * steps * 4 <= l1 << 9
     # Of known numbers nothing is written, so no place to write is needed.

@@ -258,7 +258,7 @@ class TestSequentialAsText:
             "builtin.module(cse)",
             "builtin.module(cse,func.func(canonicalize{max-iterations=3}),to-non-dataflow)",
             'builtin.module(test-log{opt=3 target="x y" names=a,b},test-each,symbol-dce)',
-            "builtin.module(lower-tir{vector-bits=256})",
+            'builtin.module(lower-tir{target="llvm -mcpu=x86-64-v3"})',
         ],
     )
     def test_there_and_back(self, text):
@@ -272,9 +272,9 @@ class TestSequentialAsText:
         assert log == [DEFAULTS | {"opt": 7}, "f"]
 
     def test_from_passes(self):
-        inner = Sequential([transform.mlir("cse"), transform.LowerTIR(vector_bits=128)])
+        inner = Sequential([transform.mlir("cse"), transform.LowerTIR("llvm")])
         passes = Sequential([transform.ToNonDataflow(), Sequential([]), inner])
-        assert passes.pipeline == "builtin.module(to-non-dataflow,cse,lower-tir{vector-bits=128})"
+        assert passes.pipeline == "builtin.module(to-non-dataflow,cse,lower-tir{target=llvm})"
         assert [type(each) for each in Sequential.parse(passes.pipeline).passes] == [
             type(each) for each in (*passes.passes[:1], *inner.passes)
         ]

@@ -21,8 +21,9 @@ from relax_mlir.tir.schedule import Schedule
 def on_threads(mod: IRModule, program: Program, threads: int) -> np.ndarray:
     with lock_of(mod.context), mod.context, ir.Location.unknown():
         module = mod.clone().mlir_module
-        lower_tir(module.operation, threads=threads)
-        code = compile_module(module, Target.default().with_threads(threads))
+        target = Target.default().with_threads(threads)
+        lower_tir(module.operation, target=str(target))
+        code = compile_module(module, target)
     functions = load_objects(
         [NativeObject("test", code.object, code.symbols, needs_omp=code.is_parallel)]
     )

@@ -4,9 +4,11 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.lowering.codegen.llvm.llvm_ir import to_llvm_ir
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_llvm.math.lanes import Lanes, choose
-from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_steps
+from relax_mlir.lowering.tir_to_llvm.pipeline import run_steps
 
+TARGET = Target("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3")
 SOURCE = """
 func.func @chosen(%x: f32, %often: i1) -> f32 {
   %zero = arith.constant 0.0 : f32
@@ -32,7 +34,7 @@ def show() -> None:
             both = Lanes(end.operands[0])
             (far,) = choose(is_far, lambda: [Lanes(x) * both], [both])
         end.operation.operands[0] = far.value
-        run_steps(module.operation, memref_to_llvm())
+        run_steps(module.operation, TARGET)
         print(to_llvm_ir(module.operation))
 
 

@@ -6,7 +6,7 @@ from relax_mlir.dialects.context import make_context
 from relax_mlir.lowering.codegen.ffi.abi import emit_wrappers
 from relax_mlir.lowering.codegen.ffi.signature import take_signatures
 from relax_mlir.lowering.target.target import Target
-from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_steps
+from relax_mlir.lowering.tir_to_llvm.pipeline import run_steps
 
 # What checks is declared; it is compiled once and linked into every object.
 # CHECK: llvm.func @relax_ffi_check(
@@ -25,6 +25,7 @@ from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_steps
 # CHECK: llvm.func internal @relax_kernel_copy(
 # CHECK-SAME: %{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr {llvm.noalias, llvm.readonly}
 # CHECK-SAME: !llvm.ptr {llvm.noalias},
+TARGET = Target("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3")
 TEXT = """
 #n4 = #relax.dims<["n"], affine_map<()[s0] -> (s0, 4)>>
 func.func @copy(
@@ -38,7 +39,7 @@ func.func @copy(
 with make_context(), ir.Location.unknown():
     module = ir.Module.parse(TEXT)
     signatures = take_signatures(module.operation)
-    run_steps(module.operation, memref_to_llvm())
-    emit_wrappers(module.operation, signatures, Target())
+    run_steps(module.operation, TARGET)
+    emit_wrappers(module.operation, signatures, TARGET)
     assert module.operation.verify()
     print(module)

@@ -6,7 +6,7 @@ from relax_mlir.dialects.context import make_context
 from relax_mlir.lowering.codegen.llvm.llvm_ir import to_llvm_ir
 from relax_mlir.lowering.codegen.llvm.optimize import optimize
 from relax_mlir.lowering.target.target import Target
-from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_steps
+from relax_mlir.lowering.tir_to_llvm.pipeline import run_steps
 from relax_mlir.lowering.tir_to_vector.emit import AS_IT_IS, AS_IT_LIKES, KEEP, UNROLL
 
 TARGET = Target("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=skylake-avx512")
@@ -29,7 +29,7 @@ def show(name: str, hints: str) -> None:
     given = f"{{llvm.loop_annotation = {hints}}}" if hints else ""
     with make_context(), ir.Location.unknown():
         module = ir.Module.parse(LOOP.format(name=name, hints=given))
-        run_steps(module.operation, memref_to_llvm())
+        run_steps(module.operation, TARGET)
         source = to_llvm_ir(module.operation, hide_counters=True)
     print(source)
     print(f"optimized {name}\n{optimize(source, TARGET)[0]}")
@@ -111,7 +111,7 @@ func.func @nest(%x: memref<?x?xf32>, %n: index) {{
 print("nest")
 with make_context(), ir.Location.unknown():
     module = ir.Module.parse(NEST)
-    run_steps(module.operation, memref_to_llvm())
+    run_steps(module.operation, TARGET)
     print(to_llvm_ir(module.operation, hide_counters=True))
 
 # Two ends that are the same become one, which the second then branches back to: that is no loop.
@@ -141,5 +141,5 @@ func.func @ends(%x: memref<?xf32>, %n: index, %wide: i1) {{
 print("ends")
 with make_context(), ir.Location.unknown():
     module = ir.Module.parse(ENDS)
-    run_steps(module.operation, memref_to_llvm())
+    run_steps(module.operation, TARGET)
     print(to_llvm_ir(module.operation, hide_counters=True))

@@ -4,8 +4,10 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.lowering.codegen.llvm.llvm_ir import to_llvm_ir
-from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_steps
+from relax_mlir.lowering.target.target import Target
+from relax_mlir.lowering.tir_to_llvm.pipeline import run_steps
 
+TARGET = Target("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3")
 SOURCE = """
 func.func private @omp_get_thread_num() -> i32
 func.func private @omp_get_num_threads() -> i32
@@ -35,7 +37,7 @@ def show() -> None:
     """Print both as LLVM IR."""
     with make_context(), ir.Location.unknown():
         module = ir.Module.parse(SOURCE)
-        run_steps(module.operation, memref_to_llvm())
+        run_steps(module.operation, TARGET)
         print(to_llvm_ir(module.operation))
 
 

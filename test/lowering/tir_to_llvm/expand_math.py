@@ -3,9 +3,10 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
-from relax_mlir.lowering.tir_to_llvm.pipeline import run_step
+from relax_mlir.lowering.target.target import Target
+from relax_mlir.lowering.tir_to_llvm.math.expand_math import expand_math
 
-# CHECK-LABEL: step expand-math{{$}}
+# CHECK-LABEL: target x86-64-v3
 # What one nest computes often is a function: one for each kind, expanded once.
 # CHECK: func.func private @[[SINE:relax_math_sin_[0-9]+]](%{{.*}}: vector<16xf32>)
 # CHECK-SAME: passthrough = ["noinline", "nounwind"]
@@ -70,12 +71,12 @@ from relax_mlir.lowering.tir_to_llvm.pipeline import run_step
 # CHECK-LABEL: func.func @ranges(
 # CHECK: arith.divf {{.*}} fastmath<ninf,arcp>
 # CHECK-COUNT-2: arith.divf %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<16xf32>
-# CHECK-LABEL: step expand-math{fma=false}
+# CHECK-LABEL: target x86-64-v2
 # CHECK-NOT: math.fma
 # CHECK: math.log %{{.*}} : f64
 # CHECK: math.exp %{{.*}} : vector<8xf64>
 # CHECK: math.sin %{{.*}} : vector<16xf32>
-# CHECK-LABEL: step expand-math{avx512=true}
+# CHECK-LABEL: target x86-64-v4
 # CHECK-LABEL: func.func @vectors(
 # CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 # What is only stored comes from a table; a logistic function would amplify its rounding.
@@ -247,10 +248,10 @@ func.func @power(%x: vector<32xf32>) -> vector<32xf32> {
   return %0 : vector<32xf32>
 }"""
 
-for step in ("expand-math", "expand-math{fma=false}", "expand-math{avx512=true}"):
+for cpu in ("x86-64-v3", "x86-64-v2", "x86-64-v4"):
     with make_context(), ir.Location.unknown():
         module = ir.Module.parse(TEXT)
-        run_step(module.operation, step)
+        expand_math(module.operation, Target(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}"))
         assert module.operation.verify()
-        print("step", step)
+        print("target", cpu)
         print(module)

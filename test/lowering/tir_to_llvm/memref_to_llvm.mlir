@@ -1,5 +1,5 @@
 // RUN: relax-opt %s --memref-to-llvm | FileCheck %s
-// RUN: relax-opt %s --pass-pipeline="builtin.module(lower-tir{vector_bits=256},memref-to-llvm{fma=false})" | FileCheck %s
+// RUN: relax-opt %s --pass-pipeline="builtin.module(lower-tir,memref-to-llvm{target='llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v2'})" | FileCheck %s
 
 // CHECK-LABEL: llvm.func @scale
 // CHECK: llvm.load

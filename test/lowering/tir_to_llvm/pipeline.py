@@ -4,8 +4,10 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import PassError
-from relax_mlir.lowering.tir_to_llvm.pipeline import memref_to_llvm, run_step, run_steps
+from relax_mlir.lowering.target.target import Target
+from relax_mlir.lowering.tir_to_llvm.pipeline import run_step, run_steps, steps_for
 
+TARGET = Target("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3")
 TEXT = """
 func.func @f(%a: memref<?xf32>, %n: index) {
   %c0 = arith.constant 0 : index
@@ -29,9 +31,9 @@ func.func @f(%a: memref<?xf32>, %n: index) {
 for threads in (1, 2):
     with make_context(), ir.Location.unknown():
         module = ir.Module.parse(TEXT)
-        steps = memref_to_llvm(threads=threads)
-        seconds = run_steps(module.operation, steps)
-        assert set(seconds) == {*steps, "verify"}
+        target = TARGET.with_threads(threads)
+        seconds = run_steps(module.operation, target)
+        assert set(seconds) == {*steps_for(target), "verify"}
         print("threads", threads)
         print(module)
 
@@ -46,6 +48,6 @@ func.func @f(%a: memref<4xi1>, %i: index, %t: i1) {
 with make_context(), ir.Location.unknown():
     module = ir.Module.parse(FAILING)
     try:
-        run_step(module.operation, "bool-to-byte")
+        run_step(module.operation, "bool-to-byte", TARGET)
     except PassError as error:
         print(error)

@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --lower-tir | FileCheck %s
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --lower-tir=threads=2 | FileCheck %s --check-prefix=TEAM
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --lower-tir=threads=8 | FileCheck %s --check-prefix=MANY
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-threads=2" --legalize-ops --lower-tir | FileCheck %s --check-prefix=TEAM
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-threads=8" --legalize-ops --lower-tir | FileCheck %s --check-prefix=MANY
 
 #s = #relax.dims<["n"], affine_map<()[s0] -> (2, s0, 8, 64)>>
 

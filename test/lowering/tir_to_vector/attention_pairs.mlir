@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --lower-tir='dot_products=bf16' | FileCheck %s --check-prefixes=ALL,DOT
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver5" --legalize-ops --lower-tir | FileCheck %s --check-prefixes=ALL,DOT
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --lower-tir | FileCheck %s --check-prefixes=ALL,WIDE
 
 // Keys are moved in pairs, and products of pairs added up; powers are rounded to pairs.

@@ -1,6 +1,6 @@
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --symbol-dce --lower-tir='dot_products=bf16,u8s8,s16' | FileCheck %s --check-prefixes=ALL,DOT
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --symbol-dce --lower-tir='vector_bits=256 vector_registers=16 dot_products=s16' | FileCheck %s --check-prefixes=ALL,PAIRS
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --symbol-dce --lower-tir='vector_bits=256 vector_registers=16 dot_products=' | FileCheck %s --check-prefixes=ALL,PLAIN
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver5" --legalize-ops --symbol-dce --lower-tir | FileCheck %s --check-prefixes=ALL,DOT
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3" --legalize-ops --symbol-dce --lower-tir | FileCheck %s --check-prefixes=ALL,PAIRS
+// RUN: relax-opt %s --target="llvm -mtriple=aarch64-linux-gnu" --legalize-ops --symbol-dce --lower-tir | FileCheck %s --check-prefixes=ALL,PLAIN
 
 !X = tensor<1x6x9x20xi8>
 !W = tensor<2x3x3x6x16xi8>
@@ -38,8 +38,8 @@
 // PAIRS: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"({{.*}}) : (vector<16xi16>, vector<16xi16>) -> vector<8xi32>
 // PAIRS-NEXT: arith.addi
 // PLAIN-NOT: llvm.call_intrinsic
-// PLAIN: arith.extsi {{.*}} : vector<8xi8> to vector<8xi32>
-// PLAIN: arith.muli {{.*}} : vector<8xi32>
+// PLAIN: arith.extsi {{.*}} : vector<4xi8> to vector<4xi32>
+// PLAIN: arith.muli {{.*}} : vector<4xi32>
 func.func @bytes(%x: !X, %w: !W) -> !Y attributes {relax.function} {
   %0 = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, kernel_layout = "OHWI16o", out_dtype = "int32"} : (!X, !W) -> !Y
   return %0 : !Y
@@ -52,8 +52,8 @@ func.func @bytes(%x: !X, %w: !W) -> !Y attributes {relax.function} {
 // PAIRS-NOT: llvm.call_intrinsic
 // PAIRS: vector.fma
 // PLAIN-NOT: llvm.call_intrinsic
-// PLAIN: arith.extf {{.*}} : vector<8xbf16> to vector<8xf32>
-// PLAIN: vector.fma {{.*}} : vector<8xf32>
+// PLAIN: arith.extf {{.*}} : vector<4xbf16> to vector<4xf32>
+// PLAIN: vector.fma {{.*}} : vector<4xf32>
 func.func @halves(%x: !P, %w: !Q) -> !R attributes {relax.function} {
   %0 = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, kernel_layout = "OHWI16o", out_dtype = "float32"} : (!P, !Q) -> !R
   return %0 : !R

@@ -1,7 +1,7 @@
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --symbol-dce --lower-tir='dot_products=bf16,u8s8,s16' | FileCheck %s --check-prefixes=ALL,DOT
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --symbol-dce --lower-tir='dot_products=amx_bf16,amx_int8' | FileCheck %s --check-prefixes=ALL,AMX
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --symbol-dce --lower-tir='vector_bits=256 vector_registers=16 dot_products=s16' | FileCheck %s --check-prefixes=ALL,PAIRS
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --symbol-dce --lower-tir='vector_bits=256 vector_registers=16 dot_products=' | FileCheck %s --check-prefixes=ALL,PLAIN
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver5" --legalize-ops --symbol-dce --lower-tir | FileCheck %s --check-prefixes=ALL,DOT
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids" --legalize-ops --symbol-dce --lower-tir | FileCheck %s --check-prefixes=ALL,AMX
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3" --legalize-ops --symbol-dce --lower-tir | FileCheck %s --check-prefixes=ALL,PAIRS
+// RUN: relax-opt %s --target="llvm -mtriple=aarch64-linux-gnu" --legalize-ops --symbol-dce --lower-tir | FileCheck %s --check-prefixes=ALL,PLAIN
 
 !S = tensor<48x65xi8>
 !T = tensor<65x32xi8>
@@ -36,8 +36,8 @@
 // PAIRS: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"(%{{.*}}, %{{.*}}) : (vector<16xi16>, vector<16xi16>) -> vector<8xi32>
 // PAIRS-NEXT: arith.addi
 // PLAIN-NOT: llvm.call_intrinsic
-// PLAIN: arith.extsi %{{.*}} : vector<8xi8> to vector<8xi32>
-// PLAIN: arith.muli %{{.*}} : vector<8xi32>
+// PLAIN: arith.extsi %{{.*}} : vector<4xi8> to vector<4xi32>
+// PLAIN: arith.muli %{{.*}} : vector<4xi32>
 func.func @bytes(%x: !S, %y: !T) -> !P attributes {relax.function} {
   %0 = "relax.matmul"(%x, %y) {out_dtype = "int32"} : (!S, !T) -> !P
   return %0 : !P
@@ -49,8 +49,8 @@ func.func @bytes(%x: !S, %y: !T) -> !P attributes {relax.function} {
 // PAIRS-NOT: llvm.call_intrinsic
 // PAIRS: vector.fma
 // PLAIN-NOT: llvm.call_intrinsic
-// PLAIN: arith.extf %{{.*}} : vector<8xbf16> to vector<8xf32>
-// PLAIN: vector.fma %{{.*}} : vector<8xf32>
+// PLAIN: arith.extf %{{.*}} : vector<4xbf16> to vector<4xf32>
+// PLAIN: vector.fma %{{.*}} : vector<4xf32>
 func.func @halves(%x: !X, %y: !Y) -> !Z attributes {relax.function} {
   %0 = "relax.matmul"(%x, %y) {out_dtype = "float32"} : (!X, !Y) -> !Z
   return %0 : !Z

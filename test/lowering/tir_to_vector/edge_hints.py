@@ -6,7 +6,7 @@ import re
 from relax_mlir import transform
 from relax_mlir.script import from_source
 
-TARGET = "llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server"
+TARGETS = {2: "icelake-server", 1: "znver4"}
 
 SOURCE = """
 @T.prim_func
@@ -62,8 +62,8 @@ def tiles(text: str) -> list[tuple[int, str]]:
 # CHECK-NEXT: {{^}}5 {{.*}}unroll = #loop_unroll
 # CHECK-NEXT: {{^}}4 {{.*}}unroll = #loop_unroll
 # CHECK-NOT: {{^[0-9]}}
-for units in (2, 1):
+for units, cpu in TARGETS.items():
     print("units", units)
-    lower = transform.get_pass("LowerTIR", target=TARGET, fma_units=units)
+    lower = transform.LowerTIR(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}")
     for count, hint in tiles(str(lower(from_source(SOURCE)))):
         print(count, hint)

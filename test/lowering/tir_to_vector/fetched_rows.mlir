@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server" --legalize-ops --lower-tir="l3_bytes=4194304" | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4" --legalize-ops --lower-tir | FileCheck %s
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server" --legalize-ops --lower-tir | FileCheck %s --check-prefix=NEAR
 
 // Rows from beyond all caches are fetched early, some kilobytes ahead and as near as the second

@@ -1,5 +1,5 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server" --legalize-ops --lower-tir | FileCheck %s
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server" --legalize-ops --lower-tir=gathers=false | FileCheck %s --check-prefix=SINGLE
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver5" --legalize-ops --lower-tir | FileCheck %s --check-prefix=SINGLE
 
 // Lanes that are read backwards or some elements apart are shuffled, those that data says gathered.
 

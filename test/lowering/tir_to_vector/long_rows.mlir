@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --lower-tir=threads=2 | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-threads=2" --legalize-ops --lower-tir | FileCheck %s
 
 // A single row is split among threads, who wait for the sums of each other's pieces.
 // CHECK-LABEL: func.func private @softmax(

@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server" --lower-tir --split-input-file | FileCheck %s
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server" --lower-tir=threads=2 --split-input-file | FileCheck %s --check-prefix=TWO
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server" --lower-tir="threads=2 l3_bytes=8388608" --split-input-file | FileCheck %s --check-prefix=SMALL
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server -num-threads=2" --lower-tir --split-input-file | FileCheck %s --check-prefix=TWO
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4 -num-threads=2" --lower-tir --split-input-file | FileCheck %s --check-prefix=SMALL
 
 // What does not fit the cache is stored past it, aligned, in four stretches at a time.
 

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --lower-tir=vector_bits=256 -split-input-file | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3" --legalize-ops --lower-tir -split-input-file | FileCheck %s
 
 // Where loads with masks cost more than others, planes are copied with their borders.
 

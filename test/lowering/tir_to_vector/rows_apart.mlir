@@ -1,5 +1,5 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --symbol-dce --lower-tir | FileCheck %s --check-prefixes=ALL,X86
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --symbol-dce --lower-tir='vector_bits=128' | FileCheck %s --check-prefixes=ALL,COPIED
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v2" --legalize-ops --symbol-dce --lower-tir | FileCheck %s --check-prefixes=ALL,COPIED
 
 !A = tensor<?x?xf32, #relax.dims<["k", "n"], affine_map<()[s0, s1] -> (s1, s0)>>>
 !B = tensor<?x?xf32, #relax.dims<["k", "m"], affine_map<()[s0, s1] -> (s0, s1)>>>

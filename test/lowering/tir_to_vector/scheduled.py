@@ -66,4 +66,4 @@ class Module:
             B[0] = B[0] * 3 + A[i]
 
 
-print(transform.LowerTIR(target=TARGET, threads=2)(Module))
+print(transform.LowerTIR(target=f"{TARGET} -num-threads=2")(Module))

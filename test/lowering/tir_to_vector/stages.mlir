@@ -1,5 +1,5 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --lower-tir --split-input-file | FileCheck %s
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --lower-tir=vector_bits=256 --split-input-file | FileCheck %s --check-prefix=NARROW
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3" --lower-tir --split-input-file | FileCheck %s --check-prefix=NARROW
 
 // Of functions that depend on each other one after the other is computed, for a block that stays in
 // the first-level cache; what one function is made of stays together.

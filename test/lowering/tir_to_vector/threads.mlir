@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --lower-tir=threads=4 | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-threads=4" --lower-tir | FileCheck %s
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --lower-tir | FileCheck %s --check-prefix=ONE
 
 // One parallel region, entered by several threads when there is enough to do. Each takes a range of

@@ -1,5 +1,5 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --pack-winograd --lower-tir --split-input-file | FileCheck %s
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --pack-winograd --lower-tir=threads=2 --split-input-file | FileCheck %s --check-prefix=TWO
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-threads=2" --legalize-ops --pack-winograd --lower-tir --split-input-file | FileCheck %s --check-prefix=TWO
 
 !X = tensor<1x64x28x28xf32>
 !W = tensor<64x64x3x3xf32>
