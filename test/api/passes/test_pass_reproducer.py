@@ -174,7 +174,7 @@ class TestReproducer:
         source.write_text(TEXT)
         program = f"""
 import os
-from relax_mlir.tools import relax_opt
+from relax_mlir.tools.relax_opt import __main__ as relax_opt
 from relax_mlir.transform import module_pass, register_pass
 crash = module_pass(lambda mod, ctx: os.abort(), opt_level=0, name="Crash")
 register_pass("Crash", lambda: crash)
