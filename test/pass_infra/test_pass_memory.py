@@ -88,7 +88,7 @@ def growth(what: str, *, warm: int, count: int, held: int = 0, uses: int = MOST_
         held: how many more things are made first and kept all the time.
         uses: when a context is given up.
     """
-    support = str(Path(__file__).parents[2] / "support")
+    support = str(Path(__file__).parents[1] / "support")
     settings = {"what": what, "warm": warm, "count": count, "held": held, "uses": uses}
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(support=support, **settings)],

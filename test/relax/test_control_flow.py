@@ -279,7 +279,7 @@ def test_refused(body: str, underlined: str, message: str) -> None:
 
 
 def test_the_guide() -> None:
-    guide = (Path(__file__).parents[3] / "docs" / "script.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[2] / "docs" / "script.md").read_text(encoding="utf-8")
     code = guide.split("```python\n")[1].split("```")[0]
     vm = relax.VirtualMachine(relax.build(from_source(code)))
     x = np.array([1, 2, 3], np.float32)
