@@ -103,9 +103,10 @@ def whole_and_rest(x: Lanes, more: Lanes | None = None) -> tuple[Lanes, Lanes, L
     shifted = x.times_plus(math.log2(math.e), ROUNDER)
     whole = shifted - ROUNDER
     rest = whole.times_plus(-LN2_HI, x)
-    if more is not None:
-        rest = rest + more
-    return shifted, whole, whole.times_plus(-LN2_LO, rest)
+    if more is None:
+        return shifted, whole, whole.times_plus(-LN2_LO, rest)
+    # Both are small: their sum's rounding does not count.
+    return shifted, whole, rest + whole.times_plus(-LN2_LO, more)
 
 
 def split_exponent(x: Lanes) -> tuple[Lanes, Lanes]:

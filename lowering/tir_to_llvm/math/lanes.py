@@ -119,10 +119,7 @@ class Lanes:
         division, but has no answer for infinite and subnormal divisors.
         """
         if not divisor.can_scale() or _width(divisor.value.type) != 32:
-            if near:
-                return self / divisor
-            quick = ir.Attribute.parse("#arith.fastmath<ninf,arcp>")
-            return self._emit("arith.divf", divisor, fastmath=quick)
+            return self / divisor
         inverse = divisor._by_registers(_INVERSE)
         if near:
             wrong = (inverse * -1.0).times_plus(divisor, 1.0)
