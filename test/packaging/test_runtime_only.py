@@ -11,7 +11,11 @@ from checkout import ROOT
 
 # apache-tvm-ffi needs typing_extensions; the folders with a dot hold numpy's own libraries.
 NEEDED = ("numpy", "numpy.libs", "llvmlite", "tvm_ffi", "typing_extensions.py")
-RUNTIME = ("__init__.py", "errors.py", "openmp_files.py", "runtime", "tvm_modules.py")
+# The runtime, and the modules below it that need only the standard library.
+RUNTIME = (
+    "__init__.py", "atomic_file.py", "chrome_trace.py", "errors.py", "openmp_files.py", "runtime",
+    "text_table.py", "tvm_modules.py",
+)  # fmt: skip
 
 MODEL = """
 from relax_mlir.script import ir as I, relax as R

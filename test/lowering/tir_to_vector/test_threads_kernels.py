@@ -223,11 +223,12 @@ class Module:
 
 _WITHOUT_OPENMP = """
 import numpy as np
-from relax_mlir.runtime import Executable, VirtualMachine, native
+from relax_mlir.runtime import Executable, VirtualMachine
+from relax_mlir.runtime.native import loader
 
-native.openmp_libraries = list
+loader.openmp_libraries = list
 inputs = np.load("inputs.npz")
 main = VirtualMachine(Executable.load("model.rxe"))["main"]
-assert not native.load_openmp()
+assert not loader.load_openmp()
 np.save("result.npy", main(inputs["x"], inputs["w"]))
 """
