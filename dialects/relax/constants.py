@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.context import count_constant
+from relax_mlir.dialects.context_memory import count_constant
 from relax_mlir.dialects.relax import types as T
 
 # MLIR keeps the blob alive through the buffer it was made from; this only finds the array again.

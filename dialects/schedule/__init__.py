@@ -10,7 +10,8 @@ from types import ModuleType
 from typing import Any
 
 from relax_mlir.dialects.bindings import ext, ir, submodule, uninterrupted
-from relax_mlir.dialects.context import release_definition
+from relax_mlir.dialects.context_lock import LOAD_LOCK
+from relax_mlir.dialects.context_memory import release_definition
 
 transform: ModuleType = submodule("dialects.transform")
 
@@ -73,16 +74,16 @@ class _Effects(ir.MemoryEffectsOpInterface):
         transform.modifies_payload(effects)
 
 
-def load() -> None:
-    """Load the dialect into the current context, once."""
-    context = ir.Context.current
-    if context.is_dialect_loaded("schedule"):
-        return
-    Schedule.load()
-    release_definition(Schedule)
-    for name in PRIMITIVES:
-        _Replayed.attach(f"schedule.{name}")
-        _Effects.attach(f"schedule.{name}")
+def load_schedule(context: ir.Context) -> None:
+    """Load the schedule dialect into a context, which few need; a second call does nothing."""
+    with LOAD_LOCK, context, uninterrupted():
+        if context.is_dialect_loaded("schedule"):
+            return
+        Schedule.load()
+        release_definition(Schedule)
+        for name in PRIMITIVES:
+            _Replayed.attach(f"schedule.{name}")
+            _Effects.attach(f"schedule.{name}")
 
 
-__all__ = ["OPERATIONS", "PRIMITIVES", "Schedule", "load"]
+__all__ = ["OPERATIONS", "PRIMITIVES", "Schedule", "load_schedule"]

@@ -4,15 +4,12 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.layout import NIBBLES
 from relax_mlir.dialects.tir.scalar import INDEX, DtypeError, Scalar, ScalarLike, cast
-
-if TYPE_CHECKING:
-    from relax_mlir.dialects.tir.builder import PrimFuncBuilder
 
 arith: ModuleType = submodule("dialects.arith")
 memref: ModuleType = submodule("dialects.memref")
@@ -27,6 +24,14 @@ class Access:
     extents: tuple[SymExpr, ...] = ()
 
 
+class AccessRecorder(Protocol):
+    """What a buffer needs of the builder of its function."""
+
+    def record(self, kind: str, buffer: "Buffer", indices: list[Scalar]) -> None:
+        """Note an access of the innermost open block."""
+        ...
+
+
 class Buffer:
     """A buffer of the prim func under construction: index it to load, `store` to write."""
 
@@ -36,7 +41,7 @@ class Buffer:
     value: ir.Value
 
     def __init__(
-        self, builder: "PrimFuncBuilder", name: str, dims: Sequence[SymExpr], dtype: str,
+        self, builder: "AccessRecorder", name: str, dims: Sequence[SymExpr], dtype: str,
         value: ir.Value,
     ) -> None:  # fmt: skip
         # The builder has the buffer: a cycle would keep the program alive for the collector.
@@ -44,7 +49,7 @@ class Buffer:
         self.name, self.dims, self.dtype, self.value = name, list(dims), dtype, value
 
     @property
-    def _builder(self) -> "PrimFuncBuilder":
+    def _builder(self) -> "AccessRecorder":
         builder = self._ref()
         assert builder is not None, "a buffer is used while its builder is"
         return builder

@@ -13,7 +13,7 @@ import numpy as np
 
 import relax_mlir.relax
 from relax_mlir.compiler.working_copy import constants_of
-from relax_mlir.dialects.context import lock_of
+from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.dialects.relax.constants import RESOURCE, constant_array, resource_name
 from relax_mlir.errors import ArgumentTypeError, ExecutableFormatError
 from relax_mlir.ir.module import IRModule

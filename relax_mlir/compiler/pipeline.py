@@ -12,7 +12,7 @@ from relax_mlir.compiler.kernel_costs import kernel_costs
 from relax_mlir.compiler.specialize import enable_by_default
 from relax_mlir.compiler.working_copy import working_copy
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.context import lock_of
+from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.dialects.locations import at_source
 from relax_mlir.errors import CompileError, PipelineError, did_you_mean
 from relax_mlir.ir.module import IRModule

@@ -10,7 +10,8 @@ import re
 import numpy as np
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.context import is_full, new_context
+from relax_mlir.dialects.context import new_context
+from relax_mlir.dialects.context_memory import is_full
 from relax_mlir.dialects.relax.constants import (
     constant_array,
     constant_attribute,

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.context import default_context, lock_of
+from relax_mlir.dialects.context import default_context
+from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.ir.transfer import moved

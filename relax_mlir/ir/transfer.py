@@ -3,7 +3,8 @@
 import io
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.context import count_constant, lock_of
+from relax_mlir.dialects.context_lock import lock_of
+from relax_mlir.dialects.context_memory import count_constant
 from relax_mlir.errors import VerifyError
 
 # A longer text is mostly the numbers of constants, which its context keeps.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.context import lock_of
+from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.errors import PassError, PassTypeError, PipelineError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.pass_spec import PassSpec

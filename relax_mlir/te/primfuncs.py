@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.context import lock_of
+from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.ir.single_function import single

@@ -3,7 +3,7 @@
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.context import lock_of
+from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.errors import ScheduleTypeError, ScheduleValueError, did_you_mean
 from relax_mlir.ir.module import IRModule
 

@@ -13,6 +13,7 @@ from programs import Program
 
 from relax_mlir import IRModule, relax
 from relax_mlir.dialects import context as contexts
+from relax_mlir.dialects import context_lock, context_memory
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context, make_context
 from relax_mlir.errors import PassError
@@ -122,7 +123,7 @@ def test_passes_that_wait_for_each_others_modules_fail(threads):
     assert len(errors) == 1
     assert errors[0].pass_name == "Crossing"
     assert "deadlock: this thread uses a module of one MLIR context" in str(errors[0])
-    assert not contexts._ContextLock.waits
+    assert not context_lock._ContextLock.waits
     # Nothing is left locked.
     for mod in mods:
         assert str(mlir("cse")(mod)) == str(mod)
@@ -133,7 +134,7 @@ def test_a_pass_may_wait_for_another_context():
     taken = threading.Event()
 
     def hold():
-        with contexts.lock_of(other.context):
+        with context_lock.lock_of(other.context):
             taken.set()
             time.sleep(0.6)
 
@@ -299,7 +300,7 @@ class TestDefaultContext:
         from relax_mlir.dialects.relax.constants import constant_attribute
 
         monkeypatch.setattr(contexts, "MOST_USES", 1000)
-        monkeypatch.setattr(contexts, "MOST_BYTES", 1 << 20)
+        monkeypatch.setattr(context_memory, "MOST_BYTES", 1 << 20)
         first = IRModule.parse("func.func private @f()")
         with first.context, ir.Location.unknown():
             attribute = constant_attribute(np.zeros(1 << 17))

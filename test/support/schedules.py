@@ -11,7 +11,7 @@ from scheduled_programs import HEAD, Program
 
 from relax_mlir import tir
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.context import lock_of
+from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.errors import ScheduleError
 from relax_mlir.ir import assert_structural_equal
 from relax_mlir.ir.module import IRModule

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.context import lock_of
+from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.errors import ScheduleError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.tir.view import tree

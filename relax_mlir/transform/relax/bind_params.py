@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.context import lock_of
+from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.constants import constant_attribute, constant_op

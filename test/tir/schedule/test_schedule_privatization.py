@@ -7,7 +7,7 @@ from scheduled_programs import HEAD, WINDOW, Program, matmul, tiled
 from schedules import refused, runs
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.context import lock_of
+from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.native import compile_module
 from relax_mlir.lowering.target.target import Target

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.context import load_schedule, make_context
+from relax_mlir.dialects.context import make_context
+from relax_mlir.dialects.schedule import load_schedule
 from relax_mlir.errors import ScheduleValueError
 from relax_mlir.tir.schedule.handles import VARIABLES
 from relax_mlir.tir.schedule.primitives.annotations import attribute

@@ -1,0 +1,25 @@
+"""What a context keeps for ever: constants, which are counted, and definitions of dialects."""
+
+import weakref
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+
+# A context with so many bytes of constants is replaced by a new one.
+MOST_BYTES = 64 << 20
+_CONSTANT_BYTES: "weakref.WeakKeyDictionary[ir.Context, int]" = weakref.WeakKeyDictionary()
+
+
+def count_constant(context: ir.Context, size: int) -> None:
+    """Note that a context now holds so many more bytes of constants, until it dies."""
+    _CONSTANT_BYTES[context] = _CONSTANT_BYTES.get(context, 0) + size
+
+
+def is_full(context: ir.Context) -> bool:
+    """Whether a context holds as many bytes of constants as one should."""
+    return _CONSTANT_BYTES.get(context, 0) >= MOST_BYTES
+
+
+def release_definition(dialect: type[Any]) -> None:
+    """Let go of the module that a dialect was loaded from: it would keep its context for ever."""
+    dialect._mlir_module = None
