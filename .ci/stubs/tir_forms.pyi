@@ -8,8 +8,8 @@ from typing import Any, overload
 from relax_mlir.ir.module import IRModule
 from relax_mlir.script.macro import macro as inline
 from relax_mlir.script.macro import macro as macro
-from relax_mlir.tir.parameters import Buffer as _Buffer
 from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.stmt import Buffer as _Buffer
 
 @overload
 def prim_func(fn: Callable[..., Any]) -> IRModule:

@@ -6,16 +6,13 @@ for a few vectors: of two that depend on each other it would wait for both, one 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import KEEP
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import is_function
-
-if TYPE_CHECKING:
-    from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
 
 # Elements of a block, and fewest of a range that is worth it.
 _BLOCK, _LEAST = 1024, 256
@@ -103,7 +100,7 @@ class Stages:
         stages: of the map.
     """
 
-    def __init__(self, writer: "NestWriter", stages: list[Stage]) -> None:
+    def __init__(self, writer: ElementWriter, stages: list[Stage]) -> None:
         self._writer, self._stages = writer, stages
         emit = writer.emit
         self._block = emit.op(
@@ -115,7 +112,7 @@ class Stages:
         )
 
     @staticmethod
-    def of(writer: "NestWriter") -> "Stages | None":
+    def of(writer: ElementWriter) -> "Stages | None":
         """Return what writes a map by stages, None where that would not pay."""
         if writer.vector is None or not (writer.masked and writer.machine.tables):
             return None
@@ -229,7 +226,7 @@ class Stages:
 
 
 def write_near(
-    writer: "NestWriter", env: dict[int, Index], chunk: Callable[..., None], wide: int
+    writer: ElementWriter, env: dict[int, Index], chunk: Callable[..., None], wide: int
 ) -> None:
     """Write a map whose stores do not go past the cache.
 

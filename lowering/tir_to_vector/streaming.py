@@ -4,27 +4,22 @@ A plain store first reads its line. One past the cache does not, but must be ali
 wrote is slow to read again.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-
-if TYPE_CHECKING:
-    from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+from relax_mlir.lowering.tir_to_vector.nest_elements import Chunk, ElementWriter
 
 # Stretches of memory that are walked side by side: the hardware fetches ahead on each. Long
 # computations of adjacent vectors are one of a wide vector instead, whose steps take turns: four
 # in a row would not overlap.
 _STRETCHES = _WIDE = 4
 _REGISTER = 512
-# Writes some lanes from a place on, under a mask, and past the cache or not.
-Chunk = Callable[[Index, int, ir.Value | None, bool], None]
 
 
-def streams(writer: "NestWriter") -> bool | ir.Value:
+def streams(writer: ElementWriter) -> bool | ir.Value:
     """Return whether a map's stores should go past the cache, a value where run time knows it."""
     flat, emit = writer.flat, writer.emit
     if writer.past_cache is not None:
@@ -59,7 +54,7 @@ def _in_order(flat: FlatNest) -> bool:
 
 
 def write_streaming(
-    writer: "NestWriter", env: dict[int, Index], span: tuple[Index, Index], stretches: bool,
+    writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index], stretches: bool,
     chunk: Chunk,
 ) -> None:  # fmt: skip
     """Run along the vectorised iterator with aligned stores that go past the cache.
@@ -91,7 +86,7 @@ def write_streaming(
 
 
 def begin_streaming(
-    writer: "NestWriter", env: dict[int, Index], span: tuple[Index, Index], chunk: Chunk
+    writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index], chunk: Chunk
 ) -> Index:
     """Write what lies before the first aligned place of a span, and return that place."""
     emit, lanes = writer.emit, writer.lanes
@@ -104,7 +99,7 @@ def begin_streaming(
 
 
 def end_streaming(
-    writer: "NestWriter", span: tuple[Index, Index], widths: Sequence[int], chunk: Chunk
+    writer: ElementWriter, span: tuple[Index, Index], widths: Sequence[int], chunk: Chunk
 ) -> None:
     """Write from an aligned place on, by steps of so many lanes, and what is left under a mask."""
     emit, lanes = writer.emit, writer.lanes
@@ -120,7 +115,7 @@ def end_streaming(
 
 
 def write_compactly(
-    writer: "NestWriter", env: dict[int, Index], span: tuple[Index, Index],
+    writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index],
     condition: bool | ir.Value, wide: int,
 ) -> None:  # fmt: skip
     """Run along the vectorised iterator with little code, for what takes long to compute.
@@ -176,7 +171,7 @@ def write_compactly(
         writer._put(writer._value(env, at, lanes, mask), env, at, mask)
 
 
-def _ahead(writer: "NestWriter", env: dict[int, Index], first: Index) -> ir.Value:
+def _ahead(writer: ElementWriter, env: dict[int, Index], first: Index) -> ir.Value:
     """Return how many elements lie before the first that is stored to an aligned place."""
     emit, lanes = writer.emit, writer.lanes
     base = writer.bases[writer.flat.store]
@@ -187,7 +182,7 @@ def _ahead(writer: "NestWriter", env: dict[int, Index], first: Index) -> ir.Valu
     return emit.op("arith.andi", [emit.sub(0, units), emit.index(lanes - 1)], emit.index_type)
 
 
-def fence(emit: Emitter, writers: Sequence["NestWriter"]) -> None:
+def fence(emit: Emitter, writers: Sequence[ElementWriter]) -> None:
     """Order what writers stored past the cache, if they did, before what is told other threads."""
     found = [streams(writer) for writer in writers if writer.streamed]
     conditions: list[ir.Value] = [each for each in found if isinstance(each, ir.Value)]

@@ -79,8 +79,8 @@ from relax_mlir.tir import (
     truncdiv,
     truncmod,
 )
-from relax_mlir.tir.parameters import Buffer as _Buffer
 from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.stmt import Buffer as _Buffer
 
 @overload
 def prim_func(fn: Callable[..., Any]) -> IRModule:

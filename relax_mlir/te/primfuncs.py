@@ -11,8 +11,9 @@ from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.ir.single_function import single
 from relax_mlir.te.operation import current_tag, one_or_all
 from relax_mlir.te.tensor import ExternOp, Tensor, listed, named
-from relax_mlir.tir.parameters import Buffer, parameters
+from relax_mlir.tir.parameters import parameters
 from relax_mlir.tir.specialize import specialize
+from relax_mlir.tir.stmt import Buffer
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule

@@ -22,7 +22,7 @@ _EXPORTS = {
     "BufferRegion": "view.statements",
     "IndexMap": "schedule.index_map",
     "TensorIntrin": "tensor_intrin",
-    **dict.fromkeys(("Buffer", "decl_buffer"), "parameters"),
+    **dict.fromkeys(("Buffer", "decl_buffer"), "stmt"),
     **dict.fromkeys(("build", "lower"), "lowering"),
     **dict.fromkeys(("Cast", "cast", "const"), "conversion"),
     **dict.fromkeys(("comm_reducer", "max", "min", "sum"), "reduction"),

@@ -64,7 +64,6 @@ from relax_mlir.tir.nodes import (
     Select,
     Sub,
 )
-from relax_mlir.tir.parameters import Buffer, decl_buffer
 from relax_mlir.tir.prim_expr import FloatImm, IntImm, PrimExpr
 from relax_mlir.tir.reduction import comm_reducer
 from relax_mlir.tir.schedule.index_map import IndexMap
@@ -75,6 +74,7 @@ from relax_mlir.tir.stmt import (
     AssertStmt,
     Block,
     BlockRealize,
+    Buffer,
     BufferLoad,
     BufferStore,
     Evaluate,
@@ -86,6 +86,7 @@ from relax_mlir.tir.stmt import (
     SeqStmt,
     Stmt,
     While,
+    decl_buffer,
     stmt_list,
     stmt_seq,
 )

@@ -1,10 +1,21 @@
 """Symbolic integers under TVM's names; all of them are `SymExpr` of the Relax dialect."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.tir.parameters import Param
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter: `handle` is the dtype of one that is a buffer."""
+
+    name: str
+    dtype: str
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Var(SymExpr):

@@ -8,7 +8,9 @@ from relax_mlir.dialects.relax.sizes import size_of
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError, ScriptError, did_you_mean
 from relax_mlir.ir.single_function import single
-from relax_mlir.tir.parameters import Buffer, Param, parameters
+from relax_mlir.tir.expr import Param
+from relax_mlir.tir.parameters import parameters
+from relax_mlir.tir.stmt import Buffer
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule

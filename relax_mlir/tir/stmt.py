@@ -9,11 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.tir.ops import LOOP_KINDS
 from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.tir.axes import dims_of
 from relax_mlir.tir.conversion import as_expr, condition
-from relax_mlir.tir.dtypes import SIZE
+from relax_mlir.tir.dtypes import SIZE, checked
+from relax_mlir.tir.expr import Var
 from relax_mlir.tir.nodes import ProducerLoad
-from relax_mlir.tir.parameters import Buffer
 from relax_mlir.tir.prim_expr import Leaf, PrimExpr
 
 _STATEMENTS = "relax_mlir.tir.view.statements"
@@ -95,8 +98,6 @@ class For(Stmt):
     annotations: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        from relax_mlir.dialects.tir.ops import LOOP_KINDS
-
         self.loop_var = _variable(self.loop_var, "loop_var of tir.For")
         self.body = statement(self.body, "body of tir.For")
         if self.thread_binding is not None:
@@ -106,6 +107,56 @@ class For(Stmt):
                 f"kind of tir.For is tir.ForKind.SERIAL or another of {', '.join(LOOP_KINDS)}, "
                 f"got {self.kind!r}"
             )
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer:
+    """What a parameter points to.
+
+    Attributes:
+        name: of the buffer.
+        shape: integers, and symbolic ones.
+        dtype: of its elements.
+        scope: its storage scope.
+    """
+
+    name: str
+    shape: tuple[int | SymExpr, ...]
+    dtype: str
+    scope: str = "global"
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        return len(self.shape)
+
+    def __getitem__(self, indices: Any) -> Any:
+        """Return an element as an expression, for statements of `tir.PrimFunc`."""
+        return BufferLoad(self, list(indices) if isinstance(indices, tuple) else [indices])
+
+    vload = __getitem__
+
+    def __iter__(self) -> Any:
+        raise ExprTypeError(f"buffer '{self.name}' is read by its indices, not as a sequence")
+
+    def vstore(self, indices: Any, value: Any) -> Any:
+        """Return the statement that stores an element."""
+        return BufferStore(self, value, list(indices) if isinstance(indices, tuple) else [indices])
+
+
+def decl_buffer(shape: Any, dtype: str = "float32", name: str = "buffer") -> Buffer:
+    """Return the description of a buffer, as `PrimFunc.specialize` takes it.
+
+    Args:
+        shape: integers and symbolic ones.
+        dtype: of its elements.
+        name: of the buffer.
+
+    Raises:
+        ExprTypeError: an element of the shape is no size.
+        ExprError: there is no such dtype, or a size is negative.
+    """
+    return Buffer(name, dims_of(shape, f"tir.decl_buffer '{name}'"), checked(dtype))
 
 
 @dataclass(eq=False)
@@ -267,8 +318,6 @@ class IterVar:
     _KINDS: Mapping[Any, str] = {0: "spatial", 2: "reduction", 3: "scan", 4: "opaque"}
 
     def __init__(self, dom: Any, var: Any, iter_type: Any) -> None:
-        from relax_mlir.tir.expr import Var
-
         self.var: Any = Var(var) if isinstance(var, str) else _variable(var, "var of tir.IterVar")
         self.iter_type: str = self._KINDS.get(iter_type, iter_type)
         if self.iter_type not in self._KINDS.values():

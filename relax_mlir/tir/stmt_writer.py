@@ -16,8 +16,9 @@ from relax_mlir.script.parser.tir_bounds import beyond
 from relax_mlir.tir import ir_builder, stmt
 from relax_mlir.tir.conversion import as_expr, cast
 from relax_mlir.tir.dtypes import SIZE
-from relax_mlir.tir.parameters import Buffer, Param
+from relax_mlir.tir.expr import Param
 from relax_mlir.tir.prim_expr import IntImm, Leaf, PrimExpr
+from relax_mlir.tir.stmt import Buffer
 from relax_mlir.tir.stmt_functor import substitute
 from relax_mlir.tir.view.buffers import dims_of, name_of
 from relax_mlir.tir.view.index import Indices

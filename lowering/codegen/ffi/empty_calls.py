@@ -2,32 +2,30 @@
 
 from collections.abc import Mapping, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir, submodule
-
-if TYPE_CHECKING:
-    from relax_mlir.lowering.codegen.ffi.signature import Signature
 
 arith: ModuleType = submodule("dialects.arith")
 memref: ModuleType = submodule("dialects.memref")
 scf: ModuleType = submodule("dialects.scf")
 _NOT_EQUAL = 1
 
+# The buffers that a function writes: which argument each is, and its sizes, None for dynamic ones.
+Written = Sequence[tuple[int, Sequence[int | None]]]
 
-def skip_empty_calls(calls: Sequence[ir.Operation], callees: "Mapping[str, Signature]") -> None:
+
+def skip_empty_calls(calls: Sequence[ir.Operation], callees: Mapping[str, Written]) -> None:
     """Put calls under the condition that a result has elements.
 
     Args:
         calls: calls of functions, in place.
-        callees: functions that only write buffers, by their names.
+        callees: what functions write that do nothing else, by their names.
     """
     for call in calls if callees else ():
-        callee = callees.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
-        if callee is not None:
-            _put_under_condition(call, [
-                (call.operands[position], param.static) for position, param in callee.written
-            ])  # fmt: skip
+        written = callees.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+        if written is not None:
+            buffers = [(call.operands[position], sizes) for position, sizes in written]
+            _put_under_condition(call, buffers)
 
 
 def _put_under_condition(

@@ -159,7 +159,8 @@ def take_signatures(module: ir.Operation) -> list[Signature]:
     purity = _Purity({_name(f): calling[_name(f)] for f in functions if not f.is_external})
     found = [_signature(function, purity) for function in functions]
     calls = [op for each in calling.values() for op in each if op.name == "func.call"]
-    skip_empty_calls(calls, {each.name: each for each in found if each.skips_empty})
+    skipping = [each for each in found if each.skips_empty]
+    skip_empty_calls(calls, {f.name: [(i, p.static) for i, p in f.written] for f in skipping})
     rename_callees(calls, {signature.name: signature.kernel for signature in found})
     for function, signature in zip(functions, found, strict=True):
         ir.SymbolTable.set_symbol_name(function, signature.kernel)

@@ -24,7 +24,8 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     root,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.vector_nest import DIVIDES, NestWriter
+from relax_mlir.lowering.tir_to_vector.nest_elements import DIVIDES
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
 # Operations for an element from which on code that many times over costs more than a loop.
 _LONG = 8

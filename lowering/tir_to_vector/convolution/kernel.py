@@ -26,8 +26,8 @@ from relax_mlir.lowering.tir_to_vector.convolution.window_skips import WindowSki
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.multiply import add, multiply_add
+from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.team import Part
-from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
 
 # Kernels of so many bytes stay in the second-level cache while pixels pass by.
 _KERNELS_IN_CACHE = 1 << 20

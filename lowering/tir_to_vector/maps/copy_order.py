@@ -2,19 +2,16 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-
-if TYPE_CHECKING:
-    from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
 
 # Bytes that are written one after another before it goes on with what is read.
 _RUN = 1024
 _SOME_SIZE = 64
 
 
-def reading_order(writer: "NestWriter", free: Sequence[int]) -> list[int]:
+def reading_order(writer: ElementWriter, free: Sequence[int]) -> list[int]:
     """Return the outer iterators of a map in the order in which what it reads lies in memory.
 
     Stores past the cache do not wait, wherever they go, but loads do unless the hardware foresees
@@ -52,7 +49,7 @@ def blocked_order(
 
 
 def blocked_loops(
-    writer: "NestWriter", spans: dict[int, tuple[Index, Index]], loops: ExitStack,
+    writer: ElementWriter, spans: dict[int, tuple[Index, Index]], loops: ExitStack,
     order: tuple[list[int], int, list[int]], *, past_cache: bool,
 ) -> dict[int, Index]:  # fmt: skip
     """Write loops in the order of what is written, by blocks of what is read first.

@@ -1,18 +1,15 @@
 """Reductions in vectors: across what is stored, along what is read, and one sum in pieces."""
 
 import functools
-from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import product
 from relax_mlir.lowering.tir_to_vector.emit import UNROLL
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
 from relax_mlir.lowering.tir_to_vector.reductions.combine import Sums
 from relax_mlir.lowering.tir_to_vector.rows.long_rows import LongRow
 from relax_mlir.lowering.tir_to_vector.team import Part
-
-if TYPE_CHECKING:
-    from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
 # Several vectors at a time: one alone would wait for itself, latency after latency.
 WIDE = 4
@@ -27,7 +24,7 @@ _PIECE = 1 << 15
 _FEW_SUMS = 16
 
 
-def reduce_across(writer: "NestWriter", env: dict[int, Index], reductions: list[int]) -> None:
+def reduce_across(writer: ElementWriter, env: dict[int, Index], reductions: list[int]) -> None:
     """Reduce with a lane for each element stored: the sums stay in registers."""
     totals = _sums_of(writer, shared=False)
 
@@ -53,12 +50,12 @@ def reduce_across(writer: "NestWriter", env: dict[int, Index], reductions: list[
     )
 
 
-def _sums_of(writer: "NestWriter", *, shared: bool) -> Sums:
+def _sums_of(writer: ElementWriter, *, shared: bool) -> Sums:
     fma = writer.machine.fma
     return Sums(writer.flat, writer.emit, writer.lanes, shared=shared, fma=fma)
 
 
-def _by_rows(writer: "NestWriter", reductions: list[int]) -> bool | ir.Value:
+def _by_rows(writer: ElementWriter, reductions: list[int]) -> bool | ir.Value:
     """Return whether sums are better kept in the cache: long rows that come from beyond it."""
     emit, flat = writer.emit, writer.flat
     if len(reductions) != 1 or flat.init is None or not writer.masked or writer.vector is None:
@@ -76,7 +73,9 @@ def _by_rows(writer: "NestWriter", reductions: list[int]) -> bool | ir.Value:
     return functools.reduce(emit.both, unknown) if unknown else True
 
 
-def _reduce_rows(writer: "NestWriter", env: dict[int, Index], reduction: int, totals: Sums) -> None:
+def _reduce_rows(
+    writer: ElementWriter, env: dict[int, Index], reduction: int, totals: Sums
+) -> None:
     """Reduce from end to end of rows, with the sums in what is stored.
 
     One thread reads row after row, which is memory in its order, and keeps as many sums as the
@@ -113,7 +112,7 @@ def _reduce_rows(writer: "NestWriter", env: dict[int, Index], reduction: int, to
     writer._ranges[vector] = span
 
 
-def reduce_along(writer: "NestWriter", env: dict[int, Index], reductions: list[int]) -> None:
+def reduce_along(writer: ElementWriter, env: dict[int, Index], reductions: list[int]) -> None:
     """Reduce with lanes that are combined at the end, in one fixed order."""
     assert writer.vector is not None  # it is the reduction that has the lanes
     extent = writer.flat.iters[writer.vector].extent
@@ -126,7 +125,7 @@ def reduce_along(writer: "NestWriter", env: dict[int, Index], reductions: list[i
     writer._put(totals.combine(start, total), env, 0, None)
 
 
-def _reduce_long(writer: "NestWriter", row: LongRow, env: dict[int, Index]) -> None:
+def _reduce_long(writer: ElementWriter, row: LongRow, env: dict[int, Index]) -> None:
     """Reduce by pieces, one after the other or each by the thread that it belongs to."""
     emit, sums = writer.emit, row.sums
     totals = _sums_of(writer, shared=True)
@@ -147,7 +146,7 @@ def _reduce_long(writer: "NestWriter", row: LongRow, env: dict[int, Index]) -> N
 
 
 def _total(
-    writer: "NestWriter", env: dict[int, Index], reductions: list[int],
+    writer: ElementWriter, env: dict[int, Index], reductions: list[int],
     span: tuple[Index, Index], known: int | None, *, even: bool = False,
 ) -> tuple[Sums, ir.Value]:  # fmt: skip
     """Return the sum over some iterators and a range of the vectorised one.
@@ -194,7 +193,7 @@ def _total(
 
 
 def _rest(
-    writer: "NestWriter", env: dict[int, Index], totals: Sums, carried: list[ir.Value],
+    writer: ElementWriter, env: dict[int, Index], totals: Sums, carried: list[ir.Value],
     span: tuple[Index, Index],
 ) -> list[ir.Value]:  # fmt: skip
     """Combine the last elements, fewer than a vector, into what a loop carried."""
@@ -217,7 +216,7 @@ def _rest(
     return [rest if lanes == 1 else emit.insert(rest, total, 0), *marks]
 
 
-def in_pieces(writer: "NestWriter") -> bool:
+def in_pieces(writer: ElementWriter) -> bool:
     """Whether a reduction makes so few sums that threads could only share the sums themselves."""
     flat, vector = writer.flat, writer.vector
     if flat.total is None or vector is None or not flat.iters[vector].reduction:
@@ -230,12 +229,12 @@ def in_pieces(writer: "NestWriter") -> bool:
     return sums is not None and sums < _FEW_SUMS and (size is None or size > _PIECE)
 
 
-def _sums(writer: "NestWriter") -> int | None:
+def _sums(writer: ElementWriter) -> int | None:
     free = [it.extent for i, it in enumerate(writer.flat.iters) if i != writer.vector]
     return product(free).value
 
 
-def reduce_in_pieces(writer: "NestWriter") -> None:
+def reduce_in_pieces(writer: ElementWriter) -> None:
     """Reduce by pieces of one size whatever the number of threads, then add those up in order."""
     emit, flat = writer.emit, writer.flat
     assert writer.vector is not None  # it is the reduction that has the lanes
@@ -252,7 +251,7 @@ def reduce_in_pieces(writer: "NestWriter") -> None:
 
 
 def _pieces(
-    writer: "NestWriter", free: list[int], ranges: list[tuple[Index, Index]],
+    writer: ElementWriter, free: list[int], ranges: list[tuple[Index, Index]],
     env: dict[int, Index], row: Index, partial: ir.Value, pieces: Index, size: Index,
 ) -> None:  # fmt: skip
     """Write the loops over sums and pieces."""
@@ -273,7 +272,7 @@ def _pieces(
 
 
 def _finish(
-    writer: "NestWriter", free: list[int], env: dict[int, Index], row: Index, partial: ir.Value,
+    writer: ElementWriter, free: list[int], env: dict[int, Index], row: Index, partial: ir.Value,
     pieces: Index, totals: Sums,
 ) -> None:  # fmt: skip
     """Write the loops that add up the pieces of each sum."""

@@ -25,7 +25,8 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     slice_of,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, work_of
+from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
 # How much longer an element takes than a multiply-add of a contraction.
 _ELEMENT = 16

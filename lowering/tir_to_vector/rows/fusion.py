@@ -8,6 +8,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, collapse, root
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.reductions.fed import feed
 from relax_mlir.lowering.tir_to_vector.rows.late_rows import ROWS, LateRows
 from relax_mlir.lowering.tir_to_vector.rows.long_rows import LongRow, long_row
@@ -30,11 +31,7 @@ from relax_mlir.lowering.tir_to_vector.rows.row_memory import (
 )
 from relax_mlir.lowering.tir_to_vector.streaming import fence, streams
 from relax_mlir.lowering.tir_to_vector.team import Part
-from relax_mlir.lowering.tir_to_vector.vector_nest import (
-    NestWriter,
-    vector_iter,
-    work_of,
-)
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
 
 # What an element takes, in the terms of `LEAST_WORK`, and how many rows each thread should have.
 _ELEMENT_WORK = 16

@@ -6,15 +6,12 @@ up in order.
 """
 
 import functools
-from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
 from relax_mlir.lowering.tir_to_vector.reductions.combine import Sums
 from relax_mlir.lowering.tir_to_vector.team import Part
-
-if TYPE_CHECKING:
-    from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
 # Most pieces, and fewest rows of one.
 _PIECES, _LEAST_ROWS = 32, 64
@@ -25,7 +22,7 @@ _CACHE, _SHORT, _LONG = 2 << 20, 2 << 10, 16 << 10
 _MANY_REGISTERS = 32
 
 
-def rows_in_pieces(writer: "NestWriter") -> bool | ir.Value:
+def rows_in_pieces(writer: ElementWriter) -> bool | ir.Value:
     """Return whether a nest reduces such rows, a value where run time knows it."""
     emit, flat, vector = writer.emit, writer.flat, writer.vector
     if flat.total is None or flat.init is None or vector is None or not writer.masked:
@@ -54,7 +51,7 @@ def rows_in_pieces(writer: "NestWriter") -> bool | ir.Value:
     return functools.reduce(emit.both, unknown) if unknown else True
 
 
-def reduce_rows_in_pieces(writer: "NestWriter") -> None:
+def reduce_rows_in_pieces(writer: ElementWriter) -> None:
     """Write such a nest, its parallel region included."""
     emit, flat, vector = writer.emit, writer.flat, writer.vector
     assert vector is not None  # or there would be no rows
@@ -91,7 +88,7 @@ def reduce_rows_in_pieces(writer: "NestWriter") -> None:
 
 
 def _reduce_piece(
-    writer: "NestWriter", span: tuple[Index, Index], sums: ir.Value, begin: Index, together: int
+    writer: ElementWriter, span: tuple[Index, Index], sums: ir.Value, begin: Index, together: int
 ) -> None:
     """Reduce some rows, so many at a time, to sums that lie in a buffer from a place on."""
     emit, totals = writer.emit, _sums_of(writer)
@@ -122,17 +119,17 @@ def _reduce_piece(
             add(loop.counter, 1)
 
 
-def _rows(writer: "NestWriter") -> Index:
+def _rows(writer: ElementWriter) -> Index:
     assert writer.vector is not None
     return writer.emit.size(writer.flat.iters[1 - writer.vector].extent)
 
 
-def _sums_of(writer: "NestWriter") -> Sums:
+def _sums_of(writer: ElementWriter) -> Sums:
     return Sums(writer.flat, writer.emit, writer.lanes, shared=False, fma=writer.machine.fma)
 
 
 def _load(
-    writer: "NestWriter", sums: ir.Value, place: Index, lanes: int, mask: ir.Value | None
+    writer: ElementWriter, sums: ir.Value, place: Index, lanes: int, mask: ir.Value | None
 ) -> ir.Value:
     type_ = ir.VectorType.get([lanes], writer.flat.value.type)
     return writer.emit.vector_load(sums, [place], type_, mask)

@@ -12,8 +12,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.team import Part
-from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
 from relax_mlir.lowering.tir_to_vector.windows.channel_windows import ChannelWindows
 from relax_mlir.lowering.tir_to_vector.windows.channel_windows_kernel import ChannelWriter, Way
 from relax_mlir.lowering.tir_to_vector.windows.planes_separable import IDEMPOTENT, is_separable

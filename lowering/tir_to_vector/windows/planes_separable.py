@@ -13,9 +13,9 @@ from contextlib import ExitStack
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.lane_picks import every_nth
+from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.reductions.combine import Sums
 from relax_mlir.lowering.tir_to_vector.team import Part
-from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
 from relax_mlir.lowering.tir_to_vector.windows.padding import is_zero
 from relax_mlir.lowering.tir_to_vector.windows.planes import Planes
 from relax_mlir.lowering.tir_to_vector.windows.planes_base import PlanesBase

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.team import Part
-from relax_mlir.lowering.tir_to_vector.vector_nest import work_of
 from relax_mlir.lowering.tir_to_vector.windows.planes_base import PlanesBase
 
 # So many small planes are copied before the first of them is read: a load of what several stores

@@ -14,7 +14,8 @@ from relax_mlir.relax.expr.types import FuncType, Type, as_type, from_mlir
 from relax_mlir.relax.expr.views import register_view
 
 if TYPE_CHECKING:
-    from relax_mlir.tir.parameters import Buffer, Param
+    from relax_mlir.tir.expr import Param
+    from relax_mlir.tir.stmt import Buffer
 
 # What says how a function is held rather than what it is.
 _HELD = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs",

@@ -192,7 +192,7 @@ def register_device_api(name: str, api: DeviceAPI, override: bool = False) -> De
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name) or name in _ALIASES:
         raise DeviceError(f"{name!r} cannot be the name of a kind of device")
     with _LOCK:
-        if name == "cpu" or (name in _APIS and not override):
+        if name in _APIS and (name == "cpu" or not override):
             raise DeviceError(f"a device API '{name}' is registered already; pass override=True")
         _APIS[name] = api
     return api
@@ -211,10 +211,6 @@ def device_api(name: str) -> DeviceAPI:
     Raises:
         DeviceError: there is none; names those that are.
     """
-    if "cpu" not in _APIS:
-        from relax_mlir.runtime.device.cpu import CPUDeviceAPI
-
-        _APIS.setdefault("cpu", CPUDeviceAPI())
     api = _APIS.get(_ALIASES.get(name, name))
     if api is None:
         raise DeviceError(

@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.runtime.device.api import Device, DeviceAPI, DeviceAttrKind
+from relax_mlir.runtime.device.api import (
+    Device,
+    DeviceAPI,
+    DeviceAttrKind,
+    register_device_api,
+)
 
 # A processor takes a load for one of what was just stored, where their last twelve bits of address
 # say so, and lets it wait: a kernel that walks along both is then three times slower. What numpy
@@ -105,3 +110,6 @@ _CPU_ATTRIBUTES = {
     DeviceAttrKind.TOTAL_GLOBAL_MEMORY: lambda: _pages("SC_PHYS_PAGES"),
     DeviceAttrKind.AVAILABLE_GLOBAL_MEMORY: lambda: _pages("SC_AVPHYS_PAGES"),
 }
+
+
+register_device_api("cpu", CPUDeviceAPI())

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import location_name
@@ -11,10 +11,8 @@ from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import field_types, known_fields
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.script.printer import spelling
-from relax_mlir.script.printer.names import own_name
-
-if TYPE_CHECKING:
-    from relax_mlir.script.printer.relax import RelaxPrinter
+from relax_mlir.script.printer.names import Namer, own_name
+from relax_mlir.script.printer.relax_expr import RelaxExprPrinter
 
 _IMPURE = ("relax.call_packed", "relax.call", "relax.invoke_closure")
 
@@ -46,10 +44,27 @@ def projections(op: ir.Operation) -> list[ir.Operation] | None:
     return [taken[i] for i in range(len(fields))] if len(taken) == len(fields) else None
 
 
+class _Function(Protocol):
+    """The printer of the function around: what `RelaxPrinter` documents."""
+
+    lines: list[str]
+    depth: int
+    in_dataflow: bool
+    namer: Namer
+    expr: RelaxExprPrinter
+    forced: dict[ir.Value, str]
+    skipped: set[ir.Operation]
+    inlined: set[ir.Operation]
+
+    def line(self, text: str, depth: int | None = None) -> None: ...
+    def block(self, block: ir.Block) -> None: ...
+    def is_inlined(self, op: ir.Operation) -> bool: ...
+
+
 class ControlPrinter:
     """Prints what has regions, for the printer of one function."""
 
-    def __init__(self, printer: "RelaxPrinter") -> None:
+    def __init__(self, printer: _Function) -> None:
         self._printer = printer
         self._namer = printer.namer
         # Symbols that name a variable, and the variable.

@@ -8,7 +8,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.ir.attribute_value import attribute_value
 from relax_mlir.ir.range import Range
-from relax_mlir.tir.parameters import Buffer
+from relax_mlir.tir.stmt import Buffer
 from relax_mlir.tir.view import tree
 from relax_mlir.tir.view.accesses import Region, regions_of
 from relax_mlir.tir.view.buffers import dims_of, dtype_of, name_of, scope_name

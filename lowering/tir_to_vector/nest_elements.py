@@ -1,0 +1,347 @@
+"""Elements and vectors of a nest over flat memory: how one is loaded, computed and stored."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_llvm.math.outlined_functions import CALLED, called_functions
+from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest
+from relax_mlir.lowering.tir_to_vector.idle_loops import steps_of
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, has_functions, is_long
+from relax_mlir.lowering.tir_to_vector.rows.long_rows import LongRow
+
+# Writes some lanes from a place on, under a mask, and past the cache or not.
+Chunk = Callable[[Index, int, ir.Value | None, bool], None]
+
+# Several vectors at a time: one alone would wait for itself, latency after latency.
+WIDE = 4
+# How much longer an element takes than a multiply-add of a contraction, and a function of it.
+_ELEMENT, _MATH = 6, 32
+# Bits of a line of the cache.
+_LINE = 512
+# Bytes of a stream from memory that are asked for early, as near as the second-level cache, which
+# can wait for more of them than the first one.
+_AHEAD = 12 << 10
+DIVIDES = (
+    "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi",
+    "arith.ceildivsi", "arith.ceildivui", "math.ipowi",
+)  # fmt: skip
+
+
+class Stages(Protocol):
+    """What computes a map in stages, so that few values are live at a time."""
+
+    def write(
+        self, env: dict[int, Index], span: tuple[Index, Index], wide: int,
+        put: Callable[[ir.Value, Index], None], from_memory: bool = False,
+    ) -> Index:  # fmt: skip
+        """Write loops over as much of a range as wide vectors fill, and return its end."""
+        ...
+
+    def value(
+        self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
+    ) -> ir.Value:
+        """Return what the map computes of some lanes."""
+        ...
+
+
+class ElementWriter:
+    """Writes single elements and vectors of a nest, and the loops along its vectors.
+
+    Args:
+        flat: the nest.
+        vector: the iterator that is vectorised, None for single elements.
+        emit: where to write.
+        machine: what code is for.
+        near: whether all that it uses is in a core's cache, so that nothing goes past it.
+
+    Attributes:
+        beside: what the main loop of a reduction along its vectors does beside each step, given its
+            place.
+    """
+
+    flat: FlatNest
+    vector: int | None
+    emit: Emitter
+
+    def __init__(
+        self, flat: FlatNest, vector: int | None, emit: Emitter, machine: Machine, *,
+        near: bool = False,
+    ) -> None:  # fmt: skip
+        self.near = near
+        self.long: LongRow | None = None
+        self.flat, self.vector, self.emit = flat, vector, emit
+        self.machine = machine
+        self._known: dict[ir.Operation, ir.Value] = {}
+        self.inner: set[int | None] = {vector}
+        self.streamed = False
+        self.stages: Stages | None = None
+        self.past_cache: bool | None = None
+        self._ahead: dict[ir.Operation, Index] = {}
+        self.beside: Callable[[Index], None] | None = None
+        self._in_block: tuple[int, Index] | None = None
+        self._ranges: dict[int, tuple[Index, Index]] = {}
+        types = [op.results[0].type for op in flat.slice] + [flat.store.operands[0].type]
+        widest = max(bits_of(type_) for type_ in types)
+        stored = [bits_of(access.buffer.type.element_type) for access in flat.accesses.values()]
+        self.lanes: int = max(1, machine.vector_bits // widest)
+        self.masked: bool = machine.can_mask(min(stored, default=32)) and not any(
+            op.name in DIVIDES for op in flat.slice
+        )
+        self._called = called_functions(flat.slice)
+        self.bases: dict[ir.Operation, ir.Value] = {
+            op: emit.flatten_once(access.buffer) for op, access in flat.accesses.items()
+        }
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a step takes many instructions, so that less code is worth more than one jump."""
+        return self.masked and is_long(self.flat)
+
+    @property
+    def computes_functions(self) -> bool:
+        """Whether it computes elementary functions that are of several instructions."""
+        return has_functions(self.flat)
+
+    def fetches(self, buffer: ir.Value, position: int) -> bool:
+        """Have what the nest uses of a buffer fetched some rows ahead, if it walks along it."""
+        for op in (*self.flat.slice, self.flat.store):
+            access = self.flat.accesses.get(op)
+            if (
+                access is not None
+                and access.buffer == buffer
+                and not access.in_rows
+                and self.vector is not None
+                and access.strides[self.vector] == 1
+                and access.strides[position] != 0
+            ):
+                row = self.emit.size(access.strides[position])
+                least = 0 if op == self.flat.store else _AHEAD * 8 // self.bits(op)
+                self._ahead[op] = self.emit.max(row, least)
+                return True
+        return False
+
+    def begin_row(self, position: int, row: Index) -> None:
+        """Set where in a block of rows the code is, which an iterator counts."""
+        self._in_block = (position, row)
+
+    def _work(self) -> Index:
+        """Return how much there is to do, in the terms of `LEAST_WORK`."""
+        each = _ELEMENT + sum(_MATH if op.name.startswith("math.") else 1 for op in self.flat.slice)
+        return work_of(self.emit, self.flat, each)
+
+    def _span(self, position: int) -> tuple[Index, Index]:
+        """Return the range of an iterator of the inner code."""
+        if self.long is not None and position == self.vector:
+            return self.long.span(self.emit)
+        return self._ranges.get(position) or (0, self.emit.size(self.flat.iters[position].extent))
+
+    def bits(self, access: ir.Operation) -> int:
+        """Return the size of what an access loads or stores."""
+        return bits_of(self.flat.accesses[access].buffer.type.element_type)
+
+    def chunk_of(self, env: dict[int, Index]) -> Chunk:
+        """Return what writes some lanes of a map."""
+
+        def chunk(at: Index, lanes: int, mask: ir.Value | None, past_cache: bool = False) -> None:
+            self._put(self._value(env, at, lanes, mask), env, at, mask, past_cache)
+
+        return chunk
+
+    def _chunks(
+        self, chunk: Callable[..., None], most: int = WIDE,
+        span: tuple[Index, Index] | None = None,
+    ) -> None:  # fmt: skip
+        """Run along the vectorised iterator by several vectors, then by one, then the rest.
+
+        What is left to do, less than several vectors, may be given.
+        """
+        emit, lanes = self.emit, self.lanes
+        if self.vector is None:
+            chunk(0, 1, None)
+            return
+        done, size = span or self._span(self.vector)
+        widths = {lanes} if span else {lanes * most, lanes * WIDE, lanes}
+        for width in sorted(widths, reverse=True):
+            upto = emit.add(done, emit.round_down(emit.sub(size, done), width))
+            if not isinstance(upto, int) or upto != done:
+                with emit.loop(done, upto, width, hints=KEEP) as loop:
+                    chunk(loop.counter, width, None)
+            done = upto
+        left = emit.sub(size, done)
+        if isinstance(left, int) and left == 0:
+            return
+        if not self.masked:
+            with emit.loop(done, size) as loop:
+                chunk(loop.counter, 1, None)
+        elif isinstance(left, int):
+            chunk(done, lanes, emit.mask(left, lanes))
+        else:
+            mask = emit.mask(left, lanes)
+            with emit.when(emit.compare("sgt", left, 0)):
+                chunk(done, lanes, mask)
+
+    def _loops(
+        self, env: dict[int, Index], positions: list[int], carried: list[ir.Value],
+        body: Callable[[dict[int, Index], list[ir.Value]], list[ir.Value]],
+    ) -> list[ir.Value]:  # fmt: skip
+        """Write loops over iterators that carry sums through."""
+        if not positions:
+            return body(env, carried)
+        iters = self.flat.iters
+        extent, *more = [self.emit.size(iters[i].extent) for i in positions]
+        if self.vector is not None and iters[self.vector].reduction:
+            more.append(self.emit.size(iters[self.vector].extent))
+        steps = steps_of(self.emit, extent, more)
+        with self.emit.loop(0, steps, 1, carried, UNROLL) as loop:
+            inner = {**env, positions[0]: loop.counter}
+            loop.carry(self._loops(inner, positions[1:], loop.carried, body))
+        return loop.results
+
+    def _start(
+        self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
+    ) -> ir.Value:
+        if self.flat.init is None:
+            return self._get(self.flat.store, env, at, lanes, mask)
+        type_ = self._typed(self.flat.value.type, lanes)
+        if lanes == 1:
+            return self.emit.constant_of(type_, self.flat.init)
+        return self.emit.constant_of(type_, ir.DenseElementsAttr.get_splat(type_, self.flat.init))
+
+    def _typed(self, element: ir.Type, lanes: int) -> ir.Type:
+        return element if lanes == 1 else ir.VectorType.get([lanes], element)
+
+    def _address(self, op: ir.Operation, env: dict[int, Index], at: Index) -> tuple[Index, bool]:
+        """Return where an access is, and whether it walks along the vector."""
+        emit, access = self.emit, self.flat.accesses[op]
+        place = emit.size(access.offset)
+        for position, counter in env.items():
+            if access.in_rows and self._in_block is not None and position == self._in_block[0]:
+                counter = self._in_block[1]
+            place = emit.add(place, emit.mul(counter, emit.size(access.strides[position])))
+        walks = self.vector is not None and access.strides[self.vector] == 1
+        return (emit.add(place, at) if walks else place), walks
+
+    def _get(
+        self, op: ir.Operation, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
+    ) -> ir.Value:
+        emit, base = self.emit, self.bases[op]
+        place, walks = self._address(op, env, at)
+        type_ = self._typed(base.type.element_type, lanes)
+        if walks and lanes > 1:
+            self._prefetch(op, place, lanes)
+            return emit.vector_load(base, [place], type_, mask)
+        value = emit.load(base, [place])
+        return value if lanes == 1 else emit.splat(value, type_)
+
+    def _put(
+        self, value: ir.Value, env: dict[int, Index], at: Index, mask: ir.Value | None,
+        past_cache: bool = False,
+    ) -> None:  # fmt: skip
+        place, _ = self._address(self.flat.store, env, at)
+        base = self.bases[self.flat.store]
+        if isinstance(value.type, ir.VectorType):
+            if not past_cache:
+                self._prefetch(self.flat.store, place, value.type.shape[0])
+            self.emit.vector_store(value, base, [place], mask, past_cache=past_cache and self.lanes)
+        else:
+            self.emit.store(value, base, [place])
+
+    def _prefetch(self, op: ir.Operation, place: Index, lanes: int) -> None:
+        if op not in self._ahead:
+            return
+        place = self.emit.add(place, self._ahead[op])
+        for lane in range(0, lanes, _LINE // self.bits(op)):
+            here = self.emit.add(place, lane)
+            write = op == self.flat.store
+            self.emit.prefetch(self.bases[op], here, write=write, far=not write)
+
+    def _counter(
+        self, position: int | None, env: dict[int, Index], at: Index, lanes: int, element: ir.Type
+    ) -> ir.Value:
+        """Return the value of an iterator, for one element or a vector of them, as some integer."""
+        emit = self.emit
+        walks = position is not None and position == self.vector
+        here = 0 if position is None else env.get(position, 0)
+        single = emit.index(at if walks else here)
+        if element != emit.index_type:
+            single = emit.op("arith.index_cast", [single], element)
+        if lanes == 1:
+            return single
+        type_ = ir.VectorType.get([lanes], element)
+        first = emit.splat(single, type_)
+        if not walks:
+            return first
+        if element == emit.index_type:
+            steps = emit.op("vector.step", [], type_)
+        else:
+            numbers = [ir.IntegerAttr.get(element, lane) for lane in range(lanes)]
+            steps = emit.constant_of(type_, ir.DenseElementsAttr.get(numbers, type_))
+        return emit.op("arith.addi", [first, steps], type_)
+
+    def _anew(self, value: ir.Value) -> ir.Value:
+        """Return a value from outside, its constant anew: one in the nest goes with the nest."""
+        owner = value.owner
+        if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+            return value
+        return self.emit.constant_of(value.type, owner.operation.attributes["value"])
+
+    def _value(
+        self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
+    ) -> ir.Value:
+        """Copy what the block computes, for one element or a vector of them."""
+        if self.stages is not None:
+            return self.stages.value(env, at, lanes, mask)
+        return self._values([self.flat.value], env, at, lanes, mask, {})[0]
+
+    def _values(
+        self, wanted: Sequence[ir.Value], env: dict[int, Index], at: Index, lanes: int,
+        mask: ir.Value | None, made: dict[ir.Value, ir.Value],
+        slice_: Sequence[ir.Operation] | None = None,
+    ) -> list[ir.Value]:  # fmt: skip
+        """Copy what computes some values of the block; `made` has what is there, and gets it."""
+
+        def operand(value: ir.Value) -> ir.Value:
+            if value not in made:
+                if value in self.flat.counters:
+                    position = self.flat.counters[value]
+                    made[value] = self._counter(position, env, at, lanes, self.emit.index_type)
+                    return made[value]
+                single = self._anew(value)
+                made[value] = single
+                if lanes > 1:
+                    made[value] = self.emit.splat(single, self._typed(value.type, lanes))
+            return made[value]
+
+        for op in self.flat.slice if slice_ is None else slice_:
+            if op.name == "memref.load":
+                made[op.results[0]] = self._get(op, env, at, lanes, mask)
+                continue
+            if op.name == "arith.index_cast" and op.operands[0] in self.flat.counters:
+                # At once as what it is wanted as: vectors of indices are twice as long.
+                position = self.flat.counters[op.operands[0]]
+                element = op.results[0].type
+                made[op.results[0]] = self._counter(position, env, at, lanes, element)
+                continue
+            operands = [operand(value) for value in op.operands]
+            copy = op.clone()
+            for position, value in enumerate(operands):
+                copy.operands[position] = value
+            copy.results[0].set_type(self._typed(op.results[0].type, lanes))
+            if op in self._called:
+                copy.operation.attributes[CALLED] = ir.UnitAttr.get()
+            made[op.results[0]] = copy.results[0]
+        return [operand(value) for value in wanted]
+
+
+def work_of(emit: Emitter, flat: FlatNest, each: int) -> Index:
+    """Return the product of all extents and what each step takes; nothing with one thread."""
+    if emit.threads == 1:
+        return 0
+    total: Index = each
+    for it in flat.iters:
+        total = emit.mul(total, emit.size(it.extent))
+    return total
