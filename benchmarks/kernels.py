@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import tabulating
+from busy_core import busy_core
 from team import Worker
 from workloads import WORKLOADS
 
@@ -37,6 +38,8 @@ def options(argv):
     parser.add_argument("--peers", default=",".join(PEERS), help="names, by comma; '' for none")
     parser.add_argument("--peers-python", default=str(HERE.parent / ".venv-peers/bin/python"))
     parser.add_argument("--out", type=Path, default=Path("bench-output"), help="a folder")
+    parser.add_argument("--target", default="llvm", help="ours; such as 'llvm -mcpu=x86-64-v3'")
+    parser.add_argument("--busy-cpu", type=int, help="keep this CPU busy meanwhile")
     parser.add_argument("--list", action="store_true", help="print the workloads and leave")
     parser.add_argument("--show", action="store_true", help="print what is in OUT, measure nothing")
     return parser.parse_args(argv)
@@ -51,7 +54,9 @@ def chosen(pattern):
 def team(given, threads, names, log):
     """Return the processes: ours, the machine's, each peer's."""
     ours = [sys.executable, str(HERE / "kernels_ours.py")]
-    workers = {name: Worker([*ours, name], log, threads) for name in ("ours", "roofs")}
+    workers = {
+        name: Worker([*ours, name, given.target], log, threads) for name in ("ours", "roofs")
+    }
     for name in names:
         worker = [given.peers_python, str(HERE / "peers/worker.py"), name, str(threads)]
         workers[name] = Worker(worker, log, threads)
@@ -140,9 +145,10 @@ def main(argv=None):
                 workers = team(given, threads, names, log)
                 try:
                     for work in works:
-                        results[f"{work.name}/{threads}"] = measure(
-                            work, workers, threads, given.seconds, folder
-                        )
+                        with busy_core(given.busy_cpu):
+                            results[f"{work.name}/{threads}"] = measure(
+                                work, workers, threads, given.seconds, folder
+                            )
                         if given.seconds:
                             path.write_text(json.dumps(results, indent=1))
                 finally:

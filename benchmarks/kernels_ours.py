@@ -121,7 +121,8 @@ def module(work, weights, dynamic=False):
 
 def target(threads):
     """Return what to compile for."""
-    return f"llvm -num-threads={threads}"
+    text = sys.argv[2] if len(sys.argv) > 2 else "llvm"
+    return f"{text} -num-threads={threads}"
 
 
 def prepare(work, threads, dynamic):

@@ -17,9 +17,10 @@ class Worker:
         command: what to run.
         log: a file for what it prints.
         threads: how many it may use.
+        environment: variables that it gets besides.
     """
 
-    def __init__(self, command, log, threads):
+    def __init__(self, command, log, threads, environment=None):
         limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
         self.log_path = log.name
         self._start = functools.partial(
@@ -29,7 +30,7 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
-            env={**os.environ, **dict.fromkeys(limits, str(threads))},
+            env={**os.environ, **dict.fromkeys(limits, str(threads)), **(environment or {})},
         )
         self._process = self._start()
 

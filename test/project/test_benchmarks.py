@@ -124,3 +124,28 @@ def test_limits_that_cannot_be_measured_name_the_log(tmp_path: Path) -> None:
     work = next(iter(kernels.WORKLOADS.values()))
     with pytest.raises(SystemExit, match=f"it ended; see {Broken.log_path}"):
         kernels.measure(work, {"roofs": Broken()}, 1, 0.1, tmp_path)
+
+
+def test_a_revision_to_compare_with_is_unpacked_and_linked_as_it_is_installed(
+    tmp_path: Path,
+) -> None:
+    from compare import checkout, linked
+
+    if not (ROOT / ".git").exists():
+        pytest.skip("no git checkout")
+    tree = checkout("HEAD", tmp_path / "tree")
+    package = linked(tree, tmp_path / "linked") / "relax_mlir"
+    assert (package / "__init__.py").is_file()
+    assert (package / "lowering" / "__init__.py").resolve() == tree / "lowering/__init__.py"
+    assert checkout(str(tree), tmp_path / "other") == tree
+    with pytest.raises(SystemExit, match="neither a folder nor a revision"):
+        checkout("no-such-revision", tmp_path / "other")
+
+
+def test_a_busy_core_is_one_that_the_process_may_use() -> None:
+    from busy_core import busy_core
+
+    with pytest.raises(ValueError, match="no CPU 4096"), busy_core(4096):
+        pass
+    with busy_core(None):
+        pass
