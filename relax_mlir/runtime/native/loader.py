@@ -11,7 +11,7 @@ import re
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Set
 from typing import Any
 
 import numpy as np
@@ -33,18 +33,13 @@ from relax_mlir.runtime.values.int4 import NIBBLES, NibbleExport
 from relax_mlir.runtime.values.ownership import unlocked, write_back
 
 PREFIX = "__tvm_ffi_"
-# What is noted of a function that was loaded: where its code is, and its name.
-ADDRESS, NAME = "relax_address", "relax_name"
 _NATIVE_ERRORS = {ValueError: ShapeMismatchError, TypeError: ArgumentTypeError}
 _NUMPY_DTYPES = 255
 ndarray = np.ndarray
-# After how many calls a function is worth code that calls it with arrays as they are.
-_CALLS = 16
 _LOGGER = logging.getLogger(__name__)
 _LOCK = threading.Lock()
 _COUNTER = itertools.count()
 _LIBRARIES: "weakref.WeakSet[_Library]" = weakref.WeakSet()
-_FOR_GOOD: "list[_Library]" = []
 _jit: Any = None
 # Called with objects that were linked and the addresses of their functions, see `perf_map`.
 LOAD_OBSERVERS: list[Callable[[list[NativeObject], dict[str, int]], None]] = []
@@ -193,31 +188,8 @@ def load_objects(objects: Iterable[NativeObject]) -> dict[str, Any]:
     for name, symbol in names.items():
         address = tracker[symbol]
         func = tvm_ffi.Function.__from_extern_c__(address, keep_alive_object=library)
-        vars(func).update({ADDRESS: address, NAME: name})
         functions[name] = func
     return functions
-
-
-def link_for_good(image: bytes, symbols: Mapping[str, int], names: Sequence[str]) -> list[int]:
-    """Link an object into the process, to stay there, and return where its functions are.
-
-    Args:
-        image: the object.
-        symbols: addresses of what it calls.
-        names: its functions.
-    """
-    import llvmlite.binding as llvm
-
-    builder = llvm.JITLibraryBuilder().add_current_process().add_object_img(image)
-    for symbol, address in symbols.items():
-        builder.import_symbol(symbol, address)
-    for name in names:
-        builder.export_symbol(name)
-    with _LOCK:
-        jit = _host_jit()
-        tracker = builder.link(jit, f"relax_mlir.{next(_COUNTER)}")
-        _FOR_GOOD.append(_Library(tracker, jit))
-    return [tracker[name] for name in names]
 
 
 def ffi_tensor(value: Any) -> Any:
@@ -243,7 +215,6 @@ def taking_bfloat16(func: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         return func(*[ffi_value(a) for a in args])
 
-    vars(call).update(vars(func))
     return call
 
 
@@ -346,23 +317,21 @@ def native_call(
                 write_back(arg, value, f"{name}: argument {i}", written=tensor in writes)
         return result
 
-    calls, quickly = 0, None
-
     def call(*args: Any) -> Any:
-        nonlocal calls, quickly
-        if quickly is None:
-            calls += 1
-            if calls > _CALLS:
-                from relax_mlir.runtime.calls.direct import direct
-
-                quickly = direct(func, slowly)
-            return slowly(*args)
         for arg in args:
-            # Arrays over others' memory may be over what is read-only, and must be copied then.
-            if type(arg) is ndarray and arg.base is not None:
+            kind = type(arg)
+            if kind is ndarray:
+                # Arrays over others' memory may be over what is read-only, and are copied then.
+                if arg.base is not None or not arg.flags.carray:
+                    return slowly(*args)
+            elif kind is not int and kind is not float:
                 return slowly(*args)
         try:
-            return quickly(*args)
+            # The FFI takes plain arrays as they are.
+            result = func(*args)
+            return result if result is None else to_value(result)
+        except BufferError:  # by numpy, before the call: a dtype that DLPack does not have
+            return slowly(*args)
         except Exception as error:
             raise native_error(error) from None
 

@@ -24,12 +24,9 @@ from relax_mlir.runtime.bytecode.builtins import (
 from relax_mlir.runtime.bytecode.instructions import Opcode
 from relax_mlir.runtime.bytecode.shape_locals import heap_of
 from relax_mlir.runtime.bytecode.translate import translate
-from relax_mlir.runtime.calls.direct import direct, is_plain
-from relax_mlir.runtime.calls.plan_cache import MISS, Quick
-from relax_mlir.runtime.calls.plans import calls_python, make_plan
 from relax_mlir.runtime.device.memory import VMState
 from relax_mlir.runtime.device.placement import Placement
-from relax_mlir.runtime.executable import Executable, VMFunction
+from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.native.loader import ffi_tensor, native_call, native_error
 from relax_mlir.runtime.profiling.costs import takes_views, written_tensors
 from relax_mlir.runtime.registry import find_func, not_found
@@ -113,9 +110,6 @@ class VirtualMachine(StatefulCalls):
         self._bodies: dict[int, Callable[..., Any]] = {}
         self._lines: dict[int, list[int]] = {}
         self._calls: dict[str, Callable[..., Any]] = {}
-        self._quick: dict[int, Quick] = {}
-        self._is_direct = False
-        self._may_plan: bool | None = None
         on_host = self.state.on_host
         views = executable.constant_views() if on_host else executable.constants
         inward = to_value if on_host else lambda c: self._placement.inward(to_value(c))
@@ -199,9 +193,6 @@ class VirtualMachine(StatefulCalls):
             self._wrap = wrap
             self._bodies.clear()
             self._namespace.update(self._stubs())
-            self._is_direct = False
-            for quick in self._quick.values():
-                quick.forget(watching=wrap is None)
 
     def __repr__(self) -> str:
         return f"<VirtualMachine [{', '.join(self.functions)}]>"
@@ -225,8 +216,6 @@ class VirtualMachine(StatefulCalls):
         self._body(index)
         bodies, find = self._bodies, self._body
         count, own = func.num_args, self._own
-        quick = self._quick.setdefault(index, Quick())
-        quick.watching = self._wrap is None
 
         def inward(args: tuple) -> Sequence[Any]:
             given = args if self._wrap else with_stand_ins(self.executable, func, args)
@@ -237,11 +226,6 @@ class VirtualMachine(StatefulCalls):
                 return convert(func, args)
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            run = quick.run
-            if run is not None and not kwargs:
-                result = run(*args)
-                if result is not MISS:
-                    return result
             if kwargs or len(args) != count:
                 args = bind(func, args, kwargs)
             for a in args:
@@ -263,8 +247,6 @@ class VirtualMachine(StatefulCalls):
             except RecursionError as error:
                 deep = too_deep(name, error, self.executable, self._namespace, self._lines)
                 raise deep from error
-            if quick.watching and quick.seen(values):
-                self._hasten(func, quick, values)
             if body.returns_own_tensor:
                 return result
             if type(result) is ndarray:
@@ -272,27 +254,6 @@ class VirtualMachine(StatefulCalls):
             return own(result, args, values) if type(result) is tuple else result
 
         return described(call, func)
-
-    def _hasten(self, func: VMFunction, quick: Quick, args: Sequence[Any]) -> None:
-        """Make calls like this one, which has been made often, cheaper."""
-        with self._lock:
-            if self._wrap is not None or not self._native_only:
-                quick.watching = False
-                return
-            space, ex = self._namespace, self.executable
-            constants = [space[f"c{i}"] for i in range(len(ex.constants))]
-            if not self._is_direct:
-                self._is_direct = True
-                names = enumerate(ex.func_names)
-                space.update({f"p{i}": direct(self._native[n]) for i, n in names
-                              if n in self._native_only})  # fmt: skip
-                space.update({f"t{i}": c for i, c in enumerate(constants) if is_plain(c)})
-            if self._may_plan is None:
-                self._may_plan = self.state.plain and not calls_python(ex)
-            if not self._may_plan:
-                quick.watching = False
-                return
-            quick.plan(func.name, lambda: make_plan(ex, func, self._native, constants, args))
 
     def _own(self, result: Any, args: Any, values: Sequence[Any]) -> Any:
         """Return a result that shares memory with no constant and no argument but itself."""

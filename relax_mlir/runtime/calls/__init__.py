@@ -1,1 +1,0 @@
-"""Calls of native functions without an FFI object for each array."""
