@@ -14,7 +14,7 @@ _USUAL = 32 << 20
 # So many times the caches; what they still hold of it is a small part then.
 _TIMES = 4
 # More would take seconds a call of the slowest peer. Larger caches have many users, or sockets.
-MOST = 512 << 20
+MAX_BYTES = 512 << 20
 
 
 def last_level_bytes(cpus: set[int] | None = None, system: Path = _SYSTEM) -> int:
@@ -56,13 +56,13 @@ def _caches(folder: Path) -> list[tuple[int, str, int]]:
 @functools.cache
 def far_bytes() -> int:
     """Return the bytes that workloads read and write which are to be out of the caches."""
-    return min(_TIMES * last_level_bytes(), MOST)
+    return min(_TIMES * last_level_bytes(), MAX_BYTES)
 
 
 def told() -> str:
     """Return a line about that."""
     caches = last_level_bytes()
-    least = "" if _TIMES * caches <= MOST else ", the most that is measured"
+    least = "" if _TIMES * caches <= MAX_BYTES else ", the most that is measured"
     return (
         f"Workloads named out_of_cache read and write {far_bytes() >> 20} MiB{least}; "
         f"last-level caches have {caches >> 20} MiB."

@@ -21,7 +21,7 @@ _NAMESPACES = ("relax", "tir", "vm")
 _LATE: list[type[Any]] = []
 
 # When a context is old: it was asked for so many times, or is full of constants.
-MOST_USES = 64
+MAX_USES = 64
 
 
 def load_all(context: ir.Context) -> None:
@@ -113,7 +113,7 @@ def _entered() -> ir.Context | None:
 
 
 def _is_old(context: ir.Context) -> bool:
-    if _LOCAL.uses < MOST_USES and not is_full(context):
+    if _LOCAL.uses < MAX_USES and not is_full(context):
         return False
     # Every live object of the bindings holds a reference to its context, a module exactly one.
     return _references(context) - context._get_live_module_count() <= _OWN_REFERENCES

@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 
 # A context with so many bytes of constants is replaced by a new one.
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 _CONSTANT_BYTES: "weakref.WeakKeyDictionary[ir.Context, int]" = weakref.WeakKeyDictionary()
 
 
@@ -17,7 +17,7 @@ def count_constant(context: ir.Context, size: int) -> None:
 
 def is_full(context: ir.Context) -> bool:
     """Whether a context holds as many bytes of constants as one should."""
-    return _CONSTANT_BYTES.get(context, 0) >= MOST_BYTES
+    return _CONSTANT_BYTES.get(context, 0) >= MAX_BYTES
 
 
 def release_definition(dialect: type[Any]) -> None:

@@ -13,7 +13,7 @@ from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
 # How many facts one proof may combine: each is tried with each.
 _DEPTH = 2
 # Every proof looks at all facts, so a program with very many of them has most forgotten.
-_MOST_FACTS = 64
+_MAX_FACTS = 64
 
 
 class Facts:
@@ -59,7 +59,7 @@ class Facts:
         """Note that a condition holds."""
         if isinstance(condition, bool) or condition.kind == "!=":
             return
-        if len(self._equal) + len(self._not_negative) >= _MOST_FACTS:
+        if len(self._equal) + len(self._not_negative) >= _MAX_FACTS:
             return
         gap = self._rewrite(condition.rhs - condition.lhs)
         if condition.kind == "==":

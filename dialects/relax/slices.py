@@ -98,7 +98,7 @@ def check_slice(
 
 
 # Each is a field of a tuple type.
-MOST_PARTS = 1 << 16
+MAX_PARTS = 1 << 16
 
 
 def split_points(parts: int | Sequence[int], dim: SymExpr) -> list[tuple[SymExpr, SymExpr]]:
@@ -113,8 +113,8 @@ def split_points(parts: int | Sequence[int], dim: SymExpr) -> list[tuple[SymExpr
     if isinstance(parts, int):
         if parts < 1:
             raise InferError(f"there must be at least one section, got {parts}")
-        if parts > MOST_PARTS:
-            raise InferError(f"there can be at most {MOST_PARTS} sections, got {parts}")
+        if parts > MAX_PARTS:
+            raise InferError(f"there can be at most {MAX_PARTS} sections, got {parts}")
         size = dim.ceildiv(parts)
         # The first part is never longer than what there is.
         cuts = [size * i if i < 2 else _least(size * i, dim) for i in range(parts)] + [dim]

@@ -25,7 +25,7 @@ _PLACE = "float64"
 _TAPS = {"nearest_neighbor": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}
 _EPSILON = 1e-5
 # So many times a pixel may come in a row before `_EPSILON` takes places to the next one.
-_MOST = 1000
+_MAX_SCALE = 1000
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def _times(size: SymExpr, wanted: SymExpr, attrs: dict[str, Any]) -> int | None:
     # Places are then less than half a pixel away from theirs.
     rounds = mode in ("half_pixel", "pytorch_half_pixel") and rounding.startswith("round")
     times = (wanted // size).value
-    if not (floors or rounds) or not times or times > _MOST or wanted != size * times:
+    if not (floors or rounds) or not times or times > _MAX_SCALE or wanted != size * times:
         return None
     return times
 

@@ -10,7 +10,7 @@ ALIGNMENT = 64
 _ZERO = SymExpr.const(0)
 # An offset is the largest of at most so many sums of sizes; where there are more, two become one
 # that is at least as large as both.
-_MOST_SUMS = 6
+_MAX_SUMS = 6
 
 
 def aligned(size: SymExpr) -> SymExpr:
@@ -69,7 +69,7 @@ class Sums:
         return tuple(sorted(counts.items()))
 
     def largest(self, sums: Sequence[Sum], *, exact: bool = False) -> list[Sum]:
-        """Return at most `_MOST_SUMS` sums; none of those given is ever larger than all of them.
+        """Return at most `_MAX_SUMS` sums; none of those given is ever larger than all of them.
 
         Where that needs sums that are not among them, `exact` leaves small ones out instead.
         """
@@ -80,8 +80,8 @@ class Sums:
             kept = [other for other in kept if not self._covers(each, other)]
             kept.append(each)
         if exact:
-            kept = sorted(kept, key=self._typical, reverse=True)[:_MOST_SUMS]
-        while len(kept) > _MOST_SUMS:
+            kept = sorted(kept, key=self._typical, reverse=True)[:_MAX_SUMS]
+        while len(kept) > _MAX_SUMS:
             # The pair goes of which the cover is the least larger than the larger one.
             i, j = min(
                 itertools.combinations(range(len(kept)), 2),

@@ -24,9 +24,9 @@ _KNOWN = {
     **dict.fromkeys(("apple-m1", "apple-m2", "apple-m3"), (128, 3072, 8)),
 }
 # What every machine of the last ten years has.
-_LEAST = (32, 512, 8)
+_DEFAULT = (32, 512, 8)
 # Larger last-level caches are shared by the many programs that run on as many cores.
-_MOST_OF_LAST = 32 << 20
+_MAX_LAST_LEVEL_BYTES = 32 << 20
 
 
 def cache_bytes(cpu: str, is_host: bool) -> tuple[int, int, int]:
@@ -38,11 +38,11 @@ def cache_bytes(cpu: str, is_host: bool) -> tuple[int, int, int]:
         cpu: LLVM's name of the CPU.
         is_host: whether it is that of this machine, whose system then knows better.
     """
-    first, second, last = _KNOWN.get(cpu, _LEAST)
+    first, second, last = _KNOWN.get(cpu, _DEFAULT)
     sizes: dict[int, int] = {1: first << 10, 2: second << 10, 3: last << 20}
     if is_host:
         sizes.update(_of_system())
-    return sizes[1], sizes[2], max(sizes[2], min(sizes[3], _MOST_OF_LAST))
+    return sizes[1], sizes[2], max(sizes[2], min(sizes[3], _MAX_LAST_LEVEL_BYTES))
 
 
 @functools.lru_cache(maxsize=1)

@@ -22,7 +22,7 @@ scf: ModuleType = submodule("dialects.scf")
 ASSERTS = "tir.asserts"
 _FIRST_ASSERT = 2
 # No machine has so much; a size past it is a mistake, or the product of its factors overflowed.
-_MOST_BYTES = float(1 << 46)
+_MAX_BYTES = float(1 << 46)
 _NOT_EQUAL, _EQUAL, _AT_LEAST = 1, 0, 5
 _ORDERED_LESS = 4
 # What may stand between allocations that are checked at once.
@@ -226,7 +226,7 @@ def _allocated(op: ir.Operation) -> ir.Value:
         size = arith.mulf(size, arith.sitofp(f64, arith.index_cast(i64, dim)))
         positive = arith.cmpi(_AT_LEAST, dim, zero)
         natural = positive if natural is None else arith.andi(natural, positive)
-    fits = arith.cmpf(_ORDERED_LESS, size, arith.ConstantOp(f64, _MOST_BYTES).result)
+    fits = arith.cmpf(_ORDERED_LESS, size, arith.ConstantOp(f64, _MAX_BYTES).result)
     # An empty buffer may have no memory at all.
     empty = arith.cmpf(_EQUAL + 1, size, arith.ConstantOp(f64, 0.0).result)
     return arith.andi(arith.andi(natural, fits), arith.ori(succeeded, empty))

@@ -11,7 +11,7 @@ from relax_mlir.ir.range import Range
 
 # Divisors of sizes are looked for among the products of these, up to a bound.
 _PRIMES = (2, 3, 5, 7, 11, 13)
-_MOST_MODULUS = 1 << 20
+_MAX_MODULUS = 1 << 20
 
 
 class ConstIntBound(NamedTuple):
@@ -144,6 +144,6 @@ class Analyzer:
         base = expr._terms.get((), 0)
         coeff = 1
         for prime in _PRIMES:
-            while coeff < _MOST_MODULUS and self.can_prove_divisible(expr - base, coeff * prime):
+            while coeff < _MAX_MODULUS and self.can_prove_divisible(expr - base, coeff * prime):
                 coeff *= prime
         return ModularSet(coeff, base % coeff)

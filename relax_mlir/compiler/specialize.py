@@ -33,8 +33,8 @@ from relax_mlir.runtime.vm.virtual_machine import VirtualMachine
 # A kernel is compiled when its calls have seen so many elements: what that costs is then a small
 # part of what they cost. Smaller calls go to the library at once.
 WORTH_ELEMENTS = 1 << 21
-LEAST_ELEMENTS = 1 << 12
-MOST_KERNELS = 128
+MIN_ELEMENTS = 1 << 12
+MAX_KERNELS = 128
 _DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 # numpy moves memory as fast as any kernel does.
 _NOT_WORTH = frozenset({"reshape", "flatten", "unique", "nonzero"})
@@ -64,7 +64,7 @@ class KernelCache:
     most: int
 
     def __init__(
-        self, worth: int = WORTH_ELEMENTS, least: int = LEAST_ELEMENTS, most: int = MOST_KERNELS
+        self, worth: int = WORTH_ELEMENTS, least: int = MIN_ELEMENTS, most: int = MAX_KERNELS
     ) -> None:
         self.worth, self.least, self.most = worth, least, most
         self._entries: OrderedDict[Any, _Entry] = OrderedDict()

@@ -22,7 +22,7 @@ DTYPES = (
 
 @pytest.fixture
 def full(monkeypatch):
-    monkeypatch.setattr(contexts, "MOST_BYTES", 0)
+    monkeypatch.setattr(contexts, "MAX_BYTES", 0)
 
 
 def _constants(mod: IRModule) -> list[ir.Attribute]:
@@ -46,7 +46,7 @@ def _module(arrays: list[np.ndarray]) -> IRModule:
 
 def test_nothing_moves_while_there_is_room(monkeypatch):
     # Other tests of this process may have filled the context.
-    monkeypatch.setattr(contexts, "MOST_BYTES", 1 << 60)
+    monkeypatch.setattr(contexts, "MAX_BYTES", 1 << 60)
     mod = _module([np.arange(6.0)])
     assert working_copy(mod).context == mod.context
 
@@ -117,7 +117,7 @@ def test_a_build_gives_the_same_and_names_the_same_places(full, tmp_path):
     mod = builder.get()
     moved = relax.build(mod)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contexts, "MOST_BYTES", 1 << 60)
+        patch.setattr(contexts, "MAX_BYTES", 1 << 60)
         stayed = relax.build(mod)
     assert moved.as_text() == stayed.as_text()
     assert moved.metadata == stayed.metadata
@@ -136,7 +136,7 @@ def test_errors_are_those_of_a_build_in_place(full):
     messages = []
     for most in (0, 1 << 60):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(contexts, "MOST_BYTES", most)
+            patch.setattr(contexts, "MAX_BYTES", most)
             try:
                 relax.build(mod)
                 messages.append("")

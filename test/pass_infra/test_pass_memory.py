@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from relax_mlir.dialects.context import MOST_USES
+from relax_mlir.dialects.context import MAX_USES
 
 pytestmark = pytest.mark.slow
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -66,7 +66,7 @@ def measure():
     ctypes.CDLL(None).malloc_trim(0)
     return resident_bytes()
 
-contexts.MOST_USES = {uses}
+contexts.MAX_USES = {uses}
 held = [{what}(10000 + i) for i in range({held})]
 kept = None
 for i in range({warm}):
@@ -78,7 +78,7 @@ print((measure() - before) / 2**20)
 """
 
 
-def growth(what: str, *, warm: int, count: int, held: int = 0, uses: int = MOST_USES) -> float:
+def growth(what: str, *, warm: int, count: int, held: int = 0, uses: int = MAX_USES) -> float:
     """Return by how many MiB a process grows while it makes `count` modules after `warm`.
 
     Args:

@@ -193,7 +193,7 @@ class TestDefaultContext:
 
     @pytest.fixture(autouse=True)
     def impatient(self, monkeypatch):
-        monkeypatch.setattr(contexts, "MOST_USES", 3)
+        monkeypatch.setattr(contexts, "MAX_USES", 3)
         monkeypatch.setattr(contexts._LOCAL, "context", None, raising=False)
         yield
         contexts._LOCAL.context = None
@@ -299,8 +299,8 @@ class TestDefaultContext:
     def test_many_bytes_of_constants_make_it_old(self, monkeypatch):
         from relax_mlir.dialects.relax.constants import constant_attribute
 
-        monkeypatch.setattr(contexts, "MOST_USES", 1000)
-        monkeypatch.setattr(context_memory, "MOST_BYTES", 1 << 20)
+        monkeypatch.setattr(contexts, "MAX_USES", 1000)
+        monkeypatch.setattr(context_memory, "MAX_BYTES", 1 << 20)
         first = IRModule.parse("func.func private @f()")
         with first.context, ir.Location.unknown():
             attribute = constant_attribute(np.zeros(1 << 17))

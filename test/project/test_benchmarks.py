@@ -56,14 +56,14 @@ def test_caches_that_the_system_does_not_tell_are_usual_ones(tmp_path: Path, siz
 
 
 def test_workloads_out_of_cache_have_four_times_the_caches_or_the_most() -> None:
-    from last_level import MOST, last_level_bytes
+    from last_level import MAX_BYTES, last_level_bytes
     from workloads import WORKLOADS
 
     far = [work for work in WORKLOADS.values() if work.out_of_cache]
     assert {work.group for work in far} == {
         "elementwise", "softmax", "layernorm", "reduction", "transpose",
     }  # fmt: skip
-    least = min(4 * last_level_bytes(), MOST)
+    least = min(4 * last_level_bytes(), MAX_BYTES)
     for work in far:
         assert least <= work.bytes <= 1.5 * least + (4 << 20), work.name
         assert "out_of_cache" in work.name

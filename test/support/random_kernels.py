@@ -10,7 +10,7 @@ INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32
 DTYPES = ("float32", "float32", "float64", *INTEGERS)
 # Around what a register and a tile hold, and others.
 SIZES = (1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 49, 65)
-_MOST_ELEMENTS = 6000
+_MAX_ELEMENTS = 6000
 _UNARY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "abs": np.abs,
     "nn.relu": lambda x: np.maximum(x, x.dtype.type(0)),
@@ -112,7 +112,7 @@ class RandomKernels:
 
     def _fits(self, dims: Sequence[str]) -> bool:
         sizes = [np.prod(Value("", tuple(dims), "").shape(env)) for env in self.envs]
-        return max(sizes) <= _MOST_ELEMENTS
+        return max(sizes) <= _MAX_ELEMENTS
 
     def _dim(self) -> str:
         return self._random.choice(["n", "m", str(self._random.choice(SIZES))])

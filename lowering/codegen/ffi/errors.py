@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from relax_mlir.lowering.codegen.ffi.table import Strings
 
 _MESSAGE_BYTES = 512
-_MOST_VALUES = 6
+_MAX_VALUES = 6
 # What the FFI calls the types of arguments, 16 bytes each: from 0 and from 64 on, then any other.
 _TYPE_NAMES = (
     "None", "int", "bool", "float", "void*", "DataType", "Device", "DLTensor*", "const char*",
@@ -103,10 +103,10 @@ def fail(strings: Strings, result: str, name: str, *values: tuple[str, str]) -> 
         elif type_ == "i32":
             lines.append(f"  {wide} = llvm.sext {value} : i32 to i64")
         given.append(value if type_ == "i64" else wide)
-    if len(given) < _MOST_VALUES:
+    if len(given) < _MAX_VALUES:
         lines.append(f"  {result}_none = llvm.mlir.constant(0 : i64) : i64")
-        given += [f"{result}_none"] * (_MOST_VALUES - len(given))
-    types = ", ".join(["!llvm.ptr"] * 2 + ["i64"] * _MOST_VALUES)
+        given += [f"{result}_none"] * (_MAX_VALUES - len(given))
+    types = ", ".join(["!llvm.ptr"] * 2 + ["i64"] * _MAX_VALUES)
     lines.append(
         f"  {result} = llvm.call @relax_ffi_fail({result}_kind, {result}_format, "
         f"{', '.join(given)}) : ({types}) -> i32"
@@ -145,11 +145,11 @@ llvm.func internal @relax_ffi_type_name(%kind: i32) -> !llvm.ptr attributes {{pa
 
 # Integers are passed as 64 bits, pointers too: what varies is only the message.
 _FAIL = f"""
-llvm.func @relax_ffi_fail(%kind: !llvm.ptr, %format: !llvm.ptr, {", ".join(f"%a{i}: i64" for i in range(_MOST_VALUES))}) -> i32 attributes {{passthrough = ["cold", "noinline"]}} {{
+llvm.func @relax_ffi_fail(%kind: !llvm.ptr, %format: !llvm.ptr, {", ".join(f"%a{i}: i64" for i in range(_MAX_VALUES))}) -> i32 attributes {{passthrough = ["cold", "noinline"]}} {{
   %minus = llvm.mlir.constant(-1 : i32) : i32
   %size = llvm.mlir.constant({_MESSAGE_BYTES} : i64) : i64
   %buffer = llvm.alloca %size x i8 : (i64) -> !llvm.ptr
-  %0 = llvm.call @snprintf(%buffer, %size, %format, {", ".join(f"%a{i}" for i in range(_MOST_VALUES))}) vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>) : (!llvm.ptr, i64, !llvm.ptr, {", ".join(["i64"] * _MOST_VALUES)}) -> i32
+  %0 = llvm.call @snprintf(%buffer, %size, %format, {", ".join(f"%a{i}" for i in range(_MAX_VALUES))}) vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>) : (!llvm.ptr, i64, !llvm.ptr, {", ".join(["i64"] * _MAX_VALUES)}) -> i32
   llvm.call @TVMFFIErrorSetRaisedFromCStr(%kind, %buffer) : (!llvm.ptr, !llvm.ptr) -> ()
   llvm.return %minus : i32
 }}"""

@@ -28,7 +28,7 @@ llvm: ModuleType = submodule("dialects.llvm")
 STAGE = "translate to LLVM IR"
 _TRANSLATABLE = ("llvm", "omp", "builtin")
 _BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
-_MOST_PROBLEMS = 8
+_MAX_PROBLEMS = 8
 _CAST = "builtin.unrealized_conversion_cast"
 
 
@@ -60,8 +60,8 @@ def check_translatable(found: Mapping[str, list[ir.Operation]]) -> None:
         for each in all_
     ]
     if problems:
-        more = len(problems) - _MOST_PROBLEMS
-        listed = "; ".join(problems[:_MOST_PROBLEMS]) + (f"; and {more} more" if more > 0 else "")
+        more = len(problems) - _MAX_PROBLEMS
+        listed = "; ".join(problems[:_MAX_PROBLEMS]) + (f"; and {more} more" if more > 0 else "")
         raise CompileError(STAGE, f"not in the LLVM dialect after lowering: {listed}")
 
 

@@ -11,7 +11,7 @@ import re
 _PUSH = "  call void @__kmpc_push_num_threads("
 _FORK = "  call void @__kmpc_fork_call_if("
 _SELF = re.compile(r"  (?P<number>%\S+) = call i32 @__kmpc_global_thread_num\(ptr @\S+\)\n")
-_MOST = re.compile(r".*, i32 (?P<number>%\S+), i32 (?P<most>\S+)\)\n")
+_THREAD_COUNT = re.compile(r".*, i32 (?P<number>%\S+), i32 (?P<most>\S+)\)\n")
 _REGION = re.compile(
     r".*\(ptr (?P<where>@\S+), i32 1, ptr (?P<body>@\S+), i32 (?P<wanted>%\S+), "
     r"ptr (?P<values>%\S+)\)\n"
@@ -106,7 +106,7 @@ def _call(source: str) -> tuple[str, list[str]]:
     while (push := source.find(_PUSH, at)) >= 0:
         fork = source.find(_FORK, push)
         before = source.rfind("\n", 0, push - 1) + 1
-        own, most = _SELF.match(source, before), _MOST.match(source, push)
+        own, most = _SELF.match(source, before), _THREAD_COUNT.match(source, push)
         region = _REGION.match(source, fork) if fork >= 0 else None
         if own is None or most is None or region is None or own["number"] != most["number"]:
             break

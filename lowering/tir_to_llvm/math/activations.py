@@ -30,7 +30,7 @@ _TAIL = (
 # Beside 2 to that power 1 is nothing.
 _ONE_IS_LOST = 64.0
 # The least power of two that is a normal number.
-_LEAST_NORMAL = -126.0
+_SMALLEST_NORMAL_EXPONENT = -126.0
 
 
 # Up to here the product of a number and the share beyond it is a polynomial in pieces. Further away
@@ -149,7 +149,7 @@ def _brought_down(x: Lanes, y: Lanes, whole: Lanes) -> Lanes:
     if max(map(abs, range_of(x.value))) < math.inf or _is_negative(y, x):
         # An infinite x goes with an infinite power, and NaN with NaN.
         return x.scaled(whole)
-    near = (whole > _LEAST_NORMAL).select(whole, _LEAST_NORMAL)
+    near = (whole > _SMALLEST_NORMAL_EXPONENT).select(whole, _SMALLEST_NORMAL_EXPONENT)
     return x.scaled(near) * x.like(1.0).scaled(whole - near)
 
 

@@ -12,7 +12,7 @@ from relax_mlir.dialects.bindings import ir
 # The mark of an operation that is to be called.
 CALLED = "called"
 # Fewer are written out: a call keeps nothing in vector registers.
-_LEAST = 12
+_MIN_USES = 12
 _WIDTH = "prefer_vector_width"
 LONG = frozenset(
     f"math.{name}"
@@ -26,7 +26,7 @@ LONG = frozenset(
 def called_functions(ops: Sequence[ir.Operation]) -> set[ir.Operation]:
     """Return the operations of a nest that occur so often in it that one function pays."""
     counts = Counter(map(_kind, ops))
-    return {op for op in ops if op.name in LONG and counts[_kind(op)] >= _LEAST}
+    return {op for op in ops if op.name in LONG and counts[_kind(op)] >= _MIN_USES}
 
 
 def call_functions(module: ir.Operation, marked: Sequence[ir.Operation]) -> None:

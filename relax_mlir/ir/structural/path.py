@@ -8,7 +8,7 @@ from relax_mlir.ir.structural.attributes import different_elements, is_elements
 from relax_mlir.ir.structural.walk import leaf_of, steps, symbol_name
 
 _LONGEST = 240
-_MOST_STEPS = 16
+_MAX_STEPS = 16
 _REGIONS = {
     "relax.if": ("then branch", "else branch"),
     "relax.while": ("condition", "body"),
@@ -34,9 +34,9 @@ def path_of(op: ir.Operation) -> str:
         if parent is None:
             break
         op = parent.operation
-    if len(pieces) > _MOST_STEPS:
+    if len(pieces) > _MAX_STEPS:
         # The function, and what is near the place.
-        pieces = [*pieces[: _MOST_STEPS - 2], "...", pieces[-1]]
+        pieces = [*pieces[: _MAX_STEPS - 2], "...", pieces[-1]]
     return ", ".join(reversed(pieces)) or "module"
 
 

@@ -17,7 +17,7 @@ from relax_mlir.relax.expr.values import (
 )
 
 _DEEPEST = 4
-_MOST_FIELDS = 12
+_MAX_FIELDS = 12
 
 
 def expr_text(expr: Any, depth: int = 0) -> str:
@@ -55,8 +55,8 @@ def expr_text(expr: Any, depth: int = 0) -> str:
 
 
 def _sequence(items: Any, depth: int) -> str:
-    shown = [expr_text(item, depth + 1) for item in items[:_MOST_FIELDS]]
-    if len(items) > _MOST_FIELDS:
+    shown = [expr_text(item, depth + 1) for item in items[:_MAX_FIELDS]]
+    if len(items) > _MAX_FIELDS:
         shown.append("...")
     return f"({', '.join(shown)}{',' if len(shown) == 1 else ''})"
 

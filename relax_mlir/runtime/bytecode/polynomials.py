@@ -7,7 +7,7 @@ from collections.abc import Mapping
 # What factors a product has, sorted, and how often it is taken.
 Polynomial = dict[tuple[str, ...], int]
 # Formulas of more products are not looked into.
-_MOST_TERMS = 64
+_MAX_TERMS = 64
 
 
 def polynomial(node: ast.expr) -> Polynomial | None:
@@ -33,7 +33,7 @@ def product(factors: list[Polynomial | None]) -> Polynomial | None:
     """Return the product of some sums, None where it has too many terms or one is None."""
     total: Polynomial = {(): 1}
     for factor in factors:
-        if factor is None or len(total) * len(factor) > _MOST_TERMS:
+        if factor is None or len(total) * len(factor) > _MAX_TERMS:
             return None
         made: Polynomial = {}
         for a, times in total.items():

@@ -16,7 +16,7 @@ from relax_mlir.runtime.profiling.costs import allowed_tree
 from relax_mlir.runtime.values.convert import DTYPES
 
 _MAX = (1 << 63) - 1
-_MOST_SLOTS = 256
+_MAX_SLOTS = 256
 _I64 = np.dtype("int64")
 # Builtins that take a heap, and where; none of them keeps it.
 _TAKES = {"store_shape": 1, "assert_shape": 1, "bind_symbol": 1, "load_shape": 0, "load_value": 0,
@@ -103,7 +103,7 @@ class ShapeLocals:
         heap = instr.dst.value
         if size.kind is not ArgKind.IMMEDIATE or heap not in self._once:
             return
-        if not 0 < size.value <= _MOST_SLOTS:
+        if not 0 < size.value <= _MAX_SLOTS:
             return
         slots = [f"s{heap}_{i}" for i in range(size.value)]
         lines = {start: f"{' = '.join(slots)} = 0"}

@@ -10,7 +10,7 @@ from relax_mlir.runtime.library.operands import check
 
 _Array = np.ndarray
 # A bin of a region with infinite corners has so many samples at most.
-_MOST_SAMPLES = 1 << 16
+_MAX_SAMPLES = 1 << 16
 
 
 def _checked(data: _Array, rois: _Array, size: Any, layout: str) -> tuple[_Array, list[int]]:
@@ -62,7 +62,7 @@ def _roi_align(
             step = span / kind.type(bins[axis])
             count = sample_ratio
             if count <= 0:
-                count = max(int(_index(np.ceil(step), _MOST_SAMPLES)), 0)
+                count = max(int(_index(np.ceil(step), _MAX_SAMPLES)), 0)
             count = count if image is not None else 0
             samples = (np.arange(count, dtype=kind) + kind.type(0.5)) * step / kind.type(count or 1)
             places.append([low + kind.type(b) * step + samples for b in range(bins[axis])])

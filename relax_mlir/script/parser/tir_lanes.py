@@ -22,7 +22,7 @@ _HALVES = {"T.vectorlow": 0, "T.vectorhigh": 1}
 _COMBINE = "T.vectorcombine"
 _DOT = "T.dp4a"
 _DOT_LANES = 4
-_MOST = 1024
+_MAX_LANES = 1024
 
 
 def split_lanes(dtype: str) -> tuple[str, int]:
@@ -157,8 +157,8 @@ def lanes_of(p: "TirExprParser", node: Node) -> int:
     path = p.scope.path(node.func) if isinstance(node, ast.Call) else None
     if path in (*_RAMPS, *_BROADCASTS):
         count = _number(p, node.args[-1]) if node.args else None
-        if count is None or not 1 <= count <= _MOST:
-            p.scope.fail(node, f"the lanes of a vector are a constant from 1 to {_MOST}")
+        if count is None or not 1 <= count <= _MAX_LANES:
+            p.scope.fail(node, f"the lanes of a vector are a constant from 1 to {_MAX_LANES}")
         return count
     if path in _HALVES:
         return lanes_of(p, _vectors(p, node, 1)[0]) // 2
@@ -191,8 +191,8 @@ def _length(p: "TirExprParser", node: Node) -> int:
         p.scope.fail(node, "a vector of a buffer is A[i : i + 4]")
     start = SymExpr.const(0) if node.lower is None else _plain(node.lower)
     length = (_plain(node.upper) - start).value
-    if length is None or not 1 <= length <= _MOST:
-        p.scope.fail(node, f"the lanes of a vector are a constant from 1 to {_MOST}")
+    if length is None or not 1 <= length <= _MAX_LANES:
+        p.scope.fail(node, f"the lanes of a vector are a constant from 1 to {_MAX_LANES}")
     return length
 
 

@@ -22,7 +22,7 @@ from relax_mlir.script.parser.tir_expr import Number, TirExprParser
 from relax_mlir.script.parser.tir_layout import BUFFER_ARGUMENTS, buffer_dtype, read_layout
 from relax_mlir.script.parser.tir_values import Cell
 
-_MOST_CONSTANTS = 4096
+_MAX_CONSTANTS = 4096
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ def allocate_const(p: TirExprParser, name: str, node: Node) -> Allocation:
     except (ValueError, TypeError, SyntaxError):
         data = captured_value(p.scope, given["data"])
     numbers = np.asarray(data if data is not MISSING else None)
-    if numbers.dtype.kind not in "bif" or numbers.size > _MOST_CONSTANTS:
-        p.scope.fail(given["data"], f"expected up to {_MOST_CONSTANTS} numbers")
+    if numbers.dtype.kind not in "bif" or numbers.size > _MAX_CONSTANTS:
+        p.scope.fail(given["data"], f"expected up to {_MAX_CONSTANTS} numbers")
     if None in dims or numbers.size != math.prod(dim or 0 for dim in dims):
         p.scope.fail(shape, f"{numbers.size} numbers do not have this shape")
     sizes = [dim or 0 for dim in dims]

@@ -33,7 +33,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 # A factor of `split`, a number of `sample_...`.
 IntOrRV = int | ExprRV | PrimExpr
 # Numbers that seeds can be.
-MOST_SEED = (1 << 31) - 1
+MAX_SEED = (1 << 31) - 1
 # What a LoopRV stands for that is no loop: leave the block where it is, or inline it.
 ROOT, INLINE = -1, -2
 

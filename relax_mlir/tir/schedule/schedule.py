@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ScheduleTypeError, ScheduleValueError, did_you_mean
 from relax_mlir.ir.module import IRModule
-from relax_mlir.tir.schedule.base import MOST_SEED, primitive
+from relax_mlir.tir.schedule.base import MAX_SEED, primitive
 from relax_mlir.tir.schedule.handles import BlockRV, ExprRV, LoopRV, RandomVariable
 from relax_mlir.tir.schedule.primitives.annotations import AnnotationPrimitives
 from relax_mlir.tir.schedule.primitives.blockize import BlockizePrimitives
@@ -176,15 +176,15 @@ class Schedule(
         Raises:
             ValueError: another number.
         """
-        if not isinstance(seed, int) or (seed != -1 and not 1 <= seed <= MOST_SEED):
+        if not isinstance(seed, int) or (seed != -1 and not 1 <= seed <= MAX_SEED):
             raise ScheduleValueError(
-                f"seed must be in the range [1, {MOST_SEED}], or -1, got {seed}"
+                f"seed must be in the range [1, {MAX_SEED}], or -1, got {seed}"
             )
         self._random = random.Random(None if seed == -1 else seed)
 
     def fork_seed(self) -> int:
         """Return a seed for another schedule, another one each time."""
-        return self._random.randint(1, MOST_SEED)
+        return self._random.randint(1, MAX_SEED)
 
     def show(self, style: str | None = None) -> None:
         """Print the program and the trace, in colour on terminals.

@@ -32,7 +32,7 @@ _STEPS = (
     "tir.call_packed", "func.call",
 )  # fmt: skip
 # An unrolled loop may grow to so many operations; longer ones stay loops.
-_MOST_OPS = 1 << 16
+_MAX_OPS = 1 << 16
 
 
 def unroll_loop(op: ir.Operation) -> None:
@@ -92,7 +92,7 @@ class _Unroller:
         inner.stores *= max(extent, 1)
         inner.unrolled += 1
         if config.explicit_unroll:
-            unroll(op, self.emit, _MOST_OPS)
+            unroll(op, self.emit, _MAX_OPS)
         else:
             set_kind(op, "unrolled")
 

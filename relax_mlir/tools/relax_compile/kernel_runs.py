@@ -27,9 +27,9 @@ _READING = 30e-6
 # kernel with a `while`.
 _LOADING = 60.0
 _PATIENCE = 5.0
-_MOST_BYTES = 1 << 32
+_MAX_BYTES = 1 << 32
 # Copies of less are of what the first-level cache holds, and say nothing of memory.
-_LEAST_COPIED = 1 << 17
+_MIN_COPIED = 1 << 17
 
 
 @dataclass
@@ -98,7 +98,7 @@ class Runs:
         if any(size < 0 for shape, _ in tensors for size in shape):
             return Timing(note="with these sizes a tensor has less than nothing")
         total = sum(math.prod(shape) * kind.itemsize for shape, kind in tensors)
-        if total > _MOST_BYTES:
+        if total > _MAX_BYTES:
             return Timing(note=f"its tensors have {total} bytes")
         return self._limits(entry, tensors, threads)
 
@@ -180,7 +180,7 @@ class Runs:
         peak = self._known("fma", threads, lambda: roofs.flops(threads, _PEAK_SECONDS)) / (
             2 if doubles else 1
         )
-        copied = max(_LEAST_COPIED, 1 << max(0, size - 1).bit_length())
+        copied = max(_MIN_COPIED, 1 << max(0, size - 1).bit_length())
         width = self._known(copied, threads, lambda: roofs.bandwidth(copied, threads))
         times = {
             f"FMA {peak / 1e9:.0f} GFLOP/s": flops / peak,

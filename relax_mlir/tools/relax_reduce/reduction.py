@@ -21,7 +21,7 @@ from relax_mlir.pass_infra.program_hash import fingerprint
 IsInteresting = Callable[[IRModule], bool]
 _CLEAN_UPS = ("ToNonDataflow", "DeadCodeElimination", "symbol-dce", "canonicalize", "cse")
 # A function's value of so many places is tried as its result, spread evenly, in one round.
-_MOST_RETURNS = 24
+_MAX_RETURNS = 24
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def _returns(mod: IRModule) -> Iterator[Edit]:
     for number, function in enumerate(_with_bodies(mod)):
         block = function.regions[0].blocks[0]
         count = len(block.operations) - 1
-        step = max(1, count // _MOST_RETURNS)
+        step = max(1, count // _MAX_RETURNS)
         yield Edit("the result", lambda copy, n=number: _return_value(copy, n, -1))
         for index in range(0, count, step):
             yield Edit("the result", lambda copy, n=number, i=index: _return_value(copy, n, i))

@@ -18,7 +18,7 @@ from relax_mlir.topi.scatter import loops
 from relax_mlir.topi.support import tensor
 
 # A bin of a region with infinite corners has so many samples at most.
-_MOST_SAMPLES = 1 << 16
+_MAX_SAMPLES = 1 << 16
 
 
 def check_regions(where: str, data: Tensor, rois: Tensor, layout: str) -> bool:
@@ -90,7 +90,7 @@ def roi_align(
                 step = ib.let("step", span / float(bins[axis]))
                 steps.append(step)
                 starts.append(ib.let("start", low + cast(bin_, kind) * step))
-                number = index_of(functions.UNARY["ceil"](step), _MOST_SAMPLES)
+                number = index_of(functions.UNARY["ceil"](step), _MAX_SAMPLES)
                 if sample_ratio > 0:
                     number = const(sample_ratio, SIZE)
                 number = Select(has_pixels(data), functions.max(number, 0), const(0, SIZE))

@@ -12,7 +12,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 
 INFINITY = float("inf")
 # How many operations there may be between products and their softmax.
-_MOST = 16
+_MAX_STEPS = 16
 
 
 @dataclass
@@ -134,7 +134,7 @@ def read_scores(value: ir.Value, dtypes: Sequence[str]) -> Scores | None:
     """
     found, dims = Scores(), T.tensor_dims(value.type)
     first = True
-    for _ in range(_MOST):
+    for _ in range(_MAX_STEPS):
         if T.tensor_dims(value.type) != dims or T.tensor_dtype(value.type) not in dtypes:
             return None
         op = owner(value) if first else made_by(value)
@@ -208,7 +208,7 @@ def _is_single(value: ir.Value) -> bool:
     return dims is not None and all(dim == 1 for dim in dims)
 
 
-def _leads_to_product(value: ir.Value, steps: int = _MOST) -> bool:
+def _leads_to_product(value: ir.Value, steps: int = _MAX_STEPS) -> bool:
     op = made_by(value, "matmul", *_STEPS)
     if op is None or not steps:
         return False

@@ -45,7 +45,7 @@ from relax_mlir.transform.kernels.elementwise import (
 # Past so many characters the name of a fused kernel tells nobody more.
 _LONGEST_NAME = 40
 # Most operations of one elementwise kernel, and as how many of them one of math counts.
-_MOST_WORK, _MATH = 256, 4
+_MAX_WORK, _MATH = 256, 4
 
 
 def fuse_ops(module: ir.Operation) -> None:
@@ -106,7 +106,7 @@ class _Fuser:
             return False
         if isinstance(producer, ContractionKernel):
             return True
-        return _work(producer) + _work(consumer) <= _MOST_WORK
+        return _work(producer) + _work(consumer) <= _MAX_WORK
 
     def _depth(self, call: TirCall) -> int:
         return self._depths.get(call.callee.name.value, 1)

@@ -7,12 +7,12 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, is_impure
 # A vector's elements on the machines with the widest ones; narrower vectors divide it.
 BLOCK = 16
 # So many operations are between a weight and its constants at most: changes of layouts, scales.
-_MOST_STEPS = 12
+_MAX_STEPS = 12
 
 
 def is_constant(value: ir.Value, depth: int = 0) -> bool:
     """Whether a value is a constant, or what FoldConstant will make one, as a scaled weight."""
-    if isinstance(value.owner, ir.Block) or depth > _MOST_STEPS:
+    if isinstance(value.owner, ir.Block) or depth > _MAX_STEPS:
         return False
     op = value.owner.operation
     if op.name == "relax.constant":

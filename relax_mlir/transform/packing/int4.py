@@ -14,7 +14,7 @@ from relax_mlir.dialects.tir.scalar import Scalar, binary, cast
 arith: ModuleType = submodule("dialects.arith")
 
 # The least number of four bits with a sign.
-_LEAST_SIGNED = -8
+_MIN_SIGNED = -8
 _BITS = 4
 
 
@@ -49,8 +49,8 @@ def read_nibble(byte: Scalar, upper: Scalar, dtype: str) -> Scalar:
     # A shift by less than the width needs none of the care that others do.
     shifted = Scalar(arith.shrui(byte.value, amount.value), "uint8")
     value = binary("and", shifted, (1 << _BITS) - 1)
-    return value if dtype == "uint8" else cast(value, "int8") + _LEAST_SIGNED
+    return value if dtype == "uint8" else cast(value, "int8") + _MIN_SIGNED
 
 
 def _least(dtype: np.dtype) -> int:
-    return _LEAST_SIGNED if dtype == np.int8 else 0
+    return _MIN_SIGNED if dtype == np.int8 else 0

@@ -63,11 +63,11 @@ from relax_mlir.transform.relax.dead_code_elimination import remove_unused
 # Two vectors of 32-bit elements on the machines with the widest ones; narrower tiles divide it.
 PANEL = 32
 # Smaller matrices are packed in no time, or read as they lie.
-_LEAST = 1 << 14
+_MIN_ELEMENTS = 1 << 14
 # Groups of fewer steps have halves that no loop walks.
-_LEAST_HALVED = 4
+_MIN_INT4_GROUP = 4
 # A vector reads a matrix once: panels pay where it comes from beyond the second-level cache.
-_LEAST_BY_VECTOR = 1 << 20
+_MIN_GEMV_ELEMENTS = 1 << 20
 # No rows read nothing.
 _FEW_ROWS = 1
 _DTYPES = ("float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16")
@@ -218,7 +218,7 @@ class _Packer:
             return None
         transposed = found.b.strides[found.k] == 1
         steps, columns = reversed(dims) if transposed else dims
-        if columns * steps < _LEAST or not _is_matrix(found, dims, transposed):
+        if columns * steps < _MIN_ELEMENTS or not _is_matrix(found, dims, transposed):
             return None
         if source.producer is not None:
             # What is beside the matrix has no columns to fill a panel.
@@ -298,7 +298,7 @@ def _half_of(source: Source) -> int:
     if dtype not in ("int8", "uint8") or source.grouped is None:
         return 0
     _, group = source.grouped
-    if group % 2 or group < _LEAST_HALVED:
+    if group % 2 or group < _MIN_INT4_GROUP:
         return 0
     array = constant_array(source.matrix.owner.operation.attributes["value"])
     return group // 2 if fit_nibbles(array) else 0
@@ -310,7 +310,7 @@ def _pays_for_vectors(
     """Whether a product with a vector gains by panels: not where it reads along k as it lies."""
     if layout is None or layout.transposed or layout.group > 1 or source.producer is not None:
         return False
-    return found.widen[1] is None and size >= _LEAST_BY_VECTOR
+    return found.widen[1] is None and size >= _MIN_GEMV_ELEMENTS
 
 
 def _turned(value: ir.Value) -> ir.Value:

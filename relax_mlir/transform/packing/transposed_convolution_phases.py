@@ -20,7 +20,7 @@ from relax_mlir.lowering.relax_to_tir.emit import Legalizer
 from relax_mlir.lowering.relax_to_tir.windows import ChannelAt, Channels, convolve, padded
 
 # Of wider windows the order of sums says how they are best written out.
-_MOST_TAPS = 2
+_MAX_TAPS = 2
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Phases:
     def are_alike(self) -> bool:
         """Whether one function computes all of them as fast as one for each would."""
         return any(axis.stride > 1 for axis in self.axes) and all(
-            axis.after is not None and max(axis.counts) <= _MOST_TAPS for axis in self.axes
+            axis.after is not None and max(axis.counts) <= _MAX_TAPS for axis in self.axes
         )
 
     def places(self) -> list[tuple[int, ...]]:

@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.transform.relax.rebuild import substitute_type
 
 # A callee that is larger is not looked into: it would be copied for every call of it.
-_MOST_OPERATIONS = 512
+_MAX_OPERATIONS = 512
 
 
 def caller_symbols(
@@ -46,7 +46,7 @@ def type_of_call(
     """
     block = callee.regions[0].blocks[0]
     parameters = list(block.arguments)
-    if len(parameters) != len(arguments) or _size(callee) > _MOST_OPERATIONS:
+    if len(parameters) != len(arguments) or _size(callee) > _MAX_OPERATIONS:
         return None
     known = caller_symbols([value.type for value in parameters], arguments)
     theirs = {name for type_ in arguments for dim in type_dims(type_) for name in dim.symbols}

@@ -26,7 +26,7 @@ from relax_mlir.transform.relax.rebuild import (
 # How many calls deep callees are looked into with their callers' types.
 _DEPTH = 4
 # How many copies of callees one function's calls may take.
-_MOST_COPIES = 64
+_MAX_COPIES = 64
 
 
 def infer_type(module: ir.Operation) -> None:
@@ -188,7 +188,7 @@ class _Function:
 
     def _look_into(self, callee: ir.Operation, arguments: Sequence[ir.Type]) -> ir.Type | None:
         key = callee.attributes["sym_name"].value, " ".join(map(str, arguments))
-        if key not in self._seen and len(self._seen) < _MOST_COPIES:
+        if key not in self._seen and len(self._seen) < _MAX_COPIES:
             self._seen[key] = None
             self._seen[key] = type_of_call(callee, arguments, self._infer_copy)
         return self._seen.get(key)

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 # More than the machine may have, and than some of the loops have steps.
-MOST = 5
+MAX_THREADS = 5
 CONTRACTIONS = {
     "square": "mk,kn->mn", "transposed": "mk,nk->mn", "batch": "bmk,bkn->bmn", "vector": "k,kn->n",
     "rows": "mk,k->m", "heads": "hbmk,hbkn->bmhn", "sums": "mkl,kln->mn",
@@ -63,12 +63,12 @@ def both(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Build for one thread, and for several even where there is little to do."""
     monkeypatch.setattr(team, "LEAST_WORK", 0)
-    return build(functions), build(functions, threads=MOST)
+    return build(functions), build(functions, threads=MAX_THREADS)
 
 
 def same(serial: Any, threaded: Any, inputs: list[np.ndarray], shape: Any, dtype: str) -> None:
     want = run(serial, inputs, shape, dtype).tobytes()
-    for count in (1, 2, 3, MOST, 2):
+    for count in (1, 2, 3, MAX_THREADS, 2):
         _set_threads(count)
         assert run(threaded, inputs, shape, dtype).tobytes() == want, (shape, count)
 
@@ -147,7 +147,7 @@ class Sizes:
         return y
 """
     )
-    executable = relax.build(program, with_threads(MOST))
+    executable = relax.build(program, with_threads(MAX_THREADS))
     (native,) = executable.native
     assert native.needs_omp
     # One region, that of the large kernel.
@@ -174,7 +174,7 @@ def _llvm_ir(program: Any) -> str:
             self.texts[name] = text or ""
 
     log = Log()
-    relax.build(program, f"{AVX512} -num-threads={MOST}", log=log)
+    relax.build(program, f"{AVX512} -num-threads={MAX_THREADS}", log=log)
     return log.texts["llvm-optimize"]
 
 
@@ -208,7 +208,7 @@ class Module:
     )
     x, w = values((1000, 64), "float32"), values((64, 64), "float32")
     monkeypatch.setattr(team, "LEAST_WORK", 0)
-    executable = relax.build(program, with_threads(MOST))
+    executable = relax.build(program, with_threads(MAX_THREADS))
     want = relax.VirtualMachine(executable)["main"](x, w)
     executable.save(tmp_path / "model.rxe")
     np.savez(tmp_path / "inputs.npz", x=x, w=w)

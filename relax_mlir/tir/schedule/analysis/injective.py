@@ -11,7 +11,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.view.sums import factors
 
 # So many expressions are looked at; what is not found by then counts as not known.
-_MOST = 48
+_MAX_TERMS = 48
 
 
 def determined(
@@ -26,7 +26,7 @@ def determined(
     """
     known: set[SymExpr] = set()
     pending = list(exprs)
-    while pending and len(known) < _MOST:
+    while pending and len(known) < _MAX_TERMS:
         expr = pending.pop()
         if expr in known or expr.is_const:
             continue

@@ -16,7 +16,7 @@ from relax_mlir.tir.view.index import Indices
 from relax_mlir.tir.view.simplify import simplify
 
 memref: ModuleType = submodule("dialects.memref")
-_MOST_INT32 = (1 << 31) - 1
+_MAX_INT32 = (1 << 31) - 1
 
 
 def reorder_block_iter_var(
@@ -110,7 +110,7 @@ def _precomputed(
     shape = [extents[i] for i in used]
     facts = indices.facts(tree.body_of(block).operations[0].operation)
     low, high = facts.bounds(expr)
-    small = low is not None and high is not None and -_MOST_INT32 <= low <= high <= _MOST_INT32
+    small = low is not None and high is not None and -_MAX_INT32 <= low <= high <= _MAX_INT32
     dtype = "int32" if small else "int64"
     cache = buffers.alloc(indices, f"index_var_{number}", shape, dtype, scope)
     at, variables = ir.InsertionPoint(top), []
