@@ -7,6 +7,7 @@ import relax_mlir
 from relax_mlir import IRModule, relax
 from relax_mlir.compiler.working_copy import working_copy
 from relax_mlir.dialects import context as contexts
+from relax_mlir.dialects import context_memory
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.ir import structural_equal
@@ -22,7 +23,7 @@ DTYPES = (
 
 @pytest.fixture
 def full(monkeypatch):
-    monkeypatch.setattr(contexts, "MAX_BYTES", 0)
+    monkeypatch.setattr(context_memory, "MAX_BYTES", 0)
 
 
 def _constants(mod: IRModule) -> list[ir.Attribute]:
@@ -46,7 +47,7 @@ def _module(arrays: list[np.ndarray]) -> IRModule:
 
 def test_nothing_moves_while_there_is_room(monkeypatch):
     # Other tests of this process may have filled the context.
-    monkeypatch.setattr(contexts, "MAX_BYTES", 1 << 60)
+    monkeypatch.setattr(context_memory, "MAX_BYTES", 1 << 60)
     mod = _module([np.arange(6.0)])
     assert working_copy(mod).context == mod.context
 
@@ -117,7 +118,7 @@ def test_a_build_gives_the_same_and_names_the_same_places(full, tmp_path):
     mod = builder.get()
     moved = relax.build(mod)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contexts, "MAX_BYTES", 1 << 60)
+        patch.setattr(context_memory, "MAX_BYTES", 1 << 60)
         stayed = relax.build(mod)
     assert moved.as_text() == stayed.as_text()
     assert moved.metadata == stayed.metadata
@@ -136,7 +137,7 @@ def test_errors_are_those_of_a_build_in_place(full):
     messages = []
     for most in (0, 1 << 60):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(contexts, "MAX_BYTES", most)
+            patch.setattr(context_memory, "MAX_BYTES", most)
             try:
                 relax.build(mod)
                 messages.append("")
