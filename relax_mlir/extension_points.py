@@ -20,6 +20,8 @@ TABLE = {
     "ir.show": "relax_mlir.script.highlight:show",
     "ir.html": "relax_mlir.script.highlight:page",
     "ir.specialize": "relax_mlir.tir.specialize:specialize",
+    "runtime.graph_function": "relax_mlir.runtime.graph.executor:factory_function",
+    "runtime.VirtualMachine": "relax_mlir.runtime.vm.virtual_machine:VirtualMachine",
     "pass_infra.passes": "relax_mlir.transform.table:TRANSFORM_PASSES",
     "pass_infra.from_spec": "relax_mlir.pass_infra.factory:from_spec",
     "pass_infra.upstream": "relax_mlir.pass_infra.factory:upstream",

@@ -31,7 +31,8 @@ from relax_mlir.pass_infra.interface import AnyPass
 from relax_mlir.pass_infra.passes import mlir
 from relax_mlir.pass_infra.reproducer import recorded, remaining
 from relax_mlir.runtime.exec_builder import ExecBuilder
-from relax_mlir.runtime.executable import Executable, NativeObject
+from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.program import NativeObject
 
 # The names of the passes that every build runs, in order. ToNonDataflow, CallTIRRewrite,
 # VMMemoryLower and VMShapeLower are the document's.

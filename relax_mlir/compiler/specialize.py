@@ -25,7 +25,7 @@ from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra.context import PassContext
-from relax_mlir.runtime.registry import LIBRARY_PREFIX
+from relax_mlir.runtime.bytecode.builtins import LIBRARY_PREFIX
 from relax_mlir.runtime.specializer import current
 from relax_mlir.runtime.values.convert import DTYPES
 from relax_mlir.runtime.vm.virtual_machine import VirtualMachine

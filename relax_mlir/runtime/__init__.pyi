@@ -13,7 +13,7 @@ from relax_mlir.runtime.device.api import (
 )
 from relax_mlir.runtime.device.placement import copy_to, device_of, empty
 from relax_mlir.runtime.exec_builder import ExecBuilder, UnusedInputWarning
-from relax_mlir.runtime.executable import Executable, NativeObject, VMFunction
+from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.files.loading import load_module
 from relax_mlir.runtime.files.safetensors import load_param_dict, save_param_dict
 from relax_mlir.runtime.graph.executor import GraphExecutor
@@ -21,6 +21,7 @@ from relax_mlir.runtime.graph.module import GraphModule
 from relax_mlir.runtime.module import Module
 from relax_mlir.runtime.profiling.evaluator import BenchmarkResult
 from relax_mlir.runtime.profiling.profile import Report
+from relax_mlir.runtime.program import NativeObject, VMFunction
 from relax_mlir.runtime.registry import (
     get_global_func,
     list_global_func_names,

@@ -21,8 +21,9 @@ from relax_mlir.runtime.bytecode.instructions import (
     Instruction,
     Opcode,
 )
-from relax_mlir.runtime.executable import Executable, NativeObject, VMFunction
+from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.files.constant_codec import constant_value, holds_array
+from relax_mlir.runtime.program import NativeObject, VMFunction
 
 # Far below the numbers that stand for the VM's state and for no register.
 _MAX_REGISTER = 1 << 32

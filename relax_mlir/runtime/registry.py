@@ -2,19 +2,20 @@
 
 import threading
 from collections.abc import Callable
+from sys import getrecursionlimit
 from typing import Any
 
-from relax_mlir.errors import FunctionNotFoundError, did_you_mean
-from relax_mlir.runtime.bytecode.builtins import BUILTINS, PREFIX
+from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, did_you_mean
+from relax_mlir.runtime.bytecode.builtins import BUILTINS, CALL_TIR_DYN, LIBRARY_PREFIX, PREFIX
 from relax_mlir.runtime.bytecode.shape_builtins import SHAPE_BUILTINS
 from relax_mlir.runtime.native.ffi_errors import register_errors
 from relax_mlir.runtime.specializer import dispatching
 from relax_mlir.runtime.values.convert import to_value
+from relax_mlir.runtime.vm.call_depth import TRUSTED_LIMIT, bounded
 
 # One table, so that a look-up is one dictionary access.
 BUILTINS.update(SHAPE_BUILTINS)
 
-LIBRARY_PREFIX = "vm.op."
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
 _LOCK = threading.RLock()
 
@@ -134,3 +135,17 @@ def list_global_func_names() -> list[str]:
     import tvm_ffi
 
     return sorted({*_FUNCTIONS, *(str(n) for n in tvm_ffi.registry.list_global_func_names())})
+
+
+def call_tir_dyn(func: Any, *args: Any) -> Any:
+    """Call `func` with the last argument, a shape, unpacked into integers."""
+    if type(func) is str:
+        func = get_global_func(func)
+    if not args or type(args[-1]) is not tuple:
+        raise ArgumentTypeError("call_tir_dyn takes a shape as its last argument")
+    if getrecursionlimit() > TRUSTED_LIMIT:
+        func = bounded("call_tir_dyn", func)
+    return func(*args[:-1], *args[-1])
+
+
+BUILTINS.update(dict.fromkeys(CALL_TIR_DYN, call_tir_dyn))

@@ -17,6 +17,7 @@ LEAVES = (
     "relax_mlir.atomic_file",
     "relax_mlir.chrome_trace",
     "relax_mlir.errors",
+    "relax_mlir.extension_points",
     "relax_mlir.openmp_files",
     "relax_mlir.text_table",
 )

@@ -16,8 +16,8 @@ from relax_mlir.lowering.codegen.native import compile_module
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_for
-from relax_mlir.runtime.executable import NativeObject
 from relax_mlir.runtime.native.loader import load_objects
+from relax_mlir.runtime.program import NativeObject
 
 Size = int | str
 CANARY = 0xA5

@@ -6,7 +6,7 @@ from typing import Any
 
 from relax_mlir.errors import VMError
 from relax_mlir.runtime.bytecode.instructions import Opcode
-from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.program import Program
 
 # Frames that a message shows: the innermost ones, and the outermost one after them.
 _SHOWN = 16
@@ -21,7 +21,7 @@ def source_line(sources: Any, name: str, position: int) -> str:
     return str(found[-1][1]) if found else ""
 
 
-def frame_line(executable: Executable, index: int, position: int) -> str:
+def frame_line(executable: Program, index: int, position: int) -> str:
     """Return the line of a frame: function, instruction, what it calls, source.
 
     Args:
@@ -87,7 +87,7 @@ def annotate(error: Exception, where: str) -> Exception:
 def too_deep(
     name: str,
     error: RecursionError,
-    executable: Executable,
+    executable: Program,
     namespace: dict[str, Any],
     lines: dict[int, list[int]],
 ) -> VMError:

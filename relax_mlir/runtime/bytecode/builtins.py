@@ -43,6 +43,9 @@ INTEGERS: dict[str, Callable[..., Any]] = {
 ndarray = np.ndarray
 _I64 = np.dtype("int64")
 PREFIX = "vm.builtin."
+LIBRARY_PREFIX = "vm.op."
+# Defined where functions are found by name.
+CALL_TIR_DYN = ("vm.call_tir_dyn", PREFIX + "call_tir_dyn")
 # Bytes up to which a tensor alone in its storage is numpy's own allocation.
 SMALL_TENSOR = 1 << 16
 BUILTINS: dict[str, Callable[..., Any]] = {PREFIX + n: f for n, f in INTEGERS.items()}
@@ -336,23 +339,6 @@ def unique(
 def nonzero(tensor: np.ndarray) -> np.ndarray:
     """Return the indices of the elements that are not zero, shape (ndim, count)."""
     return np.ascontiguousarray(np.argwhere(tensor).T)
-
-
-# Calls
-
-
-@_builtin("vm.call_tir_dyn", PREFIX + "call_tir_dyn")
-def call_tir_dyn(func: Any, *args: Any) -> Any:
-    """Call `func` with the last argument, a shape, unpacked into integers."""
-    if type(func) is str:
-        from relax_mlir.runtime.registry import get_global_func
-
-        func = get_global_func(func)
-    if not args or type(args[-1]) is not tuple:
-        raise ArgumentTypeError("call_tir_dyn takes a shape as its last argument")
-    if getrecursionlimit() > TRUSTED_LIMIT:
-        func = bounded("call_tir_dyn", func)
-    return func(*args[:-1], *args[-1])
 
 
 @_builtin("vm.binary_broadcast_shape_infer", PREFIX + "binary_broadcast_shape_infer")

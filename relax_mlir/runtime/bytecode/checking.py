@@ -1,10 +1,10 @@
 """Whether an executable's bytecode holds together, so that running it cannot go astray."""
 
 from relax_mlir.runtime.bytecode.instructions import ArgKind, Instruction, Opcode
-from relax_mlir.runtime.executable import Executable, VMFunction
+from relax_mlir.runtime.program import Program, VMFunction
 
 
-def check_executable(executable: Executable) -> None:
+def check_executable(executable: Program) -> None:
     """Check that every index in the bytecode exists.
 
     Raises:
@@ -30,7 +30,7 @@ def check_executable(executable: Executable) -> None:
         raise ValueError("two functions have one name")
 
 
-def _problem(executable: Executable, func: VMFunction, i: int, instr: Instruction) -> str | None:
+def _problem(executable: Program, func: VMFunction, i: int, instr: Instruction) -> str | None:
     size = func.end_instr - func.start_instr
     if instr.op in (Opcode.IF, Opcode.GOTO) and (
         instr.offset == 0 or not 0 <= i + instr.offset < size

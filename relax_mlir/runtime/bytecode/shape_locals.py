@@ -11,8 +11,8 @@ from relax_mlir.runtime.bytecode.builtins import PREFIX
 from relax_mlir.runtime.bytecode.instructions import Arg, ArgKind, Instruction, Opcode
 from relax_mlir.runtime.bytecode.polynomials import Polynomial, polynomial, size_formulas
 from relax_mlir.runtime.bytecode.shape_builtins import NO_VALUE
-from relax_mlir.runtime.executable import Executable, VMFunction
 from relax_mlir.runtime.profiling.costs import allowed_tree
+from relax_mlir.runtime.program import Program, VMFunction
 from relax_mlir.runtime.values.convert import DTYPES
 
 _MAX = (1 << 63) - 1
@@ -43,7 +43,7 @@ class ShapeLocals:
     """
 
     def __init__(
-        self, executable: Executable, func: VMFunction, operand: Callable[[Arg], str],
+        self, executable: Program, func: VMFunction, operand: Callable[[Arg], str],
         native: Container[str],
     ) -> None:  # fmt: skip
         self.lines: dict[int, str] = {}

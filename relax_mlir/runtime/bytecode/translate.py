@@ -9,7 +9,7 @@ only numbers do.
 from collections.abc import Callable, Container
 from typing import Any
 
-from relax_mlir.runtime.bytecode.builtins import BUILTINS, PREFIX
+from relax_mlir.runtime.bytecode.builtins import BUILTINS, CALL_TIR_DYN, PREFIX
 from relax_mlir.runtime.bytecode.instructions import (
     VM_STATE_REGISTER,
     Arg,
@@ -20,7 +20,7 @@ from relax_mlir.runtime.bytecode.instructions import (
 from relax_mlir.runtime.bytecode.jumps import Jumps, Writer
 from relax_mlir.runtime.bytecode.shape_cache import ShapeMemory, shape_memory
 from relax_mlir.runtime.bytecode.shape_locals import ShapeLocals
-from relax_mlir.runtime.executable import Executable, VMFunction
+from relax_mlir.runtime.program import Program, VMFunction
 from relax_mlir.runtime.values.convert import DTYPES
 
 
@@ -35,7 +35,7 @@ def _operand(arg: Arg) -> str:
 
 
 def _call(
-    executable: Executable, instr: Instruction, native: Container[str], plain: bool = False
+    executable: Program, instr: Instruction, native: Container[str], plain: bool = False
 ) -> str:
     name = executable.func_names[instr.func_idx]
     dst = f"r{instr.dst.value}" if instr.dst.is_plain_register else ""
@@ -57,7 +57,7 @@ def _call(
         return _check(executable, instr, args)
     trusted = own or name in BUILTINS
     callee = f"p{instr.func_idx}"
-    if not own and BUILTINS.get(name) is BUILTINS["vm.call_tir_dyn"] and len(args) >= 2:
+    if not own and name in CALL_TIR_DYN and len(args) >= 2:
         target, trusted = instr.args[0], False
         if target.kind is ArgKind.CONSTANT:
             target_name = executable.constants[target.value]
@@ -73,7 +73,7 @@ def _call(
     return f"{dst} = {text}" if trusted else f"{dst} = to_value({text})"
 
 
-def _check(executable: Executable, instr: Instruction, args: list[str]) -> str:
+def _check(executable: Program, instr: Instruction, args: list[str]) -> str:
     """Return a check of a tensor that is a call only where it fails, or is of a rarer kind."""
     call = f"p{instr.func_idx}({', '.join(args)})"
     dtype = _checked_dtype(executable, instr)
@@ -95,7 +95,7 @@ def _check(executable: Executable, instr: Instruction, args: list[str]) -> str:
     return f"({' or '.join(tests)}) and {call}"
 
 
-def _checked_dtype(executable: Executable, instr: Instruction) -> int | None:
+def _checked_dtype(executable: Program, instr: Instruction) -> int | None:
     """Return the constant with the dtype that an instruction checks, and it checks a rank too."""
     name = executable.func_names[instr.func_idx] if instr.op is Opcode.CALL else ""
     if name != PREFIX + "check_tensor" or any(f.name == name for f in executable.global_funcs):
@@ -154,7 +154,7 @@ def _own_tensors(code: list[Instruction], names: list[str]) -> dict[int, int]:
     return pairs
 
 
-def _returns_own_tensor(executable: Executable, code: list[Instruction]) -> bool:
+def _returns_own_tensor(executable: Program, code: list[Instruction]) -> bool:
     """Whether straight code returns a tensor that it allocated itself, or a tuple of such."""
     makers: dict[Arg, list[int]] = {}
     for i, instr in enumerate(code):
@@ -176,7 +176,7 @@ def _returns_own_tensor(executable: Executable, code: list[Instruction]) -> bool
 
 
 def _new_tensor(
-    executable: Executable, shapes: ShapeLocals, storage: Instruction, tensor: Instruction
+    executable: Program, shapes: ShapeLocals, storage: Instruction, tensor: Instruction
 ) -> str:
     """Return what makes a tensor that is alone in its storage: numpy where it is a small one."""
     shape, dtype = tensor.args[2:]
@@ -192,7 +192,7 @@ def _new_tensor(
 
 def _write_straight(
     out: Writer,
-    executable: Executable,
+    executable: Program,
     func: VMFunction,
     native: Container[str],
     plain: bool,
@@ -240,7 +240,7 @@ def _write_straight(
 
 
 def translate(
-    executable: Executable,
+    executable: Program,
     func: VMFunction,
     namespace: dict[str, Any],
     native: Container[str] = (),

@@ -12,9 +12,14 @@ from pathlib import Path
 
 from relax_mlir.atomic_file import replacing, write_file
 from relax_mlir.errors import CompileError
-from relax_mlir.runtime.executable import Executable
-from relax_mlir.runtime.files.loading import ARCHIVED, IMAGE, IMAGE_SIZE
+from relax_mlir.runtime.files.serialize import dump
 from relax_mlir.runtime.native.loader import openmp_libraries
+from relax_mlir.runtime.program import Program
+
+# The executable inside a shared library, and inside an archive.
+IMAGE = "__relax_mlir_executable"
+IMAGE_SIZE = f"{IMAGE}_size"
+ARCHIVED = "executable.rxe"
 
 _STAGE = "export_library"
 _COMPILERS = ("cc", "gcc", "clang")
@@ -35,7 +40,7 @@ _EMBED = f"""\
 
 
 def export_library(
-    executable: Executable, path: str | os.PathLike[str], options: Sequence[str] = ()
+    executable: Program, path: str | os.PathLike[str], options: Sequence[str] = ()
 ) -> None:
     """Write an executable as a shared library, an archive (`.tar`) or an object file (`.o`).
 
@@ -58,9 +63,9 @@ def export_library(
         )
 
 
-def _write_archive(executable: Executable, path: str | os.PathLike[str]) -> None:
+def _write_archive(executable: Program, path: str | os.PathLike[str]) -> None:
     files = {f"kernels{i}.o": obj.data for i, obj in enumerate(executable.native)}
-    files[ARCHIVED] = executable.to_bytes()
+    files[ARCHIVED] = b"".join(dump(executable))
     with replacing(path) as out, tarfile.open(fileobj=out, mode="w") as archive:
         for name, data in files.items():
             info = tarfile.TarInfo(name)
@@ -82,7 +87,7 @@ def _compiler() -> list[str]:
     )
 
 
-def _link(executable: Executable, path: str | os.PathLike[str], options: Sequence[str]) -> None:
+def _link(executable: Program, path: str | os.PathLike[str], options: Sequence[str]) -> None:
     import tvm_ffi
 
     compiler = _compiler()
@@ -96,7 +101,7 @@ def _link(executable: Executable, path: str | os.PathLike[str], options: Sequenc
         for i, obj in enumerate(executable.native):
             objects.append(f"kernels{i}.o")
             (folder / objects[-1]).write_bytes(obj.data)
-        executable.save(folder / ARCHIVED)
+        write_file(folder / ARCHIVED, dump(executable))
         (folder / "embed.S").write_text(_EMBED)
         command = [*compiler, "-shared", "-o", "library", *objects, "embed.S", *libraries, *options]
         try:

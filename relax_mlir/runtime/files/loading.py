@@ -10,15 +10,11 @@ import numpy as np
 
 from relax_mlir.errors import ExecutableFormatError
 from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.files.exporting import ARCHIVED, IMAGE, IMAGE_SIZE
 from relax_mlir.runtime.files.serialize import MAGIC, parse
 from relax_mlir.runtime.module import Module
 from relax_mlir.runtime.native.ffi_errors import register_errors
 from relax_mlir.runtime.native.loader import load_openmp, native_call
-
-# The executable inside a shared library, see `runtime.exporting`.
-IMAGE = "__relax_mlir_executable"
-IMAGE_SIZE = f"{IMAGE}_size"
-ARCHIVED = "executable.rxe"
 
 
 class LibraryModule(Module):
@@ -108,7 +104,7 @@ def _from_library(path: str | os.PathLike[str]) -> Module:
     memory: Any = (ctypes.c_char * size).from_address(ctypes.addressof(image))
     # The arrays are views of the library, which must stay.
     memory.library = (handle, library)
-    return parse(np.frombuffer(memory, np.uint8))
+    return parse(Executable, np.frombuffer(memory, np.uint8))
 
 
 def _from_archive(path: str | os.PathLike[str]) -> Executable:

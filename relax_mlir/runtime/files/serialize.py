@@ -11,12 +11,12 @@ import json
 import struct
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ExecutableFormatError
-from relax_mlir.runtime.executable import Executable, NativeObject, VMFunction
+from relax_mlir.runtime.bytecode.checking import check_executable
 from relax_mlir.runtime.files.access import pad
 from relax_mlir.runtime.files.constant_codec import (
     Blob,
@@ -26,10 +26,13 @@ from relax_mlir.runtime.files.constant_codec import (
     typed,
 )
 from relax_mlir.runtime.files.constants import CheckedConstants
+from relax_mlir.runtime.program import NativeObject, Program, VMFunction
 
 MAGIC = b"RLXMEXE\n"
 VERSION = 2
 SECTIONS = ("metadata", "globals", "names", "code", "constants", "native", "objects", "data")
+# Whatever class of executables is read.
+_Kind = TypeVar("_Kind", bound=Program)
 _LAZY = "data"
 _HEADER = struct.Struct("<8sIIQI")
 _ENTRY = struct.Struct("<16sQQI")
@@ -59,7 +62,7 @@ def _native_row(obj: NativeObject, blob: Blob) -> dict[str, Any]:
 
 
 def dump(
-    executable: Executable,
+    executable: Program,
     weights: dict[str, np.ndarray] | None = None,
     weights_file: str | None = None,
 ) -> list[Any]:
@@ -170,11 +173,14 @@ def _native(item: dict[str, Any], data: np.ndarray) -> NativeObject:
 
 
 def parse(
-    data: np.ndarray, load_weights: Callable[[str], Mapping[str, np.ndarray]] | None = None
-) -> Executable:
+    kind: type[_Kind],
+    data: np.ndarray,
+    load_weights: Callable[[str], Mapping[str, np.ndarray]] | None = None,
+) -> _Kind:
     """Return the executable of a file's bytes; its arrays are views of them.
 
     Args:
+        kind: its class.
         data: the bytes, aligned.
         load_weights: returns the arrays of the weights file that the executable names.
 
@@ -207,14 +213,14 @@ def parse(
     native = read("native", lambda rows: [_native(n, found["objects"]) for n in rows])
     metadata = read("metadata", lambda value: typed(value, dict))
 
-    def build_code(words: np.ndarray) -> Executable:
+    def build_code(words: np.ndarray) -> _Kind:
         count, size = (int(w) for w in words[:2])
         if count < 0 or size < 0 or len(words) != 2 + count + size:
             raise ValueError("its counts are wrong")
-        executable = Executable(
+        executable = kind(
             functions, constants, names, words[2 + count :], words[2 : 2 + count], native, metadata
         )
-        executable.check()
+        check_executable(executable)
         return executable
 
     return read("code", build_code)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.runtime.bytecode.instructions import VOID, Arg, ArgKind, Instruction, Opcode
-from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.program import Program
 
 INLINE_ELEMENTS = 64
 
@@ -16,7 +16,7 @@ def _constant_summary(value: Any) -> str:
     return str(value) if isinstance(value, np.dtype) else repr(value)
 
 
-def stats(executable: Executable) -> str:
+def stats(executable: Program) -> str:
     """Return the summary of an executable, the design document's wording."""
     rows = [
         ("Constant shapes (# {})", [_constant_summary(c) for c in executable.constants]),
@@ -30,7 +30,7 @@ def stats(executable: Executable) -> str:
     return "\n".join(["Relax VM executable statistics:", *lines])
 
 
-def _memory(executable: Executable) -> list[str]:
+def _memory(executable: Program) -> list[str]:
     """Return a line for each native function that needs memory of its own."""
     return [
         f"  Memory of {name}: {planned} bytes; {unplanned} without planning, {needed} at one time"
@@ -38,7 +38,7 @@ def _memory(executable: Executable) -> list[str]:
     ]
 
 
-def _bytecode(executable: Executable) -> list[str]:
+def _bytecode(executable: Program) -> list[str]:
     """Return a line for each instruction that is not native code for a reason."""
     lines = []
     functions = {func.name: func for func in executable.global_funcs}
@@ -51,7 +51,7 @@ def _bytecode(executable: Executable) -> list[str]:
     return lines
 
 
-def as_text(executable: Executable) -> str:
+def as_text(executable: Program) -> str:
     """Return all functions in the design document's layout."""
     blocks = []
     for func in executable.global_funcs:
@@ -104,7 +104,7 @@ def _empty(value: np.ndarray) -> str:
     return f'np.empty({value.shape!r}, dtype="{value.dtype.name}")'
 
 
-def _reads_all_inputs(executable: Executable) -> bool:
+def _reads_all_inputs(executable: Program) -> bool:
     for func in executable.global_funcs:
         code = executable.instructions(func)
         read = {
@@ -118,7 +118,7 @@ def _reads_all_inputs(executable: Executable) -> bool:
     return True
 
 
-def as_python(executable: Executable) -> str:
+def as_python(executable: Program) -> str:
     """Return the program; see `Executable.as_python` for the names it may need."""
     names = executable.func_names
 

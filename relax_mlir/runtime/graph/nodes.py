@@ -10,8 +10,8 @@ from relax_mlir.errors import FunctionNotFoundError, VMError, did_you_mean
 from relax_mlir.runtime.bytecode.builtins import PREFIX
 from relax_mlir.runtime.bytecode.instructions import Arg, ArgKind, Instruction, Opcode
 from relax_mlir.runtime.bytecode.shape_builtins import SHAPE_BUILTINS
-from relax_mlir.runtime.executable import Executable, VMFunction
 from relax_mlir.runtime.graph.plan import shared_storage
+from relax_mlir.runtime.program import Program, VMFunction
 from relax_mlir.runtime.values.convert import describe, numpy_dtype
 from relax_mlir.runtime.vm.signature import parameters
 
@@ -42,7 +42,7 @@ class _Missing:
         self.name = name
 
 
-def graph_json(executable: Executable, function: str | None = None) -> str:
+def graph_json(executable: Program, function: str | None = None) -> str:
     """Return the graph of a static function as JSON, in the layout of TVM's graph executor.
 
     `nodes` are inputs and constants (`op` is "null") and calls; each has as many entries as
@@ -60,7 +60,7 @@ def graph_json(executable: Executable, function: str | None = None) -> str:
     return _Builder(executable, name).json()
 
 
-def _chosen(executable: Executable, function: str | None) -> str:
+def _chosen(executable: Program, function: str | None) -> str:
     private = executable.metadata.get("private", ())
     names = [f.name for f in executable.global_funcs if f.name not in private]
     if function is None:
@@ -76,7 +76,7 @@ def _chosen(executable: Executable, function: str | None) -> str:
 class _Builder:
     """Follows a function's instructions and notes what each call reads and writes."""
 
-    def __init__(self, executable: Executable, name: str) -> None:
+    def __init__(self, executable: Program, name: str) -> None:
         self._executable, self._name = executable, name
         kernels = executable.metadata.get("kernels")
         self._kernels: dict[str, Any] = kernels if isinstance(kernels, dict) else {}

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
+from relax_mlir.runtime.bytecode.builtins import LIBRARY_PREFIX as PREFIX
 from relax_mlir.runtime.library.attention import ATTENTION
 from relax_mlir.runtime.library.bfloat16 import through_single
 from relax_mlir.runtime.library.boxes import BOXES
@@ -22,7 +23,6 @@ from relax_mlir.runtime.library.quantize import QUANTIZE
 from relax_mlir.runtime.library.reduce import REDUCE
 from relax_mlir.runtime.library.regions import REGIONS
 from relax_mlir.runtime.library.sort import SORT
-from relax_mlir.runtime.registry import LIBRARY_PREFIX as PREFIX
 
 # Name with the prefix -> function of the operands, then the attributes in their declared order.
 # Results are the caller's own, C-contiguous, and of the dtype that the compiler's rules give.

@@ -23,10 +23,10 @@ from relax_mlir.errors import (
     VMError,
 )
 from relax_mlir.openmp_files import found_runtimes
-from relax_mlir.runtime.executable import NativeObject
 from relax_mlir.runtime.native.cpu_features import missing_features
 from relax_mlir.runtime.native.ffi_errors import register_errors
 from relax_mlir.runtime.native.serial_openmp import SERIAL_OPENMP
+from relax_mlir.runtime.program import NativeObject
 from relax_mlir.runtime.values.bfloat16 import Bfloat16Export
 from relax_mlir.runtime.values.convert import BFLOAT16, to_value
 from relax_mlir.runtime.values.int4 import NIBBLES, NibbleExport

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from relax_mlir.runtime.executable import NativeObject
 from relax_mlir.runtime.native import loader
+from relax_mlir.runtime.program import NativeObject
 
 _LOCK = threading.Lock()
 _SYMBOL_TABLE, _FUNCTION = 2, 2

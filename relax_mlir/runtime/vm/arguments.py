@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, VMError, did_you_mean
-from relax_mlir.runtime.executable import Executable, VMFunction
+from relax_mlir.runtime.program import Program, VMFunction
 from relax_mlir.runtime.values.convert import to_value
 from relax_mlir.runtime.vm.signature import parameters
 
@@ -54,9 +54,7 @@ def convert(func: VMFunction, args: tuple[Any, ...]) -> list[Any]:
     return values
 
 
-def with_stand_ins(
-    executable: Executable, func: VMFunction, args: tuple[Any, ...]
-) -> tuple[Any, ...]:
+def with_stand_ins(executable: Program, func: VMFunction, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the arguments, with views of a refused shape replaced by ones that cost no memory.
 
     Views are copied before the function's own checks see them: a broadcast array of the wrong

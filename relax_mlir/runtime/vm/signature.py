@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from relax_mlir.runtime.bytecode.instructions import Arg, ArgKind, Opcode
-from relax_mlir.runtime.executable import Executable, VMFunction
+from relax_mlir.runtime.program import Program, VMFunction
 
 _CHECK = "vm.builtin.check_tensor"
 
@@ -30,7 +30,7 @@ class Parameter:
         return self.dtype is not None and self.dims is not None and -1 not in self.dims
 
 
-def parameters(executable: Executable, func: VMFunction) -> list[Parameter]:
+def parameters(executable: Program, func: VMFunction) -> list[Parameter]:
     """Return the parameters of a function of the bytecode, in order."""
     found = [Parameter(name) for name in func.param_names]
     for instr in executable.instructions(func):
@@ -54,7 +54,7 @@ def parameters(executable: Executable, func: VMFunction) -> list[Parameter]:
     return found
 
 
-def _value(executable: Executable, arg: Arg) -> object:
+def _value(executable: Program, arg: Arg) -> object:
     if arg.kind is ArgKind.CONSTANT:
         return executable.constants[arg.value]
     return arg.value if arg.kind is ArgKind.IMMEDIATE else None

@@ -8,6 +8,7 @@ from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, VMError,
 from relax_mlir.runtime.profiling.evaluator import Timed
 from relax_mlir.runtime.profiling.profile import Report
 from relax_mlir.runtime.profiling.profiler import Profiler
+from relax_mlir.runtime.vm.arguments import bind, convert
 
 
 class StatefulCalls(Timed):
@@ -32,8 +33,6 @@ class StatefulCalls(Timed):
             FunctionNotFoundError: there is no such function.
             ArgumentTypeError: their number or names are wrong, or one is no value of the VM.
         """
-        from relax_mlir.runtime.vm.arguments import bind, convert
-
         self[func_name]
         values: Any = args
         if func_name in self._funcs:
@@ -91,8 +90,6 @@ class StatefulCalls(Timed):
             ArgumentTypeError: the arguments are wrong.
             ValueError: the executable has a function of the new name.
         """
-        from relax_mlir.runtime.vm.arguments import bind, convert
-
         call = self[func_name]
         if saved_name in self.executable.function_names():
             raise ValueError(f"the executable has a function '{saved_name}' already")

@@ -26,8 +26,8 @@ from relax_mlir.dialects.relax.ops.base import (
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
 from relax_mlir.dialects.relax.tuples import is_tuple, known_fields
 from relax_mlir.errors import RelaxMLIRError
+from relax_mlir.runtime.bytecode.builtins import LIBRARY_PREFIX
 from relax_mlir.runtime.library import LIBRARY
-from relax_mlir.runtime.registry import LIBRARY_PREFIX
 from relax_mlir.transform.relax.dead_code_elimination import remove_unused
 from relax_mlir.transform.relax.evaluate import Evaluator
 

@@ -21,8 +21,8 @@ from relax_mlir.lowering.codegen.compile_cache import CompileCache, Entry, key_o
 from relax_mlir.lowering.codegen.native import NativeCode, compile_module
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.relax import BuildLog
-from relax_mlir.runtime.executable import NativeObject
 from relax_mlir.runtime.native.loader import load_objects
+from relax_mlir.runtime.program import NativeObject
 from relax_mlir.transform import PassContext
 
 KERNEL = """func.func @{name}({buffers}) attributes {{tir.prim_func}} {{

@@ -12,8 +12,8 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.codegen.native import compile_module
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
-from relax_mlir.runtime.executable import NativeObject
 from relax_mlir.runtime.native.loader import load_objects
+from relax_mlir.runtime.program import NativeObject
 from relax_mlir.script import from_source
 from relax_mlir.tir.schedule import Schedule
 
