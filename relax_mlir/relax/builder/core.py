@@ -16,8 +16,8 @@ from relax_mlir.relax.builder.materialize import Materializer
 from relax_mlir.relax.builder.names import Names
 from relax_mlir.relax.builder.regions import IfScope
 from relax_mlir.relax.builder.source import Places
-from relax_mlir.relax.expr.convert import convert
 from relax_mlir.relax.expr.leaves import Var
+from relax_mlir.relax.expr.values import convert
 
 _ACTIVE = threading.local()
 _BUILDERS: "weakref.WeakSet[Core]" = weakref.WeakSet()

@@ -11,10 +11,9 @@ from relax_mlir.relax.builder.scopes import DataflowScope
 from relax_mlir.relax.expr.blocks import Binding, DataflowBlock, MatchCast, SeqExpr
 from relax_mlir.relax.expr.call import Call
 from relax_mlir.relax.expr.compound import If, TupleGetItem
-from relax_mlir.relax.expr.convert import convert
 from relax_mlir.relax.expr.leaves import Var, make_var
 from relax_mlir.relax.expr.types import ShapeType, TensorType, as_type
-from relax_mlir.relax.expr.values import Tuple
+from relax_mlir.relax.expr.values import Tuple, convert
 
 
 class Emission(Core):

@@ -13,7 +13,6 @@ from relax_mlir.relax.expr.blocks import (
 )
 from relax_mlir.relax.expr.call import Attrs, Call, Op
 from relax_mlir.relax.expr.compound import If, TupleGetItem
-from relax_mlir.relax.expr.convert import convert
 from relax_mlir.relax.expr.functions import (
     BaseFunc,
     Function,
@@ -51,6 +50,7 @@ from relax_mlir.relax.expr.values import (
     StringImm,
     Tuple,
     const,
+    convert,
 )
 from relax_mlir.relax.expr.views import register_view, var, view, view_op
 

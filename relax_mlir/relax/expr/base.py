@@ -4,6 +4,7 @@ from typing import Any, NoReturn
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
+from relax_mlir.extension_points import extension
 from relax_mlir.relax.expr.types import (
     ShapeType,
     TensorType,
@@ -54,9 +55,7 @@ class Expr:
         if value is not None:
             return from_mlir(value.type)
         if self._ty is None:
-            from relax_mlir.relax.expr.infer import infer_type
-
-            self._ty = infer_type(self)
+            self._ty = extension("relax.infer_type")(self)
         return self._ty
 
     @property
@@ -77,9 +76,7 @@ class Expr:
     @property
     def shape_(self) -> "Expr | None":
         """The shape field: a ShapeExpr (V0), an expression (V1), or None (V2)."""
-        from relax_mlir.relax.expr.shapes import get_shape_of
-
-        return get_shape_of(self)
+        return extension("relax.get_shape_of")(self)
 
     @property
     def shape(self) -> "Expr":
@@ -92,10 +89,8 @@ class Expr:
         found = self.shape_
         if found is not None:
             return found
-        from relax_mlir.relax.op.calls import shape_of
-
         del type_
-        return shape_of(self)
+        return extension("relax.shape_of")(self)
 
     @property
     def dtype(self) -> str:
@@ -151,9 +146,7 @@ class Expr:
 
     def __call__(self, *args: Any, attrs: Any = None) -> "Expr":
         """Return a call of this as a function: of the module, or a closure."""
-        from relax_mlir.relax.expr.call import Call
-
-        return Call(self, args, attrs)
+        return extension("relax.Call")(self, args, attrs)
 
     def astype(self, dtype: Any) -> "Expr":
         """Return `relax.op.astype(self, dtype)`."""
@@ -161,9 +154,7 @@ class Expr:
 
     def __getitem__(self, index: Any) -> "Expr":
         """Return a field of a tuple, a value of a shape, or a part of a tensor as numpy has it."""
-        from relax_mlir.relax.expr.indexing import index_expr
-
-        return index_expr(self, index)
+        return extension("relax.index_expr")(self, index)
 
     def __getattr__(self, name: str) -> Any:
         """Return an operation on tensors as a method: `x.sum(axis=1)`."""
@@ -175,15 +166,11 @@ class Expr:
         return True
 
     def __repr__(self) -> str:
-        from relax_mlir.relax.expr.text import expr_text
-
-        return expr_text(self)
+        return extension("relax.expr_text")(self)
 
 
 def _operators() -> Any:
-    from relax_mlir.relax.expr import operators
-
-    return operators
+    return extension("relax.operators")
 
 
 BINARY = {

@@ -4,10 +4,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.extension_points import extension
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.leaves import Var, make_var
 from relax_mlir.relax.expr.places import DATAFLOW, is_binding, outputs, terminator
 from relax_mlir.relax.expr.types import ShapeType, TensorType, Type, as_type, from_mlir
+from relax_mlir.relax.expr.values import convert
+from relax_mlir.relax.expr.views import var, view, view_op
 
 
 class Binding:
@@ -16,8 +19,6 @@ class Binding:
     __slots__ = ("_keep", "_local", "_op", "_value", "_var")
 
     def __init__(self, var: Var, value: Any) -> None:
-        from relax_mlir.relax.expr.convert import convert
-
         self._op: ir.Operation | None = None
         self._keep: Any = None
         self._local = False
@@ -44,8 +45,6 @@ class Binding:
         """What is bound."""
         if self._op is None:
             return self._value
-        from relax_mlir.relax.expr.views import view_op
-
         return view_op(self._op, self._keep)
 
     def same_as(self, other: object) -> bool:
@@ -61,9 +60,7 @@ class Binding:
         return id(self) if self._op is None else hash(self._op)
 
     def __repr__(self) -> str:
-        from relax_mlir.relax.expr.text import binding_text
-
-        return binding_text(self)
+        return extension("relax.binding_text")(self)
 
 
 class VarBinding(Binding):
@@ -95,8 +92,6 @@ class MatchCast(Binding):
         """The value that is matched."""
         if self._op is None:
             return self._value
-        from relax_mlir.relax.expr.views import view
-
         return view(self._op.operands[0], self._keep)
 
     @property
@@ -212,8 +207,6 @@ class DataflowBlock(BindingBlock):
         """The variables that the block gives to what follows it."""
         if self._op is None:
             return [b.var for b in self.bindings if type(b.var) is Var]
-        from relax_mlir.relax.expr.views import var
-
         return [var(value, self._keep) for value in outputs(self._op)]
 
     def _identity(self) -> Any:
@@ -230,8 +223,6 @@ class SeqExpr(Expr):
 
     def __init__(self, blocks: Iterable[BindingBlock], body: Any) -> None:
         super().__init__()
-        from relax_mlir.relax.expr.convert import convert
-
         self._block: ir.Block | None = None
         self._blocks = list(blocks)
         self._body: Any = convert(body)
@@ -274,8 +265,6 @@ class SeqExpr(Expr):
         end = terminator(self._block)
         if end is None or not len(end.operands):
             return None
-        from relax_mlir.relax.expr.views import view
-
         return view(end.operands[0], self._keep)
 
     @property

@@ -11,6 +11,8 @@ from relax_mlir.ir.attribute_value import attribute_value
 from relax_mlir.relax.expr.base import COMPARE, Expr, OperationExpr, truthless
 from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar
 from relax_mlir.relax.expr.types import FuncType, Type, as_type, from_mlir
+from relax_mlir.relax.expr.values import convert
+from relax_mlir.relax.expr.views import register_view, view
 
 _COMPARISONS = frozenset(f"relax.{name}" for name in COMPARE.values())
 # Those whose result type is said, not inferred.
@@ -84,8 +86,6 @@ class Call(OperationExpr):
         *, sinfo_args: Iterable[Any] = (),
     ) -> None:  # fmt: skip
         super().__init__()
-        from relax_mlir.relax.expr.convert import convert
-
         if not isinstance(op, Expr):
             known = f"; ir.Op.get({op!r}) finds an operation" if isinstance(op, str) else ""
             raise ExprTypeError(f"expected an operation or a function to call, got {op!r}{known}")
@@ -137,8 +137,6 @@ class Call(OperationExpr):
         return _PARTS.get(self._op.name, _computation)(self)
 
     def _operands(self, values: Iterable[ir.Value]) -> list[Any]:
-        from relax_mlir.relax.expr.views import view
-
         return [view(value, self._keep) for value in values]
 
     def _identity(self) -> Any:
@@ -198,3 +196,4 @@ _PARTS: dict[str, Callable[[Call], tuple[Expr, list[Any]]]] = {
         _arguments(call),
     ),
 }
+register_view("", Call)

@@ -1,28 +1,14 @@
 """Fields of tuples, and branches."""
 
-import operator
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.relax.expr.base import OperationExpr
+from relax_mlir.relax.expr.blocks import SeqExpr
 from relax_mlir.relax.expr.types import TupleType
-
-
-def field_index(index: Any, count: int) -> int:
-    """Return which of a tuple's fields an index means, from 0.
-
-    Raises:
-        ExprTypeError: it is no integer.
-        IndexError: there is no such field.
-    """
-    try:
-        found = operator.index(index)
-    except TypeError:
-        raise ExprTypeError(f"the index of a tuple is an integer, got {index!r}") from None
-    if not -count <= found < count:
-        raise IndexError(f"index {found} is out of range for {count} fields")
-    return found % count
+from relax_mlir.relax.expr.values import convert, field_index
+from relax_mlir.relax.expr.views import register_view, view
 
 
 class TupleGetItem(OperationExpr):
@@ -32,8 +18,6 @@ class TupleGetItem(OperationExpr):
 
     def __init__(self, tuple_value: Any, index: int) -> None:
         super().__init__()
-        from relax_mlir.relax.expr.convert import convert
-
         self._tuple = convert(tuple_value)
         type_ = self._tuple.ty
         if not isinstance(type_, TupleType):
@@ -46,8 +30,6 @@ class TupleGetItem(OperationExpr):
         """The tuple."""
         if self._op is None:
             return self._tuple
-        from relax_mlir.relax.expr.views import view
-
         return view(self._op.operands[0], self._keep)
 
     @property
@@ -68,8 +50,6 @@ class If(OperationExpr):
 
     def __init__(self, cond: Any, true_branch: Any, false_branch: Any) -> None:
         super().__init__()
-        from relax_mlir.relax.expr.convert import convert
-
         self._cond = convert(cond)
         self._branches = (convert(true_branch), convert(false_branch))
 
@@ -78,8 +58,6 @@ class If(OperationExpr):
         """The condition."""
         if self._op is None:
             return self._cond
-        from relax_mlir.relax.expr.views import view
-
         return view(self._op.operands[0], self._keep)
 
     @property
@@ -95,9 +73,11 @@ class If(OperationExpr):
     def _branch(self, index: int) -> Any:
         if self._op is None:
             return self._branches[index]
-        from relax_mlir.relax.expr.blocks import SeqExpr
-
         return SeqExpr.of(self._op.regions[index].blocks[0], self._keep)
 
     def _identity(self) -> Any:
         return None if self._op is None else (If, self._op)
+
+
+register_view("relax.tuple_get_item", TupleGetItem)
+register_view("relax.if", If)

@@ -11,7 +11,8 @@ from relax_mlir.relax.expr.blocks import SeqExpr
 from relax_mlir.relax.expr.call import Attrs
 from relax_mlir.relax.expr.leaves import Var
 from relax_mlir.relax.expr.types import FuncType, Type, as_type, from_mlir
-from relax_mlir.relax.expr.views import register_view
+from relax_mlir.relax.expr.values import convert
+from relax_mlir.relax.expr.views import register_view, var
 
 if TYPE_CHECKING:
     from relax_mlir.tir.expr import Param
@@ -112,8 +113,6 @@ class Function(BaseFunc):
         attrs: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        from relax_mlir.relax.expr.convert import convert
-
         self._op: ir.Operation | None = None
         self._params = list(params)
         self._body = convert(body)
@@ -142,8 +141,6 @@ class Function(BaseFunc):
         """The parameters."""
         if self._op is None:
             return self._params
-        from relax_mlir.relax.expr.views import var
-
         return [var(value, self._keep) for value in self._block.arguments]
 
     @property

@@ -11,6 +11,7 @@ from relax_mlir.relax.expr.base import COMPARE, Expr
 from relax_mlir.relax.expr.call import Call, Op
 from relax_mlir.relax.expr.types import PrimType
 from relax_mlir.relax.expr.values import PrimValue
+from relax_mlir.relax.op.make import make
 
 # What symbolic integers have of the operators.
 _INTEGER: dict[str, Callable[[Any, Any], Any]] = {
@@ -30,8 +31,6 @@ def operation(name: str, *args: Any, **attrs: Any) -> Any:
     Raises:
         ExprError: there is no such operation, or its arguments are wrong.
     """
-    from relax_mlir.relax.op.make import make
-
     return make(name, args, attrs)
 
 

@@ -6,6 +6,8 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.types import ShapeType, TensorType
+from relax_mlir.relax.expr.values import ShapeExpr
+from relax_mlir.relax.expr.views import view
 
 
 def get_shape_of(expr: Expr) -> Any:
@@ -27,8 +29,6 @@ def get_shape_of(expr: Expr) -> Any:
     found = T.shape_field(value).value
     if found is None:
         return None
-    from relax_mlir.relax.expr.views import view
-
     return view(found, expr._keep)
 
 
@@ -38,8 +38,6 @@ def shape_kind(expr: Expr) -> str:
     Raises:
         ExprTypeError: the expression is no tensor.
     """
-    from relax_mlir.relax.expr.values import ShapeExpr
-
     found = get_shape_of(expr)
     if found is None:
         return "V2"

@@ -12,6 +12,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.extension_points import extension
 from relax_mlir.relax.expr.dims import as_dim, as_dtype, read_shape
 from relax_mlir.script.markers import Marker
 
@@ -78,9 +79,7 @@ class TensorType(Type):
         """The dimensions as a `ShapeExpr` (V0), an expression of a shape (V1), or None (V2)."""
         if self.dims is None:
             return self.shape_expr
-        from relax_mlir.relax.expr.values import ShapeExpr
-
-        return ShapeExpr(self.dims)
+        return extension("relax.ShapeExpr")(self.dims)
 
     def to_mlir(self) -> ir.Type:
         """Return the MLIR type, in the current context."""

@@ -1,5 +1,6 @@
 """Constants, shapes, integers and strings as expressions; and tuples."""
 
+import operator
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -9,11 +10,16 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_array, numpy_dtype
 from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.op_names import ALIASES, NAMESPACES
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.errors import ExprError
+from relax_mlir.dialects.relax.tuples import MAKE_TUPLE
+from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.extension_points import extension
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.dims import as_dim, as_dtype
 from relax_mlir.relax.expr.types import ObjectType, PrimType, ShapeType, TensorType, TupleType, Type
+from relax_mlir.relax.expr.views import register_view, view
+from relax_mlir.script.markers import Marker
 
 
 class _Leaf(Expr):
@@ -161,6 +167,22 @@ class DataTypeImm(Expr):
         self._ty = ObjectType()
 
 
+def field_index(index: Any, count: int) -> int:
+    """Return which of a tuple's fields an index means, from 0.
+
+    Raises:
+        ExprTypeError: it is no integer.
+        IndexError: there is no such field.
+    """
+    try:
+        found = operator.index(index)
+    except TypeError:
+        raise ExprTypeError(f"the index of a tuple is an integer, got {index!r}") from None
+    if not -count <= found < count:
+        raise IndexError(f"index {found} is out of range for {count} fields")
+    return found % count
+
+
 class Tuple(_Leaf):
     """A tuple of expressions: `Tuple([x, y])`."""
 
@@ -168,8 +190,6 @@ class Tuple(_Leaf):
 
     def __init__(self, fields: Iterable[Any]) -> None:
         super().__init__()
-        from relax_mlir.relax.expr.convert import convert
-
         self._op: ir.Operation | None = None
         self._raw = tuple(convert(field) for field in fields)
 
@@ -178,8 +198,6 @@ class Tuple(_Leaf):
         """The fields."""
         if self._op is None:
             return self._raw
-        from relax_mlir.relax.expr.views import view
-
         return tuple(view(value, self._keep) for value in self._op.operands)
 
     @property
@@ -188,8 +206,6 @@ class Tuple(_Leaf):
         return TupleType([field.ty for field in self.fields])
 
     def __getitem__(self, index: Any) -> Any:
-        from relax_mlir.relax.expr.compound import field_index
-
         fields = self.fields
         return fields[field_index(index, len(fields))]
 
@@ -226,3 +242,82 @@ def const(value: Any, dtype: Any = None) -> Constant:
     if whole and bool((array != made).any()):
         raise ExprError(f"{value!r} is not a number of dtype {name}")
     return Constant(made)
+
+
+def convert(value: Any, dtype: str = "") -> Any:
+    """Return the expression for a value.
+
+    Args:
+        value: an expression; a symbolic integer; a number or array, which becomes a constant; a
+            string; a tuple or list, a shape when all of it are integers and symbols.
+        dtype: the dtype of a number's constant, that of the tensor beside it.
+
+    Raises:
+        ExprTypeError: it means nothing in a Relax program.
+        ExprError: a number that the dtype does not have.
+    """
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, (np.ndarray, np.generic)):
+        return const(value, dtype if isinstance(value, np.generic) and dtype else None)
+    if isinstance(value, (bool, int, float)):
+        return const(value, dtype or None)
+    if isinstance(value, SymExpr):
+        return PrimValue(value)
+    if isinstance(value, str):
+        return StringImm(value)
+    if isinstance(value, (list, tuple)):
+        if value and all(is_integer(item) for item in value):
+            return ShapeExpr(value)
+        return Tuple(value)
+    if isinstance(value, ir.Value):
+        return view(value)
+    data = _array(value)
+    if data is not None:
+        return Constant(data)
+    if isinstance(value, Marker):
+        return _called(value)
+    raise ExprTypeError(f"a Python {type(value).__name__} has no meaning in a Relax program")
+
+
+def is_integer(value: Any) -> bool:
+    """Whether something can be a dimension."""
+    return isinstance(value, (SymExpr, PrimValue)) or (
+        isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    )
+
+
+def _array(value: Any) -> np.ndarray | None:
+    """Return the elements of a tensor of another library, None for anything else."""
+    if not hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+        return None
+    try:
+        return np.from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise ExprTypeError(
+            f"a Python {type(value).__name__} cannot be a constant: {error}"
+        ) from error
+
+
+def _called(marker: Marker) -> Expr:
+    """Return the call that `R.nn.relu(x)` is outside of scripts: that of `relax.op.nn.relu(x)`.
+
+    Raises:
+        ExprTypeError: it is no operation, or not called.
+    """
+    op = extension("relax.op")
+    language, _, path = marker.script_path.partition(".")
+    name = path.rsplit(".", 1)[-1]
+    written = path in (name, f"nn.{name}", f"{NAMESPACES.get(name, '')}{name}", *ALIASES)
+    if language != "R" or not written or name not in dir(op) or name in op.GROUPS:
+        raise ExprTypeError(f"{marker.script_path} means something only inside a script function")
+    if marker.script_call is None or marker.script_subscript:
+        raise ExprTypeError(f"{marker.script_path} is a function; call it")
+    args, keywords = marker.script_call
+    return convert(getattr(op, name)(*args, **keywords))
+
+
+register_view("relax.constant", Constant)
+register_view("relax.shape_expr", ShapeExpr)
+register_view("relax.prim_value", PrimValue)
+register_view(MAKE_TUPLE, Tuple)

@@ -7,11 +7,10 @@ from typing import Any
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.call import Call, Op
-from relax_mlir.relax.expr.convert import convert
 from relax_mlir.relax.expr.dims import as_dim
 from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar
 from relax_mlir.relax.expr.types import ObjectType, ShapeType, TensorType, TupleType, Type, as_type
-from relax_mlir.relax.expr.values import ShapeExpr, Tuple
+from relax_mlir.relax.expr.values import ShapeExpr, Tuple, convert
 
 
 def call_tir(

@@ -14,10 +14,9 @@ from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean, wrong_coun
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.call import Attrs, Call, Op
 from relax_mlir.relax.expr.compound import TupleGetItem
-from relax_mlir.relax.expr.convert import convert, is_integer
 from relax_mlir.relax.expr.dims import as_dim, as_dtype
 from relax_mlir.relax.expr.types import TensorType, TupleType
-from relax_mlir.relax.expr.values import ShapeExpr, Tuple
+from relax_mlir.relax.expr.values import ShapeExpr, Tuple, convert, is_integer
 
 
 def make(name: str, args: Sequence[Any], attrs: Mapping[str, Any]) -> Call:
