@@ -10,7 +10,7 @@ from relax_mlir import tvm_modules
 
 __version__ = "0.1.0"
 
-_MODULES = ("arith", "contrib", "errors", "instrument", "ir", "nd", "relax", "runtime", "s_tir",
+_MODULES = ("arith", "contrib", "errors", "frontend", "instrument", "ir", "nd", "relax", "runtime", "s_tir",
             "script", "target", "te", "testing", "tir", "tirx", "topi", "transform")  # fmt: skip
 # Names of TVM's that have no counterpart.
 _REFUSED = {

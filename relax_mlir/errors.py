@@ -147,6 +147,30 @@ class ExecutableFormatError(RelaxMLIRError, ValueError):
     """A saved executable is truncated, corrupted, or made for another version or CPU."""
 
 
+class ModelError(RelaxMLIRError, ValueError):
+    """A model of another framework is broken, or says something that cannot be imported."""
+
+
+class MissingPackageError(ModelError, ImportError):
+    """The package that reads a kind of model is not installed; says how to get it."""
+
+
+class UnsupportedOpError(ModelError, NotImplementedError):
+    """A model needs operations that nothing converts; names all of them.
+
+    Attributes:
+        missing: a line for each operation: its name, how often, where first, why not.
+    """
+
+    def __init__(self, source: str, missing: Iterable[str]) -> None:
+        self.missing: tuple[str, ...] = tuple(missing)
+        count = len(self.missing)
+        what = "one operation" if count == 1 else f"{count} operations"
+        hint = "relax_mlir.frontend.registry.converts registers a converter"
+        lines = [f"  {line}" for line in self.missing]
+        super().__init__("\n".join([f"{source}: {what} cannot be imported:", *lines, hint]))
+
+
 class VMError(RelaxMLIRError, RuntimeError):
     """Something went wrong while the virtual machine ran a function."""
 

@@ -12,6 +12,8 @@ from typing import Any
 TABLE = {
     # Compiling a module: tir.build, folding of constants, kernels compiled at run time.
     "build": "relax_mlir.compiler.pipeline:build",
+    # Models of other frameworks, which `compile` takes.
+    "compiler.load_model": "relax_mlir.frontend.loaders:load_model",
     "ir.functions": "relax_mlir.relax.expr.functions:functions",
     "ir.function_view": "relax_mlir.relax.expr.functions:function_view",
     "ir.GlobalVar": "relax_mlir.relax.expr:GlobalVar",

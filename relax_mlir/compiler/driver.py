@@ -1,9 +1,10 @@
-"""`relax_mlir.compile`: one way in for Relax programs, prim funcs and schedules."""
+"""`relax_mlir.compile`: one way in for Relax programs, prim funcs, schedules and models."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.compiler.pipeline import build as build_module
+from relax_mlir.extension_points import extension
 from relax_mlir.tir.lowering import module_of
 
 if TYPE_CHECKING:
@@ -43,12 +44,14 @@ def compile(
     Relax functions the same way, or through a `relax.VirtualMachine`.
 
     Args:
-        mod: a module of Relax functions, prim funcs or both, or a schedule; it stays as it is.
+        mod: a module of Relax functions, prim funcs or both, or a schedule; it stays as it is. Also
+            a model of a framework that `relax_mlir.frontend` imports, or the path of its file.
         target: as for `relax.build`.
         relax_pipeline: `default`, or names of passes as for `relax.build`.
 
     Raises:
-        TypeError: `mod` is neither a module nor a schedule.
+        TypeError: `mod` is none of them.
+        ModelError: a model is broken, or needs what cannot be imported.
         VerifyError: the program breaks a rule of its dialect.
         PassError: a pass failed.
         PipelineError: unknown pass, pipeline or target.
@@ -58,4 +61,5 @@ def compile(
         names: Sequence[str] | None = (relax_pipeline,)
     else:
         names = None if isinstance(relax_pipeline, str) else relax_pipeline
-    return build_module(module_of(mod), target, pipeline=names)
+    model = extension("compiler.load_model")(mod)
+    return build_module(module_of(mod if model is None else model), target, pipeline=names)

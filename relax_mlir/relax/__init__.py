@@ -38,7 +38,6 @@ _EXPORTS = {
 _REFUSED = {
     "get_pipeline": "relax.build(mod, pipeline=[...]) takes names of passes",
     "register_pipeline": "relax.build(mod, pipeline=[...]) takes names of passes",
-    "frontend": "there are no importers yet; scripts and relax.BlockBuilder make programs",
     "dpl": "transform.pattern and transform.pdl rewrite what patterns match",
     "BasePyModule": "Python functions are called as packed ones: register_func",
     "ExprFunctor": "relax.PyExprVisitor and relax.PyExprMutator visit programs",
@@ -53,8 +52,8 @@ _MODULES = ("analysis", "expr", "expr_functor", "op", "vm")
 
 
 def __getattr__(name: str) -> Any:
-    if name == "transform":
-        return importlib.import_module("relax_mlir.transform")
+    if name in ("frontend", "transform"):
+        return importlib.import_module(f"relax_mlir.{name}")
     if name in _MODULES:
         return importlib.import_module(f"relax_mlir.relax.{name}")
     if name not in _EXPORTS:

@@ -1,0 +1,93 @@
+"""The kinds of models that `relax_mlir.compile` takes, recognised without imports."""
+
+import importlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from relax_mlir.errors import ModelError
+from relax_mlir.frontend.coverage import Coverage
+from relax_mlir.ir.module import IRModule
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of model.
+
+    Attributes:
+        name: for messages.
+        load: `module:function` that makes an IRModule of one.
+        report: `module:function` that says what of one can be imported.
+        suffixes: of the names of its files.
+        classes: full names of classes whose objects, also of derived classes, are such models.
+    """
+
+    name: str
+    load: str
+    report: str
+    suffixes: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+
+    def recognises(self, model: Any) -> bool:
+        """Whether an object or a path is such a model."""
+        if isinstance(model, (str, os.PathLike)):
+            return PurePath(os.fspath(model)).suffix in self.suffixes
+        names = (f"{each.__module__}.{each.__qualname__}" for each in type(model).__mro__)
+        return any(name in self.classes for name in names)
+
+
+KINDS = [
+    Kind(
+        "ONNX",
+        load="relax_mlir.frontend.onnx:from_onnx",
+        report="relax_mlir.frontend.onnx.coverage:coverage",
+        suffixes=(".onnx",),
+        classes=("onnx.onnx_ml_pb2.ModelProto",),
+    ),
+]
+
+
+def load_model(model: Any) -> IRModule | None:
+    """Return the program that a model is, None for what is no model of another framework.
+
+    Raises:
+        ModelError: it is broken, needs what cannot be imported, or the package that reads it is
+            missing; or it is a path of no known kind.
+    """
+    kind = _kind_of(model)
+    if kind is None:
+        if isinstance(model, (str, os.PathLike)):
+            raise _unknown(model)
+        return None
+    return _function(kind.load)(model)
+
+
+def report(model: Any) -> Coverage:
+    """Return what operations a model needs, and which of them can be imported; prints as a table.
+
+    Args:
+        model: a model of another framework, or the path of its file.
+
+    Raises:
+        ModelError: it cannot be read, or is none.
+    """
+    kind = _kind_of(model)
+    if kind is None:
+        raise _unknown(model)
+    return _function(kind.report)(model)
+
+
+def _kind_of(model: Any) -> Kind | None:
+    return next((kind for kind in KINDS if kind.recognises(model)), None)
+
+
+def _unknown(model: Any) -> ModelError:
+    known = ", ".join(f"{kind.name} {' '.join(kind.suffixes)}".strip() for kind in KINDS)
+    return ModelError(f"{model!r} is no model that can be imported; the kinds are: {known}")
+
+
+def _function(path: str) -> Callable[..., Any]:
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -1,0 +1,131 @@
+"""Graphs of ONNX, node by node, into a block builder."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import ModelError, RelaxMLIRError
+from relax_mlir.frontend.onnx.fold import fold
+from relax_mlir.frontend.onnx.model import Model, in_order, label
+from relax_mlir.frontend.onnx.node import Node
+from relax_mlir.frontend.onnx.weights import dtype_name, elements
+from relax_mlir.frontend.registry import find_converter
+from relax_mlir.frontend.values import TupleValue, Value, of_expr
+from relax_mlir.relax.expr import Expr
+
+
+class Names:
+    """Names of symbols that nothing else has, for all graphs of a model."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self._taken = taken
+        self._count = 0
+
+    def fresh(self, prefix: str) -> SymExpr:
+        """Return a new symbol."""
+        while True:
+            name = f"{prefix}{self._count}"
+            self._count += 1
+            if name not in self._taken:
+                self._taken.add(name)
+                return SymExpr.var(name)
+
+
+class Graph:
+    """Converts one graph; its values by their names in the model.
+
+    Args:
+        model: the model, for opsets, functions and weights.
+        builder: where everything is emitted.
+        names: of symbols.
+        values: what graphs around this one have.
+    """
+
+    def __init__(self, model: Model, builder: Any, names: Names, values: Mapping[str, Any]) -> None:
+        self.model, self.builder, self.names = model, builder, names
+        self.values: dict[str, Any] = dict(values)
+
+    def fresh(self, prefix: str) -> SymExpr:
+        """Return a new symbol."""
+        return self.names.fresh(prefix)
+
+    def inner(self) -> "Graph":
+        """Return an importer of a body inside of this graph."""
+        return Graph(self.model, self.builder, self.names, self.values)
+
+    def add_initializers(self, graph: Any) -> None:
+        """Take the weights of a graph as constants."""
+        if graph.sparse_initializer:
+            raise ModelError(f"graph '{graph.name}' has sparse weights, which are not supported")
+        for tensor in graph.initializer:
+            if tensor.name not in self.values:
+                self.values[tensor.name] = self.constant(tensor)
+
+    def constant(self, tensor: Any) -> Value:
+        """Return a `TensorProto` as a value."""
+        dtype = dtype_name(tensor.data_type, f"tensor '{tensor.name}'")
+        return Value(dtype, data=elements(tensor, self.model.folder))
+
+    def run(self, graph: Any, where: str) -> list[Any]:
+        """Convert the nodes of a graph whose inputs are in `values`; returns its outputs.
+
+        Raises:
+            ModelError: the graph is broken.
+        """
+        for node in in_order(list(graph.node), set(self.values), where):
+            self.convert(node)
+        missing = [each.name for each in graph.output if each.name not in self.values]
+        if missing:
+            raise ModelError(f"{where}: nothing makes the output '{missing[0]}'")
+        return [self.values[each.name] for each in graph.output]
+
+    def convert(self, proto: Any) -> None:
+        """Convert one node.
+
+        Raises:
+            ModelError: it is wrong, or cannot be imported as it is used.
+        """
+        domain = "" if proto.domain == "ai.onnx" else proto.domain
+        version = self.model.opsets.get(domain, 1)
+        inputs = [self.values[name] if name else None for name in proto.input]
+        node = Node(proto, self, version, inputs)
+        results = None
+        if not domain:
+            results = fold(node)
+        if results is None:
+            converter = find_converter(domain or "onnx", proto.op_type, version)
+            if converter is None:
+                raise node.fail("no converter")
+            try:
+                results = converter(node)
+            except ModelError:
+                raise
+            except (RelaxMLIRError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+                raise node.fail(str(error) or type(error).__name__) from error
+        self._name(proto, results)
+
+    def _name(self, proto: Any, results: Any) -> None:
+        items = list(results) if isinstance(results, (list, tuple)) else [results]
+        for name, item in zip(proto.output, items, strict=False):
+            if name:
+                self.values[name] = self.bound(item, name)
+        for name in proto.output[len(items) :]:
+            if name:
+                raise ModelError(f"{label(proto)}: its output '{name}' is not supported")
+
+    def bound(self, item: Any, name: str) -> Any:
+        """Return a result as a value; an expression that is not emitted is bound to a variable."""
+        if isinstance(item, (Value, TupleValue)) or item is None:
+            return item
+        if isinstance(item, np.ndarray):
+            return Value(str(item.dtype), data=item)
+        assert isinstance(item, Expr), "converters return expressions and values"
+        return of_expr(self.builder.emit(item, identifier(name)))
+
+
+def identifier(name: str) -> str:
+    """Return a name of ONNX as an identifier of Python."""
+    made = "".join(ch if ch.isascii() and (ch.isalnum() or ch == "_") else "_" for ch in name)
+    return f"v{made}" if not made or made[0].isdigit() else made

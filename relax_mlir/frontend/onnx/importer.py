@@ -1,0 +1,172 @@
+"""`from_onnx`: an ONNX model in, an IRModule out."""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import ModelError, RelaxMLIRError
+from relax_mlir.frontend.onnx import ops
+from relax_mlir.frontend.onnx.coverage import coverage_of
+from relax_mlir.frontend.onnx.graph import Graph, Names, identifier
+from relax_mlir.frontend.onnx.model import Model, read_model
+from relax_mlir.frontend.onnx.weights import dtype_name, elements, storage_dtype
+from relax_mlir.frontend.values import TupleValue, Value, materialize
+from relax_mlir.ir.module import IRModule
+from relax_mlir.relax.builder.block_builder import BlockBuilder
+from relax_mlir.relax.expr import TensorType, Tuple, TupleType, Var
+
+MAX_ELEMENTS = 2**48
+
+
+def from_onnx(
+    model: Any,
+    shape_dict: Mapping[str, Any] | None = None,
+    dtype_dict: Mapping[str, str] | str | None = None,
+    opset: int | None = None,
+    keep_params_in_input: bool = False,
+) -> IRModule:
+    """Import an ONNX model as TVM's `relax.frontend.onnx.from_onnx` does.
+
+    The program has one function `main`: its parameters are the inputs of the model in their order,
+    its result is the model's output, a tuple where there are several. Dimensions that the model
+    names, and those it leaves open, are symbols. 8-bit and 4-bit floats are their bits in `uint8`
+    tensors, integers of less than 8 bits are `int8` or `uint8`.
+
+    Args:
+        model: a `ModelProto`, its bytes, or the path of a file. Weights beside a file are mapped,
+            and have to be in its folder.
+        shape_dict: shapes of inputs instead of those in the model: integers, names and expressions
+            of symbols.
+        dtype_dict: dtypes of inputs that the model does not type: one for all, or by name.
+        opset: what counts as the version of ONNX's operators instead of what the model says.
+        keep_params_in_input: weights become further parameters, after the inputs; the attribute
+            `num_input` of `main` counts the inputs, `params` of the module has the weights.
+
+    Raises:
+        MissingPackageError: the package `onnx` is not installed.
+        UnsupportedOpError: operations cannot be imported; names all of them.
+        ModelError: the model is broken.
+    """
+    ops.load()
+    read = read_model(model, opset)
+    read = prepared(read)
+    graph = read.proto.graph
+    weights = {tensor.name for tensor in graph.initializer}
+    inputs = [each for each in graph.input if each.name not in weights]
+    shapes = dict(shape_dict or {})
+    unknown = sorted(set(shapes) - {each.name for each in inputs})
+    if unknown:
+        names = ", ".join(each.name for each in inputs)
+        raise ModelError(f"shape_dict has '{unknown[0]}'; the inputs of {read.name} are {names}")
+    builder = BlockBuilder()
+    params = {each.name: _parameter(each, shapes, dtype_dict) for each in inputs}
+    importer = Graph(read, builder, Names(_symbols(params)), {})
+    for name, (var, dtype) in params.items():
+        importer.values[name] = _input(var, dtype)
+    kept = _weights(read, importer) if keep_params_in_input else {}
+    importer.add_initializers(graph)
+    attrs = {"num_input": len(params)} if keep_params_in_input else {}
+    variables = [*(var for var, _ in params.values()), *(var for var, _ in kept.values())]
+    try:
+        with builder.function("main", variables, attrs=attrs):
+            outputs = [_output(each) for each in importer.run(graph, f"graph '{graph.name}'")]
+            builder.emit_func_output(outputs[0] if len(outputs) == 1 else Tuple(outputs))
+    except ModelError:
+        raise
+    except RelaxMLIRError as error:
+        raise ModelError(f"{read.name}: {error}") from error
+    module = builder.finalize()
+    return _with_dataflow(module)
+
+
+def prepared(model: Model) -> Model:
+    """Return a model of which every operation has a converter.
+
+    Raises:
+        UnsupportedOpError: some have none.
+    """
+    coverage_of(model).check()
+    return model
+
+
+def _with_dataflow(module: IRModule) -> IRModule:
+    from relax_mlir.pass_infra import registry
+
+    return registry.get_pass("ConvertToDataflow")(module)
+
+
+def _parameter(proto: Any, shapes: Mapping[str, Any], dtypes: Any) -> tuple[Var, str]:
+    what = f"input '{proto.name}'"
+    kind = proto.type.WhichOneof("value")
+    if kind == "sequence_type" or kind == "optional_type":
+        raise ModelError(f"{what} is a {kind.removesuffix('_type')}; only tensors are supported")
+    if kind not in ("tensor_type", None):
+        raise ModelError(f"{what} is a {kind}; only tensors are supported")
+    type_ = proto.type.tensor_type
+    if type_.elem_type:
+        dtype = dtype_name(type_.elem_type, what)
+    else:
+        dtype = dtypes if isinstance(dtypes, str) else (dtypes or {}).get(proto.name, "")
+        if not dtype:
+            raise ModelError(f"{what} has no element type; dtype_dict can say it")
+    if dtype == "string":
+        raise ModelError(f"{what} has strings, which are not supported")
+    storage = storage_dtype(dtype)
+    if proto.name in shapes:
+        made = TensorType([_dim(each) for each in shapes[proto.name]], storage)
+    elif not type_.HasField("shape"):
+        made = TensorType(dtype=storage)
+    else:
+        dims = [_proto_dim(proto.name, i, dim) for i, dim in enumerate(type_.shape.dim)]
+        if math.prod(dim for dim in dims if isinstance(dim, int)) > MAX_ELEMENTS:
+            raise ModelError(f"{what} of shape {dims} has more than 2**48 elements")
+        made = TensorType(dims, storage)
+    return Var(identifier(proto.name), made), dtype
+
+
+def _dim(value: Any) -> Any:
+    return SymExpr.of(value) if isinstance(value, (int, SymExpr)) else value
+
+
+def _proto_dim(name: str, index: int, dim: Any) -> Any:
+    if dim.HasField("dim_value") and dim.dim_value >= 0:
+        return int(dim.dim_value)
+    if dim.dim_param and re.search(r"\w", dim.dim_param):
+        return SymExpr.var(identifier(dim.dim_param))
+    return SymExpr.var(identifier(f"{name}_{index}"))
+
+
+def _symbols(params: Mapping[str, tuple[Var, str]]) -> set[str]:
+    names: set[str] = set()
+    for var, _ in params.values():
+        shape = var.ty.shape if isinstance(var.ty, TensorType) else None
+        for dim in getattr(shape, "values", ()):
+            names |= dim.symbols
+    return names
+
+
+def _weights(model: Model, importer: Graph) -> dict[str, tuple[Var, str]]:
+    kept = {}
+    for tensor in model.proto.graph.initializer:
+        dtype = dtype_name(tensor.data_type, f"tensor '{tensor.name}'")
+        if dtype.startswith(("float", "bfloat")) and tensor.dims:
+            array = elements(tensor, model.folder)
+            var = Var(identifier(tensor.name), TensorType(array.shape, storage_dtype(dtype)))
+            kept[tensor.name] = (var, dtype)
+            importer.values[tensor.name] = Value(dtype, var)
+    return kept
+
+
+def _input(var: Var, dtype: str) -> Any:
+    assert not isinstance(var.ty, TupleType), "inputs are tensors"
+    return Value(dtype, var)
+
+
+def _output(value: Any) -> Any:
+    if isinstance(value, TupleValue):
+        return Tuple([_output(each) for each in value.fields])
+    if value is None:
+        raise ModelError("an output of the model is an empty optional")
+    return materialize(value)

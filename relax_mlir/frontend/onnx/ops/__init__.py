@@ -1,0 +1,11 @@
+"""Converters of ONNX operations, a module for each category."""
+
+import importlib
+
+CATEGORIES = ("elementwise", "index", "nn", "norm", "reduce", "shape")
+
+
+def load() -> None:
+    """Register all converters."""
+    for name in CATEGORIES:
+        importlib.import_module(f"relax_mlir.frontend.onnx.ops.{name}")

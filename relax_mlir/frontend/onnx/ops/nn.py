@@ -1,0 +1,181 @@
+"""Convolution, pooling, and products of matrices."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.frontend.registry import converts
+from relax_mlir.frontend.values import of_expr
+from relax_mlir.relax import op
+from relax_mlir.relax.expr import const
+
+_CONV = {1: op.conv1d, 2: op.conv2d, 3: op.conv3d}
+_TRANSPOSED = {1: op.conv1d_transpose, 2: op.conv2d_transpose, 3: op.conv3d_transpose}
+
+
+def dim_int(node: Any, index: int, axis: int) -> int:
+    """Return a dimension that has to be known at import.
+
+    Raises:
+        ModelError: it is not.
+    """
+    value = node.dims(index)[axis].value
+    if value is None:
+        raise node.fail(f"dimension {axis} of input {index} has to be known at import")
+    return value
+
+
+def kernel_shape(node: Any, index: int = 1) -> list[int]:
+    """Return the spatial sizes of a kernel, by attribute or weight."""
+    given = node.attrs.get("kernel_shape")
+    if given:
+        return list(given)
+    return [dim_int(node, index, 2 + i) for i in range(node.ndim(index) - 2)]
+
+
+def window(node: Any, kernel: Sequence[int]) -> tuple[list[int], list[Any], list[int]]:
+    """Return strides, paddings (all begins, then all ends) and dilations of a window."""
+    rank = len(kernel)
+    strides = list(node.attrs.get("strides") or [1] * rank)
+    dilations = list(node.attrs.get("dilations") or [1] * rank)
+    auto = node.attrs.get("auto_pad", "NOTSET")
+    if auto in ("NOTSET", "VALID"):
+        pads = (
+            list(node.attrs.get("pads") or [0] * (2 * rank)) if auto == "NOTSET" else [0] * 2 * rank
+        )
+        return strides, pads, dilations
+    begins, ends = [], []
+    for i in range(rank):
+        size = node.dims()[2 + i]
+        reach = (kernel[i] - 1) * dilations[i] + 1
+        total = ((size + strides[i] - 1) // strides[i] - 1) * strides[i] + reach - size
+        total = total.max(0)
+        known = total.value
+        if known is None:
+            # Whole strides: every size that the stride divides needs the same padding.
+            if strides[i] != 1:
+                raise node.fail(f"auto_pad {auto} with stride {strides[i]} needs a known size")
+            known = reach - 1
+        half = known // 2 if auto == "SAME_UPPER" else known - known // 2
+        begins.append(half)
+        ends.append(known - half)
+    return strides, begins + ends, dilations
+
+
+@converts("onnx", "Conv")
+def conv(node: Any) -> Any:
+    """Convolve in one to three dimensions."""
+    kernel = kernel_shape(node)
+    convolve = _CONV.get(len(kernel))
+    if convolve is None:
+        raise node.fail(f"convolution in {len(kernel)} dimensions is not supported")
+    strides, pads, dilations = window(node, kernel)
+    y = convolve(node.x(0), node.x(1), strides=strides, padding=pads, dilation=dilations,
+                 groups=node.attrs["group"])  # fmt: skip
+    return with_bias(node, y, 2, len(kernel))
+
+
+def with_bias(node: Any, y: Any, index: int, rank: int) -> Any:
+    """Add a bias of channels where one is given."""
+    if not node.has(index):
+        return y
+    return op.add(y, op.reshape(node.x(index), (-1, *[1] * rank)))
+
+
+@converts("onnx", "ConvTranspose")
+def conv_transpose(node: Any) -> Any:
+    """Convolve transposed, in one to three dimensions."""
+    kernel = kernel_shape(node)
+    rank = len(kernel)
+    convolve = _TRANSPOSED.get(rank)
+    if convolve is None:
+        raise node.fail(f"convolution in {rank} dimensions is not supported")
+    strides = list(node.attrs.get("strides") or [1] * rank)
+    dilations = list(node.attrs.get("dilations") or [1] * rank)
+    extra = list(node.attrs.get("output_padding") or [0] * rank)
+    pads = list(node.attrs.get("pads") or [0] * (2 * rank))
+    shape, auto = node.attrs.get("output_shape"), node.attrs.get("auto_pad", "NOTSET")
+    if shape or auto in ("SAME_UPPER", "SAME_LOWER"):
+        shape = list(shape or [dim_int(node, 0, 2 + i) * strides[i] for i in range(rank)])[-rank:]
+        for i in range(rank):
+            reach = (kernel[i] - 1) * dilations[i] + 1
+            total = strides[i] * (dim_int(node, 0, 2 + i) - 1) + extra[i] + reach - shape[i]
+            if total < 0:
+                extra[i], total = extra[i] - total, 0
+            half = total // 2 if auto == "SAME_UPPER" else total - total // 2
+            pads[i], pads[rank + i] = half, total - half
+    y = convolve(node.x(0), node.x(1), strides=strides, padding=pads, dilation=dilations,
+                 output_padding=extra, groups=node.attrs["group"])  # fmt: skip
+    return with_bias(node, y, 2, rank)
+
+
+@converts("onnx", "MatMul")
+def matmul(node: Any) -> Any:
+    """Multiply matrices as numpy's `matmul` does."""
+    return op.matmul(node.x(0), node.x(1))
+
+
+@converts("onnx", "Gemm")
+def gemm(node: Any) -> Any:
+    """Return alpha A B + beta C, each of A and B perhaps transposed."""
+    a, b = node.x(0), node.x(1)
+    a = op.permute_dims(a, [1, 0]) if node.attrs["transA"] else a
+    b = op.permute_dims(b, [1, 0]) if node.attrs["transB"] else b
+    y = _scaled(op.matmul(a, b), node.attrs["alpha"], node.dtype())
+    return op.add(y, _scaled(node.x(2), node.attrs["beta"], node.dtype())) if node.has(2) else y
+
+
+def _scaled(x: Any, factor: float, dtype: str) -> Any:
+    return x if factor == 1 else op.multiply(x, const(np.asarray(factor), dtype))
+
+
+@converts("onnx", "GlobalAveragePool")
+def global_average_pool(node: Any) -> Any:
+    """Return the mean of each channel."""
+    return op.mean(node.x(), axis=list(range(2, node.ndim())), keepdims=True)
+
+
+@converts("onnx", "GlobalMaxPool")
+def global_max_pool(node: Any) -> Any:
+    """Return the maximum of each channel."""
+    return op.max(node.x(), axis=list(range(2, node.ndim())), keepdims=True)
+
+
+_AVERAGE = {1: op.avg_pool1d, 2: op.avg_pool2d, 3: op.avg_pool3d}
+_MAX = {1: op.max_pool1d, 2: op.max_pool2d, 3: op.max_pool3d}
+
+
+@converts("onnx", "AveragePool")
+def average_pool(node: Any) -> Any:
+    """Return the mean of each window."""
+    kernel = list(node.attrs["kernel_shape"])
+    strides, pads, dilations = window(node, kernel)
+    pool = _AVERAGE.get(len(kernel))
+    if pool is None:
+        raise node.fail(f"pooling in {len(kernel)} dimensions is not supported")
+    return pool(node.x(), kernel, strides=strides, padding=pads, dilation=dilations,
+                ceil_mode=bool(node.attrs.get("ceil_mode", 0)),
+                count_include_pad=bool(node.attrs.get("count_include_pad", 0)))  # fmt: skip
+
+
+@converts("onnx", "MaxPool")
+def max_pool(node: Any) -> Any:
+    """Return the maximum of each window, and where it was."""
+    kernel = list(node.attrs["kernel_shape"])
+    strides, pads, dilations = window(node, kernel)
+    pool = _MAX.get(len(kernel))
+    if pool is None:
+        raise node.fail(f"pooling in {len(kernel)} dimensions is not supported")
+    ceil = bool(node.attrs.get("ceil_mode", 0))
+    y = node.emit(pool(node.x(), kernel, strides=strides, padding=pads, dilation=dilations,
+                       ceil_mode=ceil))  # fmt: skip
+    if not node.wants(1):
+        return y
+    value = of_expr(y)
+    where = node.runtime(
+        "max_pool_indices", [node.x(), y], [("int64", value.dims or value.ndim)], kernel=kernel,
+        strides=strides, pads=pads, dilations=dilations,
+        column_major=bool(node.attrs.get("storage_order", 0)),
+    )  # fmt: skip
+    return [value, where]

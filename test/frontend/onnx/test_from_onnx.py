@@ -1,0 +1,102 @@
+"""ONNX models in with one call: dynamic dimensions stay symbols, results are the model's."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx.parser import parse_model
+from onnx.reference import ReferenceEvaluator
+
+import relax_mlir
+from relax_mlir.errors import MissingPackageError, UnsupportedOpError
+from relax_mlir.frontend.onnx import from_onnx
+
+RNG = np.random.default_rng(0)
+
+
+def model(text: str, opset: int = 21, **weights: np.ndarray) -> onnx.ModelProto:
+    made = parse_model(f'<ir_version: 9, opset_import: ["" : {opset}]> {text}')
+    for name, array in weights.items():
+        made.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    return made
+
+
+def normal(*shape: int) -> np.ndarray:
+    return RNG.normal(size=shape).astype("float32")
+
+
+CLASSIFIER = """
+g (float[n,3,8,8] x) => (float[n,4] y) <float[4,3,3,3] w, float[4] b, float[64,4] v> {
+    c = Conv<pads = [1,1,1,1]>(x, w, b)
+    r = Relu(c)
+    p = MaxPool<kernel_shape = [2,2], strides = [2,2]>(r)
+    s = Shape(p)
+    zero = Constant<value = int64 {0}>()
+    n0 = Gather(s, zero)
+    axes = Constant<value = int64[1] {0}>()
+    n1 = Unsqueeze(n0, axes)
+    rest = Constant<value = int64[1] {-1}>()
+    sizes = Concat<axis = 0>(n1, rest)
+    f = Reshape(p, sizes)
+    y = MatMul(f, v)
+}"""
+
+
+def classifier() -> onnx.ModelProto:
+    return model(CLASSIFIER, w=normal(4, 3, 3, 3), b=normal(4), v=normal(64, 4))
+
+
+def test_a_path_compiles_and_runs_for_every_batch(tmp_path: Path) -> None:
+    onnx.save(classifier(), tmp_path / "model.onnx")
+    main = relax_mlir.compile(tmp_path / "model.onnx")
+    reference = ReferenceEvaluator(str(tmp_path / "model.onnx"))
+    for n in (1, 5):
+        x = normal(n, 3, 8, 8)
+        (expected,) = reference.run(None, {"x": x})
+        np.testing.assert_allclose(main(x), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_what_a_model_computes_of_shapes_stays_symbolic() -> None:
+    text = from_onnx(classifier()).script()
+    assert "R.reshape(gv2, R.shape([n, 64]))" in text
+    assert "shape_of" not in text
+
+
+def test_shape_dict_replaces_the_shape_of_an_input() -> None:
+    text = from_onnx(classifier(), shape_dict={"x": [2, 3, 8, 8]}).script()
+    assert 'R.Tensor((2, 4), dtype="float32")' in text
+
+
+def test_weights_can_stay_parameters() -> None:
+    main = from_onnx(classifier(), keep_params_in_input=True)["main"]
+    assert [param.name_hint for param in main.params] == ["x", "w", "b", "v"]
+
+
+def test_one_error_names_every_operation_that_is_missing() -> None:
+    broken = model("g (float[2] x) => (float[2] y) { a = Foo(x) b = Foo(a) y = Bar(b) }")
+    with pytest.raises(UnsupportedOpError) as caught:
+        from_onnx(broken)
+    assert caught.value.missing == (
+        "Foo (version 21), 2 times, first at Foo 'a'",
+        "Bar (version 21), once, first at Bar 'y'",
+    )
+
+
+def test_the_report_is_a_table() -> None:
+    lines = str(relax_mlir.frontend.report(classifier())).splitlines()
+    assert lines[0].split() == ["operation", "version", "count", "by", "first", "at"]
+    assert any(line.startswith("Constant") and "converter" in line for line in lines)
+
+
+def test_without_the_package_an_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(MissingPackageError, match=r"pip install relax-mlir\[onnx\]"):
+        from_onnx("model.onnx")
+
+
+def test_the_frontend_is_imported_without_onnx() -> None:
+    code = "import relax_mlir.frontend.loaders, sys; sys.exit('onnx' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
