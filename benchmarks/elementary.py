@@ -52,9 +52,10 @@ def _by_mpmath(name: str) -> Callable[[np.ndarray], np.ndarray]:
             return np.longdouble(mpmath.nstr(value, 30))
 
     def every(x: np.ndarray) -> np.ndarray:
-        finite = np.isfinite(x)
         result = getattr(special, name)(x.astype("float64")).astype(np.longdouble)
-        result[finite] = [one(each) for each in x[finite]]
+        # Beyond, they are -1, 0, 1 or 2, or smaller than any number; mpmath has no -0.
+        some = (x != 0) & (np.abs(x) < 100)
+        result[some] = [one(each) for each in x[some]]
         return result
 
     return every

@@ -19,7 +19,7 @@ def benchmarks() -> Any:
         yield
 
 
-@pytest.mark.parametrize("dtype", ["float32"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
 @pytest.mark.parametrize("cpu", _CPUS)
 def test_errors_are_within_the_tables(cpu: str, dtype: str) -> None:
     from accuracy import DOCUMENT, numbers_of, read, search
@@ -32,7 +32,7 @@ def test_errors_are_within_the_tables(cpu: str, dtype: str) -> None:
     for name, row in table.items():
         bound = row[cpu]
         function = {cpu: functions[name]}
-        named = tuple(np.array([number], numpy_dtype(dtype)) for number in bound.at)
+        named = tuple(np.array([float(number)]).astype(numpy_dtype(dtype)) for number in bound.at)
         found = [
             search(name, dtype, function, iter([named]))[cpu],
             search(name, dtype, function, numbers_of(name, dtype, _STEP))[cpu],
