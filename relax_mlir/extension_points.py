@@ -21,6 +21,7 @@ TABLE = {
     "ir.script": "relax_mlir.script:script",
     "ir.show": "relax_mlir.script.highlight:show",
     "ir.html": "relax_mlir.script.highlight:page",
+    "script.call": "relax_mlir.relax.expr.values:operation_called",
     "ir.specialize": "relax_mlir.tir.specialize:specialize",
     "runtime.graph_function": "relax_mlir.runtime.graph.executor:factory_function",
     "runtime.VirtualMachine": "relax_mlir.runtime.vm.virtual_machine:VirtualMachine",

@@ -1,6 +1,7 @@
 """`testing`: what tests of programs use, under TVM's names; modules compare by `ir`."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -10,8 +11,8 @@ from relax_mlir.runtime.device.api import Device, cpu
 
 _REFUSED = {
     **dict.fromkeys(
-        ("parameter", "parameters", "fixture", "parametrize_targets"),
-        "pytest.mark.parametrize and pytest.fixture do it",
+        ("parameters", "parametrize_targets"),
+        "pytest.mark.parametrize does it",
     ),
     **dict.fromkeys(
         ("requires_gpu", "requires_cuda", "requires_llvm", "requires_package"),
@@ -63,6 +64,36 @@ def _array(value: Any) -> np.ndarray:
     array = np.asarray(value) if array is None else array
     # numpy compares no bfloat16.
     return array.astype("float32") if array.dtype.name == "bfloat16" else array
+
+
+def parameter(
+    *values: Any, ids: Sequence[str] | None = None, by_dict: Mapping[str, Any] | None = None
+) -> Any:
+    """Return a fixture of pytest that runs the tests which take it once for each value.
+
+    Args:
+        values: the values.
+        ids: what they are called, in their order.
+        by_dict: instead of both, values by what they are called.
+    """
+    import pytest
+
+    if by_dict is not None:
+        ids, values = list(by_dict), tuple(by_dict.values())
+    return pytest.fixture(params=values, ids=ids)(lambda request: request.param)
+
+
+def fixture(func: Any = None, *, cache_return_value: bool = False) -> Any:
+    """Return a fixture of pytest.
+
+    Args:
+        func: what makes the value, when the decorator is used without parentheses.
+        cache_return_value: whether one value serves all tests of the session.
+    """
+    import pytest
+
+    made = pytest.fixture(scope="session" if cache_return_value else "function")
+    return made if func is None else made(func)
 
 
 def enabled_targets() -> list[tuple[str, Device]]:

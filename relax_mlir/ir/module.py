@@ -25,8 +25,12 @@ class IRModule:
     `str(mod)` is MLIR text, `mod.script()` TVMScript, `mod["main"]` the `func.func` of that name.
     """
 
-    def __init__(self, module: "ir.Module | Mapping[str, IRModule]") -> None:
-        """Hold an MLIR module, or copies of functions by name: `IRModule({"main": func})`."""
+    def __init__(self, module: "ir.Module | Mapping[str, IRModule] | None" = None) -> None:
+        """Hold an MLIR module, or copies of functions by name: `IRModule({"main": func})`.
+
+        Without anything there is no function in it yet.
+        """
+        module = {} if module is None else module
         if not isinstance(module, (ir.Module, Mapping)):
             raise ExprTypeError(
                 f"IRModule takes an MLIR module or functions by name, got {type(module).__name__}; "
@@ -100,7 +104,8 @@ class IRModule:
             return getattr(self[self.function_names[0]], name)
         if name == "body" and len(self.function_names) == 1:
             # What `tir.stmt_functor` visits; a region would not keep the module alive.
-            return self[self.function_names[0]]
+            func = self[self.function_names[0]]
+            return func.body if "relax.function" in func.operation.attributes else func
         raise AttributeError(f"'IRModule' object has no attribute '{name}'", name=name, obj=self)
 
     def with_attrs(self, attributes: Mapping[str, Any]) -> "IRModule":
@@ -320,6 +325,13 @@ class _Function(submodule("dialects.func").FuncOp):
 
     def __init__(self, operation: ir.Operation) -> None:
         ir.OpView.__init__(self, operation)
+
+    @property
+    def body(self) -> Any:
+        """The body of a Relax function as an expression, the region of a prim func."""
+        if "relax.function" in self.operation.attributes:
+            return extension("ir.function_view")(self).body
+        return self.operation.regions[0]
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("attrs", *_OF_FUNCTIONS):

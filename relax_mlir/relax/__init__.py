@@ -32,13 +32,13 @@ _EXPORTS = {
     "call_pure_packed": "relax_mlir.relax.op",
     "call_tir": "relax_mlir.relax.op",
     "call_tir_inplace": "relax_mlir.relax.op",
+    "get_shape_of": "relax_mlir.relax.expr",
     "te_tensor": "relax_mlir.relax.builder.te_calls",
 }
 # Names of TVM's that have no counterpart.
 _REFUSED = {
     "get_pipeline": "relax.build(mod, pipeline=[...]) takes names of passes",
     "register_pipeline": "relax.build(mod, pipeline=[...]) takes names of passes",
-    "dpl": "transform.pattern and transform.pdl rewrite what patterns match",
     "BasePyModule": "Python functions are called as packed ones: register_func",
     "ExprFunctor": "relax.PyExprVisitor and relax.PyExprMutator visit programs",
     "VDevice": "programs run on one device",
@@ -48,7 +48,7 @@ _REFUSED = {
     "training": "there is no automatic differentiation",
     "distributed": "programs run on one device",
 }
-_MODULES = ("analysis", "expr", "expr_functor", "op", "vm")
+_MODULES = ("analysis", "dpl", "expr", "expr_functor", "op", "vm")
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,7 @@
 from relax_mlir import transform
 from relax_mlir.compiler.build_log import BuildLog
 from relax_mlir.compiler.pipeline import build
-from relax_mlir.relax import analysis, expr, expr_functor, op, vm
+from relax_mlir.relax import analysis, dpl, expr, expr_functor, op, vm
 from relax_mlir.relax.builder.block_builder import BlockBuilder
 from relax_mlir.relax.builder.te_calls import te_tensor
 from relax_mlir.relax.expr.base import Expr
@@ -23,6 +23,7 @@ from relax_mlir.relax.expr.compound import If, TupleGetItem
 from relax_mlir.relax.expr.functions import BaseFunc, Function, PrimFunc
 from relax_mlir.relax.expr.leaves import DataflowVar, ExternFunc, GlobalVar, Id, Var
 from relax_mlir.relax.expr.loops import For, While
+from relax_mlir.relax.expr.shapes import get_shape_of
 from relax_mlir.relax.expr.types import (
     DynTensorType,
     FuncType,
@@ -126,8 +127,10 @@ __all__ = [
     "call_tir",
     "call_tir_inplace",
     "const",
+    "dpl",
     "expr",
     "expr_functor",
+    "get_shape_of",
     "op",
     "te_tensor",
     "transform",

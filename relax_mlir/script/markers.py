@@ -2,6 +2,8 @@
 
 from typing import Any, NoReturn
 
+from relax_mlir.extension_points import extension
+
 
 class Marker:
     """A name of the script language.
@@ -28,9 +30,12 @@ class Marker:
         made.script_subscript = True
         return made
 
-    def __call__(self, *args: Any, **kwargs: Any) -> "Marker":  # noqa: D102
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: D102
         made = Marker(self.script_path)
         made.script_call = (args, kwargs)
+        if self.script_path.startswith("R.") and any(map(_is_expression, args)):
+            # Outside of scripts, R.nn.relu(x) of an expression is relax.op.nn.relu(x).
+            return extension("script.call")(made)
         return made
 
     def __iter__(self) -> NoReturn:
@@ -38,3 +43,9 @@ class Marker:
 
     def __repr__(self) -> str:
         return self.script_path
+
+
+def _is_expression(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_expression, value))
+    return hasattr(type(value), "mlir_value")

@@ -29,13 +29,14 @@ class Var(SymExpr):
 
     __slots__ = ("dtype",)
 
-    def __new__(cls, name: str, dtype: str = "int64") -> "Any":
+    def __new__(cls, name: str, dtype: str = "int64", *, ty: str | None = None) -> "Any":
         """Return a symbol; a handle is the parameter of a prim func that points to a buffer."""
-        if dtype == "handle":
-            return Param(name, dtype)
+        if (ty or dtype) == "handle":
+            return Param(name, "handle")
         return super().__new__(cls)
 
-    def __init__(self, name: str, dtype: str = "int64") -> None:
+    def __init__(self, name: str, dtype: str = "int64", *, ty: str | None = None) -> None:
+        dtype = ty or dtype
         if not isinstance(name, str):
             raise ExprTypeError(f"the name of a symbol is a string, got {name!r}")
         if not name.isidentifier():

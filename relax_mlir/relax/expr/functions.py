@@ -110,9 +110,10 @@ class Function(BaseFunc):
 
     def __init__(
         self, params: Iterable[Var], body: Any, ret_type: Any = None, is_pure: bool | None = None,
-        attrs: Any = None,
+        attrs: Any = None, *, ret_ty: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
+        ret_type = ret_ty if ret_type is None else ret_type
         self._op: ir.Operation | None = None
         self._params = list(params)
         self._body = convert(body)
@@ -157,6 +158,20 @@ class Function(BaseFunc):
     def attrs(self) -> Attrs:
         """Its attributes by name."""
         return self._attrs if self._op is None else super().attrs
+
+    def with_attr(self, key: Any, value: Any = None) -> Any:
+        """Return such a function with attributes too; see `IRModule.with_attr`.
+
+        Args:
+            key: the name, or all by name.
+            value: what the attribute is.
+        """
+        from relax_mlir.ir.module import IRModule
+
+        if self._op is not None:
+            return IRModule.from_expr(self).with_attr(key, value)
+        attrs = {**self._attrs, **(key if isinstance(key, dict) else {key: value})}
+        return Function(self._params, self._body, self._ret, self._pure, attrs)
 
     @property
     def ret_type(self) -> Type:

@@ -299,6 +299,13 @@ def _array(value: Any) -> np.ndarray | None:
         ) from error
 
 
+def operation_called(marker: Marker) -> "Expr | Marker":
+    """Return the call that `R.nn.relu(x)` is outside of scripts, other markers as they are."""
+    op = extension("relax.op")
+    path = marker.script_path.removeprefix("R.").removeprefix("nn.")
+    return _called(marker) if path in dir(op) and path not in op.GROUPS else marker
+
+
 def _called(marker: Marker) -> Expr:
     """Return the call that `R.nn.relu(x)` is outside of scripts: that of `relax.op.nn.relu(x)`.
 

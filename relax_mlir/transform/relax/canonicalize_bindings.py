@@ -32,9 +32,14 @@ def canonicalize_bindings(module: ir.Operation) -> None:
     require_sound_types(module, "CanonicalizeBindings")
     for func in functions_to_optimize(module):
         _Symbols(func).run()
-        for block in func.regions[0].blocks:
-            _forward(block)
+        forward_copies(func)
         remove_unused(func)
+
+
+def forward_copies(func: ir.Operation) -> None:
+    """Put what a binding is a copy of in its place, within one function."""
+    for block in func.regions[0].blocks:
+        _forward(block)
 
 
 def says_no_more(target: ir.Type, source: ir.Type) -> bool:

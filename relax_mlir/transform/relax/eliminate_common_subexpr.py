@@ -35,8 +35,13 @@ def eliminate_common_subexpr(module: ir.Operation) -> None:
     one tensor. Reads do not move over an impure operation either: it may have written to `x`.
     """
     for func in functions_to_optimize(module):
-        _Eliminator(func).run()
+        merge_equal(func)
         remove_unused(func)
+
+
+def merge_equal(func: ir.Operation) -> None:
+    """Merge equal pure bindings of one function."""
+    _Eliminator(func).run()
 
 
 class _Scope:
