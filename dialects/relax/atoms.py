@@ -4,12 +4,9 @@ The parts of an atom are expressions (`SymExpr`), used here only through their m
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from relax_mlir.dialects.bindings import ir
-
-if TYPE_CHECKING:
-    from relax_mlir.dialects.relax.symbolic import SymExpr
 
 # What is known of a symbol: the least and the greatest value, None where there is none.
 Bounds = tuple[int | None, int | None]
@@ -31,13 +28,40 @@ def variable(symbol: str) -> str:
     return symbol.removesuffix(SIGNED)
 
 
+class Expression(Protocol):
+    """What the parts of an atom are: `SymExpr`, which documents its methods."""
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        """The names in it."""
+        ...
+
+    @property
+    def leaves(self) -> frozenset[str]:
+        """The names that MLIR has for it."""
+        ...
+
+    @property
+    def value(self) -> int | None:
+        """The integer when constant, else None."""
+        ...
+
+    as_operand: Any
+    evaluate: Any
+    lower_bound: Any
+    upper_bound: Any
+    to_affine: Any
+    __neg__: Any
+    __sub__: Any
+
+
 class Symbol:
     """A symbol: a size, so not negative, unless its name says that it may be (`signed`)."""
 
     __slots__ = ("key", "leaves", "name", "symbols")
 
     kind = "symbol"
-    parts: "tuple[SymExpr, ...]" = ()
+    parts: tuple[Expression, ...] = ()
 
     name: str
     key: str
@@ -73,21 +97,21 @@ class Quotient:
     __slots__ = ("key", "kind", "leaves", "parts", "symbols")
 
     kind: str
-    parts: "tuple[SymExpr, SymExpr]"
+    parts: tuple[Expression, Expression]
 
-    def __init__(self, kind: str, lhs: "SymExpr", rhs: "SymExpr") -> None:
+    def __init__(self, kind: str, lhs: Expression, rhs: Expression) -> None:
         self.kind, self.parts = kind, (lhs, rhs)
         self.symbols: frozenset[str] = lhs.symbols | rhs.symbols
         self.leaves: frozenset[str] = lhs.leaves | rhs.leaves
         self.key: str = f"{kind}({lhs}, {rhs})"
 
     @property
-    def lhs(self) -> "SymExpr":
+    def lhs(self) -> Expression:
         """What is divided."""
         return self.parts[0]
 
     @property
-    def rhs(self) -> "SymExpr":
+    def rhs(self) -> Expression:
         """What it is divided by."""
         return self.parts[1]
 
@@ -136,10 +160,10 @@ class Extremum:
     __slots__ = ("key", "kind", "leaves", "parts", "symbols")
 
     kind: str
-    parts: "tuple[SymExpr, ...]"
+    parts: tuple[Expression, ...]
     symbols: frozenset[str]
 
-    def __init__(self, kind: str, parts: "tuple[SymExpr, ...]") -> None:
+    def __init__(self, kind: str, parts: tuple[Expression, ...]) -> None:
         self.kind, self.parts = kind, parts
         self.symbols = frozenset().union(*(part.symbols for part in parts))
         text = str(parts[0])

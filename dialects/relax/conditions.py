@@ -1,11 +1,9 @@
 """Comparisons of symbolic integers: conditions that a prover decides."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from relax_mlir.dialects.relax.atoms import Expression
 from relax_mlir.errors import ExprTypeError
-
-if TYPE_CHECKING:
-    from relax_mlir.dialects.relax.symbolic import SymExpr
 
 _OPPOSITE = {"==": "!=", "!=": "=="}
 
@@ -20,15 +18,15 @@ class Condition:
     __slots__ = ("kind", "lhs", "rhs", "truth")
 
     kind: str
-    lhs: "SymExpr"
-    rhs: "SymExpr"
+    lhs: Expression
+    rhs: Expression
     truth: bool | None
 
-    def __init__(self, kind: str, lhs: "SymExpr", rhs: "SymExpr", truth: bool | None) -> None:
+    def __init__(self, kind: str, lhs: Expression, rhs: Expression, truth: bool | None) -> None:
         self.kind, self.lhs, self.rhs, self.truth = kind, lhs, rhs, truth
 
     @staticmethod
-    def ordered(kind: str, lhs: "SymExpr", rhs: "SymExpr") -> "Condition":
+    def ordered(kind: str, lhs: Expression, rhs: Expression) -> "Condition":
         """Return `lhs < rhs` or `lhs <= rhs`, decided where that needs nothing but the two."""
         gap = rhs - lhs if kind == "<=" else rhs - lhs - 1
         low, high = gap.lower_bound(), gap.upper_bound()

@@ -71,28 +71,6 @@ class SymExpr(NoQuotients):
         return SymExpr._in_order({(name,): 1}, {name: Symbol(name)})
 
     @staticmethod
-    def leaf(text: str) -> "SymExpr":
-        """Return what a name in `#relax.dims` stands for: a symbol, or a minimum or maximum.
-
-        Raises:
-            ValueError: it is neither.
-        """
-        if text.isidentifier():
-            return SymExpr.var(text)
-        from relax_mlir.dialects.relax.symbolic_read import read_expression
-
-        try:
-            expr = read_expression(text)
-        except ValueError:
-            expr = SymExpr.const(0)
-        if expr.leaves != {text} or str(expr) != text:
-            raise ValueError(
-                f"a symbol of #relax.dims must be an identifier, or a minimum or maximum in "
-                f"normal form, got '{text}'"
-            )
-        return expr
-
-    @staticmethod
     def of(value: IntLike) -> "SymExpr":
         """Return `value` as an expression.
 

@@ -47,12 +47,32 @@ def _read(node: ast.AST) -> SymExpr:
     raise ValueError(f"'{ast.unparse(node)}' is no expression of a shape")
 
 
+def leaf(text: str) -> SymExpr:
+    """Return what a name in `#relax.dims` stands for: a symbol, or a minimum or maximum.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if text.isidentifier():
+        return SymExpr.var(text)
+    try:
+        expr = read_expression(text)
+    except ValueError:
+        expr = SymExpr.const(0)
+    if expr.leaves != {text} or str(expr) != text:
+        raise ValueError(
+            f"a symbol of #relax.dims must be an identifier, or a minimum or maximum in "
+            f"normal form, got '{text}'"
+        )
+    return expr
+
+
 def read_affine(expr: ir.AffineExpr, names: list[str]) -> SymExpr:
     """Return the expression of an MLIR affine expression over symbols.
 
     Args:
         expr: the expression.
-        names: what its symbols are, by their positions: see `SymExpr.leaf`.
+        names: what its symbols are, by their positions: see `leaf`.
 
     Raises:
         ValueError: it has dimension identifiers, more symbols than names, or divides by zero.
@@ -81,7 +101,7 @@ def _summand(expr: ir.AffineExpr, names: list[str]) -> SymExpr:
     if isinstance(expr, ir.AffineSymbolExpr):
         if expr.position >= len(names):
             raise ValueError(f"symbol {expr} of a shape has no name among {names}")
-        return SymExpr.leaf(names[expr.position])
+        return leaf(names[expr.position])
     combine = _AFFINE.get(type(expr))
     if combine is None:
         raise ValueError(f"a symbolic shape cannot contain '{expr}'")

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import AnyDtype, Dims, Shape, remember
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.symbolic_read import leaf
 
 _INTEGERS = (8, 16, 32, 64)
 _PROBLEM_OF_TEXT: dict[str, str] = {}
@@ -39,7 +39,7 @@ def dims_problem(attribute: ir.Attribute) -> str:
         spelled.append(name.value)
     for name in spelled:
         try:
-            SymExpr.leaf(name)
+            leaf(name)
         except ValueError as error:
             return str(error)
     for before, name in pairwise(spelled):

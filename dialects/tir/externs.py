@@ -6,6 +6,9 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.buffer import Buffer
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar, scalar_type
 
+# How the functions begin that stand for packed functions in generated code.
+PACKED_PREFIX = "relax_packed_"
+
 HANDLE = "handle"
 
 

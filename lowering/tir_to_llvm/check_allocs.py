@@ -9,8 +9,8 @@ import functools
 from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.tir.externs import PACKED_PREFIX
 from relax_mlir.lowering.tir_to_llvm.status_cell import StatusCell, call, callee, status
-from relax_mlir.lowering.tir_to_vector.packed_calls import PACKED_PREFIX
 from relax_mlir.lowering.walk import named
 
 arith: ModuleType = submodule("dialects.arith")

@@ -6,6 +6,7 @@ A packed function may fail, so what stands for it returns a status, like any fun
 from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.tir.externs import PACKED_PREFIX
 from relax_mlir.lowering.tir_to_vector.externs import address_of
 from relax_mlir.lowering.walk import collect
 
@@ -14,7 +15,6 @@ func: ModuleType = submodule("dialects.func")
 memref: ModuleType = submodule("dialects.memref")
 
 # What such functions are called, and on each of them: whom it calls, with what, to get what.
-PACKED_PREFIX = "relax_packed_"
 PACKED = "tir.packed"
 
 

@@ -10,6 +10,7 @@ from relax_mlir.dialects.relax.atoms import Extremum
 from relax_mlir.dialects.relax.binding import Solution, solutions
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.symbolic_read import leaf
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 
 _ARITHMETIC = {"arith.addi": operator.add, "arith.subi": operator.sub, "arith.muli": operator.mul}
@@ -164,7 +165,7 @@ class _Writer:
         return self._plain[name]
 
     def _read(self, name: str) -> ir.Value | int:
-        atom = SymExpr.leaf(name).atom
+        atom = leaf(name).atom
         if isinstance(atom, Extremum):
             pick = self._emit.max if atom.kind == "max" else self._emit.min
             return functools.reduce(pick, map(self.value, atom.parts))

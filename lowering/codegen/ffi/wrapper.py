@@ -5,6 +5,7 @@ import functools
 from relax_mlir.dialects.relax.atoms import Extremum
 from relax_mlir.dialects.relax.binding import solutions
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.symbolic_read import leaf
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.ffi.argument_check import (
     KIND_BOOL,
@@ -216,7 +217,7 @@ class Wrapper(ArgumentText):
         return self._expression(affine, {i: self._leaf(name) for i, name in enumerate(leaves)})
 
     def _leaf(self, name: str) -> str:
-        atom = SymExpr.leaf(name).atom
+        atom = leaf(name).atom
         if not isinstance(atom, Extremum):
             return self._values[name]
         function = f"llvm.intr.s{atom.kind}"

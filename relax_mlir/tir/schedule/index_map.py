@@ -10,6 +10,8 @@ from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
 from relax_mlir.dialects.relax.symbolic_read import read_expression
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.tir.schedule.handles import ExprRV, evaluate
+from relax_mlir.tir.schedule.inverses import extent_by_digits, inverse_of
+from relax_mlir.tir.schedule.text import Text
 from relax_mlir.tir.view.regions import Range, range_of
 from relax_mlir.tir.view.simplify import simplify
 
@@ -138,8 +140,6 @@ class IndexMap:
         Raises:
             ValueError: an index may be negative, or it is not known how far it goes.
         """
-        from relax_mlir.tir.schedule.inverses import extent_by_digits
-
         facts, ranges = self.ranges(shape)
         found: list[SymExpr] = []
         for expr in self.final_indices:
@@ -195,8 +195,6 @@ class IndexMap:
         Raises:
             ValueError: the map is not known to be one-to-one and onto a whole shape.
         """
-        from relax_mlir.tir.schedule.inverses import inverse_of
-
         found, conditions = inverse_of(self, shape)
         if conditions:
             raise ExprError(f"{self} leaves gaps in the shape that it maps to")
@@ -235,16 +233,14 @@ class IndexMap:
         return IndexMap(names, [read_expression(text) for text in exprs])
 
     def _lambda(self, symbol: Callable[[str], str]) -> str:
-        from relax_mlir.tir.schedule.trace.python_form import _Text
-
-        def leaf(name: str) -> _Text:
-            return _Text(name if name in self.names else symbol(name))
+        def leaf(name: str) -> Text:
+            return Text(name if name in self.names else symbol(name))
 
         texts = []
         for expr in self.final_indices:
             text = str(expr)
             if not expr.symbols <= set(self.names) or "T." in text:
-                text = expr.fold(leaf, lambda number: _Text(str(number)), _Text.divide).text
+                text = expr.fold(leaf, lambda number: Text(str(number)), Text.divide).text
             texts.append(text)
         comma = "," if len(texts) == 1 else ""
         head = f"lambda {', '.join(self.names)}" if self.names else "lambda"

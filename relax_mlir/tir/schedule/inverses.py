@@ -2,16 +2,32 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
 from relax_mlir.errors import ExprError
-from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.view.conditions import Comparison
 from relax_mlir.tir.view.simplify import simplify
 from relax_mlir.tir.view.sums import Factor, summands
 
 _ONE, _ZERO = SymExpr.const(1), SymExpr.const(0)
+
+
+class _Map(Protocol):
+    """An `IndexMap`: names of the indices that it takes, and the expressions that they become."""
+
+    @property
+    def names(self) -> list[str]: ...
+
+    final_indices: list[SymExpr]
+    inverse_index_map: Any
+
+    def __init__(self, names: Sequence[str], final_indices: Sequence[SymExpr]) -> None: ...
+    def ranges(self, shape: Sequence[IntLike]) -> tuple[Facts, Any]: ...
+
+
+_MapT = TypeVar("_MapT", bound=_Map)
 
 
 @dataclass(frozen=True)
@@ -43,7 +59,7 @@ class _Term:
     value: SymExpr
 
 
-def inverse_of(index_map: IndexMap, shape: Sequence[IntLike]) -> tuple[IndexMap, list[Comparison]]:
+def inverse_of(index_map: _MapT, shape: Sequence[IntLike]) -> tuple[_MapT, list[Comparison]]:
     """Return the way back, and which of its indices come from anything.
 
     Args:
@@ -75,10 +91,10 @@ def inverse_of(index_map: IndexMap, shape: Sequence[IntLike]) -> tuple[IndexMap,
         results.append(value)
         if not facts.can_prove(full <= dim):
             conditions.append(Comparison(value, 2, dim))
-    return IndexMap(names, results), conditions
+    return type(index_map)(names, results), conditions
 
 
-def extent_by_digits(index_map: IndexMap, expr: SymExpr, shape: Sequence[IntLike]) -> SymExpr:
+def extent_by_digits(index_map: _Map, expr: SymExpr, shape: Sequence[IntLike]) -> SymExpr:
     """Return one more than the greatest value of a sum of digits.
 
     Args:
@@ -97,7 +113,7 @@ def extent_by_digits(index_map: IndexMap, expr: SymExpr, shape: Sequence[IntLike
     return most
 
 
-def _terms(expr: SymExpr, dims: dict[str, SymExpr], facts: Facts, of: IndexMap) -> list[_Term]:
+def _terms(expr: SymExpr, dims: dict[str, SymExpr], facts: Facts, of: _Map) -> list[_Term]:
     """Return the digits that an expression is the sum of; `15 - i` is one, turned."""
     found: list[_Term] = []
     offset = _ZERO
@@ -118,7 +134,7 @@ def _terms(expr: SymExpr, dims: dict[str, SymExpr], facts: Facts, of: IndexMap) 
 
 
 def _term(
-    product: list[Factor], coefficient: int, dims: dict[str, SymExpr], facts: Facts, of: IndexMap
+    product: list[Factor], coefficient: int, dims: dict[str, SymExpr], facts: Facts, of: _Map
 ) -> _Term:
     scale = SymExpr.const(abs(coefficient))
     digit: Digit | None = None
@@ -166,7 +182,7 @@ def _digit(factor: Factor, dims: dict[str, SymExpr], facts: Facts) -> Digit | No
     return Digit(found.name, found.scale * rhs, modulus)
 
 
-def _placed(result: SymExpr, terms: list[_Term], facts: Facts, of: IndexMap) -> list[Comparison]:
+def _placed(result: SymExpr, terms: list[_Term], facts: Facts, of: _Map) -> list[Comparison]:
     """Say what each digit of a result is; returns what must hold of it."""
     conditions: list[Comparison] = []
     left, below = list(terms), _ONE

@@ -8,9 +8,9 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.tir.schedule.analysis import scopes
 from relax_mlir.tir.schedule.analysis.domains import cut, region_of
 from relax_mlir.tir.schedule.analysis.written_region import Box, written_box, written_inside
+from relax_mlir.tir.schedule.attributes import attribute
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV
-from relax_mlir.tir.schedule.primitives.annotations import attribute
 from relax_mlir.tir.schedule.primitives.decompose_reduction import fed_by
 from relax_mlir.tir.schedule.state import ScheduleState
 from relax_mlir.tir.view import buffers, edit, tree

@@ -1,26 +1,27 @@
 """Traces as JSON, out and in: `[instructions, decisions]`, as TVM writes them."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.symbolic_read import read_expression
 from relax_mlir.errors import ScheduleValueError
+from relax_mlir.tir import nodes
 from relax_mlir.tir.prim_expr import IntImm, PrimExpr
 from relax_mlir.tir.schedule.handles import VARIABLES, ExprRV, RandomVariable
-from relax_mlir.tir.schedule.trace.instruction import Instruction, kind_of
-from relax_mlir.tir.schedule.trace.python_form import Names, spell_expr
-from relax_mlir.tir.schedule.trace.trace import Trace
+from relax_mlir.tir.schedule.index_map import IndexMap
+from relax_mlir.tir.schedule.trace.instruction import Instruction, Names, kind_of, spell_expr
 
 _OPERATORS = {ast.Add: "Add", ast.Sub: "Sub", ast.Mult: "Mul", ast.FloorDiv: "FloorDiv",
               ast.Mod: "FloorMod"}  # fmt: skip
 
 
-def as_json(trace: Trace, insts: Sequence[Instruction]) -> list[Any]:
+def as_json(insts: Sequence[Instruction], decisions: Mapping[Instruction, Any]) -> list[Any]:
     """Return instructions and their decisions as JSON."""
     names = Names()
     found: list[Any] = []
-    decisions: list[Any] = []
+    decided: list[Any] = []
     for position, inst in enumerate(insts):
         inputs = [encode(inst.arguments[name], names) for name in inst.kind.inputs]
         attrs = [
@@ -29,9 +30,9 @@ def as_json(trace: Trace, insts: Sequence[Instruction]) -> list[Any]:
         ]  # fmt: skip
         outputs = [names.new(each) for each in inst.outputs]
         found.append([inst.kind.name, inputs, attrs, outputs])
-        if trace.decisions.get(inst) is not None:
-            decisions.append([position, encode(trace.decisions[inst], names)])
-    return [found, decisions]
+        if decisions.get(inst) is not None:
+            decided.append([position, encode(decisions[inst], names)])
+    return [found, decided]
 
 
 def encode(value: Any, names: Any) -> Any:
@@ -65,8 +66,8 @@ def encode(value: Any, names: Any) -> Any:
     raise TypeError(f"{value!r} of a trace cannot be written as JSON")
 
 
-def from_json(data: Any) -> Trace:
-    """Return the trace that JSON describes.
+def from_json(data: Any) -> tuple[list[Instruction], dict[Instruction, Any]]:
+    """Return the instructions and decisions of the trace that JSON describes.
 
     Raises:
         ValueError: it is none.
@@ -76,17 +77,14 @@ def from_json(data: Any) -> Trace:
             "this is no trace of a schedule: expected a list of two, instructions and decisions"
         )
     try:
-        insts, decisions = data
+        entries, decided = data
         variables: dict[str, Any] = {}
-        trace = Trace()
-        for entry in insts:
-            trace.append(_instruction(entry, variables))
-        for position, decision in decisions:
-            trace.decisions[trace.insts[position]] = decode(decision, variables)
+        insts = [_instruction(entry, variables) for entry in entries]
+        decisions = {insts[position]: decode(each, variables) for position, each in decided}
     except (TypeError, ValueError, KeyError, IndexError, SyntaxError) as error:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         raise ScheduleValueError(f"this is no trace of a schedule: {text}") from error
-    return trace
+    return insts, decisions
 
 
 def _instruction(entry: Any, variables: dict[str, Any]) -> Instruction:
@@ -127,19 +125,13 @@ def decode(value: Any, variables: dict[str, Any]) -> Any:
     if tag == "expr":
         return _expression(ast.parse(content, mode="eval").body, variables)
     if tag == "size":
-        from relax_mlir.dialects.relax.symbolic_read import read_expression
-
         return read_expression(content)
     if tag == "index_map":
-        from relax_mlir.tir.schedule.index_map import IndexMap
-
         return IndexMap.from_json(content)
     raise ScheduleValueError(f"unknown value '{tag}'")
 
 
 def _expression(node: ast.AST, variables: dict[str, Any]) -> Any:
-    from relax_mlir.tir import nodes
-
     if isinstance(node, ast.Name):
         return variables[node.id]
     if isinstance(node, ast.Constant) and type(node.value) is int:

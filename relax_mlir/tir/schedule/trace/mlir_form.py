@@ -1,18 +1,16 @@
 """Traces as MLIR: a transform script of the schedule dialect, out and in."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.dialects.schedule import load_schedule
 from relax_mlir.errors import ScheduleValueError
+from relax_mlir.tir.schedule.attributes import attribute
 from relax_mlir.tir.schedule.handles import VARIABLES
-from relax_mlir.tir.schedule.primitives.annotations import attribute
-from relax_mlir.tir.schedule.trace.instruction import Instruction, kind_of
+from relax_mlir.tir.schedule.trace.instruction import Instruction, Names, kind_of
 from relax_mlir.tir.schedule.trace.json_form import decode, encode
-from relax_mlir.tir.schedule.trace.python_form import Names
-from relax_mlir.tir.schedule.trace.trace import Trace
 
 # IRDL wants the operands of one operation to be of one type.
 _HANDLE = "!transform.any_op"
@@ -37,7 +35,7 @@ class _Operands:
         return f"x{len(self.used) - 1}"
 
 
-def as_mlir(trace: Trace, insts: Sequence[Instruction]) -> str:
+def as_mlir(insts: Sequence[Instruction], decisions: Mapping[Instruction, Any]) -> str:
     """Return instructions as a transform script."""
     with make_context() as context, ir.Location.unknown():
         load_schedule(context)
@@ -48,7 +46,7 @@ def as_mlir(trace: Trace, insts: Sequence[Instruction]) -> str:
         names = Names()
         with ir.InsertionPoint(end):
             for inst in insts:
-                _write(inst, trace.decisions.get(inst), values, names, body.arguments[0])
+                _write(inst, decisions.get(inst), values, names, body.arguments[0])
         module.operation.verify()
         text = module.operation.get_asm(use_name_loc_as_prefix=True)
     return text
@@ -86,8 +84,8 @@ def _attribute(value: Any) -> ir.Attribute:
     return ir.DictAttr.get({key: _attribute(each) for key, each in value.items()})
 
 
-def from_mlir(text: str) -> Trace:
-    """Return the trace that a transform script describes.
+def from_mlir(text: str) -> tuple[list[Instruction], dict[Instruction, Any]]:
+    """Return the instructions and decisions of the trace that a transform script describes.
 
     Raises:
         ValueError: it is none.
@@ -109,8 +107,9 @@ def from_mlir(text: str) -> Trace:
     raise ScheduleValueError(f"this is no trace of a schedule: it has no sequence '{_ENTRY}'")
 
 
-def _read(body: ir.Block) -> Trace:
-    trace = Trace()
+def _read(body: ir.Block) -> tuple[list[Instruction], dict[Instruction, Any]]:
+    insts: list[Instruction] = []
+    decisions: dict[Instruction, Any] = {}
     made: dict[ir.Value, Any] = {}
     for view in body.operations:
         op = view.operation
@@ -122,9 +121,10 @@ def _read(body: ir.Block) -> Trace:
         arguments = {name: decode(given[name], used) for name in kind.parameters}
         outputs = [VARIABLES[kind.gives]() for _ in op.results]
         made.update(zip(op.results, outputs, strict=True))
-        decision = decode(given["decision"], used) if "decision" in given else None
-        trace.append(Instruction(kind, arguments, outputs), decision)
-    return trace
+        insts.append(Instruction(kind, arguments, outputs))
+        if "decision" in given:
+            decisions[insts[-1]] = decode(given["decision"], used)
+    return insts, decisions
 
 
 def _value(attribute: ir.Attribute) -> Any:

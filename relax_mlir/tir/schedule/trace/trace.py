@@ -1,15 +1,14 @@
 """Traces: the instructions of a schedule with their decisions, printed, changed and replayed."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_mlir.errors import ScheduleTypeError, ScheduleValueError
 from relax_mlir.tir.prim_expr import PrimExpr
 from relax_mlir.tir.schedule.handles import ExprRV, RandomVariable
-from relax_mlir.tir.schedule.trace.instruction import Instruction
-
-if TYPE_CHECKING:
-    from relax_mlir.tir.schedule.schedule import Schedule
+from relax_mlir.tir.schedule.trace.instruction import Instruction, as_python
+from relax_mlir.tir.schedule.trace.json_form import as_json, from_json
+from relax_mlir.tir.schedule.trace.mlir_form import as_mlir, from_mlir
 
 DecisionProvider = Callable[[Instruction, list[Any], list[Any], Any], Any]
 
@@ -107,14 +106,14 @@ class Trace:
 
     def apply_to_schedule(
         self,
-        sch: "Schedule",
+        sch: Any,
         remove_postproc: bool = False,
         decision_provider: DecisionProvider | None = None,
     ) -> None:
         """Do all of it again on a schedule, which records it in its own trace.
 
         Args:
-            sch: the schedule, of the same program or one with the same blocks.
+            sch: the `tir.Schedule`, of the same program or one with the same blocks.
             remove_postproc: whether to stop at `enter_postproc`.
             decision_provider: called for each instruction that samples with it, its inputs, its
                 attributes and its decision; returns the decision to make.
@@ -126,21 +125,15 @@ class Trace:
 
     def as_python(self, remove_postproc: bool = False) -> list[str]:
         """Return the trace as statements of Python, which call the methods of `sch`."""
-        from relax_mlir.tir.schedule.trace.python_form import as_python
-
-        return as_python(self, self._kept(remove_postproc))
+        return as_python(self._kept(remove_postproc), self.decisions)
 
     def as_json(self, remove_postproc: bool = False) -> Any:
         """Return the trace as lists, strings and numbers that `json` writes."""
-        from relax_mlir.tir.schedule.trace.json_form import as_json
-
-        return as_json(self, self._kept(remove_postproc))
+        return as_json(self._kept(remove_postproc), self.decisions)
 
     def as_mlir(self, remove_postproc: bool = False) -> str:
         """Return the trace as MLIR text: a transform script whose operations are the primitives."""
-        from relax_mlir.tir.schedule.trace.mlir_form import as_mlir
-
-        return as_mlir(self, self._kept(remove_postproc))
+        return as_mlir(self._kept(remove_postproc), self.decisions)
 
     @staticmethod
     def from_json(json_obj: Any) -> "Trace":
@@ -149,9 +142,7 @@ class Trace:
         Raises:
             ValueError: it is no trace.
         """
-        from relax_mlir.tir.schedule.trace.json_form import from_json
-
-        return from_json(json_obj)
+        return Trace(*from_json(json_obj))
 
     @staticmethod
     def from_mlir(text: str) -> "Trace":
@@ -160,12 +151,10 @@ class Trace:
         Raises:
             ValueError: it is no trace.
         """
-        from relax_mlir.tir.schedule.trace.mlir_form import from_mlir
-
-        return from_mlir(text)
+        return Trace(*from_mlir(text))
 
     @staticmethod
-    def apply_json_to_schedule(json_obj: Any, sch: "Schedule") -> None:
+    def apply_json_to_schedule(json_obj: Any, sch: Any) -> None:
         """Do what a trace says that `as_json` gave.
 
         Raises:
@@ -192,7 +181,7 @@ class Trace:
 
 
 def replay(
-    trace: Trace, insts: Sequence[Instruction], sch: "Schedule", provider: DecisionProvider | None
+    trace: Trace, insts: Sequence[Instruction], sch: Any, provider: DecisionProvider | None
 ) -> None:
     """Do the instructions of a trace on a schedule."""
     variables: dict[int, Any] = {}
