@@ -125,7 +125,7 @@ def main(argv=None):
             for each in ("old", "new")
         }
         for threads in map(int, given.threads.split(",")):
-            command = [sys.executable, str(HERE / "kernels_ours.py"), "ours", given.target]
+            command = [sys.executable, str(HERE / "kernels_relax_mlir.py"), "ours", given.target]
             with (folder / "log").open("w") as log:
                 workers = {
                     each: Worker(command, log, threads, {"PYTHONPATH": str(path)})

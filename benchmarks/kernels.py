@@ -53,7 +53,7 @@ def chosen(pattern):
 
 def team(given, threads, names, log):
     """Return the processes: ours, the machine's, each peer's."""
-    ours = [sys.executable, str(HERE / "kernels_ours.py")]
+    ours = [sys.executable, str(HERE / "kernels_relax_mlir.py")]
     workers = {
         name: Worker([*ours, name, given.target], log, threads) for name in ("ours", "roofs")
     }

@@ -7,7 +7,7 @@ too. Read by our process and by the peers', so it needs nothing but numpy.
 import math
 from collections.abc import Sequence
 
-from last_level import far_bytes
+from last_level_cache import far_bytes
 from workload import F32, Node, Workload, count_bytes
 
 _FAR = "out_of_cache"

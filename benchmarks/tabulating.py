@@ -3,7 +3,7 @@
 import math
 
 from bars import BARS, DYNAMIC_BAR, Bar
-from last_level import told
+from last_level_cache import description
 from workloads import WORKLOADS
 
 PEERS = {"onnxruntime": "ORT", "openvino": "OpenVINO", "iree": "IREE", "torch": "torch"}
@@ -68,7 +68,7 @@ def report(results):
         lines += [
             f"Measured FMA peak {flops / 1e9:.0f} GFLOP/s, {loaded / 1e9:.0f} with operands loaded "
             "from the first-level cache. Times in milliseconds.",
-            *([told()] if any(WORKLOADS[name].out_of_cache for name in mine) else []),
+            *([description()] if any(WORKLOADS[name].out_of_cache for name in mine) else []),
             "",
         ]
         # The peak is the machine's: one that was measured while something else ran is none.

@@ -17,7 +17,7 @@ _DRAWN = (1 << 24) - 3
 
 @dataclass(frozen=True)
 class Node:
-    """An operation: its name in `kernels_ours.OPS`, its arguments by name, its attributes."""
+    """An operation: its name in `kernels_relax_mlir.OPS`, its arguments by name, its attributes."""
 
     op: str
     args: tuple[str, ...]

@@ -87,21 +87,21 @@ PASSES: dict[str, PassSpec] = _table(
         summary="Make casts from float to integer saturate",
     ),
     PassSpec(
-        flag="round-once",
-        name="RoundOnce",
-        entry=f"{_TIR_TO_LLVM}.round_once:round_once",
+        flag="single-rounding-casts",
+        name="SingleRoundingCasts",
+        entry=f"{_TIR_TO_LLVM}.single_rounding_casts:single_rounding_casts",
         summary="Round integers of 32 bits and more to bfloat16 once, not through f32",
     ),
     PassSpec(
-        flag="note-invariant-loads",
-        name="NoteInvariantLoads",
-        entry=f"{_TIR_TO_LLVM}.note_invariant_loads:note_invariant_loads",
+        flag="annotate-invariant-loads",
+        name="AnnotateInvariantLoads",
+        entry=f"{_TIR_TO_LLVM}.annotate_invariant_loads:annotate_invariant_loads",
         summary="Mark functions with loop-invariant loads",
     ),
     PassSpec(
-        flag="constants-inside",
-        name="ConstantsInside",
-        entry=f"{_TIR_TO_LLVM}.constants_inside:constants_inside",
+        flag="sink-constants",
+        name="SinkConstants",
+        entry=f"{_TIR_TO_LLVM}.sink_constants:sink_constants",
         summary="Sink constants into parallel regions",
     ),
     PassSpec(
@@ -114,13 +114,13 @@ PASSES: dict[str, PassSpec] = _table(
     PassSpec(
         flag="export-stock",
         name="ExportStock",
-        entry="relax_mlir.lowering.interop.export_stock:export_stock",
+        entry="relax_mlir.lowering.interop.stock_terminators:export_stock",
         summary="End regions with a terminator that a stock mlir-opt accepts",
     ),
     PassSpec(
         flag="import-stock",
         name="ImportStock",
-        entry="relax_mlir.lowering.interop.import_stock:import_stock",
+        entry="relax_mlir.lowering.interop.stock_terminators:import_stock",
         summary="Restore our terminators after a stock mlir-opt",
     ),
     PassSpec(

@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 _MODULES = ("arith", "contrib", "errors", "frontend", "instrument", "ir", "nd", "relax", "runtime", "s_tir",
             "script", "target", "te", "testing", "tir", "tirx", "topi", "transform")  # fmt: skip
 # Names of TVM's that have no counterpart.
-_REFUSED = {
+_UNSUPPORTED = {
     "autotvm": "kernels are fast without tuning; tir.Schedule changes them by hand",
     "auto_scheduler": "kernels are fast without tuning; tir.Schedule changes them by hand",
     "cuda": "GPUs have no lowering",
@@ -51,7 +51,7 @@ def __getattr__(name: str) -> Any:
         return value
     from relax_mlir.errors import missing
 
-    raise AttributeError(missing("", name, _REFUSED, __dir__()))
+    raise AttributeError(missing("", name, _UNSUPPORTED, __dir__()))
 
 
 def __dir__() -> list[str]:

@@ -203,17 +203,17 @@ class FunctionNotFoundError(VMError, LookupError):
     """A function was asked for that neither the executable nor any registry has."""
 
 
-def missing(module: str, name: str, refused: Mapping[str, str], names: Iterable[str]) -> str:
+def missing(module: str, name: str, unsupported: Mapping[str, str], names: Iterable[str]) -> str:
     """Return what an AttributeError of a module says.
 
     Args:
         module: its name, without that of the package.
         name: what it does not have.
-        refused: names of TVM's that it does not have, each with the reason.
+        unsupported: names of TVM's that it does not have, each with the reason.
         names: those that it has.
     """
-    if name in refused:
-        return f"{module or 'relax_mlir'} has no '{name}': {refused[name]}"
+    if name in unsupported:
+        return f"{module or 'relax_mlir'} has no '{name}': {unsupported[name]}"
     # Names in underscores are Python's own questions.
     near = "" if name.startswith("_") else did_you_mean(name, names)
     return f"module 'relax_mlir{'.' if module else ''}{module}' has no attribute '{name}'{near}"

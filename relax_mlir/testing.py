@@ -9,7 +9,7 @@ import numpy as np
 from relax_mlir.errors import missing
 from relax_mlir.runtime.device.api import Device, cpu
 
-_REFUSED = {
+_UNSUPPORTED = {
     **dict.fromkeys(
         ("parameters", "parametrize_targets"),
         "pytest.mark.parametrize does it",
@@ -27,7 +27,7 @@ def __getattr__(name: str) -> Any:
         from relax_mlir.ir import assert_structural_equal
 
         return assert_structural_equal
-    raise AttributeError(missing("testing", name, _REFUSED, globals()))
+    raise AttributeError(missing("testing", name, _UNSUPPORTED, globals()))
 
 
 def assert_allclose(

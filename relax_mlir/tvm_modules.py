@@ -9,7 +9,7 @@ from types import ModuleType
 
 _ROOT = "relax_mlir."
 # A module's parts are found with it: relax_mlir.tirx.transform is relax_mlir.tir.transform.
-SAME = {
+ALIASES = {
     "ir.instrument": "instrument",
     "ir.transform": "transform",
     "relax.transform": "transform",
@@ -23,11 +23,11 @@ SAME = {
 }
 
 
-def ours(name: str) -> str:
+def resolve_alias(name: str) -> str:
     """Return what a module of TVM's is called here, "" for one that has the same place."""
     parts = name.split(".")
     for count in range(len(parts), 0, -1):
-        found = SAME.get(".".join(parts[:count]))
+        found = ALIASES.get(".".join(parts[:count]))
         if found is not None:
             return ".".join([found, *parts[count:]])
     return ""
@@ -40,14 +40,14 @@ class _Finder(MetaPathFinder, Loader):
         if not fullname.startswith(_ROOT):
             return None
         package, _, name = fullname.rpartition(".")
-        reason = vars(sys.modules.get(package, sys)).get("_REFUSED", {}).get(name)
+        reason = vars(sys.modules.get(package, sys)).get("_UNSUPPORTED", {}).get(name)
         if reason is not None:
             raise ImportError(f"{package} has no '{name}': {reason}", name=fullname)
-        return ModuleSpec(fullname, self) if ours(fullname.removeprefix(_ROOT)) else None
+        return ModuleSpec(fullname, self) if resolve_alias(fullname.removeprefix(_ROOT)) else None
 
     def exec_module(self, module: ModuleType) -> None:
         # What stands here when this ends is what the import gives.
-        found = importlib.import_module(_ROOT + ours(module.__name__.removeprefix(_ROOT)))
+        found = importlib.import_module(_ROOT + resolve_alias(module.__name__.removeprefix(_ROOT)))
         sys.modules[module.__name__] = found
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.relax.validity import dims_problem
-from relax_mlir.dialects.tir.dialect import Tir
 from relax_mlir.dialects.verify import (
     attribute,
     expect_parent,
@@ -13,6 +12,11 @@ from relax_mlir.dialects.verify import (
     only_block,
     op_error,
 )
+
+
+class Tir(ext.Dialect, name="tir"):
+    """Loops and blocks over memrefs: what a tensor operation does to elements."""
+
 
 LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled")
 # On a prim func whose last parameter, a buffer of one element, is what it returns to its caller.

@@ -4,6 +4,6 @@ from relax_mlir.dialects.bindings import uninterrupted
 
 with uninterrupted():
     from relax_mlir.dialects.vm import ops
-    from relax_mlir.dialects.vm.dialect import ShapeHeap, Storage, Vm
+    from relax_mlir.dialects.vm.ops import ShapeHeap, Storage, Vm
 
 __all__ = ["ShapeHeap", "Storage", "Vm", "ops"]

@@ -9,7 +9,19 @@ from relax_mlir.dialects.relax.dialect import Object, Shape
 from relax_mlir.dialects.relax.tuples import is_tuple
 from relax_mlir.dialects.relax.validity import type_problem
 from relax_mlir.dialects.verify import attribute, once_each, op_error
-from relax_mlir.dialects.vm.dialect import ShapeHeap, Storage, Vm
+
+
+class Vm(ext.Dialect, name="vm"):
+    """Explicit memory and run-time shapes: one operation is one call of the machine."""
+
+
+class Storage(Vm.Type, name="storage"):
+    """A block of memory that tensors are placed in."""
+
+
+class ShapeHeap(Vm.Type, name="heap"):
+    """The int64 array that holds the values of a function's symbolic integers."""
+
 
 CHECK_KINDS = ("tensor", "shape", "tuple", "int")
 

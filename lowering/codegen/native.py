@@ -10,7 +10,7 @@ import llvmlite.binding as llvm
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.codegen.compile_cache import CompileCache, Entry, key_of
-from relax_mlir.lowering.codegen.equal_kernels import share_equal
+from relax_mlir.lowering.codegen.deduplicate_kernels import deduplicate_kernels
 from relax_mlir.lowering.codegen.ffi.abi import emit_wrappers
 from relax_mlir.lowering.codegen.ffi.linked_checks import link_checks
 from relax_mlir.lowering.codegen.ffi.signature import take_signatures
@@ -111,7 +111,7 @@ def _lower(
     op = native.operation
     with native.context:
         with _timed(seconds, "signatures"):
-            signatures = share_equal(op, take_signatures(op))
+            signatures = deduplicate_kernels(op, take_signatures(op))
         seconds.update(run_steps(op, target))
         with _timed(seconds, "ffi-wrappers"):
             emit_wrappers(op, signatures, target)

@@ -8,6 +8,7 @@ import numpy as np
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_attribute, constant_op, numpy_dtype
+from relax_mlir.dialects.relax.conv_geometry import SPATIAL, layout_axes, per_axis
 from relax_mlir.dialects.relax.einsum import (
     Subscripts,
     expand_ellipsis,
@@ -18,7 +19,6 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, infer_result,
 from relax_mlir.dialects.relax.ops.linear_algebra import einsum_sizes
 from relax_mlir.dialects.relax.symbolic import IntLike
 from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
-from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, per_axis
 from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
 
 # Given an operation and whether its results must be tensors of their own, return what takes its

@@ -7,11 +7,11 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.conv_geometry import layout_axes
 from relax_mlir.dialects.relax.ops.base import infer_result
 from relax_mlir.dialects.relax.ops.image import CROP, rounding_of
 from relax_mlir.dialects.relax.prover import can_prove_less_equal
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
-from relax_mlir.dialects.relax.windows import layout_axes
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, is_float, select, unary
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial

@@ -7,6 +7,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.lowering.relax_to_tir import (
     attention,
+    conv_pool,
+    conv_transpose,
     create,
     elementwise,
     image,
@@ -24,9 +26,7 @@ from relax_mlir.lowering.relax_to_tir import (
     scan,
     search,
     sort,
-    spread_windows,
     unique,
-    windows,
 )
 from relax_mlir.lowering.relax_to_tir.decompose import decompose_ops
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
@@ -53,9 +53,9 @@ LEGALIZE: dict[str, Legalization] = {
     **nn.LEGALIZE,
     **nonzero.LEGALIZE,
     **normalization.LEGALIZE,
-    **spread_windows.LEGALIZE,
+    **conv_transpose.LEGALIZE,
     **unique.LEGALIZE,
-    **windows.LEGALIZE,
+    **conv_pool.LEGALIZE,
 }
 
 

@@ -17,9 +17,9 @@ from relax_mlir.dialects.relax.prover import Facts, can_prove_less_equal
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.dialects.relax.tuples import is_make_tuple
 from relax_mlir.dialects.relax.well_formed import type_dims
-from relax_mlir.dialects.vm.dialect import Storage
+from relax_mlir.dialects.vm.ops import Storage
 from relax_mlir.lowering.order import require_absent
-from relax_mlir.lowering.relax_to_vm.storage_plan import Tenant, plan_arena
+from relax_mlir.lowering.relax_to_vm.storage_plan import Allocation, plan_arena
 from relax_mlir.lowering.relax_to_vm.vm_memory_lower import last_use
 from relax_mlir.lowering.walk import relax_functions
 
@@ -141,7 +141,7 @@ class _Pool:
 
 def _plan(tensors: list[_Tensor], facts: Facts) -> None:
     static = [tensor for tensor in tensors if tensor.size.is_const]
-    plan = plan_arena([Tenant(each.size, each.start, each.end) for each in static], facts)
+    plan = plan_arena([Allocation(each.size, each.start, each.end) for each in static], facts)
     if len(static) > 1:
         offsets = [offset.value or 0 for offset in plan.offsets]
         _allocate(static, plan.total, offsets)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.relax.prover import NO_FACTS, Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.lowering.relax_to_vm.storage_sums import Sum, Sums, aligned, number_of
+from relax_mlir.lowering.relax_to_vm.symbolic_sizes import Sum, SymbolicSizes, aligned, number_of
 
 _ZERO = SymExpr.const(0)
 # Typical values of symbols that are alike, and of one symbol and the others.
@@ -29,7 +29,7 @@ _GOOD = 1.02
 
 
 @dataclass(frozen=True)
-class Tenant:
+class Allocation:
     """A tensor that needs memory.
 
     Attributes:
@@ -45,10 +45,10 @@ class Tenant:
 
 @dataclass(frozen=True)
 class Plan:
-    """Where tenants are in their arena.
+    """Where allocations are in their arena.
 
     Attributes:
-        offsets: for each tenant its offset in bytes, a multiple of `ALIGNMENT`.
+        offsets: for each allocation its offset in bytes, a multiple of `ALIGNMENT`.
         total: bytes of the arena.
     """
 
@@ -56,44 +56,47 @@ class Plan:
     total: SymExpr
 
 
-def unplanned(tenants: Sequence[Tenant]) -> SymExpr:
-    """Return the bytes that the tenants need when none shares memory with another."""
-    return sum((aligned(tenant.size) for tenant in tenants), _ZERO)
+def unplanned(allocations: Sequence[Allocation]) -> SymExpr:
+    """Return the bytes that the allocations need when none shares memory with another."""
+    return sum((aligned(allocation.size) for allocation in allocations), _ZERO)
 
 
-def least(tenants: Sequence[Tenant], values: Mapping[str, int]) -> int:
+def least(allocations: Sequence[Allocation], values: Mapping[str, int]) -> int:
     """Return the most bytes that are needed at one time: no plan can do with less."""
-    return _least(tenants, [number_of(aligned(each.size), values) for each in tenants])
+    return _least(allocations, [number_of(aligned(each.size), values) for each in allocations])
 
 
-def needed(tenants: Sequence[Tenant]) -> SymExpr:
+def needed(allocations: Sequence[Allocation]) -> SymExpr:
     """Return the most bytes that are needed at one time; of very many candidates, the largest."""
-    sizes = [aligned(tenant.size) for tenant in tenants]
-    sums = Sums(
-        sizes, [tenant.size for tenant in tenants], NO_FACTS, next(_points(sizes, NO_FACTS))
+    sizes = [aligned(allocation.size) for allocation in allocations]
+    sums = SymbolicSizes(
+        sizes,
+        [allocation.size for allocation in allocations],
+        NO_FACTS,
+        next(_points(sizes, NO_FACTS)),
     )
     found: dict[Sum, None] = {}
-    for position in sorted({tenant.start for tenant in tenants}):
+    for position in sorted({allocation.start for allocation in allocations}):
         total: Sum = ()
-        for i, tenant in enumerate(tenants):
-            if tenant.start <= position <= tenant.end:
+        for i, allocation in enumerate(allocations):
+            if allocation.start <= position <= allocation.end:
                 total = sums.add(total, i)
         found[total] = None
     return sums.maximum(sums.largest(list(found), exact=True))
 
 
-def plan_arena(tenants: Sequence[Tenant], facts: Facts = NO_FACTS) -> Plan:
-    """Place tenants so that two that live at the same time never overlap.
+def plan_arena(allocations: Sequence[Allocation], facts: Facts = NO_FACTS) -> Plan:
+    """Place allocations so that two that live at the same time never overlap.
 
     Args:
-        tenants: what needs memory.
+        allocations: what needs memory.
         facts: what is known about the symbols of their sizes.
     """
-    sizes = [aligned(tenant.size) for tenant in tenants]
-    conflicts = _conflicts(tenants)
+    sizes = [aligned(allocation.size) for allocation in allocations]
+    conflicts = _conflicts(allocations)
     points = list(_points(sizes, facts))
     numbers = [[number_of(size, values) for size in sizes] for values in points]
-    least_ = [_least(tenants, each) for each in numbers]
+    least_ = [_least(allocations, each) for each in numbers]
 
     def waste(order: Sequence[int], limit: float) -> float:
         """Return the most that an order takes of what is needed, or some number above a limit."""
@@ -111,12 +114,12 @@ def plan_arena(tenants: Sequence[Tenant], facts: Facts = NO_FACTS) -> Plan:
     hardest = list(range(len(points)))
     orders = []
     for at, low in zip(numbers, least_, strict=True):
-        offsets = _place(at, conflicts, low, tenants)
+        offsets = _place(at, conflicts, low, allocations)
         if all(size.is_const for size in sizes):
             total = max((o + s for o, s in zip(offsets, at, strict=True)), default=0)
             return Plan([SymExpr.const(offset) for offset in offsets], SymExpr.const(total))
         orders.append(sorted(range(len(sizes)), key=lambda i, o=offsets: (o[i], i)))
-    raw = [tenant.size for tenant in tenants]
+    raw = [allocation.size for allocation in allocations]
     return _stack(sizes, raw, conflicts, _improved(orders, waste), facts, points[0])
 
 
@@ -143,12 +146,12 @@ def _improved(
     return best
 
 
-def _conflicts(tenants: Sequence[Tenant]) -> list[set[int]]:
-    """Return for each tenant those that live when it does."""
-    found: list[set[int]] = [set() for _ in tenants]
+def _conflicts(allocations: Sequence[Allocation]) -> list[set[int]]:
+    """Return for each allocation those that live when it does."""
+    found: list[set[int]] = [set() for _ in allocations]
     alive: list[int] = []
-    for i in sorted(range(len(tenants)), key=lambda i: tenants[i].start):
-        alive = [j for j in alive if tenants[j].end >= tenants[i].start]
+    for i in sorted(range(len(allocations)), key=lambda i: allocations[i].start):
+        alive = [j for j in alive if allocations[j].end >= allocations[i].start]
         for j in alive:
             found[i].add(j)
             found[j].add(i)
@@ -179,24 +182,24 @@ def _points(sizes: Sequence[SymExpr], facts: Facts) -> Iterator[dict[str, int]]:
                 yield point({**dict.fromkeys(names, small), name: large})
 
 
-def _least(tenants: Sequence[Tenant], sizes: Sequence[int]) -> int:
+def _least(allocations: Sequence[Allocation], sizes: Sequence[int]) -> int:
     changes = sorted(
-        [(tenant.start, 0, size) for tenant, size in zip(tenants, sizes, strict=True)]
-        + [(tenant.end, 1, -size) for tenant, size in zip(tenants, sizes, strict=True)]
+        [(allocation.start, 0, size) for allocation, size in zip(allocations, sizes, strict=True)]
+        + [(allocation.end, 1, -size) for allocation, size in zip(allocations, sizes, strict=True)]
     )
     return max(itertools.accumulate(change for _, _, change in changes), default=0)
 
 
 def _place(
-    sizes: Sequence[int], conflicts: Sequence[set[int]], low: int, tenants: Sequence[Tenant]
+    sizes: Sequence[int], conflicts: Sequence[set[int]], low: int, allocations: Sequence[Allocation]
 ) -> list[int]:
     """Return offsets of sizes that are numbers, as near to the least possible end as is found."""
     everything = range(len(sizes))
-    length = [tenant.end - tenant.start for tenant in tenants]
+    length = [allocation.end - allocation.start for allocation in allocations]
     orders = [
         sorted(everything, key=lambda i: (-sizes[i], -length[i])),
         sorted(everything, key=lambda i: (-length[i], -sizes[i])),
-        sorted(everything, key=lambda i: (tenants[i].start, -sizes[i])),
+        sorted(everything, key=lambda i: (allocations[i].start, -sizes[i])),
         sorted(everything, key=lambda i: (-sizes[i] * (length[i] + 1), i)),
     ]
     best: tuple[int, list[int], list[int]] | None = None
@@ -233,7 +236,7 @@ def _better(
 
 
 def _fit(sizes: Sequence[int], conflicts: Sequence[set[int]], order: Sequence[int]) -> list[int]:
-    """Put each tenant in the smallest gap that holds it between those placed before it."""
+    """Put each allocation in the smallest gap that holds it between those placed before it."""
     offsets = [-1] * len(sizes)
     for i in order:
         taken = sorted((offsets[j], offsets[j] + sizes[j]) for j in conflicts[i] if offsets[j] >= 0)
@@ -248,7 +251,7 @@ def _fit(sizes: Sequence[int], conflicts: Sequence[set[int]], order: Sequence[in
 
 
 def _height(sizes: Sequence[int], conflicts: Sequence[set[int]], order: Sequence[int]) -> int:
-    """Return the end of an arena in which tenants stand on each other in that order."""
+    """Return the end of an arena in which allocations stand on each other in that order."""
     ends: dict[int, int] = {}
     for i in order:
         below = [ends[j] for j in conflicts[i] if j in ends]
@@ -260,8 +263,8 @@ def _stack(
     sizes: Sequence[SymExpr], raw: Sequence[SymExpr], conflicts: Sequence[set[int]],
     order: Sequence[int], facts: Facts, point: Mapping[str, int],
 ) -> Plan:  # fmt: skip
-    """Put each tenant on top of those before it in the order that live when it does."""
-    sums = Sums(sizes, raw, facts, point)
+    """Put each allocation on top of those before it in the order that live when it does."""
+    sums = SymbolicSizes(sizes, raw, facts, point)
     rank = {i: position for position, i in enumerate(order)}
     below = {i: {j for j in conflicts[i] if rank[j] < rank[i]} for i in order}
     offsets: list[list[Sum]] = [[] for _ in sizes]

@@ -5,7 +5,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import product
 from relax_mlir.dialects.relax.tuples import is_make_tuple, make_tuple
-from relax_mlir.dialects.vm.dialect import Storage
+from relax_mlir.dialects.vm.ops import Storage
 from relax_mlir.lowering.walk import collect, relax_functions
 
 # A value that passes through one of these is the same memory under another name. A packed function

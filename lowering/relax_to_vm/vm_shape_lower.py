@@ -13,7 +13,7 @@ from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, make_tuple
 from relax_mlir.dialects.relax.well_formed import require_sound_types
-from relax_mlir.dialects.vm.dialect import ShapeHeap
+from relax_mlir.dialects.vm.ops import ShapeHeap
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.order import require_absent
 from relax_mlir.lowering.relax_to_vm.shape_func import define_shape_func

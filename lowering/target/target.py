@@ -11,10 +11,10 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from relax_mlir.errors import PipelineError
+from relax_mlir.lowering.target.amx_permission import request_amx
 from relax_mlir.lowering.target.caches import cache_bytes
 from relax_mlir.lowering.target.cpu_count import default_threads
 from relax_mlir.lowering.target.cpu_names import check_cpu
-from relax_mlir.lowering.target.matrix_permission import allow_matrices
 from relax_mlir.lowering.target.options import number, options_of, text_of
 
 # The text of the target of builds that name none.
@@ -272,7 +272,7 @@ class Target:
         """Whether there are registers for matrices, which the system gives to who asks for them."""
         if self.arch != "x86_64" or "linux" not in self.triple or not self.has(feature):
             return False
-        return (self.triple, self.cpu) != _host()[:2] or allow_matrices()
+        return (self.triple, self.cpu) != _host()[:2] or request_amx()
 
     @property
     def cache_bytes(self) -> tuple[int, int, int]:

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.tir.externs import PACKED_PREFIX
-from relax_mlir.lowering.tir_to_llvm.status_cell import StatusCell, call, callee, status
+from relax_mlir.lowering.tir_to_llvm.error_status import ErrorStatus, call, callee, status
 from relax_mlir.lowering.walk import named
 
 arith: ModuleType = submodule("dialects.arith")
@@ -58,7 +58,7 @@ def check_allocs(op: ir.Operation) -> None:
         nested = any(inner.block != body for inner in calls[name] if callee(inner) in fallible)
         with functions[name].operation.location:
             if nested or name in asserting:
-                value = StatusCell(fallible, numbers, _allocated).guard(body)
+                value = ErrorStatus(fallible, numbers, _allocated).guard(body)
             else:
                 value = _guard(body, fallible)
             _rewrite(functions[name], value)

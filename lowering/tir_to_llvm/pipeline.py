@@ -21,7 +21,7 @@ MEMREF_TO_LLVM = (
     "expand-copy",
     "expand-math",
     "saturate-casts",
-    "round-once",
+    "single-rounding-casts",
     "func.func(lower-vector-mask,lower-vector-multi-reduction)",
     "func.func(convert-vector-to-scf{full-unroll=true})",
     "func.func(canonicalize,cse)",
@@ -30,7 +30,7 @@ MEMREF_TO_LLVM = (
     "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
     "arith-expand{include-bf16=true}",
     "func.func(loop-invariant-code-motion)",
-    "note-invariant-loads",
+    "annotate-invariant-loads",
     "convert-scf-to-cf",
     "convert-math-to-llvm,convert-math-to-libm",
     "convert-vector-to-llvm",
@@ -48,7 +48,7 @@ _NEEDS = {
     "expand-copy": ("memref.copy",),
     "expand-math": ("math", "arith.divf"),
     "saturate-casts": ("arith.fptosi", "arith.fptoui"),
-    "round-once": ("arith.sitofp", "arith.uitofp"),
+    "single-rounding-casts": ("arith.sitofp", "arith.uitofp"),
     "func.func(lower-vector-mask,lower-vector-multi-reduction)": (
         "vector.mask",
         "vector.multi_reduction",
@@ -60,7 +60,7 @@ _NEEDS = {
     ),
     "func.func(math-extend-to-supported-types{extra-types=f16 target-type=f32})": ("math",),
     "convert-math-to-llvm,convert-math-to-libm": ("math",),
-    "constants-inside": ("omp.parallel",),
+    "sink-constants": ("omp.parallel",),
 }
 # All that these steps make of what others after them need.
 _MADE = "math"
@@ -75,7 +75,7 @@ def steps_for(target: Target) -> tuple[str, ...]:
         steps.insert(steps.index("convert-scf-to-cf"), "convert-scf-to-openmp,canonicalize")
         # Bodies of parallel loops are functions: what they do not use is not to be passed to them.
         steps[-1] = "canonicalize,cse"
-        steps.append("constants-inside")
+        steps.append("sink-constants")
     return tuple(steps)
 
 

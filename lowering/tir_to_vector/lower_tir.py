@@ -72,7 +72,7 @@ def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> lis
     prepare(func, machine)
     may_be_idle = has_nested_reductions(func)
     plans = plan_function(func, machine)
-    slow.tell(ir.StringAttr(func.operation.attributes["sym_name"]).value, plans)
+    slow.warn(ir.StringAttr(func.operation.attributes["sym_name"]).value, plans)
     for plan in plans:
         if plan.write is not None:
             _write(plan.tops, plan.write, emit, machine)

@@ -17,8 +17,8 @@ _FEW = 64
 
 
 @contextmanager
-def silence() -> Iterator[None]:
-    """Tell of no kernel while this lasts."""
+def silence_warnings() -> Iterator[None]:
+    """Log no warnings about kernels while the context is open."""
     before, LOGGER.disabled = LOGGER.disabled, True
     try:
         yield
@@ -27,8 +27,8 @@ def silence() -> Iterator[None]:
 
 
 @contextmanager
-def told() -> Iterator[list[str] | None]:
-    """Collect the lines that this thread tells while this lasts; None where nobody hears any."""
+def capture_warnings() -> Iterator[list[str] | None]:
+    """Collect the warnings of this thread; None where the logger is disabled."""
     if not LOGGER.isEnabledFor(logging.WARNING):
         yield None
         return
@@ -40,8 +40,8 @@ def told() -> Iterator[list[str] | None]:
         LOGGER.removeHandler(collector)
 
 
-def tell(line: str) -> None:
-    """Say of a kernel what `told` collected."""
+def warn(line: str) -> None:
+    """Log a line about a kernel, such as `capture_warnings` collected."""
     LOGGER.warning("%s", line)
 
 
@@ -88,9 +88,9 @@ class SlowKernels:
     """Tells the kernels of a module that have no fast path, equal ones once."""
 
     def __init__(self) -> None:
-        self._told: set[tuple[tuple[str, str], ...]] = set()
+        self._warned: set[tuple[tuple[str, str], ...]] = set()
 
-    def tell(self, kernel: str, plans: Iterable[Plan]) -> None:
+    def warn(self, kernel: str, plans: Iterable[Plan]) -> None:
         """Log a line if a kernel has blocks that no fast code was found for."""
         if not LOGGER.isEnabledFor(logging.WARNING):
             return
@@ -99,9 +99,9 @@ class SlowKernels:
         named = [info for info in blocks if info != WITHOUT_BLOCKS]
         whose = () if len(named) == len(blocks) else ((kernel, ""),)
         key = (*whose, *((info.name, info.reason) for info in blocks))
-        if blocks and key not in self._told:
-            self._told.add(key)
-            tell(sentence(kernel, blocks))
+        if blocks and key not in self._warned:
+            self._warned.add(key)
+            warn(sentence(kernel, blocks))
 
 
 def _points(op: ir.Operation, times: float = 1.0) -> float:

@@ -20,7 +20,7 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.shape_rules import has_op_attrs
 from relax_mlir.lowering.codegen.compile_cache import CompileCache, add_sources, key_of
 from relax_mlir.lowering.target.target import Target
-from relax_mlir.lowering.tir_to_vector.slow_kernels import tell, told
+from relax_mlir.lowering.tir_to_vector.slow_kernels import capture_warnings, warn
 from relax_mlir.pass_infra import config
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.runtime.executable import Executable
@@ -28,7 +28,7 @@ from relax_mlir.runtime.files.serialize import dump
 
 _SUFFIX = ".relaxexe"
 # In a kept executable's metadata: the lines that its build told.
-_TOLD = "told"
+_WARNINGS = "warnings"
 # MLIR's text ends in the bytes of resources.
 _RESOURCES = "\n{-#"
 _PLAIN = (str, int, float, Path)
@@ -54,14 +54,14 @@ def build_once(
         return build()
     found = _load(cache, f"{key}{_SUFFIX}")
     if found is not None:
-        for line in found.metadata.pop(_TOLD):
-            tell(line)
+        for line in found.metadata.pop(_WARNINGS):
+            warn(line)
         return found
-    with told() as heard:
+    with capture_warnings() as warnings:
         executable = build()
-    if heard is not None:
+    if warnings is not None:
         with contextlib.suppress(ArgumentTypeError):  # a constant that no file can hold
-            cache.write(f"{key}{_SUFFIX}", _file(executable, heard))
+            cache.write(f"{key}{_SUFFIX}", _file(executable, warnings))
     return executable
 
 
@@ -133,9 +133,9 @@ def _sources() -> str:
 
 def _file(executable: Executable, lines: list[str]) -> list[Any]:
     """Return the parts of a file that also has what was told of kernels."""
-    noted = copy.copy(executable)
-    noted.metadata = {**executable.metadata, _TOLD: lines}
-    return list(dump(noted))
+    annotated = copy.copy(executable)
+    annotated.metadata = {**executable.metadata, _WARNINGS: lines}
+    return list(dump(annotated))
 
 
 def _load(cache: CompileCache, name: str) -> Executable | None:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from relax_mlir.compiler.bytecode_reasons import why_bytecode
 from relax_mlir.compiler.codegen_control import emit_for, emit_if, emit_while
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import at_source, source_line
@@ -140,7 +139,7 @@ class FunctionCodegen:
             line = source_line(op.location)
             if line and (not self.sources or self.sources[-1][1] != line):
                 self.sources.append([self.builder.here(), line])
-            reason = why_bytecode(op)
+            reason = bytecode_reason(op)
             if reason:
                 self.reasons.append([self.builder.here(), reason])
             if emit is not None:
@@ -341,3 +340,45 @@ def _static_value(attribute: ir.Attribute) -> Any:
     if isinstance(attribute, (ir.DenseI64ArrayAttr, ir.DenseF64ArrayAttr)):
         return tuple(attribute)
     return attribute.value
+
+
+_CALLS = ("relax.call_packed", "relax.call_pure_packed")
+_LIBRARY = "vm.op."
+_OWN = "vm."
+_DATA_DEPENDENT = ("vm.builtin.unique", "vm.builtin.nonzero", "vm.op.unique", "vm.op.nonzero")
+_FIXED = {
+    "relax.if": "control flow: a branch",
+    "relax.while": "control flow: a loop",
+    "relax.for": "control flow: a loop",
+    "relax.call": "call of a Relax function",
+    "relax.make_closure": "closure",
+    "relax.invoke_closure": "closure",
+}
+
+
+def bytecode_reason(op: ir.Operation) -> str:
+    """Return why an operation of a lowered function has no native code, `""` where that is natural.
+
+    Natural are checks of arguments, shapes, memory and calls of native code.
+    """
+    if op.name in _FIXED:
+        return _FIXED[op.name]
+    if op.name not in _CALLS:
+        return ""
+    name = op.attributes["func"].value
+    if name in _DATA_DEPENDENT:
+        return "data-dependent shape"
+    if name.startswith(_LIBRARY):
+        return f"library operator: {_unknown(op)}"
+    return "" if name.startswith(_OWN) else "packed function"
+
+
+def _unknown(op: ir.Operation) -> str:
+    """Return what about a library operator's operands and results is not known."""
+    values = [*(known_fields(op.operands[0]) or op.operands), *op.results]
+    tensors = [value.type for value in values if T.is_tensor(value.type)]
+    if any(T.tensor_ndim(type_) < 0 for type_ in tensors):
+        return "unknown rank"
+    if any(not T.tensor_dtype(type_) for type_ in tensors):
+        return "unknown dtype"
+    return "no kernel for what is known of its shapes"

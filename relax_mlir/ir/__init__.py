@@ -26,7 +26,7 @@ _EXPORTS = {
 }  # fmt: skip
 
 # Names of TVM's that have no counterpart.
-_REFUSED = {
+_UNSUPPORTED = {
     "load_json": "IRModule.parse reads MLIR text or bytecode",
     "save_json": "str(mod) is MLIR text, mod.script() TVMScript",
     **dict.fromkeys(("Array", "Map"), "sequences and mappings are Python's"),
@@ -43,7 +43,7 @@ def __getattr__(name: str) -> Any:
     if name in ("instrument", "transform"):
         return importlib.import_module(f"relax_mlir.ir.{name}")
     if name not in _EXPORTS:
-        raise AttributeError(missing("ir", name, _REFUSED, __dir__()))
+        raise AttributeError(missing("ir", name, _UNSUPPORTED, __dir__()))
     value = getattr(importlib.import_module(_EXPORTS[name]), name)
     globals()[name] = value
     return value

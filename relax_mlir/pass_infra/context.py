@@ -63,7 +63,7 @@ class PassContext:
         self.fallback_device: int = _device(fallback_device)
         # The passes that were asked about, to find names in the lists that no pass has.
         self._seen: set[str] = set()
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
 
     @staticmethod
     def create() -> "PassContext":
@@ -133,9 +133,9 @@ class PassContext:
             return
         for what in ("required_pass", "disabled_pass"):
             for name in getattr(self, what):
-                hint = None if name in self._seen | self._told else _hint(name, self._seen)
+                hint = None if name in self._seen | self._warned else _hint(name, self._seen)
                 if hint is not None:
-                    self._told.add(name)
+                    self._warned.add(name)
                     message = f"{what} of the PassContext names '{name}', which is no pass{hint}"
                     warnings.warn(message, stacklevel=3)
 
@@ -187,7 +187,7 @@ class PassContext:
                 try:
                     instrument.run_before_pass(mod, info)
                 except BaseException as error:
-                    _tell_failed(instruments[:index], mod, info, error)
+                    _notify_failed(instruments[:index], mod, info, error)
                     raise
         return run
 
@@ -201,7 +201,7 @@ class PassContext:
             try:
                 instrument.run_after_pass(mod, info)
             except BaseException as error:
-                _tell_failed(instruments[index + 1 :], mod, info, error)
+                _notify_failed(instruments[index + 1 :], mod, info, error)
                 raise
 
     def instrument_pass_failed(self, mod: "IRModule", info: PassInfo, error: BaseException) -> None:
@@ -209,7 +209,7 @@ class PassContext:
 
         What a hook raises becomes a note on `error` and keeps it from nobody else.
         """
-        _tell_failed(self.instruments, mod, info, error)
+        _notify_failed(self.instruments, mod, info, error)
 
     def __repr__(self) -> str:
         return (
@@ -238,7 +238,7 @@ def build_config(
     )
 
 
-def _tell_failed(
+def _notify_failed(
     instruments: Iterable[PassInstrument], mod: "IRModule", info: PassInfo, error: BaseException
 ) -> None:
     for instrument in list(instruments):

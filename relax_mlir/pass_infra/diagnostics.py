@@ -160,7 +160,7 @@ def captured(context: ir.Context) -> Iterator[list[Diagnostic]]:
         context.emit_error_diagnostics = before
 
 
-def told(error: BaseException) -> str:
+def exception_text(error: BaseException) -> str:
     """Return an exception's type and message; what the bindings say of wrong arguments in a line.
 
     They list every signature on a line of its own, with the full names of their types.

@@ -11,7 +11,7 @@ from relax_mlir.dialects.relax import effects
 from relax_mlir.dialects.relax.side_effects import writing_functions
 from relax_mlir.errors import PassError, RelaxMLIRError
 from relax_mlir.pass_infra import guards
-from relax_mlir.pass_infra.diagnostics import Diagnostic, captured, excerpt, told
+from relax_mlir.pass_infra.diagnostics import Diagnostic, captured, exception_text, excerpt
 
 # MLIR aborts the process on a Python pass whose op_name differs from the anchor, so every manager
 # here is anchored on the module and no Python pass names an operation.
@@ -126,7 +126,7 @@ class Execution:
             raise PassError(name, str(error), lines) from error
         if not isinstance(error, Exception):
             raise error
-        raise PassError(name, told(error), lines) from error
+        raise PassError(name, exception_text(error), lines) from error
 
 
 def _reason(error: PassError) -> str:

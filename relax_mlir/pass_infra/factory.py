@@ -8,7 +8,7 @@ from relax_mlir.lowering.pass_spec import PassSpec
 from relax_mlir.pass_infra import pass_manager
 from relax_mlir.pass_infra.execution import Execution
 from relax_mlir.pass_infra.options import format_options
-from relax_mlir.pass_infra.passes import MLIRPass, Pass, SpecPass
+from relax_mlir.pass_infra.passes import MLIRPass, Pass, RegisteredPass
 from relax_mlir.pass_infra.pipeline import Pipeline, Step
 from relax_mlir.pass_infra.registry import get_pass
 from relax_mlir.pass_infra.sequential import Sequential
@@ -20,7 +20,7 @@ def from_spec(spec: PassSpec, *values: Any, **options: Any) -> Pass:
     Raises:
         PipelineError: an option does not exist or has a wrong value.
     """
-    return _sequence(spec) if spec.parts else SpecPass(spec, *values, **options)
+    return _sequence(spec) if spec.parts else RegisteredPass(spec, *values, **options)
 
 
 def upstream(name: str, **options: Any) -> MLIRPass:

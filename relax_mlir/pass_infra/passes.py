@@ -163,7 +163,7 @@ class Pass(AnyPass):
         return f"{type(self).__name__}({self.info.name}, opt_level={self.info.opt_level})"
 
 
-class SpecPass(Pass):
+class RegisteredPass(Pass):
     """A pass from a table: its function is imported when it first runs.
 
     Raises:

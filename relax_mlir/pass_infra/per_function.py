@@ -8,7 +8,7 @@ from relax_mlir.errors import PassTypeError, RelaxMLIRError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.transfer import moved
 from relax_mlir.pass_infra.context import PassContext
-from relax_mlir.pass_infra.diagnostics import told
+from relax_mlir.pass_infra.diagnostics import exception_text
 from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.passes import Pass
 from relax_mlir.pass_infra.program_hash import fingerprint
@@ -82,7 +82,7 @@ class FunctionPass(Pass):
             raise
         except Exception as error:
             # The error itself goes on up; this says in which function, and where that is.
-            message = f"'func.func' op @{name}: {told(error)}"
+            message = f"'func.func' op @{name}: {exception_text(error)}"
             function.location.emit_error(message)
             raise
 

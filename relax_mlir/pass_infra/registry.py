@@ -14,7 +14,7 @@ from relax_mlir.lowering import PASSES
 from relax_mlir.lowering.pass_spec import PassOption, PassSpec
 from relax_mlir.pass_infra.interface import AnyPass
 from relax_mlir.pass_infra.options import coerce_options, format_options
-from relax_mlir.pass_infra.unsupported import REFUSED
+from relax_mlir.pass_infra.unsupported import UNSUPPORTED
 from relax_mlir.pass_infra.upstream import NAMES as UPSTREAM_NAMES
 
 # What a pipeline may say of any pass: its PassInfo.
@@ -205,8 +205,8 @@ def unknown_pass(name: str) -> PipelineError:
     # A CamelCase name is compared with CamelCase names first: `FuseOpps` means `FuseOps`.
     if not name.islower():
         hint = did_you_mean(name, [entry.name for entry in ours]) or hint
-    if name in REFUSED:
-        hint = f": {REFUSED[name]}"
+    if name in UNSUPPORTED:
+        hint = f": {UNSUPPORTED[name]}"
     return PipelineError(f"unknown pass '{name}'{hint}")
 
 

@@ -61,7 +61,7 @@ def recorded(path: str | Path) -> Iterator[None]:
     _THREAD.path, _THREAD.after = file, []
     try:
         yield
-        with _told(file):
+        with _naming_os_errors(file):
             file.unlink(missing_ok=True)
     finally:
         _THREAD.path = None
@@ -77,7 +77,7 @@ def recording(path: str, module: ir.Module, running: AnyPass) -> Iterator[None]:
         file = _THREAD.path or Path(path)
         after = [each for level in reversed(_THREAD.after) for each in level()]
         pipeline = f"builtin.module({','.join([str(running), *after])})"
-        with _told(file), _carrying_target(module.operation):
+        with _naming_os_errors(file), _carrying_target(module.operation):
             write_reproducer(file, module, pipeline, _remarks(file, pipeline, running))
         _THREAD.in_pass = True
         try:
@@ -117,7 +117,7 @@ def _carrying_target(module: ir.Operation) -> Iterator[None]:
 
 
 @contextmanager
-def _told(file: Path) -> Iterator[None]:
+def _naming_os_errors(file: Path) -> Iterator[None]:
     """Make an error of the file system say which option named the file."""
     try:
         yield

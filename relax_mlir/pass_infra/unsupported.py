@@ -7,7 +7,7 @@ _DEVICES = "programs run on one device"
 _KERNELS = "kernels are fast without it (docs/kernels.md)"
 _FUSION = "FuseOps merges the kernels that LegalizeOps makes, and needs no notes on them"
 
-REFUSED: dict[str, str] = {
+UNSUPPORTED: dict[str, str] = {
     **dict.fromkeys(("AnnotateTIROpPattern", "FuseTIR"), f"leave it out: {_FUSION}"),
     **dict.fromkeys(
         ("AttachGlobalSymbol", "ComputePrimValue", "KillAfterLastUse", "LowerAllocTensor",

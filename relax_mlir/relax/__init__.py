@@ -36,7 +36,7 @@ _EXPORTS = {
     "te_tensor": "relax_mlir.relax.builder.te_calls",
 }
 # Names of TVM's that have no counterpart.
-_REFUSED = {
+_UNSUPPORTED = {
     "get_pipeline": "relax.build(mod, pipeline=[...]) takes names of passes",
     "register_pipeline": "relax.build(mod, pipeline=[...]) takes names of passes",
     "BasePyModule": "Python functions are called as packed ones: register_func",
@@ -60,7 +60,7 @@ def __getattr__(name: str) -> Any:
         # What imports ask modules for is answered without loading more.
         if name.startswith("__"):
             raise AttributeError(f"module 'relax_mlir.relax' has no attribute '{name}'")
-        raise AttributeError(missing("relax", name, _REFUSED, __dir__()))
+        raise AttributeError(missing("relax", name, _UNSUPPORTED, __dir__()))
     value = getattr(importlib.import_module(_EXPORTS[name]), name)
     globals()[name] = value
     return value

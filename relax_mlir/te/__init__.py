@@ -27,7 +27,7 @@ _EXPORTS = {
     **dict.fromkeys(("ScanOp", "scan"), "te.scans"),
     **dict.fromkeys(("create_prim_func", "placeholders_of"), "te.prim_func"),
     "Reduce": "tir.nodes",
-    "extern_primfunc": "te.primfuncs",
+    "extern_primfunc": "te.extern_primfunc",
     **dict.fromkeys(("const",), "tir.conversion"),
 }
 # te has the scalar functions of tir too.
@@ -40,7 +40,7 @@ _FROM_TIR = (
     "tan", "tanh", "trunc", "truncdiv", "truncmod",
 )  # fmt: skip
 # Names of TVM's that have no counterpart.
-_REFUSED = {
+_UNSUPPORTED = {
     "CommReducer": "te.comm_reducer makes a function",
     "create_schedule": "schedules are of prim funcs: tir.Schedule(te.create_prim_func([A, B]))",
     "gradient": "there is no automatic differentiation",
@@ -58,7 +58,7 @@ def __getattr__(name: str) -> Any:
     elif name in _FROM_TIR:
         value = getattr(importlib.import_module("relax_mlir.tir"), name)
     else:
-        raise AttributeError(missing("te", name, _REFUSED, __dir__()))
+        raise AttributeError(missing("te", name, _UNSUPPORTED, __dir__()))
     globals()[name] = value
     return value
 

@@ -36,7 +36,7 @@ _EXPORTS = {
          "reinterpret"), "functions"),
 }  # fmt: skip
 # Names of TVM's that have no counterpart.
-_REFUSED = {
+_UNSUPPORTED = {
     "StringImm": "texts are Python's",
     **dict.fromkeys(
         ("Bind", "Break", "Broadcast", "Continue", "Ramp", "Return", "Shuffle", "address_of",
@@ -93,7 +93,7 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = importlib.import_module(f"relax_mlir.tir.{name}")
     else:
-        raise AttributeError(missing("tir", name, _REFUSED, __dir__()))
+        raise AttributeError(missing("tir", name, _UNSUPPORTED, __dir__()))
     globals()[name] = value
     return value
 

@@ -23,7 +23,7 @@ _COUNTED = frozenset(
         *("minnumf", "minsi", "minui"),
     )
 )
-_REFUSED = {
+_UNSUPPORTED = {
     "OOBChecker": "tir.transform.InstrumentBoundCheckers asserts that indices are inside",
     "verify_gpu_code": "GPUs have no lowering",
     "detect_buffer_access_lca": "get_block_access_region says what a block reads and writes",
@@ -32,7 +32,7 @@ _REFUSED = {
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(missing("tir.analysis", name, _REFUSED, globals()))
+    raise AttributeError(missing("tir.analysis", name, _UNSUPPORTED, globals()))
 
 
 def verify_well_formed(obj: Any, assert_mode: bool = True) -> bool:

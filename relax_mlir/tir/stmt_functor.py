@@ -14,7 +14,7 @@ from relax_mlir.tir.nodes import Call, ProducerLoad, Reduce
 from relax_mlir.tir.prim_expr import Leaf, PrimExpr, Size
 from relax_mlir.tir.view.statements import statement
 
-_REFUSED = {
+_UNSUPPORTED = {
     "ir_transform": "a transform.prim_func_pass changes operations in place, and tir.Schedule "
     "splits, reorders and vectorizes loops (docs/passes.md)",
     "renew_defs": "IRModule.clone gives a copy with variables of its own",
@@ -26,7 +26,7 @@ _REFUSED = {
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(missing("tir.stmt_functor", name, _REFUSED, globals()))
+    raise AttributeError(missing("tir.stmt_functor", name, _UNSUPPORTED, globals()))
 
 
 def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:

@@ -26,9 +26,9 @@ _EXPORTS = {
     **dict.fromkeys(("gather", "gather_nd", "sequence_mask", "take"), "index"),
     **dict.fromkeys(
         ("adv_index", "index_put", "index_tensor", "matrix_set_diag", "sparse_to_dense",
-         "unravel_index"), "places"),
+         "unravel_index"), "indexed_access"),
     **dict.fromkeys(("scatter_elements", "scatter_nd"), "scatter"),
-    **dict.fromkeys(("argsort", "searchsorted", "sort", "topk"), "order"),
+    **dict.fromkeys(("argsort", "searchsorted", "sort", "topk"), "sorting"),
     **dict.fromkeys(("ndarray_size", "shape", "tensor_size"), "query"),
     **dict.fromkeys(("dft", "hamming_window", "stft"), "signal"),
     **dict.fromkeys(("InvalidShapeError",), "utils"),
@@ -51,8 +51,8 @@ def __getattr__(name: str) -> Any:
         tables = (_module(table).FUNCTIONS for table in _TABLES if not name.startswith("_"))
         value = next((table[name] for table in tables if name in table), None)
         if value is None:
-            raise _module("refused").missing("topi", name, __dir__())
-    value = globals()[name] = _module("boundary").checked(f"topi.{name}", value)
+            raise _module("unsupported").missing("topi", name, __dir__())
+    value = globals()[name] = _module("argument_checks").checked(f"topi.{name}", value)
     return value
 
 

@@ -25,6 +25,14 @@ from relax_mlir.topi.create import (
 from relax_mlir.topi.elementwise import cast, ceil_log2, clip, elemwise_sum, identity, reinterpret
 from relax_mlir.topi.fixed_point import fixed_point_multiply, fixed_point_multiply_per_axis
 from relax_mlir.topi.index import gather, gather_nd, sequence_mask, take
+from relax_mlir.topi.indexed_access import (
+    adv_index,
+    index_put,
+    index_tensor,
+    matrix_set_diag,
+    sparse_to_dense,
+    unravel_index,
+)
 from relax_mlir.topi.layouts import layout_transform
 from relax_mlir.topi.linear_algebra import einsum, matmul, tensordot
 from relax_mlir.topi.manipulate import (
@@ -44,15 +52,6 @@ from relax_mlir.topi.manipulate import (
     tile,
     transpose,
 )
-from relax_mlir.topi.order import argsort, searchsorted, sort, topk
-from relax_mlir.topi.places import (
-    adv_index,
-    index_put,
-    index_tensor,
-    matrix_set_diag,
-    sparse_to_dense,
-    unravel_index,
-)
 from relax_mlir.topi.query import shape, tensor_size
 from relax_mlir.topi.query import tensor_size as ndarray_size
 from relax_mlir.topi.reduce import collapse_sum, mean, std, variance
@@ -66,6 +65,7 @@ from relax_mlir.topi.slices import (
     sliding_window,
     strided_set,
 )
+from relax_mlir.topi.sorting import argsort, searchsorted, sort, topk
 from relax_mlir.topi.utils import InvalidShapeError
 
 __all__ = [

@@ -186,6 +186,6 @@ def _constant(array: Any, name: str) -> Tensor:
 
 
 def __getattr__(name: str) -> Any:
-    from relax_mlir.topi.refused import missing
+    from relax_mlir.topi.unsupported import missing
 
     raise missing("topi.utils", name, globals())

@@ -31,6 +31,7 @@ from relax_mlir.transform.rewriting.patterns import pattern, pdl, rewrite
 __all__ = [
     "AlterOpLayout",
     "AnnotateEntryFunc",
+    "AnnotateInvariantLoads",
     "BF16ComputeLegalize",
     "BackwardFoldScaleAxis",
     "BindParams",
@@ -42,7 +43,6 @@ __all__ = [
     "CommonSubexprElim",
     "CommonSubexprElimTIR",
     "CompactBufferAllocation",
-    "ConstantsInside",
     "ConvertBlocksToOpaque",
     "ConvertForLoopsToSerial",
     "ConvertLayout",
@@ -83,10 +83,9 @@ __all__ = [
     "MemrefToLLVM",
     "ModulePass",
     "Normalize",
-    "NoteInvariantLoads",
     "OutlineNative",
-    "PackGroups",
-    "PackKernels",
+    "PackConvWeights",
+    "PackVNNI",
     "PackWeights",
     "PackWinograd",
     "Pass",
@@ -100,12 +99,13 @@ __all__ = [
     "RemoveNoOp",
     "RenormalizeSplitPattern",
     "RewriteUnsafeSelect",
-    "RoundOnce",
     "SaturateCasts",
     "Sequential",
     "Simplify",
     "SimplifyInference",
     "SimplifyKnownStatistics",
+    "SingleRoundingCasts",
+    "SinkConstants",
     "SkipAssert",
     "StaticPlanBlockMemory",
     "StmtSimplify",
@@ -140,6 +140,9 @@ def AlterOpLayout() -> Pass:
 def AnnotateEntryFunc() -> Pass:
     """Mark the prim func that a module begins with."""
 
+def AnnotateInvariantLoads() -> Pass:
+    """Mark functions with loop-invariant loads."""
+
 def BF16ComputeLegalize() -> Pass:
     """Compute bfloat16 in float32."""
 
@@ -169,9 +172,6 @@ def CommonSubexprElimTIR() -> Pass:
 
 def CompactBufferAllocation() -> Pass:
     """Shrink buffers allocated in loops to the region that a step touches."""
-
-def ConstantsInside() -> Pass:
-    """Sink constants into parallel regions."""
 
 def ConvertBlocksToOpaque() -> Pass:
     """Substitute the iterators of blocks by their values."""
@@ -263,17 +263,14 @@ def MemrefToLLVM(target: str = "") -> Pass:
 def Normalize() -> Pass:
     """Bring Relax functions into the normal form that passes require."""
 
-def NoteInvariantLoads() -> Pass:
-    """Mark functions with loop-invariant loads."""
-
 def OutlineNative() -> Pass:
     """Merge straight-line runs of call_tir into one native function."""
 
-def PackGroups(target: str = "") -> Pass:
-    """Pack constant convolution weights into VNNI layout."""
-
-def PackKernels() -> Pass:
+def PackConvWeights() -> Pass:
     """Pack constant convolution weights into blocks of output channels."""
+
+def PackVNNI(target: str = "") -> Pass:
+    """Pack constant convolution weights into VNNI layout."""
 
 def PackWeights(target: str = "") -> Pass:
     """Pack constant B operands of GEMMs into panels."""
@@ -296,9 +293,6 @@ def RenormalizeSplitPattern() -> Pass:
 def RewriteUnsafeSelect() -> Pass:
     """Make selects of loads evaluate only the chosen value."""
 
-def RoundOnce() -> Pass:
-    """Round integers of 32 bits and more to bfloat16 once, not through f32."""
-
 def SaturateCasts() -> Pass:
     """Make casts from float to integer saturate."""
 
@@ -310,6 +304,12 @@ def SimplifyInference() -> Pass:
 
 def SimplifyKnownStatistics() -> Pass:
     """Decompose batch normalizations with constant statistics."""
+
+def SingleRoundingCasts() -> Pass:
+    """Round integers of 32 bits and more to bfloat16 once, not through f32."""
+
+def SinkConstants() -> Pass:
+    """Sink constants into parallel regions."""
 
 def SkipAssert() -> Pass:
     """Remove the assertions of prim funcs."""

@@ -153,10 +153,10 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         summary="Convert convolutions to the layouts of the fastest kernels",
         opt_level=3,
     ),
-    "pack-kernels": PassSpec(
-        flag="pack-kernels",
-        name="PackKernels",
-        entry="relax_mlir.transform.packing.pack_kernels:pack_kernels",
+    "pack-conv-weights": PassSpec(
+        flag="pack-conv-weights",
+        name="PackConvWeights",
+        entry="relax_mlir.transform.packing.pack_conv_weights:pack_conv_weights",
         summary="Pack constant convolution weights into blocks of output channels",
         opt_level=2,
     ),
@@ -168,10 +168,10 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         opt_level=2,
         options=(TARGET,),
     ),
-    "pack-groups": PassSpec(
-        flag="pack-groups",
-        name="PackGroups",
-        entry="relax_mlir.transform.packing.pack_groups:pack_groups",
+    "pack-vnni": PassSpec(
+        flag="pack-vnni",
+        name="PackVNNI",
+        entry="relax_mlir.transform.packing.pack_vnni:pack_vnni",
         summary="Pack constant convolution weights into VNNI layout",
         opt_level=2,
         options=(TARGET,),

@@ -16,7 +16,7 @@ from relax_mlir.instrument import PassInstrument
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.op import register_op_attr, reset_op_attr
 from relax_mlir.lowering.codegen.compile_cache import CompileCache
-from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
+from relax_mlir.lowering.tir_to_vector.slow_kernels import silence_warnings
 from relax_mlir.transform import PassContext
 
 SMALL = """
@@ -180,7 +180,7 @@ def test_rules_of_ones_own_are_followed(builds: list[IRModule]) -> None:
 def test_kernels_without_a_fast_path_are_told_again(
     builds: list[IRModule], caplog: pytest.LogCaptureFixture
 ) -> None:
-    with silence():  # nobody hears: what would be told is not known
+    with silence_warnings():  # nobody hears: what would be told is not known
         relax.build(script.from_source(SLOW))
     lines = []
     for _ in range(2):
@@ -191,7 +191,7 @@ def test_kernels_without_a_fast_path_are_told_again(
     assert len(builds) == 2
     assert lines[0] == lines[1]
     assert "'logistic' has no fast path" in lines[0][0]
-    with silence():
+    with silence_warnings():
         relax.build(script.from_source(SLOW))
     assert len(builds) == 2
 

@@ -35,7 +35,7 @@ def cache(system: Path, cpu: int, index: int, *, level: int, size: str, kind: st
 
 
 def test_last_level_caches_of_the_process_add_up(tmp_path: Path) -> None:
-    from last_level import last_level_bytes
+    from last_level_cache import last_level_bytes
 
     for cpu in range(4):
         cache(tmp_path, cpu, 0, level=1, size="32K", kind="Data", of=str(cpu))
@@ -48,7 +48,7 @@ def test_last_level_caches_of_the_process_add_up(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", ["", "many", "0K"])
 def test_caches_that_the_system_does_not_tell_are_usual_ones(tmp_path: Path, size: str) -> None:
-    from last_level import last_level_bytes
+    from last_level_cache import last_level_bytes
 
     assert last_level_bytes({0}, tmp_path) == 32 << 20
     cache(tmp_path, 0, 0, level=3, size=size, kind="Unified", of="0")
@@ -56,7 +56,7 @@ def test_caches_that_the_system_does_not_tell_are_usual_ones(tmp_path: Path, siz
 
 
 def test_workloads_out_of_cache_have_four_times_the_caches_or_the_most() -> None:
-    from last_level import MAX_BYTES, last_level_bytes
+    from last_level_cache import MAX_BYTES, last_level_bytes
     from workloads import WORKLOADS
 
     far = [work for work in WORKLOADS.values() if work.out_of_cache]

@@ -235,7 +235,7 @@ def test_callees_that_call_themselves_run_until_python_says_no(module: IRModule)
         vm["factorial"](10**6)
 
 
-REFUSED = [
+UNSUPPORTED = [
     ("if c:\n    return x", "if c:", "a Relax function must end with 'return'"),
     ("if c:\n    return x\nelse:\n    return x\ny = x\nreturn y", "y = x", "nothing can follow"),
     ("if c:\n    y = x\n    if c:\n        return x\nreturn y", "return x",
@@ -267,7 +267,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("body", "underlined", "message"), REFUSED)
+@pytest.mark.parametrize(("body", "underlined", "message"), UNSUPPORTED)
 def test_refused(body: str, underlined: str, message: str) -> None:
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     signature = 'def f(x: R.Tensor(("n", 2), "float32"), c: R.Tensor((), "bool")):\n'

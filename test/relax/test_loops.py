@@ -278,7 +278,7 @@ def f(x: R.Tensor((1000,), "float32")):
     np.testing.assert_allclose(vm["f"](x), wanted, rtol=1e-3)
 
 
-REFUSED = [
+UNSUPPORTED = [
     ("for i in range(3):\n    break", "break", "'break' is not part of the Relax language"),
     ("for i in range(3):\n    if c:\n        continue", "continue", "'continue' is not part"),
     ("for i in range(3):\n    return x", "return x", "'return' cannot leave a loop"),
@@ -304,7 +304,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("body", "underlined", "message"), REFUSED)
+@pytest.mark.parametrize(("body", "underlined", "message"), UNSUPPORTED)
 def test_refused(body: str, underlined: str, message: str) -> None:
     lines = "".join(f"    {line}\n" for line in [*body.splitlines(), "return x"])
     signature = 'def f(x: R.Tensor(("n", 2), "float32"), c: R.Tensor((), "bool")):\n'

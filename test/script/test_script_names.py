@@ -8,7 +8,7 @@ from tvm_names import NARROW, OTHERS, VECTORS, WORKS
 from relax_mlir.errors import ScriptError
 from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import from_source
-from relax_mlir.script.parser.tir_refused import refusal
+from relax_mlir.script.parser.tir_unsupported import unsupported_reason
 
 _ALL = sorted({*OTHERS, *VECTORS, *NARROW})
 _HEAD = """
@@ -38,7 +38,7 @@ def read(body: str) -> str:
 def test_the_list_is_all_of_it() -> None:
     assert len(_ALL) == 470
     assert set(WORKS) <= set(_ALL)
-    assert not [name for name in WORKS if refusal(f"T.{name}")]
+    assert not [name for name in WORKS if unsupported_reason(f"T.{name}")]
 
 
 @pytest.mark.parametrize("name", sorted(WORKS))
@@ -48,7 +48,7 @@ def test_works(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in _ALL if name not in WORKS])
 def test_refused(name: str) -> None:
-    why = refusal(f"T.{name}")
+    why = unsupported_reason(f"T.{name}")
     assert why is not None
     assert why.startswith(f"T.{name} ")
     for text in (f"T.{name}(A[0])", f"B[0] = T.{name}(A[0])", f"with T.{name}(4):\n    B[0] = x",

@@ -219,7 +219,7 @@ def f(a: T.handle, B: T.Buffer((8, 2), "float32", strides=[2, 1], elem_offset=0,
     from_source(text)
 
 
-REFUSED = [
+UNSUPPORTED = [
     ("B[0] = T.call_extern('float32', 'my kernel', A[0])", "'my kernel'",
      "'my kernel' is no name of a C function"),
     ("B[0] = T.call_extern('float31', 'f', A[0])", "'float31'", "unknown dtype"),
@@ -287,7 +287,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("body", "underlined", "message"), REFUSED)
+@pytest.mark.parametrize(("body", "underlined", "message"), UNSUPPORTED)
 def test_refused(body: str, underlined: str, message: str) -> None:
     with pytest.raises(ScriptError) as caught:
         from_source(HEAD + source("f", body))

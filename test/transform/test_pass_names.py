@@ -11,7 +11,7 @@ from relax_mlir import tir
 from relax_mlir.lowering import PASSES
 from relax_mlir.lowering.pass_spec import PassSpec
 from relax_mlir.pass_infra.registry import flag_of
-from relax_mlir.tir.transform.refused import REFUSED
+from relax_mlir.tir.transform.unsupported import UNSUPPORTED
 from relax_mlir.transform.table import TRANSFORM_PASSES
 
 TABLE = {**PASSES, **TRANSFORM_PASSES}
@@ -71,7 +71,7 @@ TVM_TIR_PASSES = _NAMES.split()
 
 @pytest.mark.parametrize("name", TVM_TIR_PASSES)
 def test_passes_of_tvm_are_there_or_say_why_not(name: str) -> None:
-    if name in REFUSED:
+    if name in UNSUPPORTED:
         with pytest.raises(AttributeError, match=f"tir.transform has no pass {name}: ."):
             getattr(tir.transform, name)
         assert name not in dir(tir.transform)

@@ -6,11 +6,17 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.blocked_layout import BlockedLayout
+from relax_mlir.dialects.relax.conv_geometry import (
+    SPATIAL,
+    layout_axes,
+    pads,
+    per_axis,
+    window_count,
+)
 from relax_mlir.dialects.relax.infer import InferError, expect_tensor, product_dtype
 from relax_mlir.dialects.relax.ops.base import Param, declare
 from relax_mlir.dialects.relax.ops.elementwise import expect_kind
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis, window_count
 
 Rule = Callable[[Sequence[Any], dict[str, Any]], ir.Type]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.conv_geometry import layout_axes
 from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.ops.base import Param, declare
-from relax_mlir.dialects.relax.windows import layout_axes
 
 METHODS = ("nearest_neighbor", "linear", "cubic")
 CROP = "tf_crop_and_resize"

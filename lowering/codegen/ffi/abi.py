@@ -19,8 +19,8 @@ from relax_mlir.lowering.codegen.ffi.table import (
 )
 from relax_mlir.lowering.codegen.ffi.wrapper import REALIGN, Wrapper, kernel_types, quoted
 from relax_mlir.lowering.target.target import Target
+from relax_mlir.lowering.tir_to_llvm.annotate_invariant_loads import INVARIANT_LOADS
 from relax_mlir.lowering.tir_to_llvm.check_allocs import ASSERTS
-from relax_mlir.lowering.tir_to_llvm.note_invariant_loads import INVARIANT_LOADS
 
 
 def emit_wrappers(module: ir.Operation, signatures: list[Signature], target: Target) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_llvm.math.lanes import EXPECT
+from relax_mlir.lowering.tir_to_llvm.math.lane_math import EXPECT
 
 # How often each successor of a branch follows, to the other one.
 _WEIGHTS = (1, 2000)

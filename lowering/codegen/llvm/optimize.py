@@ -13,7 +13,7 @@ from llvmlite.binding.newpassmanagers import (
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.llvm.masked_stores import may_store_single, store_single
 from relax_mlir.lowering.target.target import Target
-from relax_mlir.lowering.tir_to_llvm.note_invariant_loads import INVARIANT_LOADS
+from relax_mlir.lowering.tir_to_llvm.annotate_invariant_loads import INVARIANT_LOADS
 
 STAGE = "native code generation"
 # The first line of LLVM IR all of whose loops are vector code or say that they stay as they are.
@@ -42,7 +42,7 @@ def optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMa
 
     Kernels are vector code before LLVM sees them: common subexpressions are one and loops hold
     only what changes in them, except for loads and what follows from these. Functions that have
-    such loads (`note-invariant-loads` tells) get LLVM's own pipeline for one function; the others
+    such loads (marked by `annotate-invariant-loads`) get LLVM's own function pipeline; the others
     gain nothing by that, and a few passes take a third of its time, fewer yet where no loop may be
     unrolled, or changed at all (`prepare_loops` tells). The whole pipeline is for programs with
     loops of scalars, which LLVM makes vector code of.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.math.activations import gelu, over_one_plus_exp
-from relax_mlir.lowering.tir_to_llvm.math.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 from relax_mlir.lowering.tir_to_llvm.math.value_ranges import range_of
 
 _ROOT_HALF = math.sqrt(0.5)

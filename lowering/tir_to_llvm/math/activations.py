@@ -13,7 +13,7 @@ from relax_mlir.lowering.tir_to_llvm.math.exponential import (
     scaled,
     whole_and_rest,
 )
-from relax_mlir.lowering.tir_to_llvm.math.lanes import Lanes, choose
+from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes, choose
 from relax_mlir.lowering.tir_to_llvm.math.piecewise_polynomials import ShrinkingPieces
 from relax_mlir.lowering.tir_to_llvm.math.value_ranges import range_of
 

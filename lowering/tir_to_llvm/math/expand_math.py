@@ -15,12 +15,6 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_llvm.math.activation_patterns import erase_unused, find_composed
-from relax_mlir.lowering.tir_to_llvm.math.common_forms import (
-    area_functions,
-    hyperbolic_functions,
-    logarithm_of_more,
-    logarithms,
-)
 from relax_mlir.lowering.tir_to_llvm.math.exponential import (
     EXP,
     LN2_HI,
@@ -38,9 +32,15 @@ from relax_mlir.lowering.tir_to_llvm.math.exponential import exp as quick_exp
 from relax_mlir.lowering.tir_to_llvm.math.float64 import DOUBLES
 from relax_mlir.lowering.tir_to_llvm.math.fmod import remainder
 from relax_mlir.lowering.tir_to_llvm.math.inverse_trigonometry import INVERSE_TRIGONOMETRY
-from relax_mlir.lowering.tir_to_llvm.math.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 from relax_mlir.lowering.tir_to_llvm.math.outlined_functions import CALLED, LONG, call_functions
 from relax_mlir.lowering.tir_to_llvm.math.piecewise_polynomials import GrowingPieces
+from relax_mlir.lowering.tir_to_llvm.math.polynomial_forms import (
+    area_functions,
+    hyperbolic_functions,
+    logarithm_of_more,
+    logarithms,
+)
 from relax_mlir.lowering.tir_to_llvm.math.trigonometry import NEED_FMA, TRIGONOMETRY
 from relax_mlir.lowering.tir_to_llvm.math.value_ranges import range_of
 from relax_mlir.lowering.walk import named

@@ -7,7 +7,7 @@ import math
 import struct
 from dataclasses import dataclass
 
-from relax_mlir.lowering.tir_to_llvm.math.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 from relax_mlir.lowering.tir_to_llvm.math.value_ranges import range_of
 
 

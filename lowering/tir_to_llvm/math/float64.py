@@ -6,7 +6,10 @@ All of them need a multiply-add that rounds once.
 import math
 from collections.abc import Callable
 
-from relax_mlir.lowering.tir_to_llvm.math.common_forms import (
+from relax_mlir.lowering.tir_to_llvm.math.fmod import remainder
+from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
+from relax_mlir.lowering.tir_to_llvm.math.payne_hanek import far_quarter_turns
+from relax_mlir.lowering.tir_to_llvm.math.polynomial_forms import (
     Angles,
     arcsine,
     arctangent2,
@@ -15,9 +18,6 @@ from relax_mlir.lowering.tir_to_llvm.math.common_forms import (
     logarithm_of_more,
     logarithms,
 )
-from relax_mlir.lowering.tir_to_llvm.math.fmod import remainder
-from relax_mlir.lowering.tir_to_llvm.math.lanes import Lanes
-from relax_mlir.lowering.tir_to_llvm.math.payne_hanek import far_quarter_turns
 from relax_mlir.lowering.tir_to_llvm.math.pow import pow_of_doubles
 from relax_mlir.lowering.tir_to_llvm.math.sin_cos import QuarterTurns
 

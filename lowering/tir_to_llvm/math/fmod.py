@@ -1,6 +1,6 @@
 """The remainder of a division of floats, exact as C's `fmod` is, in vectors."""
 
-from relax_mlir.lowering.tir_to_llvm.math.lanes import Lanes, choose
+from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes, choose
 
 _INF = float("inf")
 # Below these a quotient of f32, or of f64, is rounded to within one of its whole part at most.

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from relax_mlir.lowering.tir_to_llvm.math.common_forms import Angles, arcsine, arctangent2
-from relax_mlir.lowering.tir_to_llvm.math.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
+from relax_mlir.lowering.tir_to_llvm.math.polynomial_forms import Angles, arcsine, arctangent2
 
 # pi / 2 as a sum of two f32.
 _HALF_PI = (1.5707963705062866, -4.371138828673793e-08)

@@ -8,7 +8,7 @@ quarter turn as 2^-62 of one, which leaves 64 of the 128 bits computed here.
 import itertools
 import math
 
-from relax_mlir.lowering.tir_to_llvm.math.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 
 # 2 / pi in words of 32 bits, after 34 zero bits.
 _TWO_OVER_PI = (

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from relax_mlir.lowering.tir_to_llvm.math.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 
 # Pieces are as many as a register has lanes.
 _COUNT = 16

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from relax_mlir.lowering.tir_to_llvm.math.common_forms import Function
-from relax_mlir.lowering.tir_to_llvm.math.lanes import Lanes, choose
+from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes, choose
+from relax_mlir.lowering.tir_to_llvm.math.polynomial_forms import Function
 from relax_mlir.lowering.tir_to_llvm.math.vector_chunks import in_turn
 
 # Arguments far from zero are reduced so many at a time, in numbers of 64 bits: a register of them.

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_llvm.math.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 from relax_mlir.lowering.tir_to_llvm.math.pow import pow_of_singles
 from relax_mlir.lowering.tir_to_llvm.math.sin_cos import QuarterTurns
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_llvm.math.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 
 # LLVM would write all rounds out, which is what the loop is there to avoid.
 _ROLLED = "#llvm.loop_annotation<unroll = <disable = true>>"

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from itertools import product
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.target.matrix_permission import PERMISSION
+from relax_mlir.lowering.target.amx_permission import PERMISSION
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, call_intrinsic
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat
 from relax_mlir.lowering.tir_to_vector.emit import Emitter

@@ -159,7 +159,7 @@ class BlockBuilder(ModuleFunctions):
             raise BuilderError("end_scope has no begin_scope")
         frame = self._pop()
         assert frame.op is not None, "a scope has its operation"
-        self._bury(frame.op)
+        self._detach_dead_op(frame.op)
         return SeqExpr.of(frame.blocks[0], self._keep)
 
     def get(self) -> IRModule:

@@ -95,18 +95,18 @@ class Core:
         while frame in self._frames:
             inner = self._pop()
             if inner.kind == "scope" and inner.op is not None:
-                self._bury(inner.op)
+                self._detach_dead_op(inner.op)
 
     def _begin(self, op: ir.Operation) -> ir.Operation:
-        """Note an operation under construction, which stands nowhere until `_end` or `_bury`."""
+        """Record an operation under construction, until `_end` or `_detach_dead_op`."""
         self._unfinished[id(op)] = op
         return op
 
     def _end(self, op: ir.Operation) -> None:
-        """Note that what an operation under construction held has its place."""
+        """Record that an operation is complete."""
         self._unfinished.pop(id(op), None)
 
-    def _bury(self, op: ir.Operation) -> None:
+    def _detach_dead_op(self, op: ir.Operation) -> None:
         """Keep an operation that will stand in no function, for who holds variables of it.
 
         MLIR aborts the process when a value dies before its uses, and Python lets things die in any
@@ -118,7 +118,7 @@ class Core:
 
     def _abandon(self) -> None:
         for op in list(getattr(self, "_unfinished", {}).values())[::-1]:
-            self._bury(op)
+            self._detach_dead_op(op)
 
     def __del__(self) -> None:
         # At the end of Python MLIR's classes are gone; `_abandon_all` has come before.

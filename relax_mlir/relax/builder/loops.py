@@ -104,7 +104,7 @@ class LoopScope:
                 self._finish()
         finally:
             if self._results is None:
-                self._builder._bury(self._holder)
+                self._builder._detach_dead_op(self._holder)
             else:
                 self._builder._end(self._holder)
 

@@ -65,7 +65,7 @@ class IfScope:
                 self._finish()
         finally:
             if self._value is None:
-                self._builder._bury(self._holder)
+                self._builder._detach_dead_op(self._holder)
             else:
                 self._builder._end(self._holder)
 

@@ -161,7 +161,7 @@ class FunctionScope:
         builder._function_scope = None
         if not finished:
             builder._table.names.discard(self._name)
-            builder._bury(frame.op)
+            builder._detach_dead_op(frame.op)
         # What was begun in the function and never closed.
         builder._abandon()
         if kind is None and not finished:
@@ -199,7 +199,7 @@ class DataflowScope:
             self._finish(builder._frame(), frame)
             builder._end(frame.op)
         else:
-            builder._bury(frame.op)
+            builder._detach_dead_op(frame.op)
 
     def _finish(self, outer: Frame, frame: Frame) -> None:
         builder, place, block = self._builder, self._place, frame.blocks[0]

@@ -115,7 +115,7 @@ class DataflowBlockRewrite:
         if any(next(iter(result.uses), None) is not None for result in op.results):
             raise BuilderError(f"'{var.name_hint}' is used, so its binding cannot go")
         self._edit.version += 1
-        self._bury(op)
+        self._detach_dead_op(op)
 
     def remove_all_unused(self) -> None:
         """Remove every binding of the block that nothing uses, and what only those used."""
@@ -125,7 +125,7 @@ class DataflowBlockRewrite:
                 continue
             if all(next(iter(result.uses), None) is None for result in op.results):
                 self._edit.version += 1
-                self._bury(op)
+                self._detach_dead_op(op)
 
     def mutated_dfb(self) -> DataflowBlock:
         """Return the block as it is now.
@@ -201,7 +201,7 @@ class DataflowBlockRewrite:
     def _is_here(self, op: ir.Operation) -> bool:
         return op.attached and op.parent.operation == self._edit.op(self._op)
 
-    def _bury(self, op: ir.Operation) -> None:
+    def _detach_dead_op(self, op: ir.Operation) -> None:
         """Take a binding out of the block; its variable may still be held, and looked at."""
         parts = list(op.operands)
         with op.context, ir.Location.unknown(), ir.InsertionPoint(self._removed.body):

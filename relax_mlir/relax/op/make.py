@@ -39,13 +39,13 @@ def make(name: str, args: Sequence[Any], attrs: Mapping[str, Any]) -> Call:
     raw = [given.get(param.name) for param in wanted]
     while raw and raw[-1] is None and wanted[len(raw) - 1].default is None:
         raw.pop()
-    beside = None if all(isinstance(item, Expr) for item in raw) else _Beside(wanted, raw)
+    promoter = None if all(isinstance(item, Expr) for item in raw) else _ScalarPromoter(wanted, raw)
     operands: list[Any] = []
     for param, item in zip(wanted, raw, strict=False):
         if isinstance(item, Expr) and param.kind == "tensor":
             operands.append(item)
         else:
-            operands.append(_operand(name, param, item, beside, operands))
+            operands.append(_operand(name, param, item, promoter, operands))
     values = Attrs()
     for param in cls.PARAMS:
         if not param.is_operand and param.name in given:
@@ -82,7 +82,9 @@ def _bind(
     return given
 
 
-def _operand(name: str, param: Param, raw: Any, beside: "_Beside | None", before: list[Any]) -> Any:
+def _operand(
+    name: str, param: Param, raw: Any, promoter: "_ScalarPromoter | None", before: list[Any]
+) -> Any:
     what = f"relax.op.{name}: {param.name}"
     if raw is None and param.default is None:
         return Tuple([])
@@ -91,7 +93,7 @@ def _operand(name: str, param: Param, raw: Any, beside: "_Beside | None", before
             return raw
         if not isinstance(raw, (list, tuple)):
             raise ExprTypeError(f"{what} must be a sequence of tensors, got {raw!r}")
-        return Tuple([item if beside is None else beside.convert(item, param) for item in raw])
+        return Tuple([item if promoter is None else promoter.convert(item, param) for item in raw])
     if param.kind == "shape":
         if isinstance(raw, Expr):
             return raw
@@ -103,7 +105,7 @@ def _operand(name: str, param: Param, raw: Any, beside: "_Beside | None", before
         return _new_shape(dims, before[0]) if name == "reshape" else ShapeExpr(dims)
     if isinstance(raw, (str, list, tuple, SymExpr)) or raw is None:
         raise ExprTypeError(f"{what} must be a tensor or number, got {raw!r}")
-    return convert(raw) if beside is None else beside.convert(raw, param)
+    return convert(raw) if promoter is None else promoter.convert(raw, param)
 
 
 def _new_shape(dims: list[SymExpr], x: Any) -> Expr:
@@ -122,8 +124,8 @@ def _new_shape(dims: list[SymExpr], x: Any) -> Expr:
     return make("resolve_shape", [x], {"pattern": dims}) if known is None else ShapeExpr(known)
 
 
-class _Beside:
-    """The tensors beside numbers, which take their dtype."""
+class _ScalarPromoter:
+    """Converts numbers to the dtype of the tensors among the operands."""
 
     def __init__(self, params: Sequence[Param], items: Sequence[Any]) -> None:
         pairs = zip(params, items, strict=False)

@@ -54,11 +54,13 @@ def convert(func: VMFunction, args: tuple[Any, ...]) -> list[Any]:
     return values
 
 
-def with_stand_ins(executable: Program, func: VMFunction, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the arguments, with views of a refused shape replaced by ones that cost no memory.
+def with_placeholders(
+    executable: Program, func: VMFunction, args: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """Return the arguments, with views of a wrong shape replaced by placeholders without memory.
 
     Views are copied before the function's own checks see them: a broadcast array of the wrong
-    shape would take the memory of all its elements, only to be refused.
+    shape would take the memory of all its elements before it is rejected.
     """
     if not any(_is_copied(arg) for arg in args):
         return args

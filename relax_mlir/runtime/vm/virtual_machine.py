@@ -39,7 +39,7 @@ from relax_mlir.runtime.values.ownership import (
     read_only_owner,
     root_of,
 )
-from relax_mlir.runtime.vm.arguments import bind, convert, described, with_stand_ins
+from relax_mlir.runtime.vm.arguments import bind, convert, described, with_placeholders
 from relax_mlir.runtime.vm.call_depth import TRUSTED_LIMIT, bounded
 from relax_mlir.runtime.vm.instrument import instrumented
 from relax_mlir.runtime.vm.stateful import StatefulCalls
@@ -218,9 +218,9 @@ class VirtualMachine(StatefulCalls):
         count, own = func.num_args, self._own
 
         def inward(args: tuple) -> Sequence[Any]:
-            given = args if self._wrap else with_stand_ins(self.executable, func, args)
+            given = args if self._wrap else with_placeholders(self.executable, func, args)
             try:
-                # Stand-ins are refused as they are; a copy of one would be what they avoid.
+                # placeholders are refused as they are; a copy of one would be what they avoid.
                 return [to_value(a) if a is arg else a for a, arg in zip(given, args, strict=True)]
             except Exception:
                 return convert(func, args)

@@ -13,8 +13,8 @@ from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import Number
 from relax_mlir.script.parser.tir_loops import annotations
 from relax_mlir.script.parser.tir_part import StatementPart
-from relax_mlir.script.parser.tir_refused import refusal
 from relax_mlir.script.parser.tir_regions import read_regions
+from relax_mlir.script.parser.tir_unsupported import unsupported_reason
 from relax_mlir.script.parser.tir_with import WITH
 
 _AXES = {
@@ -61,7 +61,7 @@ class BlockParser(StatementPart):
         elif path == "T.init":
             self.scope.fail(call, "T.init belongs inside a block, before what it initialises")
         else:
-            why = refusal(path or self.scope.path(call))
+            why = unsupported_reason(path or self.scope.path(call))
             if why is not None:
                 self.scope.fail(call, why)
             near = did_you_mean(path or "", ["T.block", "T.grid", "T.init", *WITH])

@@ -19,14 +19,14 @@ from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_bounds import beyond, conditional
 from relax_mlir.script.parser.tir_lanes import slice_index
-from relax_mlir.script.parser.tir_refused import refusal
 from relax_mlir.script.parser.tir_tables import (
     COMPARISONS,
     OPERATORS,
     SYMBOLIC,
     WHOLE,
 )
-from relax_mlir.script.parser.tir_values import Cell, Number, bare, whole
+from relax_mlir.script.parser.tir_unsupported import unsupported_reason
+from relax_mlir.script.parser.tir_values import MutableScalar, Number, bare, whole
 
 scf: ModuleType = submodule("dialects.scf")
 # The largest power of a number that is computed while the script is read.
@@ -219,7 +219,7 @@ class TirExprParser:
         value = self.scope.lookup_or(node, MISSING)
         if value is MISSING:
             self.scope.undefined(node, node.id)
-        if isinstance(value, Cell):
+        if isinstance(value, MutableScalar):
             return value.buffer[()]
         if isinstance(value, SymExpr):
             for name in sorted(value.symbols):
@@ -247,7 +247,7 @@ class TirExprParser:
         value = captured_value(self.scope, node)
         if isinstance(value, (bool, int, float)):
             return value
-        why = refusal(self.scope.path(node))
+        why = unsupported_reason(self.scope.path(node))
         self.scope.fail(node, why or f"'{ast.unparse(node)}' has no meaning as a scalar")
 
     def _subscript(self, node: Node) -> Any:

@@ -14,8 +14,8 @@ from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_part import StatementPart
-from relax_mlir.script.parser.tir_refused import refusal
 from relax_mlir.script.parser.tir_threads import check_thread
+from relax_mlir.script.parser.tir_unsupported import unsupported_reason
 
 _LOOPS = {
     "serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled",
@@ -48,7 +48,7 @@ class LoopParser(StatementPart):
             self._loop(node, call, _LOOPS[kind])
         else:
             near = did_you_mean(kind, [*_LOOPS, "grid"]) if kind else ""
-            why = refusal(path)
+            why = unsupported_reason(path)
             if why is not None:
                 self.scope.fail(call, why)
             self.scope.fail(

@@ -20,7 +20,7 @@ from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import Number, TirExprParser
 from relax_mlir.script.parser.tir_layout import BUFFER_ARGUMENTS, buffer_dtype, read_layout
-from relax_mlir.script.parser.tir_values import Cell
+from relax_mlir.script.parser.tir_values import MutableScalar
 
 _MAX_CONSTANTS = 4096
 
@@ -200,11 +200,11 @@ def region(p: TirExprParser, name: str, node: Node) -> Buffer:
     return Region(base, name, dims, starts, kept)
 
 
-def _scalar(p: TirExprParser, name: str, node: Node) -> Cell:
+def _scalar(p: TirExprParser, name: str, node: Node) -> MutableScalar:
     """Parse `x = T.alloc_scalar("float32")`, a variable that assignments change."""
     given = arguments(p.scope, node, ("dtype", "scope"), 0)
     dtype = buffer_dtype(AnnotationParser(p.scope), given.get("dtype"))
-    return Cell(p.builder.alloc(name, [], dtype))
+    return MutableScalar(p.builder.alloc(name, [], dtype))
 
 
 def _in_scope(scope: str) -> Callable[[TirExprParser, str, Node], Buffer]:
@@ -228,7 +228,7 @@ def _start(p: TirExprParser, item: Node) -> Any:
 
 
 # What a binding's right-hand side makes, by the function that it calls.
-MAKERS: dict[str, Callable[[TirExprParser, str, Node], Buffer | Allocation | Cell]] = {
+MAKERS: dict[str, Callable[[TirExprParser, str, Node], Buffer | Allocation | MutableScalar]] = {
     **dict.fromkeys(("T.alloc_buffer", "T.sblock_alloc_buffer"), alloc),
     "T.alloc_local": _in_scope("local"),
     "T.alloc_shared": _in_scope("shared"),

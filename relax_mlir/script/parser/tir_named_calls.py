@@ -5,16 +5,18 @@ from typing import Any
 
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.tir import scalar as S
-from relax_mlir.dialects.tir.scalar import Scalar
+from relax_mlir.dialects.tir.layout import NIBBLES
+from relax_mlir.dialects.tir.scalar import INDEX, Scalar
 from relax_mlir.errors import did_you_mean
-from relax_mlir.script.parser import macros, tir_casts
+from relax_mlir.script.parser import macros
+from relax_mlir.script.parser.dims import captured_value
+from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_dtype_keywords import call_with_dtype, has_dtype
 from relax_mlir.script.parser.tir_expr import TirExprParser
 from relax_mlir.script.parser.tir_intrinsics import INTRINSICS
 from relax_mlir.script.parser.tir_lanes import lane_of, split_lanes
-from relax_mlir.script.parser.tir_refused import refusal
 from relax_mlir.script.parser.tir_tables import BINARY, OTHERS, UNARY
+from relax_mlir.script.parser.tir_unsupported import unsupported_reason
 from relax_mlir.script.parser.tir_values import Number
 from relax_mlir.script.parser.tir_vectors import is_access, load_vector
 
@@ -25,7 +27,7 @@ def call(parser: TirExprParser, node: Node) -> Any:
         return load_vector(parser, node)
     if isinstance(node.func, ast.Attribute) and node.func.attr == "astype":
         parser.count(node, 1)
-        return tir_casts.cast(parser, parser.evaluate(node.func.value), node.args[0], node)
+        return _cast(parser, parser.evaluate(node.func.value), node.args[0], node)
     path = parser.scope.path(node.func) or ""
     if isinstance(node.func, ast.Name) and node.func.id in ("max", "min", "abs", "float"):
         path = path or f"T.{node.func.id}"
@@ -40,15 +42,15 @@ def call(parser: TirExprParser, node: Node) -> Any:
             "T.call_extern calls a function of C",
         )
     name = path[2:]
-    if has_dtype(name, node):
-        return call_with_dtype(parser, name, node)
+    if _has_dtype(name, node):
+        return _call_with_dtype(parser, name, node)
     if name in ("cast", "Cast"):
         parser.count(node, 2)
         value, dtype = node.args if name == "cast" else reversed(node.args)
-        return tir_casts.cast(parser, parser.evaluate(value), dtype, node)
+        return _cast(parser, parser.evaluate(value), dtype, node)
     if name in ("IntImm", "FloatImm"):
         parser.count(node, 2)
-        return tir_casts.cast(parser, parser.evaluate(node.args[1]), node.args[0], node)
+        return _cast(parser, parser.evaluate(node.args[1]), node.args[0], node)
     if name in INTRINSICS:
         return INTRINSICS[name](parser, node)
     if name in UNARY:
@@ -70,8 +72,8 @@ def call(parser: TirExprParser, node: Node) -> Any:
     if parser.is_dtype(base):
         if lanes and parser.lane is None:
             return lane_of(parser, node, path)
-        return tir_casts.typed(parser, T.normalize_dtype(base), node)
-    why = refusal(path)
+        return _typed(parser, T.normalize_dtype(base), node)
+    why = unsupported_reason(path)
     if why is not None:
         parser.scope.fail(node.func, why)
     near = did_you_mean(name, [*UNARY, *BINARY, *INTRINSICS, *OTHERS, "float32", "int64"])
@@ -93,3 +95,71 @@ def _whole_power(parser: TirExprParser, base: Any, exponent: int, node: Node) ->
         exponent >>= 1
         square = square * square if exponent else square
     return S.const(1, base.dtype) if result is None else result
+
+
+def _typed(p: TirExprParser, dtype: str, node: Node) -> Any:
+    """Parse `T.float32(x)`, also of a number as text: `T.float32("inf")`."""
+    p.count(node, 1)
+    value = node.args[0]
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        try:
+            return Number(float(value.value), dtype)
+        except ValueError:
+            p.scope.fail(value, f"'{value.value}' is not a number")
+    return p.convert(p.evaluate(value), dtype, value)
+
+
+def _cast(p: TirExprParser, raw: Any, dtype: Node, node: Node) -> Any:
+    """Return what `evaluate` gave in the dtype that an expression names."""
+    name = dtype.value if isinstance(dtype, ast.Constant) else captured_value(p.scope, dtype)
+    if isinstance(dtype, ast.Attribute) and dtype.attr == "dtype" and name is MISSING:
+        name = p.buffer(dtype.value).dtype
+    if name is MISSING:
+        p.scope.fail(dtype, 'expected a dtype such as "float32"')
+    name = str(name)
+    try:
+        name = split_lanes(name)[0] if p.lane is not None else name
+        known = T.normalize_dtype(NIBBLES.get(name, name))
+    except ValueError as error:
+        p.scope.fail(dtype, str(error))
+    result = p.convert(raw, known, node)
+    # What a load gives of what a store keeps.
+    return S.low_bits(p.settle(result, node, known)) if name in NIBBLES else result
+
+
+# Those whose first argument it is.
+_FIRST = ("call_extern", "call_intrin", "call_pure_extern", "infinity", "max_value", "min_value",
+          "reinterpret")  # fmt: skip
+_OTHERS = ("bitwise_not", "ceildiv", "exp10", "fma", "fmod", "hypot", "if_then_else", "isfinite",
+           "isinf", "isnan", "ldexp", "likely", "nextafter", "q_multiply_shift",
+           "Select")  # fmt: skip
+
+
+def _has_dtype(name: str, node: Node) -> bool:
+    """Whether an intrinsic is called with a `dtype=` that says what follows from its arguments."""
+    taken = name in UNARY or name in BINARY or name in _FIRST or name in _OTHERS
+    return taken and any(each.arg == "dtype" for each in node.keywords)
+
+
+def _call_with_dtype(p: TirExprParser, name: str, node: Node) -> Any:
+    """Parse such a call.
+
+    Raises:
+        ScriptError: the result has another dtype.
+    """
+    (keyword,) = [each for each in node.keywords if each.arg == "dtype"]
+    rest = [each for each in node.keywords if each is not keyword]
+    first = [keyword.value] if name in _FIRST else []
+    plain = ast.copy_location(ast.Call(node.func, [*first, *node.args], rest), node)
+    result = p.evaluate(plain)
+    said = getattr(keyword.value, "value", None)
+    if not first and isinstance(said, str) and isinstance(result, Scalar):
+        try:
+            dtype = T.normalize_dtype(said)
+        except ValueError as error:
+            p.scope.fail(keyword.value, str(error))
+        if result.dtype not in (dtype, INDEX):
+            p.scope.fail(
+                keyword.value, f"T.{name} gives {result.dtype} here, not {said}; cast it by T.Cast"
+            )
+    return result

@@ -20,8 +20,8 @@ from relax_mlir.script.parser.tir_effects import STATEMENTS, forgotten
 from relax_mlir.script.parser.tir_exits import Exits, changing_names
 from relax_mlir.script.parser.tir_expr import Number, TirExprParser
 from relax_mlir.script.parser.tir_lanes import store_vector
-from relax_mlir.script.parser.tir_refused import refusal
-from relax_mlir.script.parser.tir_values import Cell, dtype_of
+from relax_mlir.script.parser.tir_unsupported import unsupported_reason
+from relax_mlir.script.parser.tir_values import MutableScalar, dtype_of
 from relax_mlir.script.parser.tir_vectors import is_access, store_of
 from relax_mlir.script.parser.tir_with import OPENING
 
@@ -195,7 +195,7 @@ class TirStmtParser:
         if isinstance(called, ast.Attribute) and self.module.is_module(self.scope, called.value):
             near = did_you_mean(called.attr, self.module.names)
             self.scope.fail(called, f"undefined function '{ast.unparse(called)}'{near}")
-        why = refusal(self.scope.path(called) if called is not None else None)
+        why = unsupported_reason(self.scope.path(called) if called is not None else None)
         name = called.id if isinstance(called, ast.Name) else ""
         if name == "print":
             why = (
@@ -215,17 +215,17 @@ class TirStmtParser:
         if node.value is not None:
             self._bind(node.target, node.value, node, dtype)
         elif dtype and isinstance(node.target, ast.Name):
-            self._store_cell(self._cell(node.target.id, dtype), 0, node)
+            self._store_scalar(self._scalar_variable(node.target.id, dtype), 0, node)
         else:
             self.scope.fail(node, "a binding needs a value")
 
-    def _cell(self, name: str, dtype: str) -> Cell:
+    def _scalar_variable(self, name: str, dtype: str) -> MutableScalar:
         """Return a variable that statements change: a buffer of one element."""
-        cell = Cell(self.builder.alloc(name, [], dtype))
+        cell = MutableScalar(self.builder.alloc(name, [], dtype))
         self.scope.bind(name, cell)
         return cell
 
-    def _store_cell(self, cell: Cell, raw: Any, value: Node) -> None:
+    def _store_scalar(self, cell: MutableScalar, raw: Any, value: Node) -> None:
         if isinstance(raw, (SymExpr, Number)) and not isinstance(raw.value, float):
             raw = raw.value if raw.value is not None else raw
         cell.buffer.store(self.expr.settle(raw, value, cell.buffer.dtype), ())
@@ -252,8 +252,8 @@ class TirStmtParser:
             return
         known = self.scope.values.get(target.id)
         path = self.scope.path(value.func) if isinstance(value, ast.Call) else None
-        if isinstance(known, Cell) and path not in tir_memory.MAKERS:
-            self._store_cell(known, self.expr.evaluate(value), value)
+        if isinstance(known, MutableScalar) and path not in tir_memory.MAKERS:
+            self._store_scalar(known, self.expr.evaluate(value), value)
             return
         if self.scope.is_outer(target.id):
             self.scope.fail(
@@ -280,7 +280,7 @@ class TirStmtParser:
             self.scope.fail(target, f"'{target.id}' is a buffer; store to its elements")
         raw = self.expr.evaluate(value)
         if target.id in self.changing and not isinstance(raw, Buffer):
-            self._store_cell(self._cell(target.id, dtype or dtype_of(raw)), raw, value)
+            self._store_scalar(self._scalar_variable(target.id, dtype or dtype_of(raw)), raw, value)
             return
         if dtype and isinstance(raw, (int, float)):
             raw = self.expr.convert(raw, dtype, value)

@@ -23,7 +23,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Cell:
+class MutableScalar:
     """A variable that statements change: a buffer of one element, which its name reads."""
 
     buffer: Buffer

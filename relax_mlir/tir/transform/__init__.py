@@ -6,8 +6,8 @@ from typing import Any
 
 from relax_mlir.errors import did_you_mean
 from relax_mlir.pass_infra import registry
-from relax_mlir.tir.transform.refused import REFUSED
 from relax_mlir.tir.transform.table import TIR_PASSES
+from relax_mlir.tir.transform.unsupported import UNSUPPORTED
 
 _EXPORTS = {
     **dict.fromkeys(
@@ -32,8 +32,10 @@ def __getattr__(name: str) -> Callable[..., Any]:
     elif name in _NAMES:
         value = registry.lookup(name).make
     else:
-        if name in REFUSED:
-            raise AttributeError(f"tir.transform has no pass {name}: {REFUSED[name]}", name=name)
+        if name in UNSUPPORTED:
+            raise AttributeError(
+                f"tir.transform has no pass {name}: {UNSUPPORTED[name]}", name=name
+            )
         hint = "" if name.startswith("_") else did_you_mean(name, __dir__())
         raise AttributeError(f"module '{package}' has no attribute '{name}'{hint}", name=name)
     globals()[name] = value

@@ -56,10 +56,10 @@ def load(files: Iterable[str]) -> None:
             spec.loader.exec_module(module)
         except (Exception, SystemExit) as error:
             del sys.modules[name]
-            raise UsageError(f"cannot load '{file}': {_told(error, path)}") from error
+            raise UsageError(f"cannot load '{file}': {_describe(error, path)}") from error
 
 
-def _told(error: BaseException, path: Path) -> str:
+def _describe(error: BaseException, path: Path) -> str:
     """Return an error in one line, with the last line of the file that led to it."""
     if isinstance(error, SyntaxError):
         return f"{type(error).__name__}: {error.msg} (line {error.lineno})"

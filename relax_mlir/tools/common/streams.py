@@ -92,19 +92,19 @@ def write(path: str | None, data: bytes) -> None:
         OSError: there is no standard output.
     """
     if path is not None and path != "-":
-        with told(f"write output file '{path}'"):
+        with naming_os_errors(f"write output file '{path}'"):
             Path(path).write_bytes(data)
         return
     if sys.stdout is None:
         raise OSError("standard output is closed")
-    with told("write to standard output"):
+    with naming_os_errors("write to standard output"):
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
 
 
 @contextlib.contextmanager
-def told(what: str) -> Iterator[None]:
+def naming_os_errors(what: str) -> Iterator[None]:
     """Make an error of the system a line that says what could not be done."""
     try:
         yield

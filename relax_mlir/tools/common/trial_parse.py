@@ -52,17 +52,17 @@ def _in_child(read: Callable[[], list[Diagnostic]]) -> list[Diagnostic] | None:
     """
     if not hasattr(os, "fork"):
         return []
-    answer, told = os.pipe()
+    answer, writing = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             _be_quiet()
-            with os.fdopen(told, "wb") as pipe:
+            with os.fdopen(writing, "wb") as pipe:
                 pickle.dump(read(), pipe)
         finally:
             # Nothing of this process may run twice: no handlers, no flushing.
             os._exit(0)
-    os.close(told)
+    os.close(writing)
     try:
         with os.fdopen(answer, "rb") as pipe:
             data = pipe.read()

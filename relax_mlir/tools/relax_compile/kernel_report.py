@@ -14,7 +14,7 @@ from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.describe import NestPlan, describe
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_for
 from relax_mlir.lowering.tir_to_vector.plan import plan_function, prepare
-from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
+from relax_mlir.lowering.tir_to_vector.slow_kernels import silence_warnings
 from relax_mlir.lowering.walk import named
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.text_table import text_table
@@ -66,7 +66,7 @@ def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mappin
         PassError: a pass failed.
     """
     machine = Machine.of(with_available_threads(target))
-    with _kernels_alone(), silence():
+    with _kernels_alone(), silence_warnings():
         names = builds.stages(pipeline)
         lowered = mod.clone()
         if names:

@@ -13,7 +13,7 @@ from relax_mlir.errors import PassError, PipelineError, RelaxMLIRError, did_you_
 from relax_mlir.instrument import PrintOnChange
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.target.target import Target
-from relax_mlir.lowering.tir_to_vector.slow_kernels import silence
+from relax_mlir.lowering.tir_to_vector.slow_kernels import silence_warnings
 from relax_mlir.pass_infra import config, registry
 from relax_mlir.pass_infra.context import DEFAULT_OPT_LEVEL, PassContext
 from relax_mlir.pass_infra.diagnostics import Diagnostic, DiagnosticContext
@@ -68,7 +68,7 @@ class Session:
 
     def process(self, source: Source) -> int:
         """Compile an input and write the result; return the exit code."""
-        with silence() if self.options["quiet"] else contextlib.nullcontext():
+        with silence_warnings() if self.options["quiet"] else contextlib.nullcontext():
             return self._process(source)
 
     def _process(self, source: Source) -> int:
@@ -92,7 +92,7 @@ class Session:
                     if not executable.global_funcs and not executable.native:
                         self._reported.diagnostics.append(_nothing_to_call(source))
         except PassError as error:
-            self._tell(source, error)
+            self._report(source, error)
             return 1
         finally:
             self._watch.report()
@@ -218,7 +218,7 @@ class Session:
         reading.report(source, diagnostics, self.context)
         return None if module is None else IRModule(module)
 
-    def _tell(self, source: Source, error: PassError) -> None:
+    def _report(self, source: Source, error: PassError) -> None:
         found = reading.failure(error, self._reported.diagnostics)
         reading.report(source, found, self.context)
 

@@ -102,7 +102,7 @@ class Session:
             folder = options["mlir-print-ir-tree-dir"]
             if folder is not None:
                 # MLIR would say so for every file, and go on.
-                with streams.told(f"make folder '{folder}'"):
+                with streams.naming_os_errors(f"make folder '{folder}'"):
                     Path(folder).mkdir(parents=True, exist_ok=True)
             execution.manager.enable_ir_printing(
                 print_before_all=bool(options["mlir-print-ir-before-all"]),

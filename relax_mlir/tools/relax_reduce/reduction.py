@@ -182,11 +182,13 @@ def _erase_range(mod: IRModule, span: tuple[int, int], *, as_parameter: bool) ->
     for operation in reversed(_removable(mod.mlir_module.operation)[slice(*span)]):
         for result in operation.results:
             if any(True for _ in result.uses):
-                result.replace_all_uses_with(_stand_in(mod, operation, result.type, as_parameter))
+                result.replace_all_uses_with(
+                    _placeholder(mod, operation, result.type, as_parameter)
+                )
         operation.erase()
 
 
-def _stand_in(
+def _placeholder(
     mod: IRModule, operation: ir.Operation, type_: ir.Type, as_parameter: bool
 ) -> ir.Value:
     function = _function_around(operation)

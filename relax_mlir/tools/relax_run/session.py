@@ -58,7 +58,7 @@ class Session:
         name = _function(executable, options["function"])
         args = self._arguments(executable, name)
         result = machine[name](*args)
-        self._tell(result)
+        self._report(result)
         if options["benchmark"]:
             print(self._benchmark(machine, name, args))
         if options["profile"] or options["trace"]:
@@ -76,7 +76,7 @@ class Session:
         if path is not None and path != "-" and not path.endswith((".npy", ".npz")):
             raise UsageError(f"'--output' writes .npy or .npz, got '{path}'")
 
-    def _tell(self, result: Any) -> None:
+    def _report(self, result: Any) -> None:
         leaves = _leaves("output", result)
         if self.options["output"] is not None:
             _write(self.options["output"], leaves)
@@ -105,7 +105,7 @@ class Session:
         if options["profile"]:
             print(report.table(peak=not options["no-peak"], builtins=bool(options["builtins"])))
         if options["trace"]:
-            with streams.told(f"write trace '{options['trace']}'"):
+            with streams.naming_os_errors(f"write trace '{options['trace']}'"):
                 Path(options["trace"]).write_text(report.chrome_trace())
 
 

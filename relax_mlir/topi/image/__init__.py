@@ -12,12 +12,12 @@ _EXPORTS = {
 
 def __getattr__(name: str) -> Any:
     if name not in _EXPORTS:
-        from relax_mlir.topi.refused import missing
+        from relax_mlir.topi.unsupported import missing
 
         raise missing("topi.image", name, __dir__())
     value = getattr(importlib.import_module(f"relax_mlir.topi.image.{_EXPORTS[name]}"), name)
-    boundary = importlib.import_module("relax_mlir.topi.boundary")
-    value = globals()[name] = boundary.checked(f"topi.image.{name}", value)
+    argument_checks = importlib.import_module("relax_mlir.topi.argument_checks")
+    value = globals()[name] = argument_checks.checked(f"topi.image.{name}", value)
     return value
 
 

@@ -19,20 +19,20 @@ _EXPORTS = {
     **dict.fromkeys(("dilate",), "nn.transposed"),
     **dict.fromkeys(
         ("batch_to_space_nd", "depth_to_space", "pixel_shuffle", "space_to_batch_nd",
-         "space_to_depth"), "nn.space"),
+         "space_to_depth"), "nn.space_depth"),
     **dict.fromkeys(
         ("circular_pad", "get_padded_shape", "mirror_pad", "reflect_pad", "replicate_pad"),
         "nn.padding"),
     **dict.fromkeys(("nll_loss",), "nn.loss"),
     **dict.fromkeys(("lstm",), "nn.recurrent"),
-    **dict.fromkeys(("upsampling", "upsampling3d"), "nn.enlarging"),
-    **dict.fromkeys(("correlation_nchw",), "nn.matching"),
+    **dict.fromkeys(("upsampling", "upsampling3d"), "nn.upsample"),
+    **dict.fromkeys(("correlation_nchw",), "nn.correlation"),
     **dict.fromkeys(("fifo_buffer",), "nn.buffers"),
     **dict.fromkeys(
         ("conv2d_NCHWc", "dense_pack", "depthwise_conv2d_NCHWc", "scale_shift_nchwc",
          "unpack_NCHWc_to_nchw"), "nn.blocked"),
 }  # fmt: skip
-_TABLES = ("activation", "convolution", "matching", "pooling", "transposed")
+_TABLES = ("activation", "convolution", "correlation", "pooling", "transposed")
 
 
 def _table(name: str) -> Any:
@@ -46,11 +46,11 @@ def __getattr__(name: str) -> Any:
         tables = (_table(table) for table in _TABLES if not name.startswith("_"))
         value = next((table[name] for table in tables if name in table), None)
         if value is None:
-            from relax_mlir.topi.refused import missing
+            from relax_mlir.topi.unsupported import missing
 
             raise missing("topi.nn", name, __dir__())
-    boundary = importlib.import_module("relax_mlir.topi.boundary")
-    value = globals()[name] = boundary.checked(f"topi.nn.{name}", value)
+    argument_checks = importlib.import_module("relax_mlir.topi.argument_checks")
+    value = globals()[name] = argument_checks.checked(f"topi.nn.{name}", value)
     return value
 
 

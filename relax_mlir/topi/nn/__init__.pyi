@@ -33,9 +33,8 @@ from relax_mlir.topi.nn.convolution import (
     depthwise_conv2d_nhwc,
     pad,
 )
-from relax_mlir.topi.nn.enlarging import upsampling, upsampling3d
+from relax_mlir.topi.nn.correlation import correlation_nchw
 from relax_mlir.topi.nn.loss import nll_loss
-from relax_mlir.topi.nn.matching import correlation_nchw
 from relax_mlir.topi.nn.matrices import flatten, matmul
 from relax_mlir.topi.nn.normalization import (
     batch_norm,
@@ -54,7 +53,7 @@ from relax_mlir.topi.nn.padding import (
 )
 from relax_mlir.topi.nn.pooling import adaptive_pool, global_pool
 from relax_mlir.topi.nn.recurrent import lstm
-from relax_mlir.topi.nn.space import (
+from relax_mlir.topi.nn.space_depth import (
     batch_to_space_nd,
     depth_to_space,
     pixel_shuffle,
@@ -62,6 +61,7 @@ from relax_mlir.topi.nn.space import (
     space_to_depth,
 )
 from relax_mlir.topi.nn.transposed import dilate
+from relax_mlir.topi.nn.upsample import upsampling, upsampling3d
 
 __all__ = [
     "adaptive_pool",

@@ -3,9 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from relax_mlir.dialects.relax.conv_geometry import (
+    SPATIAL,
+    layout_axes,
+    pads,
+    per_axis,
+    window_count,
+)
 from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis, window_count
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor

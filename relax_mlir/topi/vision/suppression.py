@@ -12,7 +12,7 @@ from relax_mlir.tir.conversion import cast, const
 from relax_mlir.tir.dtypes import SIZE, is_float
 from relax_mlir.tir.nodes import Select
 from relax_mlir.tir.prim_expr import PrimExpr
-from relax_mlir.topi.order import argsort
+from relax_mlir.topi.sorting import argsort
 from relax_mlir.topi.support import same, size, tensor
 
 _ONE = "topi.vision.non_max_suppression"

@@ -9,6 +9,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.conv_geometry import permutation
 from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
 from relax_mlir.dialects.relax.ops.elementwise import BinaryOp, CastOp, UnaryOp
@@ -19,7 +20,6 @@ from relax_mlir.dialects.relax.side_effects import (
     written_values,
 )
 from relax_mlir.dialects.relax.tuples import get_item, known_fields, make_tuple
-from relax_mlir.dialects.relax.windows import permutation
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
 from relax_mlir.transform.layout.desired_layouts import DesiredLayouts

@@ -18,13 +18,13 @@ from relax_mlir.dialects.relax.tuples import get_item, is_make_tuple, make_tuple
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder, buffer_type
 from relax_mlir.dialects.tir.scalar import cast
 from relax_mlir.lowering.relax_to_vm.storage_plan import (
+    Allocation,
     Plan,
-    Tenant,
     needed,
     plan_arena,
     unplanned,
 )
-from relax_mlir.lowering.relax_to_vm.storage_sums import ALIGNMENT
+from relax_mlir.lowering.relax_to_vm.symbolic_sizes import ALIGNMENT
 from relax_mlir.transform.kernels.calls import (
     TirCall,
     buffer_decls,
@@ -129,8 +129,8 @@ class _Outliner:
             return []
         self._share()
         self._in_output = {self._first(value): value for value in self._outputs}
-        homes, tenants = self._tenants()
-        plan = plan_arena(tenants, self._run.facts)
+        homes, allocations = self._allocations()
+        plan = plan_arena(allocations, self._run.facts)
         places = {home: offset for home, offset in zip(homes, plan.offsets, strict=True)}
         total = plan.total
         if homes and total == 0:
@@ -145,7 +145,7 @@ class _Outliner:
         results = [value.type for value in self._outputs]
         if homes and not on_stack:
             results.append(T.tensor_type([total], "uint8"))
-        name, integers = self._define(places, total if homes else None, on_stack, plan, tenants)
+        name, integers = self._define(places, total if homes else None, on_stack, plan, allocations)
         with ir.InsertionPoint(last), last.location:
             call = self._call(name, integers, results)
             values = (
@@ -211,16 +211,16 @@ class _Outliner:
         first = self._first(value)
         return self._in_output.get(first, first)
 
-    def _tenants(self) -> tuple[list[ir.Value], list[Tenant]]:
+    def _allocations(self) -> tuple[list[ir.Value], list[Allocation]]:
         """Return what is in the arena: the first of the tensors that share a place, and when."""
-        spans: dict[ir.Value, Tenant] = {}
+        spans: dict[ir.Value, Allocation] = {}
         for position, call in enumerate(self._calls):
             home = self._root(call.result)
             if home in self._outputs:
                 continue
             end = max(position, self._last.get(call.result, position))
             start = spans[home].start if home in spans else position
-            spans[home] = Tenant(_bytes(home), start, end)
+            spans[home] = Allocation(_bytes(home), start, end)
         return list(spans), list(spans.values())
 
     def _check(self) -> None:
@@ -229,7 +229,7 @@ class _Outliner:
             value, result = cast_.operands[0], cast_.results[0]
             with cast_.location:
                 shape = _shape_expr(value.type)
-                stand_in = ir.Operation.create(
+                placeholder = ir.Operation.create(
                     "relax.call_pure_packed",
                     results=[value.type],
                     operands=[make_tuple([shape])],
@@ -240,7 +240,9 @@ class _Outliner:
                         ),
                     },
                 ).result
-                ir.Operation.create("relax.match_cast", results=[result.type], operands=[stand_in])
+                ir.Operation.create(
+                    "relax.match_cast", results=[result.type], operands=[placeholder]
+                )
         seen = []
         for call in self._calls:
             dims = T.known_dims(call.result.type)
@@ -253,7 +255,7 @@ class _Outliner:
 
     def _define(
         self, places: Mapping[ir.Value, SymExpr], total: SymExpr | None, on_stack: bool,
-        plan: Plan, tenants: Sequence[Tenant],
+        plan: Plan, allocations: Sequence[Allocation],
     ) -> tuple[str, list[str]]:  # fmt: skip
         decls = [*buffer_decls("arg", self._inputs), *buffer_decls("out", self._outputs)]
         if total is not None and not on_stack:
@@ -272,14 +274,14 @@ class _Outliner:
                 self._body(builder, places, arena)
         self._symbols.insert(builder.op)
         _mark(builder.op, len(self._inputs))
-        numbers = [plan.total, unplanned(self._separately()), needed(tenants)]
+        numbers = [plan.total, unplanned(self._separately()), needed(allocations)]
         builder.op.operation.attributes[ARENA] = Dims.of(numbers)
         return builder.op.name.value, integers
 
-    def _separately(self) -> list[Tenant]:
-        """Return the tenants if nothing shared memory."""
+    def _separately(self) -> list[Allocation]:
+        """Return the allocations if nothing shared memory."""
         inner = [call.result for call in self._calls if call.result not in self._outputs]
-        return [Tenant(_bytes(value), 0, 0) for value in inner]
+        return [Allocation(_bytes(value), 0, 0) for value in inner]
 
     def _body(
         self, builder: PrimFuncBuilder, places: Mapping[ir.Value, SymExpr], arena: ir.Value

@@ -7,13 +7,19 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.conv_geometry import (
+    SPATIAL,
+    layout_axes,
+    pads,
+    per_axis,
+    permutation,
+)
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize
 from relax_mlir.dialects.relax.symbolic import SymExpr, product
-from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis, permutation
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.window_rooms import expect_outputs
+from relax_mlir.lowering.relax_to_tir.window_checks import expect_outputs
 from relax_mlir.transform.packing.constant_weights import BLOCK, is_constant
 from relax_mlir.transform.packing.transposed_convolution_phases import PhaseAxis, Phases
 

@@ -8,7 +8,7 @@ from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import PassError, PassTypeError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra.context import PassContext
-from relax_mlir.pass_infra.diagnostics import told
+from relax_mlir.pass_infra.diagnostics import exception_text
 from relax_mlir.pass_infra.guards import guarded, only_looks
 from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.passes import Pass
@@ -291,7 +291,7 @@ class _Driver:
             error = ValueError("the operation is already erased or replaced")
         self.error = error
         if place is not None and not isinstance(error, PassError):
-            place.emit_error(f"{what}: {told(error)}")
+            place.emit_error(f"{what}: {exception_text(error)}")
 
 
 def _apply(

@@ -5,7 +5,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.lowering.codegen.llvm.llvm_ir import to_llvm_ir
 from relax_mlir.lowering.target.target import Target
-from relax_mlir.lowering.tir_to_llvm.math.lanes import Lanes, choose
+from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes, choose
 from relax_mlir.lowering.tir_to_llvm.pipeline import run_steps
 
 TARGET = Target("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3")

@@ -14,13 +14,13 @@ from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import VMError
 from relax_mlir.lowering.relax_to_vm.storage_plan import (
-    Tenant,
+    Allocation,
     least,
     needed,
     plan_arena,
     unplanned,
 )
-from relax_mlir.lowering.relax_to_vm.storage_sums import ALIGNMENT
+from relax_mlir.lowering.relax_to_vm.symbolic_sizes import ALIGNMENT
 from relax_mlir.script import from_source
 from relax_mlir.transform import PassContext
 
@@ -31,21 +31,23 @@ _SIZES = {
     "one symbol": lambda c, pick: (n * c, n * n * 4, n * 64, SymExpr.const(c))[pick],
     "two symbols": lambda c, pick: (n * c, m * c, n.max(m) * 4, n * m * 8)[pick],
 }
-tenants = st.lists(
+allocations = st.lists(
     st.tuples(st.integers(0, 12), st.integers(0, 4), st.integers(0, 400), st.integers(0, 3)),
     max_size=14,
 )
 
 
-def _tenants(drawn, kind):
-    return [Tenant(_SIZES[kind](4 * c, p), start, start + length) for start, length, c, p in drawn]
+def _allocations(drawn, kind):
+    return [
+        Allocation(_SIZES[kind](4 * c, p), start, start + length) for start, length, c, p in drawn
+    ]
 
 
 @pytest.mark.parametrize("kind", _SIZES)
 @settings(max_examples=60, deadline=None)
-@given(drawn=tenants)
+@given(drawn=allocations)
 def test_what_lives_at_once_never_overlaps(kind, drawn):
-    given_ = _tenants(drawn, kind)
+    given_ = _allocations(drawn, kind)
     plan = plan_arena(given_)
     for values in ({"n": a, "m": b} for a, b in _VALUES):
         sizes = [each.size.evaluate(values) for each in given_]
@@ -74,7 +76,7 @@ def test_plans_are_near_the_least(kind):
             (start, rng.choice((0, 1, 1, 2, 6)), rng.randrange(1, 400), rng.randrange(3))
             for start in range(24)
         ]
-        given_ = _tenants(drawn, kind)
+        given_ = _allocations(drawn, kind)
         plan = plan_arena(given_)
         for values in ({"n": 128, "m": 128}, {"n": 1000, "m": 16}, {"n": 16, "m": 1000}):
             ratios.append(plan.total.evaluate(values) / least(given_, values))
@@ -83,21 +85,21 @@ def test_plans_are_near_the_least(kind):
 
 
 def test_a_chain_of_equal_sizes_takes_two():
-    chain = [Tenant(n * 64, i, i + 1) for i in range(20)]
+    chain = [Allocation(n * 64, i, i + 1) for i in range(20)]
     assert plan_arena(chain).total == n * 128
 
 
 def test_declared_bounds_order_sizes():
     facts = Facts()
     facts.bound("n", upper=8)
-    pair = [Tenant(n * 64, 0, 0), Tenant(SymExpr.const(512), 1, 1)]
+    pair = [Allocation(n * 64, 0, 0), Allocation(SymExpr.const(512), 1, 1)]
     assert plan_arena(pair, facts).total == 512
     assert plan_arena(pair).total == (n * 64).max(512)
 
 
 def test_no_tensor_takes_nothing():
     assert plan_arena([]).total == 0
-    assert plan_arena([Tenant(SymExpr.const(0), 0, 3)]).total == 0
+    assert plan_arena([Allocation(SymExpr.const(0), 0, 3)]).total == 0
 
 
 _HEAD = """

@@ -1,6 +1,6 @@
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake" --legalize-ops --pack-groups --symbol-dce --lower-tir | FileCheck %s
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=alderlake" --legalize-ops --pack-groups='target="llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake"' --symbol-dce --lower-tir | FileCheck %s --check-prefix=OTHER
-// RUN: relax-opt %s --target="llvm -mtriple=aarch64-linux-gnu" --legalize-ops --pack-groups='target="llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake"' --symbol-dce --lower-tir | FileCheck %s --check-prefix=PLAIN
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake" --legalize-ops --pack-vnni --symbol-dce --lower-tir | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=alderlake" --legalize-ops --pack-vnni='target="llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake"' --symbol-dce --lower-tir | FileCheck %s --check-prefix=OTHER
+// RUN: relax-opt %s --target="llvm -mtriple=aarch64-linux-gnu" --legalize-ops --pack-vnni='target="llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake"' --symbol-dce --lower-tir | FileCheck %s --check-prefix=PLAIN
 
 !X = tensor<1x6x9x20xi8>
 !W = tensor<40x6x3x3xi8>

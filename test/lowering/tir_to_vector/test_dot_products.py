@@ -16,7 +16,7 @@ from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.lowering.codegen.native import compile_module
 from relax_mlir.lowering.codegen.openmp import runtime_library
-from relax_mlir.lowering.target.matrix_permission import allow_matrices
+from relax_mlir.lowering.target.amx_permission import request_amx
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
@@ -44,7 +44,7 @@ TARGETS = {
 
 def having(instructions: str) -> dict[str, str]:
     """Return the options of `build` for instructions; the test is skipped where they are not."""
-    if "amx" in instructions and not allow_matrices():
+    if "amx" in instructions and not request_amx():
         pytest.skip("the system does not give this process AMX's registers")
     return {"target": TARGETS[instructions], "dot_products": instructions}
 

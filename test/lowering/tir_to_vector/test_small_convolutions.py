@@ -261,7 +261,7 @@ def test_constants_are_grouped_at_compile_time(dtypes: Any) -> None:
         unknown = [data[0], data[1], *"hwd"[: len(data) - 2]]
         w = numbers(shape, dtypes[1], index)
         add(builder, f"f{index}", unknown if index % 2 else list(data), w, dtypes, True, attrs)
-    text = str(lower(builder.get(), "PackGroups", target=DOT_PRODUCTS).mlir_module)
+    text = str(lower(builder.get(), "PackVNNI", target=DOT_PRODUCTS).mlir_module)
     # Not those of grouped convolutions, of few outputs, or of one channel.
     assert text.count("tir.kernel_groups") == len(CASES) - 3
 

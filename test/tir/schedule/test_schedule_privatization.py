@@ -207,7 +207,7 @@ ACCEPTED = {
     "steps that do not matter": INSIDE.format(n=2) + SHORT.format(n=3),
     "windows": GROWS.format(n=3) + READ,
 }
-REFUSED = {
+UNSUPPORTED = {
     "not all written": write(3) + READ,
     "read first": READ + write(),
     "rows left out": write(where="i < 1") + READ,
@@ -246,9 +246,9 @@ def test_accepted(name: str) -> None:
     assert text.index("T.parallel") < text.index("B = T.alloc_buffer")
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", UNSUPPORTED)
 def test_refused(name: str) -> None:
-    sch = rows(REFUSED[name])
+    sch = rows(UNSUPPORTED[name])
     loop = sch.get_loops("C")[0]
     refused(sch, lambda: sch.parallel(loop), "may use the same element of 'B'")
 

@@ -41,17 +41,19 @@ def needed(
     for buffer in dict.fromkeys(access.buffer for access in own):
         region = region_of(indices, loop, [a for a in found if a.buffer == buffer], facts)
         for access in (a for a in own if a.buffer == buffer):
-            told: dict[int, Range] = {}
+            determined: dict[int, Range] = {}
             for dim, own_part in enumerate(_of_a_point(indices, access, block)):
                 part = region[dim] if region is not None else None
                 solution = _solved(indices, own_part, names, part, facts, writes)
                 if solution is not None:
                     position, values = solution
-                    before = told.get(position)
-                    told[position] = values if before is None else _union(before, values, facts)
+                    before = determined.get(position)
+                    determined[position] = (
+                        values if before is None else _union(before, values, facts)
+                    )
             # Points that differ in what an access does not tell may all be at this element.
-            everything |= set(range(len(names))) - set(told)
-            for position, values in told.items():
+            everything |= set(range(len(names))) - set(determined)
+            for position, values in determined.items():
                 before = solved[position]
                 solved[position] = values if before is None else _union(before, values, facts)
     for position in everything:

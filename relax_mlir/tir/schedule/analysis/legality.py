@@ -62,11 +62,11 @@ def orderly_block(
         if kind not in ("spatial", "reduction"):
             raise state.error(f"{what} has a {kind} iterator, whose order counts", block)
     bindings = indices.bindings(block)
-    told = determined_names(bindings, indices.facts(block, predicate=True))
+    determined = determined_names(bindings, indices.facts(block, predicate=True))
     used = frozenset().union(*(expr.symbols for expr in bindings))
     for loop in loops:
         (name,) = indices.var(tree.variable(loop)).symbols
-        if name in used and name not in told:
+        if name in used and name not in determined:
             raise state.error(
                 f"the iterators of {what} are no one-to-one function of {tree.describe(loop)}",
                 block, loop,
@@ -185,8 +185,8 @@ def _apart(indices: Indices, loop: ir.Operation, found: Sequence[Access]) -> boo
             return True
     # All the same element, and one that tells the iteration.
     plain = [[simplify(e, f) for e in exprs] for exprs, f in zip(everywhere, facts, strict=True)]
-    told = determined_names(plain[0], facts[0], frozenset(outer))
-    if str(variable) in told and all(exprs == plain[0] for exprs in plain):
+    determined = determined_names(plain[0], facts[0], frozenset(outer))
+    if str(variable) in determined and all(exprs == plain[0] for exprs in plain):
         return True
     # Tiles of their own; where one is may take several dimensions to tell.
     used = {name for exprs in everywhere for expr in exprs for name in expr.symbols}

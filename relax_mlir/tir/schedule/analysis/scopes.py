@@ -217,7 +217,7 @@ def has_each_point(indices: Indices, block: ir.Operation) -> bool:
         for each in tree.loops_around(block)
     }
     pairs = list(zip(indices.bindings(block), indices.extents(block), strict=True))
-    told = determined_names([binding for binding, _ in pairs], facts)
+    determined = determined_names([binding for binding, _ in pairs], facts)
     groups: list[tuple[set[str], SymExpr]] = []
     for binding, extent in pairs:
         names, size = set(binding.symbols & set(loops)), extent
@@ -231,7 +231,7 @@ def has_each_point(indices: Indices, block: ir.Operation) -> bool:
         if len(parts) < 2 or "reduction" not in parts:
             continue
         count = product([loops[name] for name in names])
-        if not names <= told or not facts.can_prove(count == size):
+        if not names <= determined or not facts.can_prove(count == size):
             return False
     return True
 

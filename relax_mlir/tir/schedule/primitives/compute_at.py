@@ -366,11 +366,11 @@ def _move(
             conditions.append(Comparison(bindings[-1], 2, extent))
         if not facts.can_prove(part.low >= 0):
             conditions.append(Comparison(SymExpr.const(0), 3, bindings[-1]))
-    stand_in = edit.new_block(indices, ir.InsertionPoint(block), "moved", [])
+    placeholder = edit.new_block(indices, ir.InsertionPoint(block), "moved", [])
     block.detach_from_parent()
     at.insert(block)
     edit.set_block(indices, block, bindings, conditions)
-    edit.remove_statement(stand_in)
+    edit.remove_statement(placeholder)
     state.touch()
     fresh = state.indices(block)
     edit.normalize(fresh, top or block)

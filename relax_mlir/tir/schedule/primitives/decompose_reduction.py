@@ -40,10 +40,10 @@ def decompose_reduction(
                 f"{tree.describe(outer)}, around {tree.describe(loop)}, is one of the reduction",
                 outer, loop, block,
             )  # fmt: skip
-    told = determined_names(indices.bindings(block), indices.facts(block, predicate=True))
+    determined = determined_names(indices.bindings(block), indices.facts(block, predicate=True))
     for inner in loops[loops.index(loop) :]:
         (name,) = indices.var(tree.variable(inner)).symbols
-        if name not in told and indices.lift(inner.operands[1]).value != 1:
+        if name not in determined and indices.lift(inner.operands[1]).value != 1:
             raise state.error(
                 f"{tree.describe(inner)} repeats {what}, which begins anew each time", inner, block
             )

@@ -53,7 +53,7 @@ def fuse_reduction_epilogue(state: ScheduleState, block: ir.Operation, after: ir
     target = [indices.lift(item) for item in list(element.store.operands)[2:]]
     known = {str(indices.var(argument)) for argument in source.arguments}
     if any(n not in known and indices.value_of(n) is not None for e in target for n in e.symbols):
-        raise state.error(f"where {other} stores is not told by its iterators", after)
+        raise state.error(f"where {other} stores is not determined by its iterators", after)
 
     def moved(items: list[ir.Value]) -> list[ir.Value]:
         """Return the place in the new buffer of an element of the old one."""

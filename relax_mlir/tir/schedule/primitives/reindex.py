@@ -197,10 +197,10 @@ def _tells(
     labels = edit.iterator_names(block)
     names = {str(indices.var(arguments[i])): labels[i] for i in used}
     facts = indices.facts(tree.body_of(block).operations[0].operation)
-    told = determined_names(place, facts)
+    determined = determined_names(place, facts)
     extents = indices.extents(block)
     for position in used:
-        if str(indices.var(arguments[position])) not in told and extents[position].value != 1:
+        if str(indices.var(arguments[position])) not in determined and extents[position].value != 1:
             raise state.error(
                 f"elements of '{name}' that differ in '{labels[position]}' would get one place",
                 block,

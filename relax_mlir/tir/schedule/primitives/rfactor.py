@@ -199,9 +199,9 @@ def _factored(
     for number, each in enumerate(loops):
         names = indices.var(tree.variable(each)).symbols
         around = [indices.var(tree.variable(o)).symbols for o in loops[:number]]
-        told = names & (fed["reduction"] | fed["spatial"])
+        determined = names & (fed["reduction"] | fed["spatial"])
         if (
-            not told
+            not determined
             and any(o & fed["reduction"] for o in around)
             and (indices.lift(each.operands[1]).value != 1)
         ):
@@ -388,10 +388,10 @@ def _with_beginning(
 def _once_each(state: ScheduleState, indices: Indices, partial: ir.Operation) -> None:
     """Check that loops reduce each element once: a beginning in front of all is for one time."""
     bindings, facts = indices.bindings(partial), indices.facts(partial, predicate=True)
-    told = determined_names(bindings, facts)
+    determined = determined_names(bindings, facts)
     for loop in tree.loops_around(partial):
         (name,) = indices.var(tree.variable(loop)).symbols
-        if name not in told and indices.lift(loop.operands[1]).value != 1:
+        if name not in determined and indices.lift(loop.operands[1]).value != 1:
             raise state.error(
                 f"{tree.describe(loop)} may reduce an element several times, and a predicate may "
                 f"leave nothing of it to {tree.describe(partial)}", loop, partial,

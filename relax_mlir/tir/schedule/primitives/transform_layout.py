@@ -64,10 +64,10 @@ def transform_layout(
     shape = shape_of(state, block, index_map, dims)
     facts, _ = index_map.ranges(dims)
     if state.legality and not assume_injective:
-        told = determined_names(index_map.final_indices, facts)
+        determined = determined_names(index_map.final_indices, facts)
         lost = [
             each for each, dim in zip(index_map.names, dims, strict=True)
-            if each not in told and dim.value != 1
+            if each not in determined and dim.value != 1
         ]  # fmt: skip
         if lost:
             raise state.error(

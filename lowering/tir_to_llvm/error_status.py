@@ -25,7 +25,7 @@ _SCALARS = (ir.IntegerType, ir.IndexType, ir.FloatType)
 
 
 @dataclass
-class StatusCell:
+class ErrorStatus:
     """Writes the checks of one function.
 
     After a failure no operation with effects runs any more: each part of a block between two

@@ -1,4 +1,4 @@
-"""Pass `note-invariant-loads`: which functions compute from memory in a loop what never changes."""
+"""Pass `annotate-invariant-loads`: mark functions whose loops load what no iteration changes."""
 
 from collections.abc import Set
 
@@ -12,7 +12,7 @@ _LOOPS = ("scf.for", "scf.while", "scf.parallel", "omp.loop_nest")
 _LOADS_AND_LOOPS = frozenset((*_LOADS, *_LOOPS))
 
 
-def note_invariant_loads(op: ir.Operation) -> None:
+def annotate_invariant_loads(op: ir.Operation) -> None:
     """Mark functions for whose loops it pays to ask what may be moved out of them.
 
     What computes from registers only has been moved out already, by `loop-invariant-code-motion`;

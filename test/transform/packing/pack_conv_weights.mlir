@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --pack-kernels | FileCheck %s
+// RUN: relax-opt %s --pack-conv-weights | FileCheck %s
 
 #by16 = affine_map<()[s0, s1] -> (1, 16, s0, s1)>
 #by32 = affine_map<()[s0, s1] -> (1, 32, s0, s1)>

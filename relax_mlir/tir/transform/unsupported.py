@@ -8,7 +8,7 @@ _COPIES = "processors order copies and arithmetic themselves"
 _FP8 = "there are no FP8 dtypes"
 _TILES = "there are no tile primitives; topi and tir.Schedule write loops"
 
-REFUSED: dict[str, str] = {
+UNSUPPORTED: dict[str, str] = {
     **dict.fromkeys(
         ("DecorateDeviceScope", "DefaultGPUSchedule", "InferFragment", "InjectPTXAsyncCopy",
          "InjectPTXLDG32", "InjectPermutedLayout", "LiftThreadBinding", "LowerAsyncDMA",

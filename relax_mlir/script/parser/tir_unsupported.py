@@ -64,10 +64,12 @@ _GROUPS = {
     _LLVM: "call_llvm_intrin call_llvm_pure_intrin llvm_lookup_intrinsic_id",
     _CLASS: "Call CallEffectKind DtypeConstructor LetAnnotation StringImm Tuple Var SizeVar",
 }  # fmt: skip
-REFUSED: dict[str, str] = {name: why for why, names in _GROUPS.items() for name in names.split()}
+UNSUPPORTED: dict[str, str] = {
+    name: why for why, names in _GROUPS.items() for name in names.split()
+}
 
 
-def refusal(path: str | None) -> str | None:
+def unsupported_reason(path: str | None) -> str | None:
     """Return why a name of TVM's `T`, or of something inside it, means nothing; None if it does.
 
     Args:
@@ -76,7 +78,7 @@ def refusal(path: str | None) -> str | None:
     if path is None or not path.startswith("T."):
         return None
     name, lanes = path[2:].split(".")[0], ""
-    if name not in REFUSED:
+    if name not in UNSUPPORTED:
         name, _, lanes = name.rpartition("x")
-    known = name in REFUSED and (not lanes or lanes.isdigit())
-    return f"T.{path[2:].split('.')[0]} {REFUSED[name]}" if known else None
+    known = name in UNSUPPORTED and (not lanes or lanes.isdigit())
+    return f"T.{path[2:].split('.')[0]} {UNSUPPORTED[name]}" if known else None

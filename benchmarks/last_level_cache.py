@@ -59,7 +59,7 @@ def far_bytes() -> int:
     return min(_TIMES * last_level_bytes(), MAX_BYTES)
 
 
-def told() -> str:
+def description() -> str:
     """Return a line about that."""
     caches = last_level_bytes()
     least = "" if _TIMES * caches <= MAX_BYTES else ", the most that is measured"

@@ -1,4 +1,4 @@
-"""The pass `pack-kernels`: constant weights of convolutions in blocks of output channels.
+"""The pass `pack-conv-weights`: constant weights of convolutions in blocks of output channels.
 
 Kernels take a vector of output channels at a time. With the weights in blocks of so many, in the
 order of the loops, they are read from first to last; FoldConstant does it at compile time.
@@ -8,9 +8,9 @@ import math
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.conv_geometry import SPATIAL, layout_axes, pads, per_axis
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize
-from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
 from relax_mlir.transform.packing.constant_weights import BLOCK, is_constant
 from relax_mlir.transform.packing.transposed_convolution import split_transposed
@@ -24,7 +24,7 @@ _MANY_INPUTS = 64
 _SMALL_GROUPS = (2, 4, 8)
 
 
-def pack_kernels(module: ir.Operation) -> None:
+def pack_conv_weights(module: ir.Operation) -> None:
     """Bring constant weights of convolutions into blocks of output channels, in place.
 
     Transposed convolutions are written by plain ones before.

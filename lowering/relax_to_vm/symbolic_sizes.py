@@ -30,7 +30,7 @@ def number_of(size: SymExpr, values: Mapping[str, int]) -> int:
 Sum = tuple[tuple[int, int], ...]
 
 
-class Sums:
+class SymbolicSizes:
     """Sums of aligned sizes, compared without writing them out."""
 
     def __init__(
@@ -62,10 +62,10 @@ class Sums:
         self._weight = {part: number_of(each, point) for part, each in self._product.items()}
         self._proved: dict[tuple[Sum, Sum], bool] = {}
 
-    def add(self, sum_: Sum, tenant: int) -> Sum:
-        """Return a sum with one more tenant in it."""
+    def add(self, sum_: Sum, allocation: int) -> Sum:
+        """Return a sum with one more allocation in it."""
         counts = dict(sum_)
-        counts[self._number[tenant]] = counts.get(self._number[tenant], 0) + 1
+        counts[self._number[allocation]] = counts.get(self._number[allocation], 0) + 1
         return tuple(sorted(counts.items()))
 
     def largest(self, sums: Sequence[Sum], *, exact: bool = False) -> list[Sum]:

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --note-invariant-loads | FileCheck %s
+// RUN: relax-opt %s --annotate-invariant-loads | FileCheck %s
 
 // A row's mean, computed from its sum in each step.
 // CHECK: func.func @mean({{.*}} attributes {relax.invariant_loads}

@@ -10,7 +10,7 @@ PERMISSION = (158, 0x1023, 18)
 
 
 @functools.lru_cache(maxsize=1)
-def allow_matrices() -> bool:
+def request_amx() -> bool:
     """Ask for the registers, for all threads of this process; return whether they may be used."""
     if platform.system() != "Linux" or platform.machine() != "x86_64":
         return False

@@ -1,4 +1,4 @@
-"""Pass `constants-inside`: what runs in parallel has its constants itself, not from memory.
+"""Pass `sink-constants`: what runs in parallel has its constants itself, not from memory.
 
 Folding moves constants to a function's entry. What a parallel region uses from there is handed to
 it in a struct, and LLVM no longer knows that it is a constant: `max(x, 0)` took six instructions.
@@ -13,7 +13,7 @@ _CONSTANTS = frozenset(
 _REGIONS = frozenset(["omp.parallel"])
 
 
-def constants_inside(op: ir.Operation) -> None:
+def sink_constants(op: ir.Operation) -> None:
     """Copy the constants that parallel regions use from outside into them."""
     for view in op.regions[0].blocks[0].operations:
         function = view.operation

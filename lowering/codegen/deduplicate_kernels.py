@@ -11,7 +11,7 @@ from relax_mlir.lowering.walk import named
 _SYMBOLS = re.compile(r"(?<=#relax\.dims<\[)[^]]*")
 
 
-def share_equal(module: ir.Operation, signatures: list[Signature]) -> list[Signature]:
+def deduplicate_kernels(module: ir.Operation, signatures: list[Signature]) -> list[Signature]:
     """Erase kernels that equal an earlier one; return the signatures, theirs with that kernel.
 
     Args:

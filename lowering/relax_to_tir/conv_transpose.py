@@ -8,16 +8,16 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.conv_geometry import SPATIAL, layout_axes, pads, per_axis
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, compare, select
+from relax_mlir.lowering.relax_to_tir.conv_pool import ChannelAt, Channels, convolve
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
 from relax_mlir.lowering.relax_to_tir.limits import ADD_UP_IN
-from relax_mlir.lowering.relax_to_tir.window_rooms import expect_outputs
-from relax_mlir.lowering.relax_to_tir.windows import ChannelAt, Channels, convolve
+from relax_mlir.lowering.relax_to_tir.window_checks import expect_outputs
 
 
 def _attributes(op: ir.Operation) -> dict[str, Any]:

@@ -15,7 +15,7 @@ _SUPPRESSION = (
     "all_class_non_max_suppression"
 )
 
-REFUSED: dict[str, dict[str, str]] = {
+UNSUPPORTED: dict[str, dict[str, str]] = {
     "topi": {
         "binary_search": _PART.format("searchsorted"),
         "gpu": "GPUs have no lowering",
@@ -77,7 +77,7 @@ def missing(where: str, name: str, known: Iterable[str]) -> AttributeError:
         name: the name.
         known: the names that it has.
     """
-    reason = REFUSED.get(where, {}).get(name)
+    reason = UNSUPPORTED.get(where, {}).get(name)
     if reason is not None:
         return AttributeError(f"{where} has no '{name}': {reason}", name=name)
     hint = "" if name.startswith("_") else did_you_mean(name, known)

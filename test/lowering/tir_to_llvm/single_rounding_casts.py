@@ -1,5 +1,5 @@
 # RUN: %PYTHON %s | FileCheck %s
-"""Pass `round-once`: wide integers become bfloat16 by way of float64, of which no bit is lost."""
+"""Pass `single-rounding-casts`: wide integers become bfloat16 through float64, which is exact."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
@@ -56,6 +56,6 @@ func.func @others(%x: i64) -> (f16, f32) {
 
 with make_context(), ir.Location.unknown():
     module = ir.Module.parse(TEXT)
-    run_step(module.operation, "round-once")
+    run_step(module.operation, "single-rounding-casts")
     assert module.operation.verify()
     print(module)

@@ -1,11 +1,11 @@
-"""Pass `round-once`: integers of 32 bits and more become the nearest bfloat16.
+"""Pass `single-rounding-casts`: integers of 32 bits and more become the nearest bfloat16.
 
 Later steps take every integer to float32 first, which is a rounding too many where that does not
 hold it.
 """
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_llvm.math.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 from relax_mlir.lowering.walk import collect
 
 _CASTS = ("arith.sitofp", "arith.uitofp")
@@ -13,7 +13,7 @@ _CASTS = ("arith.sitofp", "arith.uitofp")
 _LOST = (1 << 12) - 1
 
 
-def round_once(op: ir.Operation) -> None:
+def single_rounding_casts(op: ir.Operation) -> None:
     """Replace the conversions in a module that would be rounded twice by ones of float64."""
     for cast in collect(op, _is_twice):
         with cast.location, ir.InsertionPoint(cast):

@@ -1,4 +1,4 @@
-// RUN: relax-opt --constants-inside %s | FileCheck %s
+// RUN: relax-opt --sink-constants %s | FileCheck %s
 // RUN: relax-opt --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-threads=2" --memref-to-llvm %s | FileCheck %s --check-prefix=WHOLE
 
 // A constant used inside is copied, once; what is no constant is still handed over.

@@ -1,4 +1,4 @@
-"""The pass `pack-groups`: constant kernels of convolutions as dot-product instructions want them.
+"""The pass `pack-vnni`: constant kernels of convolutions as dot-product instructions want them.
 
 Where the target multiplies a few small numbers at once, a convolution's prim func gets its kernels
 with those of a few input channels beside each other as one more argument, and its block a note of
@@ -31,7 +31,7 @@ from relax_mlir.transform.packing.packed_operand import give_buffer
 _DTYPES = ("int8", "uint8", "int16", "bfloat16")
 
 
-def pack_groups(module: ir.Operation, target: str = "") -> None:
+def pack_vnni(module: ir.Operation, target: str = "") -> None:
     """Put constant kernels of convolutions into groups of input channels, in place.
 
     Args:

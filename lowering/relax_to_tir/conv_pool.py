@@ -8,16 +8,22 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.blocked_layout import BlockedLayout
+from relax_mlir.dialects.relax.conv_geometry import (
+    SPATIAL,
+    layout_axes,
+    pads,
+    per_axis,
+    window_room,
+)
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.windows import SPATIAL, layout_axes, pads, per_axis, window_room
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
 from relax_mlir.lowering.relax_to_tir.group_channels import with_known_channels
 from relax_mlir.lowering.relax_to_tir.limits import ADD_UP_IN, lowest, mean_in
-from relax_mlir.lowering.relax_to_tir.window_rooms import expect_windows
+from relax_mlir.lowering.relax_to_tir.window_checks import expect_windows
 
 
 def _attributes(op: ir.Operation) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from relax_mlir.lowering.tir_to_llvm.math.lanes import Lanes
+from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 
 Function = Callable[[Lanes], Lanes]
 
