@@ -10,8 +10,9 @@ from relax_mlir import tvm_modules
 
 __version__ = "0.1.0"
 
-_MODULES = ("arith", "contrib", "errors", "frontend", "instrument", "ir", "nd", "relax", "runtime", "s_tir",
-            "script", "target", "te", "testing", "tir", "tirx", "topi", "transform")  # fmt: skip
+_MODULES = ("arith", "contrib", "errors", "frontend", "instrument", "ir", "nd", "relax",
+            "runtime", "s_tir", "script", "target", "te", "testing", "tir", "tirx", "topi",
+            "transform")  # fmt: skip
 # Names of TVM's that have no counterpart.
 _UNSUPPORTED = {
     "autotvm": "kernels are fast without tuning; tir.Schedule changes them by hand",
