@@ -21,15 +21,14 @@ UNSUPPORTED: dict[str, str] = {
     **dict.fromkeys(
         ("RealizeVDevice", "UpdateVDevice", "RewriteCUDAGraph"), _DEVICES),
     **dict.fromkeys(
-        ("AdjustMatmulOrder", "CombineParallelMatmul", "ExpandTupleArguments", "FastMathTransform",
+        ("CombineParallelMatmul", "ExpandTupleArguments", "FastMathTransform",
          "FewShotTuning", "FuseTransposeMatmul", "MetaScheduleApplyDatabase",
          "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR", "ReorderPermuteDimsAfterConcat",
-         "ReorderTakeAfterMatmul", "SpecializePrimFuncBasedOnCallSite"),
+         "SpecializePrimFuncBasedOnCallSite"),
         f"leave it out: {_KERNELS}"),
     **dict.fromkeys(
         ("DecomposeOpsForInference", "DecomposeOpsForTraining"),
         "SimplifyInference writes normalisation and dropout as arithmetic"),
-    "ExpandMatmulOfSum": f"leave it out: {_KERNELS}",
     **dict.fromkeys(
         ("AlterOpImpl", "AttachAttrLayoutFreeBuffers", "SplitLayoutRewritePreproc"),
         f"leave it out: PackWeights and the like lay constants out; {_KERNELS}"),
@@ -41,14 +40,11 @@ UNSUPPORTED: dict[str, str] = {
     "FusionPattern": _PATTERNS,
     "UpdateParamType": "relax.BlockBuilder writes a function with other parameters",
     "Gradient": "there is no automatic differentiation",
-    "BindSymbolicVars": "relax.build compiles once for all sizes; R.match_cast says what is known",
     "BundleModelParams": "parameters are arguments, or constants: BindParams",
     "DataflowUseInplaceCalls": "StaticPlanBlockMemory shares memory",
-    "InlinePrivateFunctions": "calls of private functions cost nothing worth it",
     "LiftTransformParams": "FoldConstant computes at compile time what BindParams made constant",
     "RemovePurityChecking": 'R.func_attr({"relax.force_pure": True}) says that a function is pure',
     "RemoveUnusedOutputs": "DeadCodeElimination removes outputs and parameters too",
-    "RemoveUnusedParameters": "DeadCodeElimination removes outputs and parameters too",
     "ToMixedPrecision": "astype says which parts of a program are of which dtype",
     "TopologicalSort": "bindings stand in the order in which they are written",
     "UpdateParamStructInfo": "relax.BlockBuilder writes a function with other parameters",

@@ -24,6 +24,7 @@ _EXPORTS = {
     "DataflowBlockPass": "relax_mlir.pass_infra.dataflow_block",
     "dataflowblock_pass": "relax_mlir.pass_infra.decorators",
     "BindParams": "relax_mlir.transform.relax.bind_params",
+    "BindSymbolicVars": "relax_mlir.transform.relax.bind_symbolic_vars",
     "CreateModulePass": "relax_mlir.pass_infra.decorators",
     "CreateFunctionPass": "relax_mlir.pass_infra.decorators",
     "CreatePrimFuncPass": "relax_mlir.pass_infra.decorators",

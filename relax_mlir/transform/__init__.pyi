@@ -26,15 +26,18 @@ from relax_mlir.pass_infra.registry import get_pass, register_pass
 from relax_mlir.pass_infra.sequential import Sequential
 from relax_mlir.transform.layout.desired_layouts import DesiredLayouts
 from relax_mlir.transform.relax.bind_params import BindParams
+from relax_mlir.transform.relax.bind_symbolic_vars import BindSymbolicVars
 from relax_mlir.transform.rewriting.patterns import pattern, pdl, rewrite
 
 __all__ = [
+    "AdjustMatmulOrder",
     "AlterOpLayout",
     "AnnotateEntryFunc",
     "AnnotateInvariantLoads",
     "BF16ComputeLegalize",
     "BackwardFoldScaleAxis",
     "BindParams",
+    "BindSymbolicVars",
     "BoolToByte",
     "CallTIRRewrite",
     "CanonicalizeBindings",
@@ -58,6 +61,7 @@ __all__ = [
     "EliminateCommonSubexpr",
     "ExpandCopy",
     "ExpandMath",
+    "ExpandMatmulOfSum",
     "ExportStock",
     "ExtractShapeFunctions",
     "FlattenBuffer",
@@ -72,6 +76,7 @@ __all__ = [
     "HoistIfThenElse",
     "ImportStock",
     "InferType",
+    "InlinePrivateFunctions",
     "InstrumentBoundCheckers",
     "LambdaLift",
     "LegalizeOps",
@@ -97,7 +102,9 @@ __all__ = [
     "PrintIR",
     "RefineShapesBackward",
     "RemoveNoOp",
+    "RemoveUnusedParameters",
     "RenormalizeSplitPattern",
+    "ReorderTakeAfterMatmul",
     "RewriteUnsafeSelect",
     "SaturateCasts",
     "Sequential",
@@ -133,6 +140,9 @@ __all__ = [
     "register_pass",
     "rewrite",
 ]
+
+def AdjustMatmulOrder() -> Pass:
+    """Multiply three matrices in the order of fewer operations."""
 
 def AlterOpLayout() -> Pass:
     """Convert convolutions to the layouts of the fastest kernels."""
@@ -197,6 +207,9 @@ def ExpandCopy() -> Pass:
 def ExpandMath(target: str = "") -> Pass:
     """Replace elementary functions by polynomials that vectorise."""
 
+def ExpandMatmulOfSum() -> Pass:
+    """Write products with sums as sums of products."""
+
 def ExportStock() -> Pass:
     """End regions with a terminator that a stock mlir-opt accepts."""
 
@@ -235,6 +248,9 @@ def ImportStock() -> Pass:
 
 def InferType() -> Pass:
     """Infer the types of bindings from their operands."""
+
+def InlinePrivateFunctions() -> Pass:
+    """Inline calls of private functions."""
 
 def InstrumentBoundCheckers() -> Pass:
     """Assert that every index is inside its buffer."""
@@ -287,8 +303,14 @@ def RefineShapesBackward(broadcast: bool = True) -> Pass:
 def RemoveNoOp() -> Pass:
     """Remove loops, branches, stores and buffers without effect."""
 
+def RemoveUnusedParameters() -> Pass:
+    """Remove unused parameters of private functions."""
+
 def RenormalizeSplitPattern() -> Pass:
     """Canonicalize quotients and remainders of split loops, as simplify does."""
+
+def ReorderTakeAfterMatmul() -> Pass:
+    """Take columns after a matrix product instead of before."""
 
 def RewriteUnsafeSelect() -> Pass:
     """Make selects of loads evaluate only the chosen value."""

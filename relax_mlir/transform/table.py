@@ -198,5 +198,35 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         summary="Lift nested functions to the module",
         opt_level=1,
     ),
+    "expand-matmul-of-sum": PassSpec(
+        flag="expand-matmul-of-sum",
+        name="ExpandMatmulOfSum",
+        entry="relax_mlir.transform.rewriting.matmul_order:expand_matmul_of_sum",
+        summary="Write products with sums as sums of products",
+    ),
+    "reorder-take-after-matmul": PassSpec(
+        flag="reorder-take-after-matmul",
+        name="ReorderTakeAfterMatmul",
+        entry="relax_mlir.transform.rewriting.matmul_order:reorder_take_after_matmul",
+        summary="Take columns after a matrix product instead of before",
+    ),
+    "adjust-matmul-order": PassSpec(
+        flag="adjust-matmul-order",
+        name="AdjustMatmulOrder",
+        entry="relax_mlir.transform.rewriting.matmul_order:adjust_matmul_order",
+        summary="Multiply three matrices in the order of fewer operations",
+    ),
+    "inline-private-functions": PassSpec(
+        flag="inline-private-functions",
+        name="InlinePrivateFunctions",
+        entry="relax_mlir.transform.relax.inline_private_functions:inline_private_functions",
+        summary="Inline calls of private functions",
+    ),
+    "remove-unused-parameters": PassSpec(
+        flag="remove-unused-parameters",
+        name="RemoveUnusedParameters",
+        entry="relax_mlir.transform.relax.dead_code_elimination:remove_unused_parameters",
+        summary="Remove unused parameters of private functions",
+    ),
     **TIR_PASSES,
 }

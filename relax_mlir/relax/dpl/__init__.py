@@ -28,7 +28,7 @@ from relax_mlir.relax.dpl.pattern import (
     VarPattern,
     WildcardPattern,
 )
-from relax_mlir.relax.dpl.rewrite import rewrite_bindings, rewrite_call
+from relax_mlir.relax.dpl.rewrite import rewrite_bindings, rewrite_call, rewrite_in_place
 from relax_mlir.relax.dpl.sequence import PatternSeq
 from relax_mlir.relax.dpl.shorthands import (
     has_attr,
@@ -62,5 +62,6 @@ __all__ = [
     "has_dtype", "has_shape", "has_struct_info", "has_ty", "is_call_dps_packed", "is_call_packed",
     "is_call_tir", "is_const", "is_dfv", "is_expr", "is_gv", "is_op", "is_shape", "is_tuple",
     "is_tuple_get_item", "is_var", "make_fused_bias_activation_pattern", "reject",
-    "rewrite_bindings", "rewrite_call", "wildcard",
+    "rewrite_bindings", "rewrite_call",
+    "rewrite_in_place", "wildcard",
 ]  # fmt: skip

@@ -30,6 +30,15 @@ from relax_mlir.transform.relax.rebuild import takes_arguments
 _MOST_REWRITES = 64
 
 
+class _Module:
+    """A module that a pass works on, with what builders ask one for."""
+
+    def __init__(self, operation: ir.Operation) -> None:
+        self.operation, self.context = operation, operation.context
+        self.body = operation.regions[0].blocks[0]
+        self.mlir_module = self
+
+
 class FunctionRewriter:
     """One function under change, in its module.
 
@@ -38,9 +47,9 @@ class FunctionRewriter:
         func: the function.
     """
 
-    def __init__(self, mod: IRModule, func: ir.Operation) -> None:
-        self.builder: BlockBuilder = BlockBuilder.over(mod)
-        self.func, self._mod = func, mod
+    def __init__(self, module: ir.Operation, func: ir.Operation) -> None:
+        self.builder: BlockBuilder = BlockBuilder.over(_Module(module))  # type: ignore[arg-type]
+        self.func, self._mod = func, module
         self._retyped = False
         self._places: dict[ir.Operation, tuple[Any, ...]] = {}
 
@@ -180,7 +189,7 @@ class FunctionRewriter:
         """Remove copies, what is computed twice, and what nobody uses."""
         remove_unused(self.func)
         if self._retyped:
-            infer_type(self._mod.mlir_module.operation)
+            infer_type(self._mod)
             self._retyped = False
         forward_copies(self.func)
         merge_equal(self.func)

@@ -40,6 +40,19 @@ def rewrite_call(pattern: DFPattern, rewriter: Callable[[Any, Matches], Any], fu
     return each_function(func, lambda edit: edit.sweep(rewrite))
 
 
+def rewrite_in_place(
+    pattern: DFPattern, rewriter: Callable[[Any, Matches], Any], module: ir.Operation,
+    func: ir.Operation,
+) -> bool:  # fmt: skip
+    """Do as `rewrite_call` in a function of a module itself, for passes.
+
+    Returns:
+        Whether anything changed.
+    """
+    edit = FunctionRewriter(module, func)
+    return edit.sweep(lambda expr, lookup: first_rewrite(pattern, rewriter, expr, lookup))
+
+
 def first_rewrite(
     pattern: DFPattern, rewriter: Callable[[Any, Matches], Any], expr: Any, lookup: Any
 ) -> Any:
@@ -162,7 +175,7 @@ def each_function(func: Any, rewrite: Callable[[FunctionRewriter], Any]) -> Any:
             op.clone(ip=ir.InsertionPoint(made.mlir_module.body))
     with lock_of(made.context), made.context, ir.Location.unknown():
         for each in relax_functions(made):
-            rewrite(FunctionRewriter(made, each))
+            rewrite(FunctionRewriter(made.mlir_module.operation, each))
     if isinstance(func, IRModule):
         return made
     (op,) = relax_functions(made)

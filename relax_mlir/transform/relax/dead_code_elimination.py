@@ -181,6 +181,16 @@ def _is_private(op: ir.Operation) -> bool:
     return visibility is not None and ir.StringAttr(visibility).value == "private"
 
 
+def remove_unused_parameters(module: ir.Operation) -> None:
+    """Remove parameters of private functions that these do not use, and the arguments for them."""
+    _remove_unused_parameters(module, set())
+
+
+def remove_unreachable(module: ir.Operation) -> None:
+    """Remove private functions that nothing public reaches."""
+    _remove_unreachable(module, set())
+
+
 def _remove_unreachable(module: ir.Operation, entries: set[str]) -> None:
     functions = _functions(module)
     reached: set[str] = set()

@@ -1,0 +1,78 @@
+"""The pass `BindSymbolicVars`: symbolic sizes of functions become numbers or other sizes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context_lock import lock_of
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
+from relax_mlir.ir.module import IRModule
+from relax_mlir.pass_infra.context import PassContext
+from relax_mlir.pass_infra.info import PassInfo
+from relax_mlir.pass_infra.passes import ModulePass
+from relax_mlir.relax.expr.dims import as_dim
+from relax_mlir.transform.relax.inline_function import substitute_symbols
+from relax_mlir.transform.relax.rebuild import substitute_type, symbols_of
+
+
+def BindSymbolicVars(binding_map: Mapping[Any, Any], func_name: str | None = None) -> ModulePass:
+    """Return the pass that gives symbols of Relax functions values.
+
+    Args:
+        binding_map: integers, or expressions of other symbols, by the symbol or its name.
+        func_name: the function; None for all that have one of the symbols.
+
+    Raises:
+        ExprTypeError: a value is no integer. The pass raises `ExprError` for a symbol that the
+            function, or no function, has.
+    """
+    values = {str(name): as_dim(value) for name, value in binding_map.items()}
+
+    def bind(mod: IRModule, ctx: PassContext) -> IRModule:
+        names = mod.function_names if func_name is None else [func_name]
+        funcs = [mod[name].operation for name in names]
+        funcs = [func for func in funcs if "relax.function" in func.attributes]
+        if not funcs and func_name is not None:
+            raise ExprTypeError(f"BindSymbolicVars: '{func_name}' is no Relax function")
+        with lock_of(mod.context), mod.context, ir.Location.unknown():
+            missing = set(values)
+            known: set[str] = set()
+            for func in funcs:
+                found = _substitute(func, values)
+                missing -= found
+                known |= found
+            if missing:
+                name = min(missing)
+                where = "the module" if func_name is None else f"function '{func_name}'"
+                near = did_you_mean(name, known) or f"; there are: {', '.join(sorted(known))}"
+                raise ExprError(f"BindSymbolicVars: {where} has no symbol '{name}'{near}")
+        return mod
+
+    return ModulePass(bind, PassInfo("BindSymbolicVars"))
+
+
+def _substitute(func: ir.Operation, values: Mapping[str, SymExpr]) -> set[str]:
+    """Put values in the place of symbols, and return all symbols that there were."""
+    found: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        found.update(symbols_of(op))
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    found.update(_symbols(argument.type))
+        substitute_symbols(op, values)
+        return ir.WalkResult.ADVANCE
+
+    func.walk(visit, ir.WalkOrder.PRE_ORDER)
+    signature = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
+    sides = signature.inputs, signature.results
+    types = [[substitute_type(type_, values) for type_ in side] for side in sides]
+    func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(*types))
+    return found
+
+
+def _symbols(type_: ir.Type) -> set[str]:
+    return {name for dim in type_dims(type_) for name in dim.symbols}
