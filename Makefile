@@ -11,7 +11,7 @@ export PYTHON VENV
 RUN := $(VENV)/bin/python
 TESTS = $(RUN) test/run.py $(if $(JOBS),--jobs $(JOBS))
 
-.PHONY: help demo quick test test-targets check docs bench peers clean
+.PHONY: help demo quick test test-targets conformance check docs bench peers clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\): .*## /make \1: /p' Makefile
@@ -33,6 +33,10 @@ test: ## run all tests, and name the slowest
 test-targets: ## run all tests once for each of several CPUs
 	@.ci/environment test
 	@$(TESTS) $(CPUS)
+
+conformance: ## run the node tests of onnx and count those that pass
+	@.ci/environment test
+	@$(RUN) test/frontend/onnx/conformance.py
 
 # A type checker cannot follow the mapping of dialects/ and lowering/ into the package, so it reads a copy.
 check: ## lint, formatting, types, documentation, then all tests

@@ -16,6 +16,8 @@ from relax_mlir.runtime.vm.call_depth import TRUSTED_LIMIT, bounded
 # One table, so that a look-up is one dictionary access.
 BUILTINS.update(SHAPE_BUILTINS)
 
+# Functions of imported models; the name has their configuration.
+MODEL_PREFIX = "vm.model."
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
 _LOCK = threading.RLock()
 
@@ -79,6 +81,10 @@ def find_func(name: str) -> Callable[..., Any] | None:
     if func is None and name.startswith(LIBRARY_PREFIX):
         func = _library().get(name)
         return None if func is None else dispatching(name, func)
+    if func is None and name.startswith(MODEL_PREFIX):
+        from relax_mlir.runtime.models import model_function
+
+        return model_function(name)
     return func
 
 

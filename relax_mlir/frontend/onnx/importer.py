@@ -8,6 +8,7 @@ from typing import Any
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ModelError, RelaxMLIRError
 from relax_mlir.frontend.onnx import ops
+from relax_mlir.frontend.onnx.bodies import with_bodies
 from relax_mlir.frontend.onnx.coverage import coverage_of
 from relax_mlir.frontend.onnx.graph import Graph, Names, identifier
 from relax_mlir.frontend.onnx.model import Model, read_model
@@ -82,13 +83,14 @@ def from_onnx(
 
 
 def prepared(model: Model) -> Model:
-    """Return a model of which every operation has a converter.
+    """Return a model of which every operation has a converter, its functions expanded.
 
     Raises:
         UnsupportedOpError: some have none.
     """
-    coverage_of(model).check()
-    return model
+    expanded = with_bodies(model)
+    coverage_of(expanded).check()
+    return expanded
 
 
 def _with_dataflow(module: IRModule) -> IRModule:

@@ -14,11 +14,9 @@ from relax_mlir.frontend.onnx.package import onnx_package
 from relax_mlir.frontend.onnx.weights import storage_dtype
 from relax_mlir.frontend.values import TupleValue, Value, ints, materialize, of_expr
 from relax_mlir.relax import op
-from relax_mlir.relax.expr import Expr, StringImm, TensorType
+from relax_mlir.relax.expr import Expr, TensorType, TupleType
 from relax_mlir.relax.expr import Tuple as TupleExpr
-
-# Functions of the runtime that serve operands that only run time knows.
-MODEL_PREFIX = "vm.model."
+from relax_mlir.runtime.registry import MODEL_PREFIX
 
 
 class Node:
@@ -160,10 +158,9 @@ class Node:
             for dtype, shape in outputs
         ]
         call = op.call_pure_packed(
-            MODEL_PREFIX + name,
+            f"{MODEL_PREFIX}{name}:{json.dumps(config)}",
             *[TupleExpr([]) if arg is None else arg for arg in args],
-            StringImm(json.dumps(config)),
-            sinfo_args=_tuple_type(types) if len(types) > 1 else types[0],
+            sinfo_args=TupleType(types) if len(types) > 1 else types[0],
         )
         made = builder.emit(call)
         fields = [made] if len(types) == 1 else [made[i] for i in range(len(types))]
@@ -176,12 +173,6 @@ class Node:
             made = builder.match_cast(field, TensorType(dims, storage_dtype(dtype)))
             values.append(of_expr(made, dtype))
         return values if len(values) > 1 else values[0]
-
-
-def _tuple_type(types: list[TensorType]) -> Any:
-    from relax_mlir.relax.expr import TupleType
-
-    return TupleType(types)
 
 
 def _dims(shape: Any) -> list[Any]:

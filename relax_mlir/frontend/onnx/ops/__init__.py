@@ -2,7 +2,7 @@
 
 import importlib
 
-CATEGORIES = ("elementwise", "index", "nn", "norm", "reduce", "shape")
+CATEGORIES = ("control", "elementwise", "image", "index", "nn", "norm", "quant", "reduce", "shape")
 
 
 def load() -> None:

@@ -10,7 +10,7 @@ from relax_mlir.frontend.values import of_expr
 from relax_mlir.relax import op
 from relax_mlir.relax.expr import const
 
-_CONV = {1: op.conv1d, 2: op.conv2d, 3: op.conv3d}
+CONV = {1: op.conv1d, 2: op.conv2d, 3: op.conv3d}
 _TRANSPOSED = {1: op.conv1d_transpose, 2: op.conv2d_transpose, 3: op.conv3d_transpose}
 
 
@@ -67,7 +67,7 @@ def window(node: Any, kernel: Sequence[int]) -> tuple[list[int], list[Any], list
 def conv(node: Any) -> Any:
     """Convolve in one to three dimensions."""
     kernel = kernel_shape(node)
-    convolve = _CONV.get(len(kernel))
+    convolve = CONV.get(len(kernel))
     if convolve is None:
         raise node.fail(f"convolution in {len(kernel)} dimensions is not supported")
     strides, pads, dilations = window(node, kernel)

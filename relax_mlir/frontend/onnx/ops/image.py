@@ -1,0 +1,77 @@
+"""Images: resize, sampling, detection."""
+
+from typing import Any
+
+from relax_mlir.frontend.registry import converts
+
+_RESIZE = {
+    "antialias": 0, "coordinate_transformation_mode": "half_pixel", "cubic_coeff_a": -0.75,
+    "exclude_outside": 0, "extrapolation_value": 0.0, "keep_aspect_ratio_policy": "stretch",
+    "mode": "nearest", "nearest_mode": "round_prefer_floor",
+}  # fmt: skip
+
+
+def _resize(node: Any, roi: Any, scales: Any, sizes: Any, **changes: Any) -> Any:
+    config = {name: node.attrs.get(name, default) for name, default in _RESIZE.items()}
+    config.update(changes)
+    axes = list(node.attrs.get("axes") or [])
+    dims = _resized(node, axes, sizes, config)
+    args = [node.x(0), *(None if each is None else node.x(each) for each in (roi, scales, sizes))]
+    return node.runtime("resize", args, [(node.dtype(), dims)], axes=axes, **config)
+
+
+def _resized(node: Any, axes: list[int], sizes: int | None, config: Any) -> list[Any]:
+    """Return the dimensions of the result, None for those that run time computes."""
+    rank = node.ndim()
+    places = [node.normalized(axis, rank) for axis in axes] or list(range(rank))
+    dims = [None if i in places else dim for i, dim in enumerate(node.dims())]
+    known = None if sizes is None else node.ints(sizes)
+    if known and config["keep_aspect_ratio_policy"] == "stretch":
+        for axis, size in zip(places, known, strict=True):
+            dims[axis] = size
+    return dims
+
+
+def _given(node: Any, index: int) -> int | None:
+    if not node.has(index):
+        return None
+    dims = node.value(index).dims
+    return None if dims and dims[0].value == 0 else index
+
+
+@converts("onnx", "Resize", since=11)
+def resize(node: Any) -> Any:
+    """Resize by scales or to sizes."""
+    return _resize(node, _given(node, 1), _given(node, 2), _given(node, 3))
+
+
+@converts("onnx", "Resize", "Upsample", since=9)
+def resize_by_scales(node: Any) -> Any:
+    """Resize by scales, as before opset 11."""
+    changes = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    mode = "nearest" if node.attrs.get("mode", "nearest") == "nearest" else "linear"
+    return _resize(node, None, 1, None, mode=mode, **changes)
+
+
+_MODES = {"bilinear": "linear", "bicubic": "cubic"}
+
+
+@converts("onnx", "GridSample", since=16)
+def grid_sample(node: Any) -> Any:
+    """Sample an image at the positions of a grid."""
+    dims = [*node.dims(0)[:2], *node.dims(1)[1:-1]]
+    mode = _MODES.get(node.attrs["mode"], node.attrs["mode"])
+    return node.runtime(
+        "grid_sample", [node.x(0), node.x(1)], [(node.dtype(), dims)], mode=mode,
+        padding_mode=node.attrs["padding_mode"], align_corners=bool(node.attrs["align_corners"]),
+    )  # fmt: skip
+
+
+@converts("onnx", "NonMaxSuppression", since=10)
+def non_max_suppression(node: Any) -> Any:
+    """Select boxes of each class that overlap no better one."""
+    args = [node.x(i) if node.has(i) else None for i in range(5)]
+    return node.runtime(
+        "non_max_suppression", args, [("int64", [None, 3])],
+        is_center=bool(node.attrs["center_point_box"]),
+    )  # fmt: skip

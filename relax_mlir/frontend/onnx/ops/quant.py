@@ -1,0 +1,128 @@
+"""Quantization: QuantizeLinear, DequantizeLinear, and products of integers."""
+
+from typing import Any
+
+from relax_mlir.frontend.onnx.weights import dtype_name
+from relax_mlir.frontend.registry import converts
+from relax_mlir.frontend.values import Value, of_expr
+from relax_mlir.relax import op
+
+
+@converts("onnx", "QuantizeLinear", since=10)
+def quantize_linear(node: Any) -> Any:
+    """Divide by the scale, round to even, add the zero point and saturate."""
+    to = node.attrs.get("output_dtype", 0)
+    dtype = node.dtype(2) if node.has(2) else dtype_name(to, "QuantizeLinear") if to else "uint8"
+    return quantized(node, node.value(0), 1, dtype)
+
+
+def quantized(node: Any, value: Value, index: int, dtype: str) -> Any:
+    """Return a value quantized by the scale and the zero point at inputs of a node."""
+    zero = node.x(index + 1) if node.has(index + 1) else None
+    return node.runtime(
+        "quantize", [value.expr or node.x(0), node.x(index), zero],
+        [(dtype, value.dims if value.dims is not None else value.ndim)],
+        axis=node.attrs.get("axis", 1), block=node.attrs.get("block_size", 0), to=dtype,
+        saturate=bool(node.attrs.get("saturate", 1)),
+    )  # fmt: skip
+
+
+@converts("onnx", "DequantizeLinear", since=10)
+def dequantize_linear(node: Any) -> Any:
+    """Subtract the zero point and multiply by the scale."""
+    value = node.value(0)
+    zero = node.x(2) if node.has(2) else None
+    return node.runtime(
+        "dequantize", [node.x(0), node.x(1), zero],
+        [(node.dtype(1), value.dims if value.dims is not None else value.ndim)],
+        axis=node.attrs.get("axis", 1), block=node.attrs.get("block_size", 0), of=value.dtype,
+    )  # fmt: skip
+
+
+def _centred(node: Any, index: int, zero: int, rows: bool = False) -> Any:
+    """Return an integer operand less its zero point, as `int32`; that of rows is a column."""
+    x = op.astype(node.x(index), "int32")
+    if not node.has(zero):
+        return x
+    offset = op.astype(node.x(zero), "int32")
+    if rows and node.ndim(zero) == 1 and node.value(zero).dims[0].value != 1:
+        offset = op.expand_dims(offset, -1)
+    return op.subtract(x, offset)
+
+
+@converts("onnx", "MatMulInteger", since=10)
+def matmul_integer(node: Any) -> Any:
+    """Multiply integers less their zero points, in `int32`."""
+    return op.matmul(_centred(node, 0, 2, rows=True), _centred(node, 1, 3))
+
+
+@converts("onnx", "QLinearMatMul", since=10)
+def qlinear_matmul(node: Any) -> Any:
+    """Multiply quantized matrices, and quantize the product."""
+    scaled = []
+    for first in (0, 3):
+        value = node.value(first)
+        scaled.append(node.runtime(
+            "dequantize", [node.x(first), node.x(first + 1), node.x(first + 2)],
+            [("float32", value.dims)], axis=-2 if first == 0 else -1, block=0, of=value.dtype,
+        ))  # fmt: skip
+    parts = [op.astype(each.expr, "float32") for each in scaled]
+    product = of_expr(node.emit(op.matmul(*parts)))
+    return quantized(node, product, 6, node.dtype(7))
+
+
+def _kernel_offset(node: Any, index: int) -> Any:
+    offset = op.astype(node.x(index), "int32")
+    if node.ndim(index) == 1 and node.value(index).dims[0].value != 1:
+        return op.reshape(offset, (-1, *[1] * (node.ndim(1) - 1)))
+    return op.reshape(offset, ())
+
+
+@converts("onnx", "ConvInteger", since=10)
+def conv_integer(node: Any) -> Any:
+    """Convolve integers less their zero points, in `int32`."""
+    from relax_mlir.frontend.onnx.ops import nn
+
+    kernel = nn.kernel_shape(node)
+    strides, pads, dilations = nn.window(node, kernel)
+    x = op.astype(node.x(0), "int32")
+    x = op.subtract(x, op.reshape(op.astype(node.x(2), "int32"), ())) if node.has(2) else x
+    w = op.astype(node.x(1), "int32")
+    w = op.subtract(w, _kernel_offset(node, 3)) if node.has(3) else w
+    return nn.CONV[len(kernel)](
+        x, w, strides=strides, padding=pads, dilation=dilations, groups=node.attrs["group"]
+    )
+
+
+@converts("onnx", "Einsum", since=12)
+def einsum(node: Any) -> Any:
+    """Sum products of elements by index letters."""
+    text = node.attrs["equation"].replace(" ", "")
+    return op.einsum([node.x(i) for i in range(len(node.inputs))], text)
+
+
+@converts("onnx", "Det", since=11)
+def det(node: Any) -> Any:
+    """Return the determinants of matrices of one to three rows.
+
+    Raises:
+        ModelError: they have more, or a number that only run time knows.
+    """
+    x, rows = node.x(), node.dims()[-1].value
+    if rows not in (1, 2, 3):
+        raise node.fail(f"determinants of {rows} rows are not supported")
+
+    def at(i: int, j: int) -> Any:
+        rank = node.ndim()
+        part = op.strided_slice(x, [rank - 2, rank - 1], [i, j], [i + 1, j + 1])
+        return op.squeeze(part, [rank - 2, rank - 1])
+
+    def minor(i: int, j: int) -> Any:
+        return op.subtract(op.multiply(at(1, i), at(2, j)), op.multiply(at(1, j), at(2, i)))
+
+    if rows == 1:
+        return at(0, 0)
+    if rows == 2:
+        return op.subtract(op.multiply(at(0, 0), at(1, 1)), op.multiply(at(0, 1), at(1, 0)))
+    parts = [op.multiply(at(0, i), minor((i + 1) % 3, (i + 2) % 3)) for i in range(3)]
+    return op.add(op.add(parts[0], parts[1]), parts[2])

@@ -1,0 +1,48 @@
+"""Functions that imported models call for what only run time knows: axes, sizes, paddings.
+
+Their names carry what import knows: `vm.model.reduce:{"kind": "ReduceSum", "keepdims": true}`.
+"""
+
+import functools
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
+from relax_mlir.runtime.models.images import IMAGES
+from relax_mlir.runtime.models.lowbits import LOWBITS
+from relax_mlir.runtime.models.structural import STRUCTURAL
+from relax_mlir.runtime.registry import MODEL_PREFIX
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {**IMAGES, **LOWBITS, **STRUCTURAL}
+
+
+def model_function(name: str) -> Callable[..., Any] | None:
+    """Return the function of a name with its configuration, None where there is none."""
+    key, _, config = name.removeprefix(MODEL_PREFIX).partition(":")
+    compute = FUNCTIONS.get(key)
+    if compute is None:
+        return None
+    bound = functools.partial(compute, **json.loads(config or "{}"))
+
+    def call(*args: Any) -> Any:
+        try:
+            with np.errstate(all="ignore"):
+                result = bound(
+                    *[None if isinstance(arg, tuple) and not arg else arg for arg in args]
+                )
+        except TypeError as error:
+            raise ArgumentTypeError(f"{key}: {error}") from None
+        except (ValueError, IndexError) as error:
+            raise ShapeMismatchError(f"{key}: {error}") from None
+        if isinstance(result, (list, tuple)):
+            return tuple(_own(each) for each in result)
+        return _own(result)
+
+    return call
+
+
+def _own(array: Any) -> np.ndarray:
+    return np.array(array, order="C", copy=True)
