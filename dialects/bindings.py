@@ -1,4 +1,4 @@
-"""The one place that knows which package carries the MLIR Python bindings."""
+"""The package that carries the MLIR Python bindings."""
 
 import ctypes
 import importlib

@@ -1,4 +1,4 @@
-"""Which buffers a prim func writes, read off its body."""
+"""The buffers that a prim func writes, from its body."""
 
 from relax_mlir.dialects.bindings import ir
 

@@ -1,4 +1,4 @@
-"""MLIR contexts with our dialects loaded: one per thread, made on first use, replaced when old.
+"""MLIR contexts with our dialects loaded: one per thread, created on first use, replaced when full.
 
 A context keeps every attribute, type, location and constant that was ever made in it. A process
 that compiles one module after the other would grow for ever, so after a while a thread makes its

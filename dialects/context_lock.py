@@ -1,4 +1,4 @@
-"""Locks of MLIR contexts: one thread at a time works in a context, with a check for deadlocks."""
+"""Locks of MLIR contexts: one thread at a time, with deadlock detection."""
 
 import threading
 import weakref

@@ -1,4 +1,4 @@
-"""What a context keeps for ever: constants, which are counted, and definitions of dialects."""
+"""Memory that a context never frees: constants, which are counted, and dialect definitions."""
 
 import weakref
 from typing import Any

@@ -1,4 +1,4 @@
-"""Names of variables and source lines that MLIR locations carry."""
+"""Variable names and source lines in MLIR locations."""
 
 from relax_mlir.dialects.bindings import ir
 

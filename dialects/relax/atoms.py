@@ -1,4 +1,4 @@
-"""What symbolic integers are made of: symbols, quotients that do not simplify, minima and maxima.
+"""Atoms of symbolic integers: symbols, opaque quotients, minima and maxima.
 
 The parts of an atom are expressions (`SymExpr`), used here only through their methods.
 """

@@ -1,4 +1,4 @@
-"""Which symbols a value's dimensions give their values: plain ones, and those that solve.
+"""The symbols that a value's dimensions bind: plain ones and solvable ones.
 
 `n` alone is bound by its dimension. `n * 2 + m` binds `n` where `m` has a value: what is left after
 `m` is divided by 2, without a remainder. Everything else is checked once its symbols have values.

@@ -1,4 +1,4 @@
-"""Layouts with axes split into blocks: `OHIW16o` has 16 output channels innermost (TVM's names)."""
+"""Layouts with blocked axes: `OHIW16o` has 16 output channels innermost (TVM's names)."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Whether calls inside a module fit what they call: existence, counts, ranks, dtypes, shapes."""
+"""Checks of calls inside a module: the callee exists; counts, ranks, dtypes and shapes match."""
 
 from collections.abc import Sequence
 

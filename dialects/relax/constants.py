@@ -1,4 +1,4 @@
-"""Constant tensors: numpy arrays held beside the module as MLIR resource blobs."""
+"""Constant tensors: numpy arrays stored as MLIR resource blobs of the module."""
 
 import itertools
 import re

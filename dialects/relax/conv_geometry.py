@@ -1,4 +1,4 @@
-"""Layouts and sliding windows: what convolutions, pooling and layout passes compute with."""
+"""Geometry of convolution and pooling: layout axes, padding, number of windows."""
 
 from collections.abc import Sequence
 

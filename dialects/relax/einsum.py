@@ -1,4 +1,4 @@
-"""Einstein's summation notation: what the letters of the operands and of the result mean."""
+"""Einsum notation: the labels of operands and result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

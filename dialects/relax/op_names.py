@@ -1,4 +1,4 @@
-"""Names of operations outside the dialect: aliases, and the namespaces that scripts print."""
+"""Operation names outside the dialect: aliases and script namespaces."""
 
 # Left: as written after `R.`; right: the operation's name in the dialect. `R.nn.x` also means `x`.
 ALIASES = {

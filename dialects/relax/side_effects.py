@@ -1,4 +1,4 @@
-"""What passes over Relax may assume: which operations have effects, which values share memory."""
+"""Effects and aliasing of Relax operations, for passes."""
 
 from collections.abc import Iterable, Iterator
 

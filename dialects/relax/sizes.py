@@ -1,4 +1,4 @@
-"""Values that can be a size: integers, symbolic integers, and scalar expressions of such."""
+"""Values that can be a size: integers, symbolic integers and scalar expressions of them."""
 
 from typing import Any
 

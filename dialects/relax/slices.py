@@ -1,4 +1,4 @@
-"""Where slices begin and how long they are, symbolically: Python's rules for all integers."""
+"""Symbolic slices: begin and length by Python's rules."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Symbolic integers read from their text, which `str` gives, and from MLIR."""
+"""Parsing symbolic integers from their text and from MLIR."""
 
 import ast
 

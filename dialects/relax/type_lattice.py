@@ -1,4 +1,4 @@
-"""Types that two values agree on: what both say, and what holds of either."""
+"""The lattice of types: `meet` and `join`."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T

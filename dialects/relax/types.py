@@ -1,4 +1,4 @@
-"""Relax types: making them, asking them, and the shape field of a value."""
+"""Relax types: construction, queries, and the shape of a value."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How a buffer lies in memory, and what a script says of it beside its shape."""
+"""Memory layout of a buffer, and its declared attributes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields

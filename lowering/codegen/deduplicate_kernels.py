@@ -1,4 +1,4 @@
-"""Kernels that are equal but for their names are compiled once."""
+"""Kernels that differ only in name are compiled once."""
 
 import re
 from dataclasses import replace

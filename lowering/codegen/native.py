@@ -1,4 +1,4 @@
-"""A module of prim funcs to one native object: lowering, calling convention, LLVM."""
+"""Compiles a module of prim funcs to one native object."""
 
 import functools
 import time

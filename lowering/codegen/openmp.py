@@ -1,4 +1,4 @@
-"""Whether parallel kernels have an OpenMP runtime to call; without one they are compiled serial."""
+"""Whether there is an OpenMP runtime; without one, parallel kernels are compiled serially."""
 
 from relax_mlir.openmp_files import found_runtimes
 

@@ -1,4 +1,4 @@
-"""Constants of one element, which kernels have as numbers and not as operands."""
+"""Constants of one element as immediates of kernels instead of operands."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T

@@ -1,4 +1,4 @@
-"""Convolution and pooling as prim funcs: the padded image, then one block over the windows."""
+"""Convolution and pooling as prim funcs: padding, then one block over the windows."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Transposed convolution and adaptive pooling as prim funcs: windows that grow or shift."""
+"""Transposed convolution and adaptive pooling as prim funcs."""
 
 import functools
 import math

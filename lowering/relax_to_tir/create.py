@@ -1,4 +1,4 @@
-"""Making tensors as prim funcs: every element follows from its place."""
+"""Tensor creation as prim funcs."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

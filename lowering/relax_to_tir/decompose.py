@@ -1,4 +1,4 @@
-"""Operations written out in simpler ones of Relax, for LegalizeOps and SimplifyInference."""
+"""Operations decomposed into simpler Relax operations, for LegalizeOps and SimplifyInference."""
 
 import itertools
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""What every legalisation shares: making a prim func, calling it, and the run-time fallback."""
+"""Helpers of legalization: building a prim func, calling it, and the run-time fallback."""
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Convolutions whose channels are symbols that the number of groups tells: what they have to be."""
+"""Channel counts that the number of groups implies, where channels are symbols."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Images in another size as prim funcs: pixels and weights of each row and column in tables."""
+"""Image resizing as prim funcs: tables of the pixels and weights of each row and column."""
 
 import math
 from collections.abc import Callable, Sequence

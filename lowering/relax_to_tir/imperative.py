@@ -1,4 +1,4 @@
-"""Statements of kernels that loops and conditions describe best, such as sorting."""
+"""Statements for kernels of loops and conditions, such as sorting."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager

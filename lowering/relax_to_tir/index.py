@@ -1,4 +1,4 @@
-"""Reading and writing at indices as prim funcs, their indices checked before."""
+"""Gather and scatter as prim funcs, after a check of the indices."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Checking indices: a kernel finds the worst of them, the runtime refuses it."""
+"""Bounds checks of indices: a kernel reduces them, the runtime raises."""
 
 from collections.abc import Sequence
 

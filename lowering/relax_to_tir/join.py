@@ -1,4 +1,4 @@
-"""Joining and taking apart as prim funcs: a copy per operand or per part."""
+"""Concatenation and splitting as prim funcs: one copy for each operand or part."""
 
 from collections.abc import Sequence
 

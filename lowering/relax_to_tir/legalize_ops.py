@@ -1,4 +1,4 @@
-"""Legalisation: every computation becomes a call of a prim func or of the runtime."""
+"""Legalization: every computation becomes a call of a prim func or of the runtime."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""The smallest and largest numbers of a dtype, and in which dtype to add up its numbers."""
+"""Smallest and largest numbers of a dtype, and the accumulation dtype of sums."""
 
 import math
 

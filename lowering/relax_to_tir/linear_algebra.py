@@ -1,4 +1,4 @@
-"""Contractions as prim funcs: spatial axes of batch, rows and columns, one reduction axis."""
+"""Contractions as prim funcs: batch, row and column axes, one reduction axis."""
 
 import functools
 import operator

@@ -1,4 +1,4 @@
-"""Rearrangements as prim funcs: every element of the result is one of the operand's."""
+"""Shape manipulation as prim funcs: each element of the result is one of the operand's."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

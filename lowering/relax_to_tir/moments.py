@@ -1,4 +1,4 @@
-"""Mean and variance over some axes as blocks of a prim func, and what is normalised by them."""
+"""Mean and variance as blocks of a prim func, and normalisation by them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

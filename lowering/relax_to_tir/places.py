@@ -1,4 +1,4 @@
-"""Indices as places of an axis: constant ones looked at now, others checked before each run."""
+"""Indices of an axis: constants are checked at compile time, others before each run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Questions about tensors as prim funcs."""
+"""Sizes and shapes of tensors as prim funcs."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What elementwise operations compute of one element, as tables: name -> scalar function."""
+"""Scalar functions of elementwise operations, by name."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Binary searches for the elements of a tensor among boundaries in order, as prim funcs."""
+"""Binary search among sorted boundaries, as prim funcs."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Sorting, and the first few in order, as prim funcs."""
+"""Sort, argsort and top-k as prim funcs."""
 
 from collections.abc import Sequence
 

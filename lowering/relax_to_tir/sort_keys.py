@@ -1,4 +1,4 @@
-"""Unsigned integers in the order in which numpy sorts the numbers of a dtype."""
+"""Unsigned sort keys in the order in which numpy sorts a dtype."""
 
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.tir.scalar import (

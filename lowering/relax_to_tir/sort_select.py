@@ -1,4 +1,4 @@
-"""The first few hundred of a row in order: candidates are gathered, then and when thinned out."""
+"""Top-k of a row for small k: collect candidates, and select among them when they are many."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Windows of data of unknown size: that they fit is checked when the program runs."""
+"""Run-time checks that windows fit data of dynamic size."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Arguments that a call overwrites: as they are where nobody needs them, else copies of them."""
+"""In-place arguments of a call: the argument itself where it is dead, else a copy."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Shape functions: native code that computes the compound entries of a shape heap."""
+"""Shape functions: native code for the compound entries of a shape heap."""
 
 import re
 from collections.abc import Mapping, Sequence

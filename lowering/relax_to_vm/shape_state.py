@@ -1,4 +1,4 @@
-"""What `vm-shape-lower` knows at a point of a program, and the small questions it asks."""
+"""The state of `vm-shape-lower` at a point of a program."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""TVM's passes over Relax that have no counterpart, each with what to take instead."""
+"""TVM's Relax passes that are unsupported, each with what to use instead."""
 
 _STAGES = "relax.build lowers by passes of its own: relax-compile --list-stages shows them"
 _PATTERNS = "transform.pattern and transform.pdl rewrite what patterns match (docs/passes.md)"

@@ -1,4 +1,4 @@
-"""What the operator library says to arguments that are of no kind that an operator takes."""
+"""Checks of the arguments of topi's functions."""
 
 import functools
 import inspect

@@ -1,4 +1,4 @@
-"""Stages that are plain blocks over parts of buffers: copies into a place, other shapes."""
+"""Stages that copy or reshape parts of buffers."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Functions of two or three elements, of tensors that broadcast."""
+"""Broadcasting functions of two or three tensors."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tensors made of nothing but a shape."""
+"""Tensor creation."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Functions of each element."""
+"""Elementwise functions."""
 
 import functools
 from collections.abc import Callable, Sequence

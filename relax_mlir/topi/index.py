@@ -1,4 +1,4 @@
-"""Reading elements from where other tensors say."""
+"""Gather: reading elements at indices."""
 
 from typing import Any
 

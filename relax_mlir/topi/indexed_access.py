@@ -1,4 +1,4 @@
-"""Elements at places that several tensors of indices give, read and written."""
+"""Advanced indexing by several index tensors: reads and writes."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tensors in other layouts: axes in another order, and cut into blocks."""
+"""Layout transformation: permuted and blocked axes."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Products of matrices and sums of products."""
+"""Matrix products, einsum and tensordot."""
 
 import functools
 import operator

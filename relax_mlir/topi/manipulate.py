@@ -1,4 +1,4 @@
-"""Tensors of the same elements in other shapes and orders."""
+"""Shape manipulation."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is known of tensors, as tensors: shapes and sizes."""
+"""Shapes and sizes as tensors."""
 
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor

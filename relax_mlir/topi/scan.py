@@ -1,4 +1,4 @@
-"""Sums and products of all elements so far, along an axis."""
+"""Cumulative sums and products along an axis."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Writing elements to where other tensors say."""
+"""Scatter: writing elements at indices."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Fourier transforms written out, and windows for them."""
+"""Discrete Fourier transforms and window functions."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Slices whose bounds are data, slices written to, windows that slide, sequences turned round."""
+"""Dynamic slices, slice assignment, sliding windows, reversed sequences."""
 
 from collections.abc import Sequence
 from typing import Any

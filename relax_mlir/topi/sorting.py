@@ -1,4 +1,4 @@
-"""Sorting, the first few in order, and searching among what is in order."""
+"""Sort, argsort, top-k and searchsorted."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the functions of the operator library share: axes, broadcasting, dtypes to add up in."""
+"""Helpers of topi: axes, broadcasting, accumulation dtypes."""
 
 import functools
 import inspect

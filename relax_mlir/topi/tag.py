@@ -1,4 +1,4 @@
-"""Tags that TVM's operators have; what a stage is, lowering reads off its block."""
+"""TVM's operator tags; lowering matches blocks instead."""
 
 ELEMWISE, BROADCAST, INJECTIVE = "elemwise", "broadcast", "injective"
 COMM_REDUCE, COMM_REDUCE_IDX = "comm_reduce", "comm_reduce_idx"

@@ -1,4 +1,4 @@
-"""The names of TVM's operator library that have no counterpart here, each with the reason."""
+"""Names of TVM's topi that are unsupported, each with the reason."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Helpers of people who write operators: sizes as numbers, shapes, indices in row-major order."""
+"""Helpers for authors of operators: sizes, shapes, row-major indices."""
 
 from collections.abc import Sequence
 from typing import Any

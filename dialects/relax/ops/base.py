@@ -1,4 +1,4 @@
-"""What every Relax computation shares: declared parameters, an inference rule, a total verifier."""
+"""The base of Relax computations: declared parameters, an inference rule, a total verifier."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

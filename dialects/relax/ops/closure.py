@@ -1,4 +1,4 @@
-"""Functions as values: written in place, made from a function and captured values, and called."""
+"""Closures: lambdas, functions with captured values, and their calls."""
 
 from typing import Any
 

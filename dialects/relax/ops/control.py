@@ -1,4 +1,4 @@
-"""Loops, and what binds and compares the integers that loops count with."""
+"""Loops, and operations that bind and compare loop counters."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Operations that slide a window over signals, images and volumes: convolution and pooling."""
+"""Convolution and pooling of signals, images and volumes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The language itself: constants, shapes, tuples, blocks, branches and calls."""
+"""The core language: constants, shapes, tuples, dataflow blocks, branches and calls."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Making tensors: of one value, of a range, of a diagonal."""
+"""Tensor creation: filled, ranges, identity and triangular matrices."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

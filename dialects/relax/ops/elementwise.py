@@ -1,4 +1,4 @@
-"""Elementwise operations: one scalar function applied to every element, operands broadcast."""
+"""Elementwise operations: one scalar function of broadcast operands."""
 
 from collections.abc import Sequence
 from typing import Any

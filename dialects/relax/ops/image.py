@@ -1,4 +1,4 @@
-"""Images in another size."""
+"""Image resizing."""
 
 import math
 from collections.abc import Sequence

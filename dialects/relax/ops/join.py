@@ -1,4 +1,4 @@
-"""Joining tensors and taking them apart."""
+"""Concatenation, stacking and splitting."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Manipulation: the same elements in another arrangement."""
+"""Shape manipulation: reshape, permutation, slicing, broadcasting."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Parameters of Relax computations: their kinds, and how each is written as an attribute."""
+"""Parameters of Relax computations: their kinds and their attributes."""
 
 import operator
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Numbers in few bits: quantize and dequantize, by one scale for all or one for each channel."""
+"""Quantize and dequantize, by one scale or by one per channel."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a tensor is at run time: its size, and shapes as tensors."""
+"""Run-time properties of tensors: size, and shapes as tensors."""
 
 from collections.abc import Sequence
 from typing import Any

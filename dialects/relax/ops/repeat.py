@@ -1,4 +1,4 @@
-"""Repeating, turning and padding: tensors whose elements each come from one of the operand."""
+"""Repeat, tile, flip, roll and pad."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Scans: for every element, what combines it with those before it."""
+"""Scans: cumulative sums and products."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Set operations: results whose shape depends on the data."""
+"""Set operations, whose result shapes depend on data."""
 
 from collections.abc import Sequence
 from typing import Any

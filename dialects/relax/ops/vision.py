@@ -1,4 +1,4 @@
-"""Boxes and regions of images that detectors find; `R.vision` in script."""
+"""Object detection: boxes, non-maximum suppression, regions of interest; `R.vision` in scripts."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What an exported function has of its arguments once they are checked: sizes, strides, numbers."""
+"""Checked arguments of an exported function: sizes, strides and scalars."""
 
 from relax_mlir.lowering.codegen.ffi.llvm_text import FunctionText
 from relax_mlir.lowering.codegen.ffi.signature import BufferParam, ScalarParam, Signature

@@ -1,4 +1,4 @@
-"""The function that checks all arguments of a call by a table, as LLVM-dialect text."""
+"""The function that checks all arguments of a call from a table, as LLVM-dialect text."""
 # ruff: noqa: E501  (one operation of the text below is one line)
 
 from relax_mlir.lowering.codegen.ffi.argument_check import ARGUMENT_BYTES, RECORD_BYTES

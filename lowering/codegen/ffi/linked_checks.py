@@ -1,4 +1,4 @@
-"""The functions that check arguments: the same in every object, compiled once for all."""
+"""The functions that check arguments, compiled once and linked into every object."""
 
 import functools
 import re

@@ -1,4 +1,4 @@
-"""Writing a function of the LLVM dialect as text, one operation after the other."""
+"""A writer of LLVM-dialect functions as text."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What a prim func promises about its arguments, read before it is lowered."""
+"""The signature of a prim func for its exported function, read before lowering."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Writing one exported function: arguments checked, symbols solved, the kernel called."""
+"""The exported function of one prim func: checks arguments, solves symbols, calls the kernel."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Branches that are seldom taken: their code is out of the way, and so is what it needs."""
+"""Unlikely branches: branch weights that move their code out of the hot path."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What LLVM may do to the loops of a module in the LLVM dialect."""
+"""Loop metadata for LLVM: which loops it may unroll and vectorise."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""LLVM's optimiser: its whole pipeline, or for code that is vector code already a few passes."""
+"""LLVM's optimiser: its whole pipeline, or a few passes for code that is already vector code."""
 
 import itertools
 from collections.abc import Set

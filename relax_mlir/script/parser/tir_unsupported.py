@@ -1,4 +1,4 @@
-"""Names of TVM's `T` that mean nothing in a prim func here, and why."""
+"""Names of TVM's `T` that are unsupported, each with the reason."""
 
 _GPU = "is for threads of a GPU; prim funcs are compiled for CPUs"
 _TILES = "is of TVM's tile programs for accelerators; write loops, or schedule them"

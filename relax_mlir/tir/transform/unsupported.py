@@ -1,4 +1,4 @@
-"""TVM's passes over prim funcs that have nothing to do here, each with the reason."""
+"""TVM's TIR passes that are unsupported, each with the reason."""
 
 _GPU = "it is about threads, memory or instructions of GPUs and other devices"
 _CODEGEN = "code generation, which knows the target, does it"

@@ -1,4 +1,4 @@
-"""relax-reduce: a smaller module for which a test command still fails."""
+"""relax-reduce: reduces a module for which a test command fails."""
 
 import shlex
 import subprocess

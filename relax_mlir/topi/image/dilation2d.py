@@ -1,4 +1,4 @@
-"""Morphological dilation: the greatest sum of window and filter."""
+"""Morphological dilation: the maximum of window plus filter."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Images sampled at the points of a grid, and the grids of affine maps."""
+"""Grid sampling and affine grids."""
 
 from collections.abc import Sequence
 from typing import Any

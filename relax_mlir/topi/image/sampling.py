@@ -1,4 +1,4 @@
-"""Images read between their pixels: which pixels, and how much each of them counts."""
+"""Interpolation between pixels: source pixels and their weights."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Layers whose channels lie in blocks, as `NCHW16c`, for programs that hold their tensors so."""
+"""Layers in blocked layouts such as `NCHW16c`."""
 
 from typing import Any
 

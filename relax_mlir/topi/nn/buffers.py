@@ -1,4 +1,4 @@
-"""Buffers that keep the last of what passes."""
+"""FIFO buffers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Windows compared with windows, and windows whose positions are data."""
+"""Correlation and deformable convolution."""
 
 from collections.abc import Callable
 from typing import Any

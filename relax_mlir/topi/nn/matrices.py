@@ -1,4 +1,4 @@
-"""Products of matrices with a bias, and flattening all but the batch."""
+"""Matrix product with a bias, and flattening of all axes but the batch."""
 
 from typing import Any
 

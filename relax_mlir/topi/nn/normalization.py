@@ -1,4 +1,4 @@
-"""Normalisations: the mean first, then distances from it, which loses no digits."""
+"""Normalisations: mean first, then centred values, which loses no digits."""
 
 from collections.abc import Sequence
 from typing import Any

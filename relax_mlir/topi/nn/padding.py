@@ -1,4 +1,4 @@
-"""Padding with elements of the tensor itself: mirrored, repeated, from the other end."""
+"""Reflecting, replicating and circular padding."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

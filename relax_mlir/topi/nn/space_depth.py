@@ -1,4 +1,4 @@
-"""Blocks of positions moved to channels or the batch, and back."""
+"""Space-to-depth, space-to-batch and their inverses."""
 
 from collections.abc import Sequence
 from typing import Any

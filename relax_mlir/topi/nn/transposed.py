@@ -1,4 +1,4 @@
-"""Transposed convolutions: elements moved apart, then a convolution by turned kernels."""
+"""Transposed convolutions: dilation, then a convolution with flipped weights."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

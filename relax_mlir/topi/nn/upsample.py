@@ -1,4 +1,4 @@
-"""Images made larger by factors."""
+"""Upsampling of images by factors."""
 
 from collections.abc import Sequence
 from typing import Any

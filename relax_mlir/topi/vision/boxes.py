@@ -1,4 +1,4 @@
-"""Boxes that detectors predict: decoded, and those that count brought to the front."""
+"""Decoding of predicted boxes, and compaction of valid ones."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Regions of images cut into bins, each the maximum of its pixels."""
+"""ROI pooling: the maximum of each bin."""
 
 from typing import Any
 

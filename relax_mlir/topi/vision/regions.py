@@ -1,4 +1,4 @@
-"""Regions of images cut into bins, each the mean or maximum of samples between pixels."""
+"""ROI align: the mean or maximum of samples in each bin."""
 
 from collections.abc import Sequence
 from typing import Any

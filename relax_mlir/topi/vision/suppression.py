@@ -1,4 +1,4 @@
-"""Boxes that overlap better ones are suppressed, from the best box to the worst."""
+"""Non-maximum suppression."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Reading masks that go by the numbers of queries and keys: causal ones, with or without window."""
+"""Matchers of causal and sliding-window masks."""
 
 from dataclasses import dataclass
 

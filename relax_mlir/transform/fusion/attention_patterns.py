@@ -1,4 +1,4 @@
-"""Reading composed attention backwards: its softmax, what becomes of scores, where operands are."""
+"""Matchers of composed attention: softmax, score modifications, operands."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Operands of products of matrices whose axes a kernel only permutes: read by strides instead."""
+"""Permuted operands of matrix products, which kernels read by strides."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Calls of prim funcs as passes that merge them see them: symbols resolved, checks vouched for."""
+"""Calls of prim funcs, for passes that merge them: resolved symbols, proved checks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

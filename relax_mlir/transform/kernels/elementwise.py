@@ -1,4 +1,4 @@
-"""Elementwise kernels: calls whose prim func is one nest over its output, a point at a time."""
+"""Elementwise kernels: calls whose prim func is one nest over its output."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Which layouts a pass shall bring operations to, as text and as a dictionary; no MLIR needed."""
+"""Desired layouts by operation, as text and as a dictionary; without MLIR."""
 
 import ast
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Which weights compile time can bring into another order, and what blocks they then lie in."""
+"""Weights that can be packed at compile time, and their blocked layouts."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T

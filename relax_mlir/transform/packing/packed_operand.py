@@ -1,4 +1,4 @@
-"""Kernels that are told of a buffer beside their own what a nest may be computed with."""
+"""Appending a packed operand to a kernel."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.builder import PrimFuncBuilder

@@ -1,4 +1,4 @@
-"""Transposed convolutions as plain ones: for each place modulo the strides one by some elements."""
+"""Transposed convolutions as one convolution for each output phase."""
 
 import itertools
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Transposed convolutions by one prim func: what outputs modulo the strides see are its arguments.
+"""Transposed convolutions as one prim func of the weights of each output phase.
 
 Windows of outputs at one place modulo the strides differ in their sizes and in where they begin.
 Both are numbers that run time passes, so that kernels for all places are one function.

@@ -1,4 +1,4 @@
-"""Where a matrix that kernels multiply by comes from: a constant, or what is computed from one."""
+"""The provenance of a weight matrix: a constant, or computed from one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""What a call returns, found by looking into the callee with the caller's types."""
+"""Return types of calls, inferred from the callee with the caller's types."""
 
 from collections.abc import Callable, Sequence
 

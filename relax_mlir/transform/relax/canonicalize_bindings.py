@@ -1,4 +1,4 @@
-"""The pass `canonicalize-bindings`: bindings that only give another name to something go."""
+"""The pass `canonicalize-bindings`: removes bindings that only rename a value."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T

@@ -1,4 +1,4 @@
-"""The pass `dead-code-elimination`: what nobody can observe goes."""
+"""The pass `dead-code-elimination`: removes code without observable effect."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""The pass `eliminate-common-subexpr`: what is computed twice is computed once."""
+"""The pass `eliminate-common-subexpr`: equal computations are computed once."""
 
 import hashlib
 from typing import Any

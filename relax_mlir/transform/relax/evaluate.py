@@ -1,4 +1,4 @@
-"""Running operations of a module at compile time, by compiling them."""
+"""Evaluation of operations at compile time, by compiling them."""
 
 from collections.abc import Sequence
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""The pass `fold-constant`: what is known at compile time is computed then."""
+"""The pass `fold-constant`: computes constant expressions at compile time."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The pass `infer-type`: every binding's type says what follows from its operands."""
+"""The pass `infer-type`: updates the types of bindings from their operands."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""The body of a function in the place of a call of it."""
+"""Inlining of Relax functions."""
 
 from collections.abc import Mapping, Sequence
 

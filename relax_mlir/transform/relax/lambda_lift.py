@@ -1,4 +1,4 @@
-"""The pass `lambda-lift`: functions written in place become functions of the module."""
+"""The pass `lambda-lift`: lambdas become functions of the module."""
 
 from collections.abc import Sequence
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""The pass `legalize-ops`: call_tir of kernels of the lowering, and of topi for boxes."""
+"""The pass `legalize-ops`: `call_tir` of kernels of the lowering, and of topi for vision."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Loops and branches without the values that nobody uses."""
+"""Dead code elimination of values carried by loops and branches."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 

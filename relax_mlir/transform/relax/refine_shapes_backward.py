@@ -1,4 +1,4 @@
-"""The pass `refine-shapes-backward`: users say what the types of their operands are."""
+"""The pass `refine-shapes-backward`: infers the shapes of operands from their users."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T

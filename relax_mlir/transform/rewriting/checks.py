@@ -1,4 +1,4 @@
-"""What a rewrite may do and give, checked before MLIR's driver, which trusts it, takes it."""
+"""Checks of rewrites before MLIR's driver, which does not check them."""
 
 import contextlib
 from collections.abc import Collection, Sequence
