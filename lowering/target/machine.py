@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.isa.isa import Isa
 from relax_mlir.lowering.target.target import Target
 
 _VECTOR_TYPES = {"f32": 32, "f64": 64, "i32": 32, "i64": 64}
@@ -10,11 +11,10 @@ _VECTOR_TYPES = {"f32": 32, "f64": 64, "i32": 32, "i64": 64}
 
 @dataclass(frozen=True)
 class Machine:
-    """A vector unit.
+    """An instruction set and what runs it.
 
     Attributes:
-        vector_bits: width of a register.
-        registers: how many there are.
+        isa: the instruction set.
         fma: whether a fused multiply-add is one instruction.
         threads: most threads for one kernel.
         l1_bytes: size of a core's first-level data cache.
@@ -28,8 +28,7 @@ class Machine:
         fma_units: multiply-adds of whole vectors that a core starts in a cycle.
     """
 
-    vector_bits: int
-    registers: int
+    isa: Isa
     fma: bool
     threads: int
     l1_bytes: int
@@ -41,11 +40,10 @@ class Machine:
 
     @staticmethod
     def of(target: Target) -> "Machine":
-        """Return the vector unit of a target's CPU."""
+        """Return the machine that a target is."""
         l1_bytes, l2_bytes, l3_bytes = target.cache_bytes
         return Machine(
-            vector_bits=target.vector_bits,
-            registers=target.max_vector_registers,
+            isa=target.isa,
             fma=target.has_fma,
             threads=target.threads,
             l1_bytes=l1_bytes,
@@ -56,19 +54,33 @@ class Machine:
             fma_units=target.fma_units,
         )
 
+    @property
+    def vector_bits(self) -> int:
+        """Width of a vector register."""
+        return self.isa.vector_bits
+
+    @property
+    def registers(self) -> int:
+        """How many vector registers there are."""
+        return self.isa.vector_registers
+
     def lanes(self, element: ir.Type) -> int | None:
         """Return how many elements fit a register; None where they are not computed in vectors."""
         bits = _VECTOR_TYPES.get(str(element))
-        return None if bits is None else max(1, self.vector_bits // bits)
+        return None if bits is None else self.isa.lanes(bits)
 
     def can_mask(self, bits: int) -> bool:
         """Whether loads and stores of elements of that size have masks."""
-        return self.vector_bits >= (512 if bits < 32 else 256)
+        return max(8, bits) in self.isa.masked_bits
 
-    @property
-    def tables(self) -> bool:
-        """Whether lanes are picked from tables in registers; of such width only AVX-512 is."""
-        return self.vector_bits >= 512 and self.fma
+    def panel(self, *, read_once: bool) -> int:
+        """Return the columns of a panel of constants, by which sums of 32 bits are made.
+
+        A register tile reads as many as it has, in their order. What few rows read once, from
+        memory, is best read in pairs of lines.
+        """
+        tile = self.product_tiles[-1][1] * self.isa.lanes(32)
+        return max(tile, 2 * self.isa.line(32)) if read_once else tile
 
     def past_cache(self, in_order: bool, *, slow: bool = False) -> int:
         """Return the bytes read and written from which on stores should go past the cache.
@@ -79,6 +91,11 @@ class Machine:
         lines leave the cache half used.
         """
         return self.l3_bytes * (5 if in_order and (slow or self.threads > 1) else 3) // 4
+
+    @property
+    def far_bytes(self) -> int:
+        """Bytes from which on what a core reads comes from beyond its own caches."""
+        return 2 * self.l2_bytes
 
     @property
     def panel_bytes(self) -> int:
@@ -94,9 +111,11 @@ class Machine:
     def row_tiles(self) -> tuple[int, ...]:
         """How many rows a register tile of a contraction has: the most first, then for remainders.
 
-        The largest fills the registers with accumulators, less those for two vectors and a splat.
+        The largest fills the registers with accumulators of two vectors, less those for the vectors
+        and a splat; it is a multiple of six, so that halves and thirds of it are whole.
         """
-        return (12, 4, 1) if self.registers >= 32 else (6, 2, 1)
+        most = max(6, (self.registers - 3) // 2 // 6 * 6)
+        return (most, most // 3, 1)
 
     @property
     def product_tiles(self) -> tuple[tuple[int, int], ...]:
@@ -106,4 +125,5 @@ class Machine:
         a core that loads much runs at a lower clock. Their edges need masks.
         """
         two = (self.row_tiles[0], 2)
-        return ((9, 3), two) if self.registers >= 32 and self.vector_bits >= 512 else (two,)
+        rows = (self.registers - 4) // 3
+        return ((rows, 3), two) if self.isa.free_masks and rows * 3 > two[0] * 2 else (two,)

@@ -15,6 +15,9 @@ from relax_mlir.lowering.target.amx_permission import request_amx
 from relax_mlir.lowering.target.caches import cache_bytes
 from relax_mlir.lowering.target.cpu_count import default_threads
 from relax_mlir.lowering.target.cpu_names import check_cpu
+from relax_mlir.lowering.target.isa.isa import Instruction, Isa
+from relax_mlir.lowering.target.isa.known import find_isa
+from relax_mlir.lowering.target.isa.sse4_2 import AMD, X86
 from relax_mlir.lowering.target.options import number, options_of, text_of
 
 # The text of the target of builds that name none.
@@ -26,21 +29,15 @@ _AVX512 = (*_AVX2, "avx512f", "avx512bw", "avx512dq", "avx512vl")
 _VNNI = (*_AVX512, "avx512vnni")
 _BF16 = (*_VNNI, "avx512bf16")
 _AMX = (*_BF16, "amx-tile", "amx-bf16", "amx-int8")
-_X86 = ("x86_64", "i386", "i686")
-# What only processors of AMD have.
-_OF_AMD = "sse4a"
-# Those on which products of pairs of bf16 are quicker than multiply-adds of what they widen to;
-# on Sapphire Rapids they were measured to take 1.6 times as long (benchmarks/README.md).
-_QUICK_BF16 = ("znver4", "znver5")
 # Those whose vectors of 64 bytes take two steps, as if there were one unit for multiply-adds.
 _HALVED = ("znver4",)
 _IMPLIED = {
     **dict.fromkeys(("x86-64-v3", "haswell", "broadwell", "skylake"), _AVX2),
     "alderlake": (*_AVX2, "avxvnni"),
-    **dict.fromkeys(("znver1", "znver2", "znver3"), (*_AVX2, _OF_AMD)),
+    **dict.fromkeys(("znver1", "znver2", "znver3"), (*_AVX2, AMD)),
     **dict.fromkeys(("x86-64-v4", "skylake-avx512"), _AVX512),
     **dict.fromkeys(("cascadelake", "icelake-server"), _VNNI),
-    **dict.fromkeys(("znver4", "znver5"), (*_BF16, _OF_AMD)),
+    **dict.fromkeys(("znver4", "znver5"), (*_BF16, AMD)),
     **dict.fromkeys(("sapphirerapids", "emeraldrapids", "graniterapids"), _AMX),
 }
 
@@ -227,50 +224,50 @@ class Target:
     def _given_features(self) -> dict[str, bool]:
         return {part[1:]: part[0] == "+" for part in self.features.split(",") if part}
 
+    @functools.cached_property
+    def isa(self) -> Isa:
+        """The instruction set of its vectors."""
+        return find_isa(self.arch, self.has)
+
     @property
     def vector_bits(self) -> int:
         """Width of the widest vector register that floats are computed in."""
-        if self.has("avx512f"):
-            return 512
-        return 256 if self.has("avx2") else 128
+        return self.isa.vector_bits
 
     @property
     def max_vector_registers(self) -> int:
         """How many vector registers there are."""
-        if self.arch in _X86:
-            return 32 if self.has("avx512f") else 16
-        return 32
+        return self.isa.vector_registers
 
     @property
     def dot_products(self) -> tuple[str, ...]:
         """Which instructions for products of small numbers pay, as `Machine.dot_products` names."""
-        if self.arch not in _X86:
+        if not all(map(self.has, self.isa.dot_needs)):
             return ()
-        wide = self.vector_bits == 512
-        if wide and not self.has("avx512bw"):
-            return ()
-        conditions = {
-            "amx_bf16": wide and self._has_matrices("amx-bf16"),
-            "amx_int8": wide and self._has_matrices("amx-int8"),
-            "bf16": wide and self.has("avx512bf16") and self.cpu in _QUICK_BF16,
-            "u8s8": self.has("avx512vnni" if wide else "avxvnni"),
-            "s16": self.vector_bits >= 256,
-        }
-        return tuple(name for name, there in conditions.items() if there)
+        return tuple(each.kind for each in self.isa.dot_products if self._pays(each))
+
+    def _pays(self, instruction: Instruction) -> bool:
+        if not all(map(self.has, instruction.needs)):
+            return False
+        if instruction.matrices and not self._gives_matrices:
+            return False
+        return not instruction.cpus or self.cpu in instruction.cpus
 
     @property
     def gathers(self) -> bool:
-        """Whether a gather is quicker than loads one by one; AMD's take more steps than those."""
-        return self.vector_bits >= 256 and not self.has(_OF_AMD)
+        """Whether a gather is quicker than loads one by one."""
+        slow = self.isa.slow_gathers
+        return self.isa.gathers and not (slow and self.has(slow))
 
     @property
     def fma_units(self) -> int:
         """How many multiply-adds of whole vectors a core starts in a cycle."""
         return 1 if self.vector_bits == 512 and self.cpu in _HALVED else 2
 
-    def _has_matrices(self, feature: str) -> bool:
-        """Whether there are registers for matrices, which the system gives to who asks for them."""
-        if self.arch != "x86_64" or "linux" not in self.triple or not self.has(feature):
+    @property
+    def _gives_matrices(self) -> bool:
+        """Whether the system gives registers for matrices, which a process has to ask for."""
+        if self.arch != "x86_64" or "linux" not in self.triple:
             return False
         return (self.triple, self.cpu) != _host()[:2] or request_amx()
 
@@ -283,12 +280,13 @@ class Target:
     @property
     def has_fma(self) -> bool:
         """Whether a fused multiply-add is one instruction; else it would be a library call."""
-        return self.arch not in _X86 or self.has("fma") or self.has("avx512f")
+        return not self.isa.fma or self.has(self.isa.fma)
 
     @property
-    def has_avx512(self) -> bool:
-        """Whether there is AVX-512 with what every CPU since Skylake has of it."""
-        return self.arch in _X86 and all(map(self.has, _AVX512))
+    def has_float_parts(self) -> bool:
+        """Whether instructions take floats apart and scale them, as `Isa.float_parts` says."""
+        needs = self.isa.float_parts
+        return needs is not None and all(map(self.has, needs))
 
     @property
     def has_wide_registers(self) -> bool:
@@ -331,7 +329,7 @@ class Target:
             features=self.features,
             opt=self._emission_level,
             reloc="pic",
-            codemodel="small" if self.arch in _X86 else "jitdefault",
+            codemodel="small" if self.arch in X86 else "jitdefault",
         )
 
     @property
@@ -341,7 +339,7 @@ class Target:
         What 2 adds to 1 on x86 is a last ordering of instructions, which such processors do
         themselves: it takes a tenth of the time and makes no kernel quicker.
         """
-        plain = self.arch in _X86 and self.opt_level == DEFAULT_OPT_LEVEL
+        plain = self.arch in X86 and self.opt_level == DEFAULT_OPT_LEVEL
         return 1 if plain else self.opt_level
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.isa.isa import Isa
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.team import TeamEmitter
 
@@ -45,10 +46,17 @@ class Loop:
 class Emitter(TeamEmitter):
     """Writes operations at the current insertion point."""
 
-    def __init__(self, entry: ir.Block, threads: int = 1) -> None:
+    def __init__(self, entry: ir.Block, threads: int = 1, isa: Isa | None = None) -> None:
         super().__init__(entry, threads)
+        self._isa = isa
         self._flat: dict[ir.Value, ir.Value] = {}
         self._masks: dict[tuple[int, int], ir.Value] = {}
+
+    @property
+    def isa(self) -> Isa:
+        """The instruction set that the code is for."""
+        assert self._isa is not None  # vector code is written for a machine
+        return self._isa
 
     def alloc(self, size: Index, element: ir.Type, stack: int = _STACK) -> ir.Value:
         """Allocate a one-dimensional buffer, aligned for vectors; a small one on the stack.
@@ -219,14 +227,19 @@ class Emitter(TeamEmitter):
     def settle(self, values: Sequence[ir.Value]) -> list[ir.Value]:
         """Let values, of vectors or masks, be computed here; costs no instruction.
 
-        They come before what is loaded later, and none is computed again.
-
-        Only for processors of x86.
+        They come before what is loaded later, and none is computed again; where no assembly holds
+        values in registers, they are returned as they are.
         """
+        assembly = self.isa.assembly
+        if assembly is None:
+            return list(values)
         types = [value.type for value in values]
         numbers = range(len(values))
         several = len(values) > 1
-        registers = ["=^Yk" if type_.element_type == self.bool_type else "=v" for type_ in types]
+        registers = [
+            assembly.mask if type_.element_type == self.bool_type else assembly.vector
+            for type_ in types
+        ]
         all_ = (
             ir.Type.parse(f"!llvm.struct<({', '.join(map(str, types))})>") if several else types[0]
         )
@@ -246,10 +259,13 @@ class Emitter(TeamEmitter):
         ]
 
     def hide(self, vector: ir.Value) -> ir.Value:
-        """Return a vector that LLVM takes for another one; costs no instruction.
+        """Return a vector, of one register, that LLVM takes for another one; costs no instruction.
 
-        Only for processors of x86, and vectors of one register.
+        Where no assembly holds values in registers, it is returned as it is.
         """
+        assembly = self.isa.assembly
+        if assembly is None:
+            return vector
         type_ = vector.type
         words = ir.VectorType.get([type_.shape[0] * type_.element_type.width // 32], self._i32)
         is_small = type_.element_type.width < 32
@@ -258,7 +274,7 @@ class Emitter(TeamEmitter):
             [self.op("vector.bitcast", [vector], words) if is_small else vector],
             words if is_small else type_,
             asm_string=ir.StringAttr.get(""),
-            constraints=ir.StringAttr.get("=v,0"),
+            constraints=ir.StringAttr.get(f"{assembly.vector},0"),
         )
         return self.op("vector.bitcast", [hidden], type_) if is_small else hidden
 

@@ -20,8 +20,6 @@ Chunk = Callable[[Index, int, ir.Value | None, bool], None]
 WIDE = 4
 # How much longer an element takes than a multiply-add of a contraction, and a function of it.
 _ELEMENT, _MATH = 6, 32
-# Bits of a line of the cache.
-_LINE = 512
 # Bytes of a stream from memory that are asked for early, as near as the second-level cache, which
 # can wait for more of them than the first one.
 _AHEAD = 12 << 10
@@ -254,7 +252,7 @@ class ElementWriter:
         if op not in self._ahead:
             return
         place = self.emit.add(place, self._ahead[op])
-        for lane in range(0, lanes, _LINE // self.bits(op)):
+        for lane in range(0, lanes, self.emit.isa.line(self.bits(op))):
             here = self.emit.add(place, lane)
             write = op == self.flat.store
             self.emit.prefetch(self.bases[op], here, write=write, far=not write)

@@ -5,7 +5,7 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 
 # Shuffles inside of so many bits are the quickest there are, and exist for all sizes of elements.
 _LANE_BITS = 128
-# Registers of so many bits are those of x86.
+# Shorter vectors have few shuffles.
 _HIDING_BITS = 256
 # LLVM looks for better shuffles through all that follow one another, which takes twice as long
 # with each: no more than so many do.
@@ -22,7 +22,7 @@ def transpose(emit: Emitter, vectors: list[ir.Value]) -> list[ir.Value]:
     height, lanes = len(vectors), vectors[0].type.shape[0]
     bits = _bits(vectors[0].type.element_type)
     small = max(1, min(height, _LANE_BITS // bits, lanes))
-    may_hide = lanes * bits >= _HIDING_BITS
+    may_hide = emit.isa.assembly is not None and lanes * bits >= _HIDING_BITS
     width, seen = 1, 0
     while width < height:
         if may_hide and seen == _SEEN:

@@ -114,7 +114,7 @@ class Stages:
     @staticmethod
     def of(writer: ElementWriter) -> "Stages | None":
         """Return what writes a map by stages, None where that would not pay."""
-        if writer.vector is None or not (writer.masked and writer.machine.tables):
+        if writer.vector is None or not (writer.masked and writer.machine.isa.tables):
             return None
         extent = writer.flat.iters[writer.vector].extent.value
         stages = stages_of(writer.flat)

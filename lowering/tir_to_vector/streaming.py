@@ -16,7 +16,6 @@ from relax_mlir.lowering.tir_to_vector.nest_elements import Chunk, ElementWriter
 # computations of adjacent vectors are one of a wide vector instead, whose steps take turns: four
 # in a row would not overlap.
 _STRETCHES = _WIDE = 4
-_REGISTER = 512
 
 
 def streams(writer: ElementWriter) -> bool | ir.Value:
@@ -26,7 +25,7 @@ def streams(writer: ElementWriter) -> bool | ir.Value:
         return writer.past_cache
     if writer.near or not flat.final or writer.vector is None or not writer.masked:
         return False
-    if writer.machine.vector_bits != _REGISTER or writer.bits(flat.store) * writer.lanes < 128:
+    if not writer.machine.isa.streams_lines or writer.bits(flat.store) * writer.lanes < 128:
         return False
     width = sum(
         writer.bits(op) // 8
@@ -201,7 +200,7 @@ def _fence(emit: Emitter) -> None:
     emit.op(
         "llvm.call_intrinsic",
         [],
-        intrin=ir.StringAttr.get("llvm.x86.sse.sfence"),
+        intrin=ir.StringAttr.get(emit.isa.store_fence),
         operandSegmentSizes=none,
         op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
     )

@@ -83,7 +83,7 @@ def expand_math(op: ir.Operation, target: str | Target = "") -> None:
         target: what for; by default the module's (`target_of`).
     """
     chosen = target_of(op, target)
-    fma, avx512 = chosen.has_fma, chosen.has_avx512
+    fma, avx512 = chosen.has_fma, chosen.has_float_parts
     doubles = DOUBLES if fma else _OF_DOUBLES
     # Looked for once unless something changes: a walk over a large kernel takes a millisecond.
     ops = named(op, _LOOKED_AT)

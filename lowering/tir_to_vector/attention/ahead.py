@@ -10,7 +10,6 @@ from relax_mlir.lowering.tir_to_vector.attention.pack import Matrix
 from relax_mlir.lowering.tir_to_vector.attention.setup import Setup, Span
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-_LINE = 64
 # Queries beside which the next keys and values are asked for: the last ones, as till then these
 # would share the second-level cache with this head's; of so many, lest those all wait at once.
 SPREAD = 192
@@ -119,6 +118,6 @@ def _ask_line(operand: tuple[Matrix, Index], row: Index, *, far: bool) -> None:
     if matrix.column != 1:
         return
     emit = matrix.use.emit
-    step = _LINE * 8 // matrix.base.type.element_type.width
+    step = emit.isa.line(matrix.base.type.element_type.width)
     with emit.loop(0, length, step) as part:
         emit.prefetch(matrix.base, matrix.place(row, part.counter), far=far)

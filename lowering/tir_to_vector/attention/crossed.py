@@ -30,7 +30,7 @@ def can_cross(machine: Machine, steps: Index) -> bool:
     would have as many addresses, and a second form for what is left takes longer to compile.
     """
     whole = isinstance(steps, int) and steps > 0 and steps % GROUP == 0
-    return machine.tables and machine.registers >= 32 and machine.fma_units == 1 and whole
+    return machine.isa.tables and machine.fma_units == 1 and whole
 
 
 @dataclass(frozen=True)

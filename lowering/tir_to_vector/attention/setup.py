@@ -41,7 +41,7 @@ class Setup:
         lanes = machine.lanes(found.element)
         assert lanes is not None  # other elements are left to plain loops
         vector = ir.VectorType.get([lanes], found.element)
-        self.use: Arithmetic = Arithmetic(emit, vector, machine.fma, machine.tables)
+        self.use: Arithmetic = Arithmetic(emit, vector, machine.fma, machine.isa.tables)
         self.rows, self.keys, self.depth, self.width = map(
             emit.size, (found.rows, found.keys, found.depth, found.width)
         )

@@ -11,18 +11,6 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
 
 # What a lane of a register multiplies at once lies in as many bits as its sum has.
 _LANE_BITS = 32
-# By a machine's name for it: LLVM's intrinsic for each width of registers.
-_INTRINSICS = {
-    "amx_bf16": {512: "llvm.x86.tdpbf16ps"},
-    "amx_int8": {512: "llvm.x86.tdpb{}d"},
-    "bf16": {512: "llvm.x86.avx512bf16.dpbf16ps.512"},
-    "u8s8": {512: "llvm.x86.avx512.vpdpbusd.512", 256: "llvm.x86.avx512.vpdpbusd.256"},
-    "s16": {
-        512: "llvm.x86.avx512.pmaddw.d.512",
-        256: "llvm.x86.avx2.pmadd.wd",
-        128: "llvm.x86.sse2.pmadd.wd",
-    },
-}
 # With fewer columns or steps of k matrices are not worth their setting up.
 _LEAST_SIDE = 8
 _SIGNED, _UNSIGNED = "arith.extsi", "arith.extui"
@@ -136,7 +124,7 @@ def bf16_dot_product(machine: Machine) -> DotProduct | None:
 def _intrinsic(kind: str, machine: Machine) -> str | None:
     if kind not in machine.dot_products:
         return None
-    return _INTRINSICS[kind].get(machine.vector_bits)
+    return machine.isa.intrinsic(kind)
 
 
 def _matrix_intrinsic(kind: str, found: Contraction, machine: Machine) -> str | None:

@@ -26,8 +26,6 @@ _COLUMNS, _PIECE, _SUMS_TOGETHER = 4096, 64, 16384
 _DOTS, _SUMS = 4, 2
 # So many registers hold the sums of several rows.
 _MANY = 32
-# Vectors of so many bits have masks that take no time.
-_MASKED_BITS = 512
 
 
 class _Columns(NamedTuple):
@@ -378,8 +376,7 @@ class FewRows:
             return made
 
         sums = [emit.constant(self.vector, 0)] * (len(left) * len(right) * parts)
-        masks = self.machine.vector_bits >= _MASKED_BITS
-        if masks and len(left) == parts == 1 and not isinstance(steps, int):
+        if self.machine.isa.free_masks and len(left) == parts == 1 and not isinstance(steps, int):
             # One code for all steps: masks take no time beside loads that nothing shares.
             with emit.loop(0, steps, lanes, sums, KEEP) as loop:
                 loop.carry(step(loop.carried, loop.counter, emit.sub(steps, loop.counter)))

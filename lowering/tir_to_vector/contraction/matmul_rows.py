@@ -9,8 +9,6 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # A block of k of unknown size is rounded up to a multiple of less.
 _SPARE = 16
-# Vectors of so many bits only x86 has.
-_ORDERED_BITS = 256
 # Tiles side by side that read adjacent rows where they lie, though lines that are far apart in ways
 # that evict each other come from the last-level cache.
 _FEW_TILES = 2
@@ -39,7 +37,7 @@ class LeftSide:
             return
         stride = sizes.a.stride(sizes.found.m)
         fixed = isinstance(stride, int) and isinstance(sizes.m, int)
-        by_row = sizes.machine.vector_bits >= _ORDERED_BITS and sizes.a.stride(sizes.found.k) == 1
+        by_row = sizes.machine.isa.assembly is not None and sizes.a.stride(sizes.found.k) == 1
         near = not isinstance(stride, int) or not self._crowded(stride)
         if sizes.found.widen[0] is None and (sizes.m == 1 or (near and (fixed or by_row))):
             return

@@ -255,7 +255,7 @@ class TileWriter:
         n, sizes = self._sizes.n, self._sizes
         if self._is_whole:
             return True
-        if sizes.machine.vector_bits < 512:
+        if not sizes.machine.isa.free_masks:
             return False
         if not isinstance(n, int):
             return True

@@ -94,8 +94,13 @@ class Tile:
         if self.load is not None:
             self.load.prefetch(emit, base, at, self.lanes * self.vectors, far=far)
             return
-        for h in range(self.vectors):
-            emit.prefetch(base, emit.add(at, h * self.lanes), far=far)
+        for column in self.lines(emit):
+            emit.prefetch(base, emit.add(at, column), far=far)
+
+    def lines(self, emit: Emitter) -> range:
+        """Return the columns at which lines of the cache begin, if the first one's does."""
+        bits = self.vector.element_type.width
+        return range(0, self.vectors * self.lanes, max(self.lanes, emit.isa.line(bits)))
 
     def multiply_add(self, emit: Emitter, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
         """Return what x of A and y of B add to a sum."""
@@ -182,8 +187,8 @@ def emit_tile(
 def _prefetch(emit: Emitter, tile: Tile, c: Flat) -> None:
     def row(number: Index) -> None:
         place = emit.add(c.offset, emit.mul(number, c.stride("m")))
-        for h in range(tile.vectors):
-            emit.prefetch(c.base, emit.add(place, h * tile.lanes))
+        for column in tile.lines(emit):
+            emit.prefetch(c.base, emit.add(place, column))
 
     if tile.short:
         with emit.loop(0, tile.rows) as loop:

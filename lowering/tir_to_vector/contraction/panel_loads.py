@@ -8,9 +8,6 @@ from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# Bytes of a line of the caches.
-_LINE = 64
-
 
 @dataclass(frozen=True)
 class PanelLoad:
@@ -73,7 +70,7 @@ class PanelLoad:
     ) -> None:
         """Ask for the lines of some columns side by side; `far` ones for the second level."""
         size = self.bytes(base)
-        for start in range(0, columns * size, _LINE):
+        for start in range(0, columns * size, emit.isa.line_bytes):
             place = emit.add(at, start // size)
             place = emit.mul(place, 1 if self.dot is None else self.dot.group)
             emit.prefetch(base, place, far=far)

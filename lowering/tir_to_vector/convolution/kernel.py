@@ -29,8 +29,6 @@ from relax_mlir.lowering.tir_to_vector.multiply import add, multiply_add
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.team import Part
 
-# Kernels of so many bytes stay in the second-level cache while pixels pass by.
-_KERNELS_IN_CACHE = 1 << 20
 Span = tuple[Index, Index]
 
 
@@ -105,7 +103,7 @@ class _Writer:
         with ExitStack() as loops:
             spans, blocks = loops.enter_context(self._team())
             # Packed once where all kernels stay in the cache, else a block at a time.
-            once = kernels.bytes_at_most(_KERNELS_IN_CACHE)
+            once = kernels.bytes_at_most(self.machine.l2_bytes)
             kernels.allocate(self.blocks if once else self.sizes.blocks[0])
             self.store.allocate(max(self.sizes.rows) * max(self.sizes.cols))
             if self.copy is not None:

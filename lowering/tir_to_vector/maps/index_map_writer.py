@@ -35,7 +35,7 @@ class IndexMapWriter(NestWriter):
 
     def __init__(self, found: IndexMap, emit: Emitter, machine: Machine) -> None:
         bits = [_bits(access.buffer) for access in found.flat.accesses.values()]
-        self.has_gather: bool = machine.gathers and machine.vector_bits >= 256 and min(bits) >= 32
+        self.has_gather: bool = machine.gathers and min(bits) >= 32
         varies = Varying(found)
         if not self.has_gather and any(varies(v) for v, _ in found.found[found.flat.store]):
             found = replace(found, vector=None)

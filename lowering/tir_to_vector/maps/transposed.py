@@ -68,9 +68,7 @@ class TransposeWriter(NestWriter):
         super().__init__(flat, along[0], emit, machine)
         known = all(it.extent.value is not None for it in flat.iters)
         most = _MOST_LANES if known else _MOST_LANES // 2
-        self.lanes: int = min(
-            self.lanes, most if machine.vector_bits >= _REGISTER else _MOST_HEIGHT
-        )
+        self.lanes: int = min(self.lanes, most if machine.isa.tables else _MOST_HEIGHT)
         self.height: int = min(self.lanes, _MOST_HEIGHT)
         self.along, self.across = along
         self.inner: set[int] = set(along)

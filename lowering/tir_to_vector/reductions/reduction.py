@@ -16,9 +16,8 @@ WIDE = 4
 # Vectors of sums side by side where rows are read far apart: the longer a run of memory the better.
 _COLUMNS = 16
 _MANY_REGISTERS = 32
-# Rows that threads read side by side, and bytes from which on they come from beyond a core's cache.
+# Rows that threads read side by side.
 _ROWS = 8
-_CACHE = 2 << 20
 # Elements of a piece of a sum, and from how many sums on each is summed as a whole.
 _PIECE = 1 << 15
 _FEW_SUMS = 16
@@ -64,7 +63,7 @@ def _by_rows(writer: ElementWriter, reductions: list[int]) -> bool | ir.Value:
     total: Index = writer.bits(flat.slice[0]) // 8
     for it in flat.iters:
         total = emit.mul(total, emit.size(it.extent))
-    limits = ((total, _CACHE), (emit.size(columns), 2 * _COLUMNS * writer.lanes))
+    limits = ((total, writer.machine.far_bytes), (emit.size(columns), 2 * _COLUMNS * writer.lanes))
     if any(isinstance(value, int) and value < limit for value, limit in limits):
         return False
     unknown = [

@@ -17,8 +17,8 @@ from relax_mlir.lowering.tir_to_vector.team import Part
 _PIECES, _LEAST_ROWS = 32, 64
 # Rows read side by side from the last-level cache. Memory gives them one by one in less time.
 _TOGETHER = 4
-# Bytes from which on rows come from beyond a core's cache, and of the shortest and longest rows.
-_CACHE, _SHORT, _LONG = 2 << 20, 2 << 10, 16 << 10
+# Bytes of the shortest and longest rows.
+_SHORT, _LONG = 2 << 10, 16 << 10
 _MANY_REGISTERS = 32
 
 
@@ -39,7 +39,7 @@ def rows_in_pieces(writer: ElementWriter) -> bool | ir.Value:
     rows, columns = _rows(writer), emit.size(flat.iters[vector].extent)
     length = emit.mul(columns, writer.bits(flat.slice[0]) // 8)
     limits: tuple[tuple[Index, str, int], ...] = (
-        (emit.mul(rows, length), "sge", _CACHE),
+        (emit.mul(rows, length), "sge", writer.machine.far_bytes),
         (rows, "sge", 8 * _LEAST_ROWS),
         (length, "sge", _SHORT),
         (length, "sle", _LONG),

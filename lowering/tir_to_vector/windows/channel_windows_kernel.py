@@ -322,7 +322,7 @@ class ChannelWriter(PlanesBase):
         falling = self._lines(self.fall, env, falls, masked)
         sliding = self._lines(self.right, env, slides, masked)
         seen: dict[tuple[int, int], ir.Value] = {}
-        fenced = self.kernel is not None and self.machine.tables and len(self.taps) > 1
+        fenced = self.kernel is not None and self.machine.isa.tables and len(self.taps) > 1
         for pick in range(found.size(found.picks)):
             there = env if found.picks is None else {**env, found.picks: pick}
             elements = {

@@ -29,7 +29,7 @@ from relax_mlir.lowering.tir_to_vector.windows.planes_tile import PixelMasks, Ti
 def reads_in_place(found: Planes, machine: Machine) -> bool:
     """Whether windows are read where they lie: they are small, and loads take masks for nothing."""
     width = found.image.buffer.type.element_type.width
-    if machine.vector_bits < 512 or not machine.can_mask(width):
+    if not machine.isa.free_masks or not machine.can_mask(width):
         return False
     last = found.axes[-1:] if found.row is None else found.axes[-2:]
     if found.row is not None and found.row not in last[0].inner:
@@ -149,7 +149,7 @@ class DirectPlanes(PlanesBase):
         rest = emit.mask(emit.sub(cols, self.whole), lanes)
         self.last: Tile = Tile(0, 0, 0, self.whole, self.pixels.kept(rest), inside=True)
         around = self._fill_value()
-        self.shifter: Shifter = Shifter(emit, self.vector, around, self.machine.tables)
+        self.shifter: Shifter = Shifter(emit, self.vector, around, self.machine.isa.tables)
         # Which pixels the tiles at the borders load, by where the first one is.
         self.first_masks: dict[int, ir.Value | None] = self._kept_masks(self.first)
         self.last_masks: dict[int, ir.Value | None] = (
@@ -227,7 +227,7 @@ class DirectPlanes(PlanesBase):
             self._take(sums, uses, row.at)
             # Windows along one axis see one row.
             far = any(not isinstance(stride, int) for stride in self.source_strides[-2:-1])
-            if far and self.machine.tables:
+            if far and self.machine.isa.tables:
                 # Rows of unknown length would all be loaded first, to registers that there are not.
                 done = sorted({use.row for use in uses})
                 for at, value in zip(done, emit.settle([sums[i] for i in done]), strict=True):

@@ -80,7 +80,7 @@ class PixelMasks:
 
     def kept(self, mask: ir.Value | None) -> ir.Value | None:
         """Return a mask that is computed here: at each use it would cost a comparison."""
-        if mask is None or not self._machine.tables or _is_constant(mask):
+        if mask is None or not self._machine.isa.tables or _is_constant(mask):
             return mask
         return self._emit.settle([mask])[0]
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.isa.avx512 import AVX512
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.squares import transpose
 
@@ -24,6 +25,7 @@ class _Writer:
     """Computes what an emitter would write; counts vectors that are hidden from LLVM."""
 
     hidden = 0
+    isa = AVX512
 
     def shuffle(self, a: _Vector, b: _Vector, lanes: Sequence[int]) -> _Vector:
         return _Vector(np.concatenate([a.lanes, b.lanes])[list(lanes)], a.type.element_type.width)
