@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from relax_mlir.script.decorate import parse_function
+from relax_mlir.script.decorate import parse_class, parse_function
 from relax_mlir.script.macro import macro
 from relax_mlir.script.markers import Marker
 
@@ -30,6 +30,19 @@ def function(fn: Any = None, **options: Any) -> Any:
 
 
 func = function
+
+
+def rewriter(cls: type) -> Any:
+    """Return the `PatternMatchingRewriter` of a class with the functions pattern and replacement.
+
+    Raises:
+        ScriptError: a script is wrong.
+        KeyError: one of the two is missing.
+    """
+    from relax_mlir.relax.dpl import PatternMatchingRewriter
+
+    return PatternMatchingRewriter.from_module(parse_class(cls, depth=2))
+
 
 inline = macro
 

@@ -28,6 +28,7 @@ from relax_mlir.relax.dpl.pattern import (
     VarPattern,
     WildcardPattern,
 )
+from relax_mlir.relax.dpl.pattern_rewriter import PatternMatchingRewriter
 from relax_mlir.relax.dpl.rewrite import rewrite_bindings, rewrite_call, rewrite_in_place
 from relax_mlir.relax.dpl.sequence import PatternSeq
 from relax_mlir.relax.dpl.shorthands import (
@@ -56,8 +57,9 @@ from relax_mlir.relax.dpl.shorthands import (
 __all__ = [
     "AndPattern", "AttrPattern", "CallPattern", "ConstantPattern", "DFConstraint", "DFPattern",
     "DataTypePattern", "DataflowVarPattern", "ExprPattern", "ExternFuncPattern", "FunctionPattern",
-    "GlobalVarPattern", "NotPattern", "OrPattern", "PatternContext", "PatternSeq",
-    "PrimArrPattern", "SameShapeConstraint", "ShapePattern", "TupleGetItemPattern", "TuplePattern",
+    "GlobalVarPattern", "NotPattern", "OrPattern", "PatternContext", "PatternMatchingRewriter",
+    "PatternSeq", "PrimArrPattern", "SameShapeConstraint", "ShapePattern", "TupleGetItemPattern",
+    "TuplePattern",
     "TypePattern", "UnorderedTuplePattern", "VarPattern", "WildcardPattern", "has_attr",
     "has_dtype", "has_shape", "has_struct_info", "has_ty", "is_call_dps_packed", "is_call_packed",
     "is_call_tir", "is_const", "is_dfv", "is_expr", "is_gv", "is_op", "is_shape", "is_tuple",

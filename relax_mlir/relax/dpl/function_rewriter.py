@@ -45,11 +45,14 @@ class FunctionRewriter:
     Attributes:
         builder: writes into it.
         func: the function.
+        module: the module.
+        added: functions of rewriters that are in the module, by what they are called there.
     """
 
     def __init__(self, module: ir.Operation, func: ir.Operation) -> None:
         self.builder: BlockBuilder = BlockBuilder.over(_Module(module))  # type: ignore[arg-type]
-        self.func, self._mod = func, module
+        self.func, self.module = func, module
+        self.added: dict[Any, dict[str, str]] = {}
         self._retyped = False
         self._places: dict[ir.Operation, tuple[Any, ...]] = {}
 
@@ -75,7 +78,7 @@ class FunctionRewriter:
             for op in ops:
                 if not op.attached or self._has_fixed_form(op):
                     continue
-                expr = view_op(op, self._mod)
+                expr = view_op(op, self.module)
                 with self.builder.insert_before(op):
                     new = rewrite(expr, self.lookup_at(op))
                     if new is None or new is expr:
@@ -172,7 +175,7 @@ class FunctionRewriter:
                 _set_parts(top, [done[id(part)] for part in parts])
                 done[id(top)] = top
             elif op is not None and len(op.results) and op.name not in LEAVES:
-                done[id(top)] = var(op.results[0], self._mod)
+                done[id(top)] = var(op.results[0], self.module)
             else:
                 done[id(top)] = top
             waiting.pop()
@@ -189,7 +192,7 @@ class FunctionRewriter:
         """Remove copies, what is computed twice, and what nobody uses."""
         remove_unused(self.func)
         if self._retyped:
-            infer_type(self._mod)
+            infer_type(self.module)
             self._retyped = False
         forward_copies(self.func)
         merge_equal(self.func)
