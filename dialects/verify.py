@@ -28,7 +28,7 @@ _rules = 0
 
 
 def rules_changed() -> None:
-    """Have every operation verified anew: it follows other rules from now on."""
+    """Have every operation verified again: it follows other rules from now on."""
     global _rules
     _rules += 1
 

@@ -45,7 +45,7 @@ def known(find: Callable[[], frozenset[str]]) -> Iterator[None]:
 
 
 def forget() -> None:
-    """Look anew: the module has changed."""
+    """Look again: the module has changed."""
     _THREAD.writing = None
 
 

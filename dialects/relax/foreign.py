@@ -33,7 +33,7 @@ def _deferring(operate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 class NoQuotients:
-    """Integers that `/` refuses to divide, as it could mean two things."""
+    """Integers that raise for `/`, which could mean `//` or a float quotient."""
 
     __slots__ = ()
 

@@ -78,7 +78,7 @@ def compile_module(
 
     Raises:
         PassError: a lowering step failed.
-        CompileError: something has no native form, or LLVM refused it.
+        CompileError: something has no native form, or LLVM rejected it.
     """
     target = with_available_threads(target or target_of(module.operation))
     seconds: dict[str, float] = {}

@@ -26,7 +26,7 @@ def refuse_outside(
     legalizer: Legalizer, op: ir.Operation, indices: ir.Value, lengths: Sequence[SymExpr],
     *, columns: bool = False,
 ) -> None:  # fmt: skip
-    """Have indices checked before an operation: a kernel finds the worst, the runtime refuses it.
+    """Have indices checked before an operation: a kernel finds the worst, the runtime rejects it.
 
     Args:
         legalizer: makes the kernel.
@@ -68,7 +68,7 @@ def refuse_outside(
 def refuse_targets(
     legalizer: Legalizer, op: ir.Operation, targets: ir.Value, classes: SymExpr, ignored: int
 ) -> None:
-    """Have targets refused that are none of so many classes, and not ignored."""
+    """Emit a check that targets are classes, or the ignored index."""
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         source, worst = builder.linear(buffers[0]), buffers[1]
@@ -91,13 +91,13 @@ def refuse_targets(
 
 
 def refuse_nothing(op: ir.Operation, count: SymExpr, length: SymExpr) -> None:
-    """Have an axis that is empty refused where so many indices would take something from it."""
+    """Have an axis that is empty rejected where so many indices would take something from it."""
     with ir.InsertionPoint(op), op.location:
         _check("check_source", [integer(count), integer(length)], [length])
 
 
 def refuse_extremes(op: ir.Operation, low: int, high: int, length: SymExpr) -> None:
-    """Have indices refused, of which the least and the largest are known, for an axis too short."""
+    """Have indices of known minimum and maximum rejected for an axis that is too short."""
     with ir.InsertionPoint(op), op.location:
         numbers = [integer(SymExpr.const(low)), integer(SymExpr.const(high)), integer(length)]
         _check("check_extremes", numbers, [length])

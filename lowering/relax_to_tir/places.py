@@ -48,7 +48,7 @@ def places_of(
     legalizer: Legalizer, op: ir.Operation, indices: ir.Value, lengths: Sequence[SymExpr],
     *, columns: bool = False, mode: str = "fast",
 ) -> Places:  # fmt: skip
-    """Return indices as places; those out of range are refused, now if known, else at run time.
+    """Return indices as places; those out of range are rejected, now if known, else at run time.
 
     Args:
         legalizer: makes the kernel that looks for the worst at run time.

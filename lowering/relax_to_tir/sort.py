@@ -60,7 +60,7 @@ def _legalize_topk(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
 
 
 def _check_count(op: ir.Operation, count: SymExpr, length: SymExpr) -> None:
-    """Have the runtime refuse more elements than there are, before the kernel relies on them."""
+    """Have the runtime reject more elements than there are, before the kernel relies on them."""
     with ir.InsertionPoint(op), op.location:
         numbers = [integer(count), integer(length)]
         name = f"{LIBRARY_PREFIX}check_count"

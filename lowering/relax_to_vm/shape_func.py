@@ -12,7 +12,7 @@ from relax_mlir.dialects.tir.scalar import Scalar, binary, compare, const, selec
 arith: ModuleType = submodule("dialects.arith")
 
 # What an expression is that has no value, as it divides by zero or does not fit 64 bits. The checks
-# of the virtual machine know it; as a size it is refused like every negative number.
+# of the virtual machine know it; as a size it is rejected like every negative number.
 NO_VALUE = -(2**63)
 
 

@@ -91,7 +91,7 @@ def is_computed(expr: SymExpr) -> bool:
 
 
 def is_storage_size(value: ir.Value) -> bool:
-    """Whether a value is only allocated; that refuses what is no size."""
+    """Whether a value is only used as a size of allocations, which reject what is no size."""
     return all(use.owner.operation.name == "vm.alloc_storage" for use in value.uses)
 
 

@@ -117,7 +117,7 @@ def _allocations(view: ir.OpView, allocations: list[ir.Operation]) -> list[ir.Op
         while outer.block != body:
             outer = outer.parent.operation
         if outer != op:
-            # In a loop the one buffer would be allocated anew each time; one for all is as good.
+            # In a loop the one buffer would be allocated again each time; one for all is as good.
             if any(not _is_before(operand, outer) for operand in op.operands):
                 continue
             op.move_before(outer)

@@ -46,7 +46,7 @@ class _Entry:
 
     elements: int = 0
     kernel: Callable[..., Any] | None = None
-    refused: bool = False
+    rejected: bool = False
     compiling: bool = False
 
 
@@ -103,7 +103,7 @@ class KernelCache:
     def _kernel(self, name: str, args: tuple[Any, ...], size: int) -> Callable[..., Any] | None:
         pattern = _Pattern()
         key = (name, pattern.key(args))
-        if pattern.refused or getattr(self._busy, "inside", False):
+        if pattern.rejected or getattr(self._busy, "inside", False):
             return None
         with self._lock:
             entry = self._entries.get(key)
@@ -114,7 +114,7 @@ class KernelCache:
             else:
                 self._entries.move_to_end(key)
             entry.elements += size
-            if entry.kernel is not None or entry.refused or entry.compiling:
+            if entry.kernel is not None or entry.rejected or entry.compiling:
                 return entry.kernel
             if entry.elements < self.worth:
                 return None
@@ -126,7 +126,7 @@ class KernelCache:
         finally:
             self._busy.inside = False
             with self._lock:
-                entry.kernel, entry.refused, entry.compiling = kernel, kernel is None, False
+                entry.kernel, entry.rejected, entry.compiling = kernel, kernel is None, False
         return kernel
 
 
@@ -134,18 +134,18 @@ class _Pattern:
     """Brings arguments to what a kernel is compiled for; equal sizes are the same symbol."""
 
     def __init__(self) -> None:
-        self.refused = False
+        self.rejected = False
         self._symbols: dict[int, int] = {}
 
     def key(self, value: Any) -> Any:
         if type(value) is np.ndarray:
             if value.dtype not in _DTYPE_NAMES:
-                self.refused = True
+                self.rejected = True
             return value.dtype.char, tuple([self._size(dim) for dim in value.shape])
         if type(value) is tuple:
             return tuple([self.key(item) for item in value])
         if type(value) not in (int, float, str, bool, type(None)):
-            self.refused = True
+            self.rejected = True
             return None
         return type(value), value
 

@@ -97,7 +97,7 @@ class PassBisect(PairedInstrument):
 
 
 class PassLimit(PassInstrument):
-    """Refuses every pass after the first so many, Sequentials counted: LLVM's opt-bisect-limit.
+    """Skips every pass after the first N, Sequentials counted: LLVM's opt-bisect-limit.
 
     Raises:
         TypeError: the limit is no integer.
@@ -117,7 +117,7 @@ class PassLimit(PassInstrument):
         self.names = []
 
     def should_run(self, mod: "IRModule", info: "PassInfo") -> bool:
-        """Count, and refuse past the limit."""
+        """Count, and reject past the limit."""
         self.names.append(info.name)
         return self.limit is None or len(self.names) <= self.limit
 

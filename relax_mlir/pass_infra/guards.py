@@ -52,7 +52,7 @@ class guarded:
 
 
 def only_looks(op: ir.Operation) -> None:
-    """Refuse to erase: what a constraint of PDL may do.
+    """Raise instead of erasing: what a constraint of PDL may do.
 
     Raises:
         ValueError: always.

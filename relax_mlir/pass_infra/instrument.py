@@ -83,7 +83,7 @@ def pass_instrument(pi_cls: type | None = None) -> Any:
 
 
 def _check_hooks(target: type) -> None:
-    """Refuse hooks that cannot be called with what hooks are given."""
+    """Reject hooks that cannot be called with what hooks are given."""
     for name in _HOOKS:
         hook = vars(target).get(name)
         if not inspect.isfunction(hook):

@@ -90,7 +90,7 @@ class Pass(AnyPass):
         """Run on the module itself, with the instruments around it.
 
         Returns:
-            Whether the pass ran: an instrument may have refused it.
+            Whether the pass ran: an instrument may have rejected it.
 
         Raises:
             PassError: as `__call__`; the module is then in an unknown state.

@@ -35,7 +35,7 @@ class Surroundings:
     def block(self, path: Path) -> ir.Operation | None:
         """Return the dataflow block at a place, None where none stands there any more.
 
-        It is found anew each time: one that somebody has erased must not be touched.
+        It is found again each time: one that somebody has erased must not be touched.
         """
         operation = self._function
         try:

@@ -32,7 +32,7 @@ class Macro:
         self.definition = definition
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refuse: a macro means something only inside a script function.
+        """Reject: a macro means something only inside a script function.
 
         Raises:
             TypeError: always.

@@ -57,7 +57,7 @@ def _reduces(node: Leaf) -> bool:
 
 
 def _check_accesses(name: str, roots: Sequence[PrimExpr], steps: Sequence[IterVar]) -> None:
-    """Refuse accesses that no condition guards and that leave a tensor whatever the sizes are.
+    """Reject accesses that no condition guards and that leave a tensor whatever the sizes are.
 
     Of the axes `steps`, as first indices, steps before may be read.
     """

@@ -90,7 +90,7 @@ def _parameters(
 
 
 def _check_names(builder: PrimFuncBuilder, decls: Sequence[BufferDecl | ScalarDecl]) -> None:
-    """Refuse names that neither a parameter nor a statement around gives a value."""
+    """Reject names that neither a parameter nor a statement around gives a value."""
     bound = {each.name for each in decls if isinstance(each, ScalarDecl)}
     shapes = [each.shape for each in decls if isinstance(each, BufferDecl)]
     bound |= {SymExpr.of(dim).name for shape in shapes for dim in shape} - {None}
@@ -117,7 +117,7 @@ def _inside(func: Any, names: Sequence[str]) -> list[ir.Operation]:
 
 
 def _check_places(func: ir.Operation) -> None:
-    """Refuse indices that leave their buffers whenever the function runs."""
+    """Reject indices that leave their buffers whenever the function runs."""
     for op in _inside(func, ("memref.load", "memref.store")):
         first = 1 if op.name == "memref.load" else 2
         buffer = op.operands[first - 1]

@@ -197,7 +197,12 @@ class TestFunctionPass:
         [
             (lambda mod: mark(mod["prim"]), "it changed '@prim'"),
             (lambda mod: mark(mod["main"]), "it changed '@main'"),
-            (lambda mod: mod["other"].regions[0].blocks[0].arguments[0].set_type(ir.F64Type.get()), None),
+            (
+                lambda mod: (
+                    mod["other"].regions[0].blocks[0].arguments[0].set_type(ir.F64Type.get())
+                ),
+                None,
+            ),
             (lambda mod: mark(mod.mlir_module.operation), "it changed the module's attributes"),
         ],
     )

@@ -123,7 +123,7 @@ def _attention(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
 
 
 def _check_heads(query: SymExpr, key: SymExpr) -> None:
-    """Refuse heads of queries that certainly do not share those of keys evenly."""
+    """Reject query heads that are certainly no multiple of the key heads."""
     if query.value is None or key.value is None:
         return
     if query != key and (key.value == 0 or query.value % key.value):

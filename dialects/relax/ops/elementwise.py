@@ -194,7 +194,7 @@ ANY_UNARY = {
     "relu6": "min(max(x, 0), 6).",
     "square": "x * x.",
 }
-# What numpy refuses for bools, or answers with another dtype.
+# What numpy rejects for bools, or answers with another dtype.
 NOT_OF_BOOLS = frozenset(
     {"negative", "relu6", "subtract", "divide", "floor_divide", "mod", "floor_mod", "power"}
 )

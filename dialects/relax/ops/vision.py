@@ -109,7 +109,7 @@ def _roi_pool(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
 def _within(
     attrs: dict[str, Any], name: str, width: SymExpr | None, least: int, by: int = 1
 ) -> None:
-    """Refuse the place of a number, or of the first of some, that a box does not have."""
+    """Reject an index of coordinates or of a score that is outside a box."""
     at, last = attrs[name], None if width is None else width.value
     if at < least or (last is not None and at + by > last):
         most = "" if last is None else f" to {last - by}"

@@ -34,7 +34,7 @@ class PyExprMutator(Rewriting):
     is in no module; `builder_.update_func(name, func)` puts it into the builder's module. What a
     method returns for an expression takes its place: another expression (n to 1), one that uses
     what `builder_.emit` has bound before (1 to n), or the same object for no change. Types of what
-    follows are inferred anew where types of operands changed. Methods see the function as it was;
+    follows are inferred again where types of operands changed. Methods see the function as it was;
     variables whose bindings were replaced turn up as their replacements when they are visited.
 
     Linear in the number of bindings; depth of recursion is that of branches in branches.

@@ -20,7 +20,7 @@ def within(indices: _Array, length: int, mode: str = "fast") -> _Array:
     Args:
         indices: integers.
         length: of the axis that they index.
-        mode: `"fast"` lets negative ones count from the end and refuses what is out of range;
+        mode: `"fast"` lets negative ones count from the end and rejects what is out of range;
             `"wrap"` takes the remainder and `"clip"` the nearest; `"nan"` gives -1 for those out
             of range.
 
@@ -52,7 +52,7 @@ def check_indices(indices: _Array, length: int, mode: str) -> _Array:
 
 
 def check_bounds(worst: _Array, indices: _Array, lengths: Sequence[int]) -> tuple[int, ...]:
-    """Refuse indices that a kernel found to be out of range; return the lengths.
+    """Reject indices that a kernel found to be out of range; return the lengths.
 
     Args:
         worst: for each length the largest of what should be below it, or for signed indices of the
@@ -72,7 +72,7 @@ def check_bounds(worst: _Array, indices: _Array, lengths: Sequence[int]) -> tupl
 
 
 def check_targets(worst: _Array, targets: _Array, classes: int, ignored: int) -> tuple[int]:
-    """Refuse targets of a loss that a kernel found to be no class; return how many there are.
+    """Reject targets of a loss that a kernel found to be no class; return how many there are.
 
     Args:
         worst: the largest that is not ignored, negative ones as unsigned numbers.

@@ -1,4 +1,4 @@
-"""bfloat16 through DLPack, which numpy refuses: the same memory, described as 16-bit integers."""
+"""bfloat16 through DLPack, which numpy rejects: the same memory, described as 16-bit integers."""
 
 import ctypes
 from typing import Any

@@ -59,7 +59,7 @@ def is_tensor_dtype(dtype: np.dtype) -> bool:
 def writable_alias(array: np.ndarray) -> np.ndarray:
     """Return a writable array over the memory of a read-only one, which stays alive with it.
 
-    numpy refuses to export read-only arrays through DLPack; kernels do not write their inputs.
+    numpy does not export read-only arrays through DLPack; kernels do not write their inputs.
     """
     memory: Any = (ctypes.c_char * array.nbytes).from_address(array.ctypes.data)
     memory.read_only_owner = array
@@ -129,7 +129,7 @@ def _from_dlpack(value: Any) -> np.ndarray:
     try:
         return np.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError):
-        # numpy refuses bfloat16 by its dtype.
+        # numpy rejects bfloat16 by its dtype.
         bits = bits_from_dlpack(value)
         if bits is None:
             raise

@@ -220,7 +220,7 @@ class VirtualMachine(StatefulCalls):
         def inward(args: tuple) -> Sequence[Any]:
             given = args if self._wrap else with_placeholders(self.executable, func, args)
             try:
-                # placeholders are refused as they are; a copy of one would be what they avoid.
+                # Placeholders are rejected as they are; a copy would take the memory they avoid.
                 return [to_value(a) if a is arg else a for a, arg in zip(given, args, strict=True)]
             except Exception:
                 return convert(func, args)

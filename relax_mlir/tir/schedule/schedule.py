@@ -92,7 +92,7 @@ class Schedule(
             debug_mask: `all`, or an integer other than 0, to verify after every primitive; `none`.
             error_render_level: `detail` shows the program in errors, `fast` only the reason, `none`
                 nothing.
-            enable_check: whether primitives refuse what may change results.
+            enable_check: whether primitives reject what may change results.
 
         Raises:
             TypeError: it is no program.
@@ -168,7 +168,7 @@ class Schedule(
         return other
 
     def seed(self, seed: int) -> None:
-        """Begin the random numbers anew.
+        """Begin the random numbers again.
 
         Args:
             seed: from 1 to 2147483647; -1 for a random one.

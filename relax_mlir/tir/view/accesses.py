@@ -128,7 +128,7 @@ def through(indices: Indices, block: ir.Operation, exprs: Sequence[SymExpr]) -> 
 
 
 def declare(indices: Indices, block: ir.Operation) -> None:
-    """Write anew what a block declares that it reads and writes."""
+    """Write again what a block declares that it reads and writes."""
     body = tree.body_of(block)
     for view in list(body.operations):
         if view.operation.name in ("tir.reads", "tir.writes"):

@@ -145,7 +145,7 @@ class Session:
         level = options["opt-level"]
         required = self._names("required-pass")
         if options["opt-bisect-limit"] is not None:
-            # As in LLVM: only what a build can do without is counted, and perhaps refused.
+            # As in LLVM: only what a build can do without is counted, and perhaps rejected.
             required += [n for n in (*self.pipeline, "LowerTIR") if not builds.is_optional(n)]
         instruments: list[Any] = self._watch.instruments()
         if options["print-ir-after-change"]:

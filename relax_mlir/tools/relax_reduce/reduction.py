@@ -62,7 +62,7 @@ def reduce_module(
     while progress:
         progress = False
         for edits in (_functions, _clean_ups, _returns, _ranges, _parameters):
-            # An edit that was taken changes what the next ones are about: they are made anew, from
+            # An edit that was taken changes what the next ones are about: they are made again, from
             # the place where the last one stood.
             position = 0
             while tests < max_tests:

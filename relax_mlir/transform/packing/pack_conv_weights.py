@@ -90,7 +90,7 @@ def _put_channels_last(op: ir.Operation, attrs: dict, axes: list[int], spatial: 
 
 
 def _replace(op: ir.Operation, weight: ir.Value, attrs: dict) -> None:
-    """Write a convolution anew, by other kernels."""
+    """Write a convolution again, by other kernels."""
     made = build(op.name.removeprefix("relax."), [op.operands[0], weight], attrs)
     if made.type != op.results[0].type:
         made = ir.Operation.create(

@@ -339,7 +339,7 @@ def _can_be_ragged(found: Contraction, columns: int) -> bool:
 
 
 class _Cloner(KernelCloner):
-    """Writes a kernel anew, its contraction over panels of the right-hand matrix."""
+    """Writes a kernel again, its contraction over panels of the right-hand matrix."""
 
     def __init__(self, builder: PrimFuncBuilder, match: _Match) -> None:
         super().__init__(builder, match.kernel)

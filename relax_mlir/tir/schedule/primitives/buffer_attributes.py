@@ -214,7 +214,7 @@ class BufferAttributePrimitives(ScheduleBase):
     ) -> None:
         """Leave buffers out of what a block declares; what it does stays.
 
-        Primitives look at what blocks do, not at what they declare, and declare anew the blocks
+        Primitives look at what blocks do, not at what they declare, and declare again the blocks
         that they change.
 
         Args:

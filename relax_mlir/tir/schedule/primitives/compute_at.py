@@ -67,7 +67,7 @@ def reverse_compute_at(
 ) -> None:  # fmt: skip
     """Move a block under a loop, for as much as one step of the loop gives it to read.
 
-    A block that reads only parameters that nothing has written is computed anew in each step.
+    A block that reads only parameters that nothing has written is computed again in each step.
     """
     what, where = tree.describe(block), tree.describe(loop)
     _may_move(state, block, loop)

@@ -131,7 +131,7 @@ class ReductionEpiloguePrimitives(ScheduleBase):
         """Have a reduction begin with what another block combines with its result, and drop that.
 
         A bias is added to a sum so, and a maximum is bounded from below. What would have to wait
-        for the end of the reduction, such as the maximum of a sum and 0, is refused: TVM applies
+        for the end of the reduction, such as the maximum of a sum and 0, is rejected: TVM applies
         it at each step, which changes results.
 
         Args:

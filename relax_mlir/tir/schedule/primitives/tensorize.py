@@ -61,7 +61,7 @@ def tensorize(
     for view in reversed(list(tree.body_of(block).operations)):
         if view.operation.name not in kept:
             view.operation.erase()
-    # What was met in the body is gone: names are given anew.
+    # What was met in the body is gone: names are given again.
     fresh = state.indices(block)
     names = {name: fresh.var(value) for name, value in outer.items() if value is not None}
     moved = {

@@ -1,0 +1,8 @@
+"""Models of other frameworks as Relax programs; each importer needs its framework installed."""
+
+# Made by .ci/stubs, do not edit.
+
+from relax_mlir.frontend import onnx
+from relax_mlir.frontend.loaders import report
+
+__all__ = ["onnx", "report"]
