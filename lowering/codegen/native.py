@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import llvmlite.binding as llvm
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.compile_cache import CompileCache, Entry, key_of
 from relax_mlir.lowering.codegen.deduplicate_kernels import deduplicate_kernels
 from relax_mlir.lowering.codegen.ffi.abi import emit_wrappers
@@ -18,6 +19,7 @@ from relax_mlir.lowering.codegen.ffi.wrapper import SYMBOL_PREFIX
 from relax_mlir.lowering.codegen.llvm.llvm_ir import to_llvm_ir
 from relax_mlir.lowering.codegen.llvm.optimize import optimize
 from relax_mlir.lowering.codegen.openmp import runtime_library
+from relax_mlir.lowering.codegen.rehearsal import STAGE, rehearse
 from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_llvm.pipeline import run_steps
@@ -67,7 +69,11 @@ class NativeCode:
 
 
 def compile_module(
-    module: ir.Module, target: Target | None = None, cache: CompileCache | None = None
+    module: ir.Module,
+    target: Target | None = None,
+    cache: CompileCache | None = None,
+    *,
+    rehearsed: bool = False,
 ) -> NativeCode:
     """Compile the prim funcs of a module; the module stays as it is.
 
@@ -75,6 +81,7 @@ def compile_module(
         module: prim funcs over memrefs in upstream dialects; Relax functions in it are left out.
         target: the machine; by default the module's (`target_of`).
         cache: where to look first, and to keep the code.
+        rehearsed: whether to try it in a process of its own before (`needs_rehearsal`).
 
     Raises:
         PassError: a lowering step failed.
@@ -92,12 +99,20 @@ def compile_module(
             found = cache.load(key)
         if found is not None:
             return NativeCode(found.object, found.names, target, seconds, found.source)
+    if rehearsed:
+        with _timed(seconds, "rehearsal"):
+            rehearse(native, target)
     names, source = _lower(native, target, seconds)
     with _timed(seconds, "llvm-optimize"):
         optimized, machine = optimize(source, target)
     with _timed(seconds, "llvm-emit"):
         link_checks(optimized, target)
-        image = machine.emit_object(optimized)
+        try:
+            image = machine.emit_object(optimized)
+        except RuntimeError as error:
+            raise CompileError(
+                STAGE, f"LLVM makes no object for {target.triple}: {error}"
+            ) from error
     if cache is not None:
         with _timed(seconds, "cache"):
             cache.store(key, Entry(image, names, source))

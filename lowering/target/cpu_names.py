@@ -1,4 +1,4 @@
-"""Which names of CPUs LLVM knows: with one that it does not it ends the process."""
+"""Which names of CPUs and features LLVM knows: at others it may end the process."""
 
 import functools
 import subprocess
@@ -10,9 +10,10 @@ from relax_mlir.errors import PipelineError, did_you_mean
 # LLVM tells only standard error, so a process of its own is asked.
 _ASK = (
     "import sys, llvmlite.binding as llvm; llvm.initialize_all_targets(); "
-    "llvm.Target.from_triple(sys.argv[1]).create_target_machine(cpu=sys.argv[2])"
+    "llvm.Target.from_triple(sys.argv[1]).create_target_machine(cpu=sys.argv[2], "
+    "features=sys.argv[3])"
 )
-_UNKNOWN = "is not a recognized processor"
+_UNKNOWN = "is not a recognized "
 
 
 def check_cpu(triple: str, cpu: str, known: Iterable[str]) -> None:
@@ -34,9 +35,45 @@ def check_cpu(triple: str, cpu: str, known: Iterable[str]) -> None:
         raise PipelineError(f"unknown CPU '{cpu}' for target {triple}{near}")
 
 
+def check_features(triple: str, cpu: str, features: str) -> None:
+    """Check that LLVM knows features of a CPU.
+
+    Args:
+        triple: of the target, which LLVM has.
+        cpu: the name, which LLVM knows.
+        features: such as `+avx2,-avx512f`.
+
+    Raises:
+        PipelineError: it does not, or a feature is neither turned on nor off.
+    """
+    for each in features.split(","):
+        name = each[1:]
+        if each[:1] not in ("+", "-") or not name:
+            raise PipelineError(
+                f"target option '-mattr' must be features such as '+avx2,-avx512f', got '{each}'"
+            )
+        usual = triple.startswith("x86_64") and name in _features_of_x86()
+        if not usual and not _is_known(triple, cpu, each):
+            near = did_you_mean(name, _features_of_x86() if triple.startswith("x86_64") else ())
+            raise PipelineError(f"unknown CPU feature '{name}' for target {triple}{near}")
+
+
 @functools.cache
-def _is_known(triple: str, cpu: str) -> bool:
+def _features_of_x86() -> frozenset[str]:
+    """Return the features that LLVM looks for in this machine; there are rare others."""
+    import llvmlite.binding as llvm
+
+    if not llvm.get_process_triple().startswith("x86_64"):
+        return frozenset()
+    return frozenset(llvm.get_host_cpu_features())
+
+
+@functools.cache
+def _is_known(triple: str, cpu: str, features: str = "") -> bool:
     asked = subprocess.run(
-        [sys.executable, "-c", _ASK, triple, cpu], capture_output=True, text=True, check=False
+        [sys.executable, "-c", _ASK, triple, cpu, features],
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    return _UNKNOWN not in asked.stderr
+    return asked.returncode == 0 and _UNKNOWN not in asked.stderr

@@ -14,7 +14,7 @@ from relax_mlir.errors import PipelineError
 from relax_mlir.lowering.target.amx_permission import request_amx
 from relax_mlir.lowering.target.caches import cache_bytes
 from relax_mlir.lowering.target.cpu_count import default_threads
-from relax_mlir.lowering.target.cpu_names import check_cpu
+from relax_mlir.lowering.target.cpu_names import check_cpu, check_features
 from relax_mlir.lowering.target.isa.isa import Instruction, Isa
 from relax_mlir.lowering.target.isa.known import find_isa
 from relax_mlir.lowering.target.isa.sse4_2 import AMD, X86
@@ -109,7 +109,7 @@ class Target:
             host: another target, checked; everything runs on the target itself.
 
         Raises:
-            PipelineError: unknown kind, option or CPU, or a malformed value.
+            PipelineError: unknown kind, option, CPU or feature, or a malformed value.
         """
         if host is not None:
             Target(host)
@@ -126,6 +126,8 @@ class Target:
         if wanted not in ("native", cpu):
             check_cpu(triple, wanted, _IMPLIED)
             cpu, features = wanted, ""
+        if "mattr" in given:
+            check_features(triple, cpu, given["mattr"])
         vars(self).update(
             triple=triple,
             cpu=cpu,

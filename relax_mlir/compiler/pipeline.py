@@ -22,6 +22,7 @@ from relax_mlir.lowering.codegen.native import (
     compile_module,
     with_available_threads,
 )
+from relax_mlir.lowering.codegen.rehearsal import needs_rehearsal
 from relax_mlir.lowering.target.of_module import note_target, target_of
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.pass_infra import config, registry
@@ -319,11 +320,13 @@ def _native(
     kernels = _prim_funcs(mod)
     if kernels is None:
         return []
+    rehearsed = needs_rehearsal(kernels.mlir_module.operation, target)
     with log.stage("LowerTIR", kernels.mlir_module):
         registry.get_pass("LowerTIR").run_in_place(kernels, context)
     # Whoever wants to see the stages wants them to run.
     setting = False if log.dumps else context.option(config.COMPILE_CACHE)
-    code = compile_module(kernels.mlir_module, target, CompileCache.find(setting))
+    cache = CompileCache.find(setting)
+    code = compile_module(kernels.mlir_module, target, cache, rehearsed=rehearsed)
     _note(code, log)
     return [
         NativeObject(
