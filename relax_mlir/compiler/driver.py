@@ -37,7 +37,8 @@ def compile(
     target: "str | Target | None" = None,
     *,
     relax_pipeline: str | Sequence[str] = "default",
-) -> "Executable":
+    **options: Any,
+) -> Any:
     """Compile Relax functions and prim funcs, as TVM's `tvm.compile` does.
 
     Prim funcs are called as `compile(mod)["name"](a, b)`, with their outputs among the arguments;
@@ -48,9 +49,13 @@ def compile(
             a model of a framework that `relax_mlir.frontend` imports, or the path of its file.
         target: as for `relax.build`.
         relax_pipeline: `default`, or names of passes as for `relax.build`.
+        options: of the importer of a model: `inputs` and `dynamic_shapes` of a `torch.nn.Module`.
+
+    Returns:
+        An `Executable`; of a program of PyTorch what is called as the model is, with tensors.
 
     Raises:
-        TypeError: `mod` is none of them.
+        TypeError: `mod` is none of them, or there are options and `mod` is no model.
         ModelError: a model is broken, or needs what cannot be imported.
         VerifyError: the program breaks a rule of its dialect.
         PassError: a pass failed.
@@ -61,5 +66,7 @@ def compile(
         names: Sequence[str] | None = (relax_pipeline,)
     else:
         names = None if isinstance(relax_pipeline, str) else relax_pipeline
-    model = extension("compiler.load_model")(mod)
+    model = extension("compiler.load_model")(mod, **options)
+    if hasattr(model, "compile"):
+        return model.compile(target, names)
     return build_module(module_of(mod if model is None else model), target, pipeline=names)

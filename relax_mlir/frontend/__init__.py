@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-_MODULES = ("onnx",)
+_MODULES = ("onnx", "torch")
 _EXPORTS = {"report": "relax_mlir.frontend.loaders"}
 
 

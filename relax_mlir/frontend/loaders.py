@@ -9,7 +9,6 @@ from typing import Any
 
 from relax_mlir.errors import ModelError
 from relax_mlir.frontend.coverage import Coverage
-from relax_mlir.ir.module import IRModule
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,7 @@ class Kind:
 
     Attributes:
         name: for messages.
-        load: `module:function` that makes an IRModule of one.
+        load: `module:function` that makes an IRModule of one, or what compiles it.
         report: `module:function` that says what of one can be imported.
         suffixes: of the names of its files.
         classes: full names of classes whose objects, also of derived classes, are such models.
@@ -46,11 +45,27 @@ KINDS = [
         suffixes=(".onnx",),
         classes=("onnx.onnx_ml_pb2.ModelProto",),
     ),
+    Kind(
+        "PyTorch",
+        load="relax_mlir.frontend.torch:load_model",
+        report="relax_mlir.frontend.torch:coverage",
+        classes=(
+            "torch.export.exported_program.ExportedProgram",
+            "torch.nn.modules.module.Module",
+        ),
+    ),
 ]
 
 
-def load_model(model: Any) -> IRModule | None:
+def load_model(model: Any, **options: Any) -> Any:
     """Return the program that a model is, None for what is no model of another framework.
+
+    Args:
+        model: any object, or a path.
+        options: of the importer.
+
+    Returns:
+        An IRModule, or something with a method `compile(target, pipeline)` that compiles it.
 
     Raises:
         ModelError: it is broken, needs what cannot be imported, or the package that reads it is
@@ -60,8 +75,10 @@ def load_model(model: Any) -> IRModule | None:
     if kind is None:
         if isinstance(model, (str, os.PathLike)):
             raise _unknown(model)
+        if options:
+            raise TypeError(f"{', '.join(options)}: {type(model).__name__} is no model")
         return None
-    return _function(kind.load)(model)
+    return _function(kind.load)(model, **options)
 
 
 def report(model: Any) -> Coverage:

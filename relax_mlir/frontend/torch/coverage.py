@@ -1,0 +1,38 @@
+"""Which operators a program of torch needs, and which of them have converters."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import fx
+
+from relax_mlir.frontend.coverage import Coverage
+from relax_mlir.frontend.torch.decompositions import decomposition_table
+from relax_mlir.frontend.torch.importer import describe, target_name
+from relax_mlir.frontend.torch.ops import converters
+
+
+def coverage(exported_program: Any) -> Coverage:
+    """Return the operators that an exported program needs, once taken apart."""
+    return needs(exported_program.run_decompositions(decomposition_table()), {})
+
+
+def needs(program: Any, custom: Mapping[str, Any]) -> Coverage:
+    """Return the operators of a decomposed program."""
+    found = Coverage("the exported program")
+    known = converters()
+    for node in calls(program.graph_module):
+        if isinstance(node.meta.get("val"), torch.SymInt):
+            continue
+        name = target_name(node)
+        is_custom = name in custom or name.removeprefix("aten.") in custom
+        how = "custom" if is_custom else "converter" if name in known else ""
+        found.add(name, 0, describe(node), how)
+    return found
+
+
+def calls(module: Any) -> Iterator[fx.Node]:
+    """Return the calls of a graph, those of branches and loop bodies too."""
+    for part in module.modules():
+        if isinstance(part, fx.GraphModule):
+            yield from (node for node in part.graph.nodes if node.op == "call_function")

@@ -1,0 +1,22 @@
+"""Converters of torch's operators, by category."""
+
+import importlib
+from collections.abc import Mapping
+
+from relax_mlir.frontend.registry import Converter, converted_ops, find_converter
+
+_CATEGORIES = (
+    "attention", "control", "create", "elementwise", "index", "nn", "norm", "recurrent", "reduce",
+    "shape",
+)  # fmt: skip
+# What becomes a loop or a branch, which no dataflow block holds.
+LOOPS = ("cond", "while_loop", "aten.lstm.input", "aten.gru.input", "aten.rnn_tanh.input",
+         "aten.rnn_relu.input")  # fmt: skip
+
+
+def converters() -> Mapping[str, Converter]:
+    """Return the converter of every overload that has one."""
+    for name in _CATEGORIES:
+        importlib.import_module(f"relax_mlir.frontend.torch.ops.{name}")
+    found = {name: find_converter("torch", name) for name in converted_ops("torch")}
+    return {name: each for name, each in found.items() if each is not None}

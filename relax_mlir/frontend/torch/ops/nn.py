@@ -1,0 +1,325 @@
+"""Matrix products, convolutions, pooling and resizing."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.errors import ExprError
+from relax_mlir.frontend.torch.importer import Importer, as_sequence
+from relax_mlir.frontend.torch.ops.table import converts
+from relax_mlir.frontend.torch.symbols import size as size_of
+from relax_mlir.relax import op
+
+_CONV = {1: op.conv1d, 2: op.conv2d, 3: op.conv3d}
+_CONV_TRANSPOSE = {1: op.conv1d_transpose, 2: op.conv2d_transpose, 3: op.conv3d_transpose}
+_MAX_POOL = {1: op.max_pool1d, 2: op.max_pool2d, 3: op.max_pool3d}
+_AVG_POOL = {1: op.avg_pool1d, 2: op.avg_pool2d, 3: op.avg_pool3d}
+_ADAPTIVE = {1: op.adaptive_avg_pool1d, 2: op.adaptive_avg_pool2d, 3: op.adaptive_avg_pool3d}
+
+
+@converts("mm.default", "bmm.default", "matmul.default", "mv.default", "dot.default")
+def _matmul(m: Importer, x: Any, y: Any) -> Any:
+    return op.matmul(x, y)
+
+
+@converts("linear.default")
+def _linear(m: Importer, x: Any, weight: Any, bias: Any = None) -> Any:
+    product = op.matmul(x, op.permute_dims(weight, [1, 0]))
+    return product if bias is None else op.add(product, bias)
+
+
+@converts("addmm.default", "addmv.default", "baddbmm.default")
+def _addmm(m: Importer, x: Any, first: Any, second: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    product = op.matmul(first, second)
+    product = product if alpha == 1 else op.multiply(product, m.cast(alpha, m.dtype))
+    if beta == 0:
+        return product
+    return op.add(product, x if beta == 1 else op.multiply(x, m.cast(beta, m.dtype)))
+
+
+@converts("einsum.default")
+def _einsum(m: Importer, equation: str, operands: Sequence[Any], **_: Any) -> Any:
+    return op.einsum(list(operands), subscripts=equation)
+
+
+@converts("outer.default")
+def _outer(m: Importer, x: Any, y: Any) -> Any:
+    return op.outer(x, y)
+
+
+def _convolve(
+    m: Importer, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
+    groups: int,
+) -> Any:  # fmt: skip
+    rank = weight.ty.ndim - 2
+    spatial = dict(
+        strides=as_sequence(stride, rank), dilation=as_sequence(dilation, rank), groups=groups
+    )
+    pads = as_sequence(padding, rank)
+    return _batched(
+        m, x, rank, bias, lambda data: _CONV[rank](data, weight, padding=[*pads, *pads], **spatial)
+    )
+
+
+def _batched(m: Importer, x: Any, rank: int, bias: Any, convolve: Callable[[Any], Any]) -> Any:
+    """Return a convolution of data that may lack the batch, and the bias added to its channels."""
+    has_batch = x.ty.ndim == rank + 2
+    result = convolve(x if has_batch else op.expand_dims(x, axis=0))
+    if bias is not None:
+        result = op.add(result, op.reshape(bias, (1, -1, *[1] * rank)))
+    return result if has_batch else op.squeeze(result, axis=[0])
+
+
+def _conv(
+    m: Importer, x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
+    dilation: Any = 1, groups: int = 1,
+) -> Any:  # fmt: skip
+    if padding == "valid":
+        padding = 0
+    if padding == "same":
+        rank = weight.ty.ndim - 2
+        scale = as_sequence(dilation, rank)
+        total = [(weight.ty.dims[2 + i].value - 1) * scale[i] for i in range(rank)]
+        widths = [0, 0, 0, 0, *[n for t in total for n in (t // 2, t - t // 2)]]
+        x, padding = op.pad(x, widths[4 - 2 * (x.ty.ndim - rank) :]), 0
+    return _convolve(m, x, weight, bias, stride, padding, dilation, groups)
+
+
+for _rank in _CONV:
+    converts(f"conv{_rank}d.default", f"conv{_rank}d.padding")(_conv)
+
+
+def _conv_transpose(
+    m: Importer, x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Any:  # fmt: skip
+    rank = weight.ty.ndim - 2
+    pads = as_sequence(padding, rank)
+    return _batched(
+        m, x, rank, bias,
+        lambda data: _CONV_TRANSPOSE[rank](
+            data, weight, strides=as_sequence(stride, rank), padding=[*pads, *pads],
+            output_padding=as_sequence(output_padding, rank),
+            dilation=as_sequence(dilation, rank), groups=groups,
+        ),
+    )  # fmt: skip
+
+
+converts("conv_transpose1d.default", "conv_transpose2d.input", "conv_transpose3d.input")(
+    _conv_transpose
+)
+
+
+@converts("convolution.default", "_convolution.default")
+def _convolution(
+    m: Importer, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
+    transposed: bool, output_padding: Any, groups: int, *_: Any,
+) -> Any:  # fmt: skip
+    if transposed:
+        return _conv_transpose(
+            m, x, weight, bias, stride, padding, output_padding, groups, dilation
+        )
+    return _convolve(m, x, weight, bias, stride, padding, dilation, groups)
+
+
+def _pool_attributes(
+    rank: int, size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> dict[str, Any]:
+    size = as_sequence(size, rank)
+    pads = as_sequence(padding, rank)
+    strides = as_sequence(stride, rank) if stride not in (None, []) else size
+    return {
+        "pool_size": size, "strides": strides, "padding": [*pads, *pads],
+        "dilation": as_sequence(dilation, rank), "ceil_mode": ceil_mode,
+    }  # fmt: skip
+
+
+def _max_pool(rank: int) -> Callable[..., Any]:
+    def convert(
+        m: Importer, x: Any, size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+        ceil_mode: bool = False,
+    ) -> Any:  # fmt: skip
+        attributes = _pool_attributes(rank, size, stride, padding, dilation, ceil_mode)
+        return _batched(m, x, rank, None, lambda data: _MAX_POOL[rank](data, **attributes))
+
+    return convert
+
+
+def _max_pool_indices(rank: int) -> Callable[..., Any]:
+    def convert(m: Importer, x: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        pooled = m.emit(_max_pool(rank)(m, x, *args, **kwargs))
+        users = {user.args[1] for user in m.node.users if len(user.args) > 1}
+        if 1 in users:
+            return [pooled, _places_of_maxima(m, x, rank, *args, **kwargs)]
+        return [pooled, None]
+
+    return convert
+
+
+def _places_of_maxima(
+    m: Importer, x: Any, rank: int, size: Any, stride: Any = None, padding: Any = 0,
+    dilation: Any = 1, ceil_mode: bool = False,
+) -> Any:  # fmt: skip
+    """Return where in its plane each window has its first maximum.
+
+    The windows are cut as one strided slice for each of their elements.
+    """
+    attributes = _pool_attributes(rank, size, stride, padding, dilation, ceil_mode)
+    first = x.ty.ndim - rank
+    count = SymExpr.const(1)
+    for dim in x.ty.dims[first:]:
+        count = count * dim
+    places = op.reshape(op.arange(0, count, 1, dtype="int64"), list(x.ty.dims[first:]))
+    result = [size_of(dim) for dim in m.value[0].shape]
+    outputs = [_whole(dim) for dim in result[first:]]
+    pads, steps = attributes["padding"][:rank], attributes["strides"]
+    reach = [
+        (outputs[i] - 1) * steps[i]
+        + (attributes["pool_size"][i] - 1) * attributes["dilation"][i] + 1
+        for i in range(rank)
+    ]  # fmt: skip
+    widths = [(pads[i], reach[i] - pads[i] - _whole(x.ty.dims[first + i])) for i in range(rank)]
+    widths = [(before, max(after, 0)) for before, after in widths]
+    flat = [n for pair in widths for n in pair]
+    values = op.pad(x, [0] * (2 * first) + flat, pad_value=float("-inf"))
+    numbers = op.pad(m.cast(places, "int64"), flat, pad_value=0.0)
+    windows, indices = [], []
+    for offset in itertools.product(*map(range, attributes["pool_size"])):
+        begin = [o * d for o, d in zip(offset, attributes["dilation"], strict=True)]
+        end = [b + (n - 1) * s + 1 for b, n, s in zip(begin, outputs, steps, strict=True)]
+        for source, parts, axis in ((values, windows, first), (numbers, indices, 0)):
+            axes = list(range(axis, axis + rank))
+            parts.append(op.strided_slice(source, axes=axes, begin=begin, end=end, strides=steps))
+    best = m.emit(op.argmax(op.stack(windows, axis=0), axis=0, keepdims=True))
+    numbers = op.stack(indices, axis=0)
+    shape = [len(windows), *[1] * first, *outputs]
+    wide = op.broadcast_to(op.reshape(numbers, shape), [len(windows), *result])
+    return op.squeeze(op.gather_elements(wide, m.cast(best, "int64"), axis=0), axis=[0])
+
+
+def _whole(dim: Any) -> int:
+    value = SymExpr.of(dim).value if isinstance(dim, (int, SymExpr)) else None
+    if value is None:
+        raise ExprError(f"places of maxima need sizes that are known, got {dim}")
+    return value
+
+
+def _avg_pool(rank: int) -> Callable[..., Any]:
+    def convert(
+        m: Importer, x: Any, size: Any, stride: Any = None, padding: Any = 0,
+        ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: Any = None,
+    ) -> Any:  # fmt: skip
+        attributes = _pool_attributes(rank, size, stride, padding, 1, ceil_mode)
+        if divisor_override is not None:
+            count_include_pad = True
+        attributes["count_include_pad"] = count_include_pad
+        pooled = _batched(m, x, rank, None, lambda data: _AVG_POOL[rank](data, **attributes))
+        if divisor_override is None:
+            return pooled
+        count = 1
+        for each in attributes["pool_size"]:
+            count *= each
+        return op.multiply(pooled, m.cast(count / divisor_override, m.dtype))
+
+    return convert
+
+
+def _adaptive(rank: int) -> Callable[..., Any]:
+    def convert(m: Importer, x: Any, size: Any) -> Any:
+        sizes = [_plain(dim) for dim in m.dims[-rank:]]
+        return _batched(m, x, rank, None, lambda data: _ADAPTIVE[rank](data, output_size=sizes))
+
+    return convert
+
+
+def _plain(dim: SymExpr) -> Any:
+    return dim if dim.value is None else dim.value
+
+
+for _rank in _CONV:
+    converts(f"max_pool{_rank}d.default")(_max_pool(_rank))
+    converts(f"max_pool{_rank}d_with_indices.default")(_max_pool_indices(_rank))
+    converts(f"avg_pool{_rank}d.default")(_avg_pool(_rank))
+    converts(f"adaptive_avg_pool{_rank}d.default", f"_adaptive_avg_pool{_rank}d.default")(
+        _adaptive(_rank)
+    )
+
+
+@converts("upsample_nearest2d.vec", "upsample_nearest2d.default")
+def _nearest(m: Importer, x: Any, *_: Any) -> Any:
+    return op.resize2d(
+        x, m.dims[-2:], method="nearest_neighbor", coordinate_transformation_mode="asymmetric",
+        rounding_method="floor",
+    )  # fmt: skip
+
+
+@converts("upsample_bilinear2d.vec", "upsample_bilinear2d.default")
+def _bilinear(m: Importer, x: Any, size: Any, align_corners: bool, *_: Any) -> Any:
+    mode = "align_corners" if align_corners else "half_pixel"
+    return op.resize2d(x, m.dims[-2:], method="linear", coordinate_transformation_mode=mode)
+
+
+@converts("upsample_bicubic2d.vec", "upsample_bicubic2d.default")
+def _bicubic(m: Importer, x: Any, size: Any, align_corners: bool, *_: Any) -> Any:
+    mode = "align_corners" if align_corners else "half_pixel"
+    return op.resize2d(
+        x, m.dims[-2:], method="cubic", coordinate_transformation_mode=mode, cubic_alpha=-0.75
+    )
+
+
+def _in_a_row(convert: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a converter of signals by one of images of height 1."""
+
+    def converter(m: Importer, x: Any, size: Any, *args: Any) -> Any:
+        image = op.expand_dims(x, axis=-2)
+        mode = "align_corners" if args and args[0] is True else None
+        sizes = [1, m.dims[-1]]
+        if convert is _nearest:
+            made = op.resize2d(
+                image, sizes, method="nearest_neighbor",
+                coordinate_transformation_mode="asymmetric", rounding_method="floor",
+            )  # fmt: skip
+        else:
+            made = op.resize2d(
+                image, sizes, method="linear", coordinate_transformation_mode=mode or "half_pixel"
+            )
+        return op.squeeze(made, axis=[-2])
+
+    return converter
+
+
+converts("upsample_nearest1d.vec", "upsample_nearest1d.default")(_in_a_row(_nearest))
+converts("upsample_linear1d.vec", "upsample_linear1d.default")(_in_a_row(_bilinear))
+
+
+@converts("cdist.default", "_cdist_forward.default")
+def _cdist(m: Importer, x: Any, y: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
+    return _distance(m, op.subtract(op.expand_dims(x, axis=-2), op.expand_dims(y, axis=-3)), p)
+
+
+@converts("_pdist_forward.default")
+def _pdist(m: Importer, x: Any, p: float = 2.0) -> Any:
+    """Return the distances of each row to those after it."""
+    import numpy as np
+
+    count = x.ty.dims[0].value
+    if count is None:
+        raise ExprError("distances of pairs need a number of rows that is known")
+    rows, columns = np.triu_indices(count, 1)
+    pairs = [op.take(x, each.astype("int64"), axis=0) for each in (rows, columns)]
+    return _distance(m, op.subtract(*pairs), p)
+
+
+def _distance(m: Importer, difference: Any, p: float) -> Any:
+    size = op.abs(difference)
+    if p == float("inf"):
+        return op.max(size, axis=[-1])
+    if p == 0:
+        return op.sum(m.cast(op.greater(size, m.cast(0, m.dtype)), m.dtype), axis=[-1])
+    if p == 1:
+        return op.sum(size, axis=[-1])
+    if p == 2:
+        return op.sqrt(op.sum(op.square(size), axis=[-1]))
+    total = op.sum(op.power(size, m.cast(p, m.dtype)), axis=[-1])
+    return op.power(total, m.cast(1.0 / p, m.dtype))
