@@ -70,7 +70,7 @@ def adjust_matmul_order(module: ir.Operation) -> None:
 
     def rule(known: set[Any], expr: Any, found: Any) -> Any:
         a, b, c = (found[part] for part in (_LEFT, _MIDDLE, _RIGHT))
-        dims = [getattr(each.ty, "dims", None) or () for each in (a, b, c)]
+        dims: list[Any] = [getattr(each.ty, "dims", None) or () for each in (a, b, c)]
         if any(len(each) != 2 for each in dims):
             return expr
         if len({each.ty.dtype for each in (a, b, c, expr)}) > 1:
