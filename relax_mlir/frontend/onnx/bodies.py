@@ -32,6 +32,7 @@ def with_bodies(model: Model) -> Model:
             proto = model.proto
             if not functions.intersection(ids):
                 proto = _typed(onnx, proto)
+                _fill_defaults(onnx, proto, set(ids), model)
             made = onnx.inliner.inline_selected_functions(proto, ids, inline_schema_functions=True)
         except Exception as error:
             raise ModelError(f"{model.name}: a function cannot be expanded: {error}") from error
@@ -53,7 +54,23 @@ def _typed(onnx: Any, proto: Any) -> Any:
     try:
         return onnx.shape_inference.infer_shapes(proto)
     except Exception:
-        return proto
+        return onnx.ModelProto.FromString(proto.SerializeToString())
+
+
+def _fill_defaults(onnx: Any, proto: Any, ids: set[tuple[str, str]], model: Model) -> None:
+    """Give nodes the attributes that they leave out: bodies refer to them."""
+    for node in proto.graph.node:
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        if (domain, node.op_type) not in ids:
+            continue
+        try:
+            schema = onnx.defs.get_schema(node.op_type, model.opsets.get(domain, 1), domain)
+        except onnx.defs.SchemaError:
+            continue
+        given = {each.name for each in node.attribute}
+        for name, each in schema.attributes.items():
+            if name not in given and each.default_value.type:
+                node.attribute.append(each.default_value)
 
 
 def _ops(proto: Any) -> list[tuple[str, str]]:

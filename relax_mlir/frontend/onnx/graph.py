@@ -99,11 +99,12 @@ class Graph:
             if converter is None:
                 raise node.fail("no converter")
             try:
-                results = converter(node)
+                self._name(proto, converter(node))
             except ModelError:
                 raise
             except (RelaxMLIRError, ArithmeticError, LookupError, TypeError, ValueError) as error:
                 raise node.fail(str(error) or type(error).__name__) from error
+            return
         self._name(proto, results)
 
     def _name(self, proto: Any, results: Any) -> None:

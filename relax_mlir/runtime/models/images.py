@@ -19,7 +19,7 @@ def _positions(count: int, size: int, scale: float, mode: str, roi: tuple[float,
         return np.zeros(count) if length == 1 else x * (size - 1) / (length - 1)
     if mode == "tf_crop_and_resize":
         span = (roi[1] - roi[0]) * (size - 1)
-        inside = span / 2 if length == 1 else x * span / (length - 1)
+        inside = np.full(count, span / 2) if length == 1 else x * span / (length - 1)
         return inside + roi[0] * (size - 1)
     if mode == "pytorch_half_pixel" and length == 1:
         return np.full(count, -0.5)

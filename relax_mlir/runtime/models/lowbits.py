@@ -54,6 +54,9 @@ def _write(x: _Array, to: str, saturate: bool = True) -> Any:
         wide = x.astype("float32")
         x = np.where(np.isnan(wide), wide, np.clip(wide, -limit, limit))
     wide = x if x.dtype.kind == "f" else x.astype("float32")
+    if to == "float8_e8m0fnu":
+        # Powers of two: `round_mode` is up.
+        wide = np.exp2(np.ceil(np.log2(wide.astype("float32"))))
     return wide.astype(target).view("uint8")
 
 

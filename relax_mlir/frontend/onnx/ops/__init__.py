@@ -2,7 +2,10 @@
 
 import importlib
 
-CATEGORIES = ("control", "elementwise", "image", "index", "nn", "norm", "quant", "reduce", "shape")
+CATEGORIES = (
+    "control", "elementwise", "image", "index", "nn", "norm", "quant", "recurrent", "reduce",
+    "shape", "training",
+)  # fmt: skip
 
 
 def load() -> None:

@@ -166,6 +166,8 @@ def cast_to(node: Any, value: Value, to: str, saturate: bool = True) -> Any:
     if "string" in (value.dtype, to):
         raise node.fail("strings are not supported")
     if value.dtype in STORAGE or to in STORAGE:
+        if node.attrs.get("round_mode", "up") != "up":
+            raise node.fail("only round_mode up is supported")
         x, dims = node.x(), value.dims
         config = {"of": value.dtype, "to": to, "saturate": saturate}
         shape = value.ndim if dims is None else dims

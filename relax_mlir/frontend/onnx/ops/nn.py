@@ -154,9 +154,10 @@ def average_pool(node: Any) -> Any:
     pool = _AVERAGE.get(len(kernel))
     if pool is None:
         raise node.fail(f"pooling in {len(kernel)} dimensions is not supported")
-    return pool(node.x(), kernel, strides=strides, padding=pads, dilation=dilations,
+    y = pool(node.x(), kernel, strides=strides, padding=pads, dilation=dilations,
                 ceil_mode=bool(node.attrs.get("ceil_mode", 0)),
                 count_include_pad=bool(node.attrs.get("count_include_pad", 0)))  # fmt: skip
+    return trimmed(node, y, strides, pads)
 
 
 @converts("onnx", "MaxPool")
@@ -170,6 +171,7 @@ def max_pool(node: Any) -> Any:
     ceil = bool(node.attrs.get("ceil_mode", 0))
     y = node.emit(pool(node.x(), kernel, strides=strides, padding=pads, dilation=dilations,
                        ceil_mode=ceil))  # fmt: skip
+    y = trimmed(node, y, strides, pads)
     if not node.wants(1):
         return y
     value = of_expr(y)
@@ -179,3 +181,33 @@ def max_pool(node: Any) -> Any:
         column_major=bool(node.attrs.get("storage_order", 0)),
     )  # fmt: skip
     return [value, where]
+
+
+def trimmed(node: Any, y: Any, strides: Sequence[int], pads: Sequence[int]) -> Any:
+    """Return what is pooled with `ceil_mode` without windows that start in the padding."""
+    if not node.attrs.get("ceil_mode", 0):
+        return y
+    y = node.emit(y)
+    dims = of_expr(y).dims or ()
+    for i, stride in enumerate(strides):
+        size, count = node.dims()[2 + i].value, dims[2 + i].value
+        if size is not None and count is not None and (count - 1) * stride >= size + pads[i]:
+            y = node.emit(op.strided_slice(y, [2 + i], [0], [count - 1]))
+    return y
+
+
+@converts("onnx", "LpPool")
+def lp_pool(node: Any) -> Any:
+    """Return the p-norm of each window."""
+    kernel = list(node.attrs["kernel_shape"])
+    strides, pads, dilations = window(node, kernel)
+    pool, p, dtype = _AVERAGE.get(len(kernel)), node.attrs["p"], node.dtype()
+    if pool is None:
+        raise node.fail(f"pooling in {len(kernel)} dimensions is not supported")
+    powers = op.power(op.abs(node.x()), const(np.asarray(p), dtype))
+    mean = pool(
+        powers, kernel, strides=strides, padding=pads, dilation=dilations,
+        ceil_mode=bool(node.attrs.get("ceil_mode", 0)), count_include_pad=True,
+    )  # fmt: skip
+    total = op.multiply(mean, const(np.asarray(np.prod(kernel)), dtype))
+    return op.power(trimmed(node, total, strides, pads), const(np.asarray(1 / p), dtype))

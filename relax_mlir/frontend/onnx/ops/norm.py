@@ -158,14 +158,13 @@ def mean_variance_normalization(node: Any) -> Any:
 
 @converts("onnx", "LpNormalization")
 def lp_normalization(node: Any) -> Any:
-    """Divide by the 1-norm or 2-norm along an axis, 0 where it is 0."""
+    """Divide by the 1-norm or 2-norm along an axis."""
     x, axis = node.x(), node.axis()
     if node.attrs["p"] == 1:
         size = node.emit(op.sum(op.abs(x), axis, True))
     else:
         size = node.emit(op.sqrt(op.sum(op.multiply(x, x), axis, True)))
-    zero = op.equal(size, const(0, node.dtype()))
-    return op.where(zero, op.zeros_like(x), op.divide(x, size))
+    return op.divide(x, size)
 
 
 @converts("onnx", "LRN")

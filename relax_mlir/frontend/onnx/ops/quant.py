@@ -64,7 +64,8 @@ def qlinear_matmul(node: Any) -> Any:
         value = node.value(first)
         scaled.append(node.runtime(
             "dequantize", [node.x(first), node.x(first + 1), node.x(first + 2)],
-            [("float32", value.dims)], axis=-2 if first == 0 else -1, block=0, of=value.dtype,
+            [(node.dtype(first + 1), value.dims)], axis=-2 if first == 0 else -1, block=0,
+            of=value.dtype,
         ))  # fmt: skip
     parts = [op.astype(each.expr, "float32") for each in scaled]
     product = of_expr(node.emit(op.matmul(*parts)))

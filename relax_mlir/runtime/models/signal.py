@@ -1,0 +1,68 @@
+"""Fourier transforms, and windows put back into images; semantics of ONNX."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+_Array = np.ndarray
+
+
+def _complex(x: _Array) -> _Array:
+    return x[..., 0] + 1j * x[..., 1] if x.shape[-1] == 2 else x[..., 0]
+
+
+def _parts(x: _Array, dtype: np.dtype) -> _Array:
+    return np.stack([x.real, x.imag], -1).astype(dtype)
+
+
+def _dft(x: _Array, length: Any, axis: Any, *, at: int, inverse: bool, onesided: bool) -> Any:
+    at = int(axis.reshape(-1)[0]) if axis is not None else at
+    at = at if at >= 0 else at + x.ndim
+    values = _complex(x)
+    count = None if length is None else int(length.reshape(-1)[0])
+    if inverse and onesided:
+        return np.fft.irfft(values, count, at)[..., None].astype(x.dtype)
+    y = (np.fft.ifft if inverse else np.fft.fft)(values, count, at)
+    if onesided:
+        y = np.take(y, range(y.shape[at] // 2 + 1), at)
+    return _parts(y, x.dtype)
+
+
+def _stft(x: _Array, step: _Array, window: Any, length: Any, *, onesided: bool) -> Any:
+    size = int(length.reshape(-1)[0]) if length is not None else window.shape[0]
+    hop = int(step.reshape(-1)[0])
+    values = _complex(x)
+    starts = range(0, values.shape[1] - size + 1, hop)
+    frames = np.stack([values[:, start : start + size] for start in starts], 1)
+    y = np.fft.fft(frames if window is None else frames * window, axis=-1)
+    return _parts(y[..., : size // 2 + 1] if onesided else y, x.dtype)
+
+
+def _col2im(
+    x: _Array, image: _Array, block: _Array,
+    *, dilations: Sequence[int], pads: Sequence[int], strides: Sequence[int],
+) -> Any:  # fmt: skip
+    sizes, kernel = [int(e) for e in image], [int(e) for e in block]
+    rank = len(sizes)
+    dilations, strides = dilations or [1] * rank, strides or [1] * rank
+    pads = pads or [0] * (2 * rank)
+    padded = [sizes[i] + pads[i] + pads[rank + i] for i in range(rank)]
+    counts = [
+        (padded[i] - dilations[i] * (kernel[i] - 1) - 1) // strides[i] + 1 for i in range(rank)
+    ]
+    channels = x.shape[1] // int(np.prod(kernel))
+    columns = x.reshape(x.shape[0], channels, int(np.prod(kernel)), *counts)
+    y = np.zeros((x.shape[0], channels, *padded), x.dtype)
+    for number, offsets in enumerate(itertools.product(*map(range, kernel))):
+        places = tuple(
+            slice(o * d, o * d + (n - 1) * s + 1, s)
+            for o, d, n, s in zip(offsets, dilations, counts, strides, strict=True)
+        )
+        y[(slice(None), slice(None), *places)] += columns[:, :, number]
+    inner = tuple(slice(pads[i], pads[i] + sizes[i]) for i in range(rank))
+    return y[(slice(None), slice(None), *inner)]
+
+
+SIGNAL: dict[str, Callable[..., Any]] = {"col2im": _col2im, "dft": _dft, "stft": _stft}
