@@ -1,4 +1,9 @@
-"""Every class of kernels is compiled, not run, for every family of CPUs, whatever this one is."""
+"""Every class of kernels is compiled, not run, for every family of CPUs, whatever this one is.
+
+It shows that the lowering writes nothing for a family at which LLVM ends the process: no intrinsic
+that the CPU lacks, no inline assembly whose operands fit none of its registers. Families whose
+kernels take the same instructions as those of another one are compiled without optimizing.
+"""
 
 import os
 import subprocess
@@ -9,6 +14,8 @@ import pytest
 
 PROGRAM = Path(__file__).parents[2] / "support" / "class_programs.py"
 X86, ARM, APPLE = "x86_64-linux-gnu", "aarch64-linux-gnu", "arm64-apple-darwin"
+# Those with the instructions of x86-64-v3 and neoverse-n1: half the time.
+ALIKE = {"znver3", "skylake", "neoverse-v2", "apple-m1"}
 # Of a group one process compiles all.
 GROUPS = {
     "sse": {"x86-64-v2": X86, "x86-64-v3": X86},
@@ -20,7 +27,10 @@ GROUPS = {
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_class_compiles(group: str) -> None:
-    targets = [f"llvm -mtriple={triple} -mcpu={cpu}" for cpu, triple in GROUPS[group].items()]
+    targets = [
+        f"llvm -mtriple={triple} -mcpu={cpu}" + (" -O0" if cpu in ALIKE else "")
+        for cpu, triple in GROUPS[group].items()
+    ]
     run = subprocess.run(
         [sys.executable, PROGRAM, *targets],
         capture_output=True,
