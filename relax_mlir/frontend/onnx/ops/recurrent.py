@@ -18,8 +18,10 @@ def recurrent(node: Any) -> Any:
     """
     kind, attrs = node.op_type, node.attrs
     directions = 2 if attrs["direction"] == "bidirectional" else 1
-    given = attrs.get("activations") or _ACTIVATIONS[kind] * directions
-    if given != _ACTIVATIONS[kind] * directions or attrs.get("clip"):
+    default = _ACTIVATIONS[kind] * directions
+    # The default of RNN's schema is for both directions.
+    given = (attrs.get("activations") or default)[: len(default)]
+    if given != default or attrs.get("clip"):
         raise node.fail(f"activations {given} or clipping are not supported")
     dims, size, layout = node.dims(), node.dims(2)[2], attrs.get("layout", 0)
     time, batch = (dims[1], dims[0]) if layout else (dims[0], dims[1])
