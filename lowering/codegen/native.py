@@ -18,7 +18,6 @@ from relax_mlir.lowering.codegen.ffi.signature import take_signatures
 from relax_mlir.lowering.codegen.ffi.wrapper import SYMBOL_PREFIX
 from relax_mlir.lowering.codegen.llvm.llvm_ir import to_llvm_ir
 from relax_mlir.lowering.codegen.llvm.optimize import optimize
-from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.codegen.rehearsal import STAGE, rehearse
 from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.target.target import Target
@@ -49,8 +48,8 @@ class NativeCode:
 
     @property
     def is_parallel(self) -> bool:
-        """Whether the code calls the OpenMP runtime."""
-        return b"__kmpc_fork_call" in self.object
+        """Whether the code calls the thread pool."""
+        return b"relax_mlir_parallel" in self.object
 
     def llvm_ir(self, *, optimized: bool = True) -> str:
         """Return the module as LLVM IR text, before or after LLVM's optimiser."""
@@ -87,7 +86,7 @@ def compile_module(
         PassError: a lowering step failed.
         CompileError: something has no native form, or LLVM rejected it.
     """
-    target = with_available_threads(target or target_of(module.operation))
+    target = target or target_of(module.operation)
     seconds: dict[str, float] = {}
     with _timed(seconds, "clone"):
         native = _native_part(module)
@@ -133,12 +132,6 @@ def _lower(
         with _timed(seconds, "translate"):
             source = to_llvm_ir(op, hide_counters=target.has_wide_registers)
     return tuple(signature.name for signature in signatures if not signature.internal), source
-
-
-def with_available_threads(target: Target) -> Target:
-    """Return a target with as many threads as kernels may use: one without an OpenMP runtime."""
-    # Looking for a runtime takes longer than compiling a small kernel.
-    return target if target.threads == 1 or runtime_library() is not None else target.serial()
 
 
 def _native_part(module: ir.Module) -> ir.Module:

@@ -84,9 +84,8 @@ class Target:
         features: LLVM's feature string, such as `+avx2,-avx512f`.
         opt_level: 0 to 3, for LLVM's optimizer and its code generator; what 3 adds, such as copies
             of loops for each case of a condition, takes twice as long and gains nothing here.
-        threads: most threads that a kernel may use; with 1, or without an OpenMP runtime,
-            parallel loops are compiled as serial ones. Who does not say gets `default_threads`
-            on this machine, and 1 on others.
+        threads: most threads that a kernel may use; with 1, parallel loops are compiled as serial
+            ones. The default is `default_threads` on this machine, and 1 on others.
         attrs: its options as they were given, by name.
     """
 

@@ -46,7 +46,7 @@ def lower_for(op: ir.Operation, machine: Machine) -> None:
 
     Args:
         op: the module.
-        machine: what for; with more than one thread, code for OpenMP is written.
+        machine: what for; with more than one thread, parallel regions are written.
 
     Raises:
         PassError: as `lower_tir`.

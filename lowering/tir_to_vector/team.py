@@ -41,7 +41,7 @@ class _Team:
 
 
 class TeamEmitter(IndexEmitter):
-    """Writes parallel regions of OpenMP.
+    """Writes parallel regions.
 
     Args:
         entry: the function's entry.
@@ -62,7 +62,9 @@ class TeamEmitter(IndexEmitter):
 
     @contextmanager
     def team(self, parts: Sequence[Part], work: Index) -> Iterator[list[tuple[Index, Index]]]:
-        """Write what each thread does; yields its range of every part.
+        """Write a parallel region with a piece for each thread; yields its range of every part.
+
+        Any thread may run any piece: one whose core is busy takes none.
 
         Args:
             parts: loops, of which one is split and all others run whole.
@@ -81,10 +83,10 @@ class TeamEmitter(IndexEmitter):
             regions=1,
         )
         with ir.InsertionPoint(made.regions[0].blocks.append()):
-            thread, count = (self._ask(f"omp_get_{x}") for x in ("thread_num", "num_threads"))
-            self._team = _Team(made, thread, most)
+            piece, count = self._ask("relax_mlir_piece"), self._ask("relax_mlir_pieces")
+            self._team = _Team(made, self._ask("relax_mlir_thread"), most)
             try:
-                yield self._ranges(parts, thread, count)
+                yield self._ranges(parts, piece, count)
             finally:
                 self._team = None
             self.op("omp.terminator", [])
@@ -183,10 +185,10 @@ class TeamEmitter(IndexEmitter):
         return b if a is False else a
 
     def _most_threads(self) -> ir.Value:
-        """Return how many threads there may be: what the target says, and the user (OpenMP)."""
+        """Return how many threads there may be: what the target says, and the user."""
         if self._most is None:
             with self.at_entry():
-                self._most = self.min(self._ask("omp_get_max_threads"), self.threads)
+                self._most = self.min(self._ask("relax_mlir_max_threads"), self.threads)
         return self._most
 
     def _ask(self, name: str) -> ir.Value:

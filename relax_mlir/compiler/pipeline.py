@@ -20,7 +20,6 @@ from relax_mlir.lowering.codegen.compile_cache import CompileCache
 from relax_mlir.lowering.codegen.native import (
     NativeCode,
     compile_module,
-    with_available_threads,
 )
 from relax_mlir.lowering.codegen.rehearsal import needs_rehearsal
 from relax_mlir.lowering.target.of_module import note_target, target_of
@@ -208,8 +207,7 @@ def lower(
 
 
 def _resolved(mod: IRModule, target: Any) -> Target:
-    given = target_of(mod.mlir_module.operation) if target is None else Target(target)
-    return with_available_threads(given)
+    return target_of(mod.mlir_module.operation) if target is None else Target(target)
 
 
 def stages(pipeline: Sequence[str] | None = None) -> list[str]:
@@ -336,7 +334,7 @@ def _native(
             triple=target.triple,
             cpu=target.cpu,
             features=target.features,
-            needs_omp=code.is_parallel,
+            is_parallel=code.is_parallel,
         )
     ]
 

@@ -2,7 +2,7 @@
 
 # Made by .ci/stubs, do not edit.
 
-from relax_mlir.frontend import onnx
+from relax_mlir.frontend import onnx, torch
 from relax_mlir.frontend.loaders import report
 
-__all__ = ["onnx", "report"]
+__all__ = ["onnx", "report", "torch"]

@@ -32,6 +32,8 @@ _EXPORTS = {
     "remove_device_api": "device.api",
     "register_func": "registry",
     "register_global_func": "registry",
+    "num_threads": "native.threads",
+    "set_num_threads": "native.threads",
     "tensor": "values.ndarray",
     "get_global_func": "registry",
     "remove_global_func": "registry",

@@ -19,6 +19,7 @@ from relax_mlir.runtime.files.safetensors import load_param_dict, save_param_dic
 from relax_mlir.runtime.graph.executor import GraphExecutor
 from relax_mlir.runtime.graph.module import GraphModule
 from relax_mlir.runtime.module import Module
+from relax_mlir.runtime.native.threads import num_threads, set_num_threads
 from relax_mlir.runtime.profiling.evaluator import BenchmarkResult
 from relax_mlir.runtime.profiling.profile import Report
 from relax_mlir.runtime.program import NativeObject, VMFunction
@@ -60,11 +61,13 @@ __all__ = [
     "list_global_func_names",
     "load_module",
     "load_param_dict",
+    "num_threads",
     "register_device_api",
     "register_func",
     "register_global_func",
     "remove_device_api",
     "remove_global_func",
     "save_param_dict",
+    "set_num_threads",
     "tensor",
 ]

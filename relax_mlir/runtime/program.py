@@ -44,7 +44,7 @@ class NativeObject:
         triple: target triple it was made for; empty when unknown.
         cpu: the CPU it was made for.
         features: LLVM feature string (`+avx2,-avx512f`); the host must have those with a plus.
-        needs_omp: whether it calls the OpenMP runtime.
+        is_parallel: whether it calls the thread pool.
     """
 
     name: str
@@ -53,7 +53,7 @@ class NativeObject:
     triple: str = ""
     cpu: str = ""
     features: str = ""
-    needs_omp: bool = False
+    is_parallel: bool = False
 
 
 class Program(Module):

@@ -13,7 +13,6 @@ from thread_counts import bits, check_bits
 from relax_mlir import relax, tir
 from relax_mlir.compiler.pipeline import lower
 from relax_mlir.errors import ShapeMismatchError
-from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.script import from_source
 
@@ -396,7 +395,6 @@ def test_special_values_of_the_weights(layout: str) -> None:
         check(vm[f"g{index}"](moved, weight), wanted, ulps=32, scale=99, what=index)
 
 
-@pytest.mark.skipif(runtime_library() is None, reason="there is no OpenMP runtime")
 def test_same_bits_on_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     cases = [*IMAGES[1:4], IMAGES[8], IMAGES[13]]

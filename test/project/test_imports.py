@@ -18,7 +18,6 @@ LEAVES = (
     "relax_mlir.chrome_trace",
     "relax_mlir.errors",
     "relax_mlir.extension_points",
-    "relax_mlir.openmp_files",
     "relax_mlir.text_table",
 )
 # The first layer that a module belongs to, and what of ours that layer may import.

@@ -58,7 +58,7 @@ def build(
         assert '"tir.' not in str(module).replace('"tir.assert"', "")
         code = compile_module(module, chosen)
     return load_objects(
-        [NativeObject("test", code.object, code.symbols, needs_omp=code.is_parallel)]
+        [NativeObject("test", code.object, code.symbols, is_parallel=code.is_parallel)]
     )
 
 

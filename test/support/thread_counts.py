@@ -1,12 +1,11 @@
 """Compiled functions with other numbers of threads than the runtime would take."""
 
-import ctypes
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from relax_mlir.runtime.native.loader import load_openmp
+from relax_mlir.runtime import num_threads, set_num_threads
 
 
 def bits(function: Callable[..., Any], *arguments: Any) -> bytes:
@@ -16,12 +15,10 @@ def bits(function: Callable[..., Any], *arguments: Any) -> bytes:
 
 def check_bits(call: Callable[[], bytes], wanted: bytes) -> None:
     """Check that a call gives the same bytes with one thread, as with two, three and five."""
-    load_openmp()
-    library = ctypes.CDLL(None)
-    before = library.omp_get_max_threads()
+    before = num_threads()
     try:
         for count in (1, 2, 3, 5):
-            library.omp_set_num_threads(count)
+            set_num_threads(count)
             assert call() == wanted, count
     finally:
-        library.omp_set_num_threads(before)
+        set_num_threads(before)

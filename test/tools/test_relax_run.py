@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ from relax_mlir import relax, script
 from relax_mlir.runtime import Executable, NativeObject, VirtualMachine
 from relax_mlir.runtime.profiling.costs import Cost, KernelCosts, expression
 from relax_mlir.runtime.profiling.perf_map import function_symbols, map_lines
-from relax_mlir.runtime.profiling.roofline import machine_peak, thread_count
+from relax_mlir.runtime.profiling.roofline import machine_peak
 from relax_mlir.runtime.vm.signature import parameters
 from relax_mlir.tools.relax_run.__main__ import main
 from relax_mlir.transform import PassContext
@@ -300,13 +299,6 @@ def test_the_peak_is_measured_once() -> None:
     assert peak is machine_peak()
     assert 1e8 < peak.flops < 1e13
     assert 1e8 < peak.bandwidth < 1e13
-
-
-def test_threads_of_native_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "3,2")
-    assert thread_count() == 3
-    monkeypatch.setenv("OMP_NUM_THREADS", "many")
-    assert 1 <= thread_count() <= (os.cpu_count() or 1)
 
 
 def test_profile_of_a_compiled_model(folder: Path) -> None:

@@ -19,7 +19,7 @@ STAGE = "calling convention"
 KERNEL_PREFIX = "relax_kernel_"
 _LARGEST = (1 << 63) - 1
 # Functions that say how many threads there are, and which one this is.
-_THREADS = ("omp_get_",)
+_THREADS = ("omp_get_", "relax_mlir_")
 # Instructions, and what keeps the order of some.
 _HARMLESS = ("llvm.call_intrinsic", "llvm.inline_asm")
 

@@ -19,7 +19,7 @@ from relax_mlir.lowering.codegen.llvm.bfloat16 import as_integers, expand_bfloat
 from relax_mlir.lowering.codegen.llvm.cold_branches import weigh_branches
 from relax_mlir.lowering.codegen.llvm.loop_hints import prepare_loops
 from relax_mlir.lowering.codegen.llvm.optimize import VECTOR_CODE
-from relax_mlir.lowering.codegen.llvm.small_parallel_regions import call_small_regions
+from relax_mlir.lowering.codegen.llvm.parallel_regions import call_thread_pool
 from relax_mlir.lowering.codegen.llvm.translate import translate
 from relax_mlir.lowering.walk import by_name
 
@@ -48,7 +48,7 @@ def to_llvm_ir(op: ir.Operation, *, hide_counters: bool = False) -> str:
     weigh_branches(found)
     head = VECTOR_CODE if prepare_loops(found, hide_counters=hide_counters) else ""
     hide_float_literals(op, found)
-    return head + call_small_regions(as_integers(translate(op)))
+    return head + call_thread_pool(as_integers(translate(op)))
 
 
 def check_translatable(found: Mapping[str, list[ir.Operation]]) -> None:

@@ -1,17 +1,32 @@
 """Programs of PyTorch: `from_exported_program(torch.export.export(model, inputs))`."""
 
-from relax_mlir.errors import MissingPackageError
+import importlib
+from typing import Any
 
-try:
-    import torch as _torch  # noqa: F401
-except ImportError as error:
-    raise MissingPackageError(
-        f"programs of PyTorch are read with the package torch ({error}): "
-        "pip install relax-mlir[torch]"
-    ) from error
+_EXPORTS = {
+    "coverage": "relax_mlir.frontend.torch.coverage",
+    "from_exported_program": "relax_mlir.frontend.torch.program",
+    "load_model": "relax_mlir.frontend.torch.compiled",
+    "parameters_of": "relax_mlir.frontend.torch.program",
+}
 
-from relax_mlir.frontend.torch.compiled import load_model
-from relax_mlir.frontend.torch.coverage import coverage
-from relax_mlir.frontend.torch.program import from_exported_program, parameters_of
 
-__all__ = ["coverage", "from_exported_program", "load_model", "parameters_of"]
+def __getattr__(name: str) -> Any:
+    if name in _EXPORTS:
+        try:
+            import torch  # noqa: F401
+        except ImportError as error:
+            from relax_mlir.errors import MissingPackageError
+
+            raise MissingPackageError(
+                f"programs of PyTorch are read with the package torch ({error}): "
+                "pip install relax-mlir[torch]"
+            ) from error
+        return getattr(importlib.import_module(_EXPORTS[name]), name)
+    from relax_mlir.errors import missing
+
+    raise AttributeError(missing("frontend.torch", name, {}, __dir__()))
+
+
+def __dir__() -> list[str]:
+    return sorted(_EXPORTS)

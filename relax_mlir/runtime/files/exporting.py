@@ -13,7 +13,7 @@ from pathlib import Path
 from relax_mlir.atomic_file import replacing, write_file
 from relax_mlir.errors import CompileError
 from relax_mlir.runtime.files.serialize import dump
-from relax_mlir.runtime.native.loader import openmp_libraries
+from relax_mlir.runtime.native.thread_pool import pool_object
 from relax_mlir.runtime.program import Program
 
 # The executable inside a shared library, and inside an archive.
@@ -54,6 +54,12 @@ def export_library(
             raise CompileError(
                 _STAGE, f"one object file holds one native object, not {len(executable.native)}"
             )
+        if executable.native[0].is_parallel:
+            raise CompileError(
+                _STAGE,
+                "kernels for several threads need the thread pool, a second object file: export a "
+                ".so or .tar, or build with -num-threads=1",
+            )
         write_file(path, [executable.native[0].data])
     elif suffix in (".so", ".dylib", ".dll"):
         _link(executable, path, options)
@@ -64,13 +70,22 @@ def export_library(
 
 
 def _write_archive(executable: Program, path: str | os.PathLike[str]) -> None:
-    files = {f"kernels{i}.o": obj.data for i, obj in enumerate(executable.native)}
+    files = _objects(executable)
     files[ARCHIVED] = b"".join(dump(executable))
     with replacing(path) as out, tarfile.open(fileobj=out, mode="w") as archive:
         for name, data in files.items():
             info = tarfile.TarInfo(name)
             info.size = len(data)
             archive.addfile(info, io.BytesIO(data))
+
+
+def _objects(executable: Program) -> dict[str, bytes]:
+    """Return the object files of a library by name: kernels, and the thread pool they call."""
+    files = {f"kernels{i}.o": obj.data for i, obj in enumerate(executable.native)}
+    parallel = [obj for obj in executable.native if obj.is_parallel]
+    if parallel:
+        files["thread_pool.o"] = pool_object(parallel[0].triple)
+    return files
 
 
 def _compiler() -> list[str]:
@@ -92,15 +107,12 @@ def _link(executable: Program, path: str | os.PathLike[str], options: Sequence[s
 
     compiler = _compiler()
     libraries = [f"-L{Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent}", "-ltvm_ffi", "-lm"]
-    if any(obj.needs_omp for obj in executable.native):
-        for file in [file for file in openmp_libraries() if Path(file).is_file()][:1]:
-            libraries += [file, f"-Wl,-rpath,{Path(file).parent}"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         objects = []
-        for i, obj in enumerate(executable.native):
-            objects.append(f"kernels{i}.o")
-            (folder / objects[-1]).write_bytes(obj.data)
+        for file, data in _objects(executable).items():
+            objects.append(file)
+            (folder / file).write_bytes(data)
         write_file(folder / ARCHIVED, dump(executable))
         (folder / "embed.S").write_text(_EMBED)
         command = [*compiler, "-shared", "-o", "library", *objects, "embed.S", *libraries, *options]

@@ -14,7 +14,7 @@ from relax_mlir.runtime.files.exporting import ARCHIVED, IMAGE, IMAGE_SIZE
 from relax_mlir.runtime.files.serialize import MAGIC, parse
 from relax_mlir.runtime.module import Module
 from relax_mlir.runtime.native.ffi_errors import register_errors
-from relax_mlir.runtime.native.loader import load_openmp, native_call
+from relax_mlir.runtime.native.loader import native_call
 
 
 class LibraryModule(Module):
@@ -44,14 +44,7 @@ class LibraryModule(Module):
 
         register_errors()
         file = str(self.path.resolve())
-        try:
-            return tvm_ffi.load_module(file)
-        except Exception as error:
-            if "omp" not in str(error):
-                raise
-            # A library finds the OpenMP runtime when it is in the process already.
-            load_openmp()
-            return tvm_ffi.load_module(file)
+        return tvm_ffi.load_module(file)
 
     def find_function(self, name: str) -> Any:
         """Return an exported function, None when there is none."""

@@ -56,7 +56,7 @@ def _native_row(obj: NativeObject, blob: Blob) -> dict[str, Any]:
         "triple": obj.triple,
         "cpu": obj.cpu,
         "features": obj.features,
-        "needs_omp": obj.needs_omp,
+        "is_parallel": obj.is_parallel,
         **blob.add(obj.data),
     }
 
@@ -168,7 +168,7 @@ def _native(item: dict[str, Any], data: np.ndarray) -> NativeObject:
         triple=typed(item["triple"], str),
         cpu=typed(item["cpu"], str),
         features=typed(item["features"], str),
-        needs_omp=typed(item["needs_omp"], bool),
+        is_parallel=typed(item["is_parallel"], bool),
     )
 
 

@@ -1,1 +1,1 @@
-"""Native code in the process: objects, CPU features, OpenMP, errors through the TVM FFI."""
+"""Native code in the process: objects, CPU features, threads, errors through the TVM FFI."""

@@ -22,10 +22,9 @@ from relax_mlir.errors import (
     ShapeMismatchError,
     VMError,
 )
-from relax_mlir.openmp_files import found_runtimes
 from relax_mlir.runtime.native.cpu_features import missing_features
 from relax_mlir.runtime.native.ffi_errors import register_errors
-from relax_mlir.runtime.native.serial_openmp import SERIAL_OPENMP
+from relax_mlir.runtime.native.thread_pool import POOL_FUNCTIONS, pool_source
 from relax_mlir.runtime.program import NativeObject
 from relax_mlir.runtime.values.bfloat16 import Bfloat16Export
 from relax_mlir.runtime.values.convert import BFLOAT16, to_value
@@ -41,6 +40,7 @@ _LOCK = threading.Lock()
 _COUNTER = itertools.count()
 _LIBRARIES: "weakref.WeakSet[_Library]" = weakref.WeakSet()
 _jit: Any = None
+_pool: "_Library | None" = None  # its workers run until the process ends
 # Called with objects that were linked and the addresses of their functions, see `perf_map`.
 LOAD_OBSERVERS: list[Callable[[list[NativeObject], dict[str, int]], None]] = []
 
@@ -113,28 +113,21 @@ def _arch(triple: str) -> str:
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(arch, arch)
 
 
-def openmp_libraries() -> list[str]:
-    """Return the files or names that the OpenMP runtime may be loaded by, the best first."""
-    return [*found_runtimes(), "libomp.so.5", "libiomp5.so"]
-
-
 @functools.lru_cache(maxsize=1)
-def load_openmp() -> bool:
-    """Load the OpenMP runtime for everybody in the process; return whether there is one."""
-    process = ctypes.CDLL(None)
-    if hasattr(process, "__kmpc_fork_call"):
-        return True
-    for path in openmp_libraries():
-        try:
-            ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-        except OSError:
-            continue
-        return True
-    _LOGGER.warning(
-        "kernels run on one thread: they were compiled for several, and there is no OpenMP "
-        "runtime here (pip install intel-openmp, or install your system's libomp)"
-    )
-    return False
+def thread_pool() -> dict[str, int]:
+    """Return the addresses of the process's thread pool's functions by name."""
+    import llvmlite.binding as llvm
+
+    with _LOCK:
+        jit = _host_jit()
+        builder = llvm.JITLibraryBuilder().add_current_process()
+        builder.add_ir(pool_source(_arch(llvm.get_process_triple())))
+        for name in POOL_FUNCTIONS:
+            builder.export_symbol(name)
+        tracker = builder.link(jit, f"relax_mlir.{next(_COUNTER)}")
+        global _pool
+        _pool = _Library(tracker, jit)
+    return {name: tracker[name] for name in POOL_FUNCTIONS}
 
 
 # What kernels, and what is around them, call of tvm_ffi's library.
@@ -156,8 +149,9 @@ def load_objects(objects: Iterable[NativeObject]) -> dict[str, Any]:
     for obj in objects:
         check_host(obj)
     builder = llvm.JITLibraryBuilder().add_current_process()
-    if any(obj.needs_omp for obj in objects) and not load_openmp():
-        builder.add_ir(SERIAL_OPENMP)
+    if any(obj.is_parallel for obj in objects):
+        for name, address in thread_pool().items():
+            builder.import_symbol(name, address)
     # tvm_ffi's library is not global in the process, so what kernels call of it is given by hand.
     for name in _FFI_SYMBOLS:
         builder.import_symbol(name, ctypes.cast(tvm_ffi.LIB[name], ctypes.c_void_p).value)

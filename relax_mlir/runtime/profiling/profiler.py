@@ -9,9 +9,9 @@ import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError
 from relax_mlir.runtime.bytecode.builtins import BUILTINS
+from relax_mlir.runtime.native.threads import num_threads
 from relax_mlir.runtime.profiling.costs import KernelCosts
 from relax_mlir.runtime.profiling.profile import CallRecord, Report
-from relax_mlir.runtime.profiling.roofline import thread_count
 
 
 class Profiler:
@@ -49,8 +49,8 @@ class Profiler:
             self._records.clear()
         found = dict.fromkeys(record.name for record in records)
         parts = {name: self._costs.parts(name) for name in found}
-        several = any(obj.needs_omp for obj in self._machine.executable.native)
-        threads = thread_count() if several else 1
+        several = any(obj.is_parallel for obj in self._machine.executable.native)
+        threads = num_threads() if several else 1
         merged = {name: names for name, names in parts.items() if len(names) > 1}
         return Report(name, repeat, seconds, records, threads, merged)
 

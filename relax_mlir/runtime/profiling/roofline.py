@@ -2,7 +2,6 @@
 
 import ctypes
 import functools
-import os
 import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter
@@ -312,12 +311,3 @@ def machine_peak() -> Peak:
     """Return the peak of one core; the first call takes some tenths of a second."""
     with _LOCK:
         return _measured()
-
-
-def thread_count() -> int:
-    """Return how many threads code that runs on several uses: OMP_NUM_THREADS, or the cores."""
-    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    if first.isdigit() and int(first) > 0:
-        return int(first)
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from relax_mlir.compiler import pipeline as builds
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
-from relax_mlir.lowering.codegen.native import with_available_threads
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.describe import NestPlan, describe
@@ -65,7 +64,7 @@ def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mappin
     Raises:
         PassError: a pass failed.
     """
-    machine = Machine.of(with_available_threads(target))
+    machine = Machine.of(target)
     with _kernels_alone(), silence_warnings():
         names = builds.stages(pipeline)
         lowered = mod.clone()

@@ -202,7 +202,7 @@ def _names(text: Any) -> list[str]:
 
 def _trouble(executable: Executable, sizes: Mapping[str, int], name: str) -> str:
     """Call a kernel in another process, and return why it should not be called in this one."""
-    # A fork would inherit an OpenMP runtime without its threads.
+    # A fork would inherit locks that threads of this process hold.
     context = get_context("spawn")
     loaded = context.Barrier(2)
     arguments = (executable, sizes, name, loaded)

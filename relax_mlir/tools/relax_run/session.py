@@ -1,7 +1,6 @@
 """What relax-run does: load or compile, call, print, time, profile."""
 
 import io
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 
 from relax_mlir.errors import RelaxMLIRError, did_you_mean
 from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.native.threads import set_num_threads
 from relax_mlir.runtime.profiling.evaluator import BenchmarkResult, evaluate
 from relax_mlir.runtime.profiling.perf_map import write_perf_map
 from relax_mlir.runtime.values.convert import describe
@@ -36,8 +36,7 @@ class Session:
     def __init__(self, options: Options) -> None:
         self.options = options
         if options["threads"] is not None:
-            # The OpenMP runtime reads it when it is loaded, which is later.
-            os.environ["OMP_NUM_THREADS"] = str(options["threads"])
+            set_num_threads(options["threads"])
         self._inputs = Inputs(options["input"] or (), options["dim"] or (), options["seed"])
         self._check_output()
         self._model = Model(options)

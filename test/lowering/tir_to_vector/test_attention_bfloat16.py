@@ -11,7 +11,6 @@ from programs import Program
 from targets import with_threads
 from thread_counts import bits, check_bits
 
-from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -83,7 +82,7 @@ def program() -> Program:
 def test_accuracy_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Powers and results are rounded once each, and nothing else is: at most 2**-8 twice."""
     monkeypatch.setattr(team, "LEAST_WORK", 0)
-    threads = 1 if runtime_library() is None else 3
+    threads = 3
     vm = program().build(target=with_threads(threads))
     for kind in KINDS:
         for n, m in LENGTHS:

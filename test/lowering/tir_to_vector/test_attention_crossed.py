@@ -4,7 +4,6 @@ It is chosen where additions go beside multiply-adds; here, wherever vectors are
 """
 
 import itertools
-import os
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,6 @@ from samples import check, sample
 from targets import with_threads
 from thread_counts import check_bits
 
-from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.attention import plan as attention_plan
 from relax_mlir.lowering.tir_to_vector.attention.crossed import can_cross
@@ -132,9 +130,7 @@ def test_float16() -> None:
     check(program(40, 200, 32, 32, dtype="float16").build()["f"](q, k, v), wanted, ulps=4, scale=1)
 
 
-@pytest.mark.skipif(runtime_library() is None, reason="there is no OpenMP runtime")
 def test_threads_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    os.environ.setdefault("KMP_BLOCKTIME", "0")
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     serial, threaded = (program(301, 200, 20, 20).build(target=with_threads(n)) for n in (1, 5))
     q, k, v = (sample((2, size, 1, 20), "float32", size, scale=0.3) for size in (301, 200, 200))

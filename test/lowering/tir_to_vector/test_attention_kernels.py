@@ -1,7 +1,6 @@
 """The kernel of attention against numpy: lengths, layouts, heads, masks, dtypes, special values."""
 
 import math
-import os
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -19,7 +18,6 @@ from relax_mlir import IRModule
 from relax_mlir.compiler.pipeline import lower
 from relax_mlir.dialects.relax import InferError
 from relax_mlir.dialects.relax import build as relax_op
-from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.transform import PassContext
@@ -448,9 +446,7 @@ def test_wrong_layouts_and_groups() -> None:
     refused([[1, 2, 4, 4], *[[1, 2, 3, 4]] * 2], "multiple of that of key, got 4 and 3")
 
 
-@pytest.mark.skipif(runtime_library() is None, reason="there is no OpenMP runtime")
 def test_threads_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    os.environ.setdefault("KMP_BLOCKTIME", "0")
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     program = Program()
     for index, attrs in enumerate(MODES):

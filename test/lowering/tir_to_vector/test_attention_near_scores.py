@@ -3,7 +3,6 @@
 Whether they are near is found from the lengths of queries and keys, for a block of queries at once.
 """
 
-import os
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from samples import check, sample
 from targets import with_threads
 from thread_counts import check_bits
 
-from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 
 # Where scores are no longer near, as a power of e: 2**32.
@@ -131,9 +129,7 @@ def test_small_and_large_values(dynamic: Any, size: float) -> None:
     np.testing.assert_allclose(dynamic["f"](q, k, v * np.float32(size)), wanted, 1e-4, 1e-6 * size)
 
 
-@pytest.mark.skipif(runtime_library() is None, reason="there is no OpenMP runtime")
 def test_threads_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    os.environ.setdefault("KMP_BLOCKTIME", "0")
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     serial, threaded = (program().build(target=with_threads(n)) for n in (1, 5))
     q, k, v = (sample((2, size, 1, 19), "float32", size, scale=0.3) for size in (301, 200, 200))

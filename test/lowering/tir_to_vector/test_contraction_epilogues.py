@@ -9,7 +9,6 @@ from thread_counts import bits, check_bits
 
 from relax_mlir import relax, script
 from relax_mlir.compiler.pipeline import lower
-from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 
 # Few rows, one block of k and several, rests of rows and columns, nothing.
@@ -128,7 +127,6 @@ class Program:
     np.testing.assert_allclose(z, np.exp(x @ w), rtol=1e-4)
 
 
-@pytest.mark.skipif(runtime_library() is None, reason="there is no OpenMP runtime")
 def test_same_bits_on_any_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     for chain, shape in (("bias_relu", (50, 390, 170)), ("function", (14, 1100, 70))):

@@ -1,6 +1,5 @@
 """Products of matrices that are computed in the loop that multiplies them."""
 
-import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +14,9 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import binary, cast, compare, select, unary
-from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.plan import classify
-from relax_mlir.runtime.native.loader import load_openmp
+from relax_mlir.runtime import set_num_threads
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,7 @@ def function(name: str, case: Case, dims: dict[str, Any]) -> Callable[[], None]:
 def test_computed_factors(name: str, known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     case = CASES[name]
     monkeypatch.setattr(team, "LEAST_WORK", 0)
-    threads = 3 if runtime_library() else 1
+    threads = 3
     used = dict.fromkeys("".join(case.letters))
     shapes = [dict(zip("bmkn", shape, strict=True)) for shape in SHAPES]
     shapes = [shape for shape in shapes if "b" in used or shape["b"] == 1]
@@ -137,8 +135,7 @@ def test_computed_factors(name: str, known: bool, monkeypatch: pytest.MonkeyPatc
         results = set()
         for count in range(1, threads + 1):
             if threads > 1:
-                load_openmp()
-                ctypes.CDLL(None).omp_set_num_threads(count)
+                set_num_threads(count)
             kernel = made[f"f{i if known else 0}"]
             got = run(kernel, arguments, want.shape, case.dtypes[-1])
             close(got, want.astype(case.dtypes[-1]))

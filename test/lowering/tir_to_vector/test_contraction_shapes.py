@@ -1,6 +1,5 @@
 """Contractions of known shapes: each kind of kernel, each rest of rows and columns, any threads."""
 
-import ctypes
 import operator
 from collections.abc import Iterator, Sequence
 
@@ -11,12 +10,11 @@ from targets import WIDTHS
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
-from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import RowTiles
 from relax_mlir.lowering.tir_to_vector.contraction.matmul_zones import zones
 from relax_mlir.lowering.tir_to_vector.plan import classify
-from relax_mlir.runtime.native.loader import load_openmp
+from relax_mlir.runtime import num_threads, set_num_threads
 
 # Rows, depth, columns: few rows, one tile, tiles of two sizes, several blocks of k and of columns.
 SHAPES = (
@@ -29,12 +27,9 @@ SOME = SHAPES[1:3] + SHAPES[8:12]
 
 @pytest.fixture
 def few_threads() -> Iterator[None]:
-    if runtime_library() is None:
-        pytest.skip("there is no OpenMP runtime: pip install intel-openmp")
-    load_openmp()
-    before = ctypes.CDLL(None).omp_get_max_threads()
+    before = num_threads()
     yield
-    ctypes.CDLL(None).omp_set_num_threads(before)
+    set_num_threads(before)
 
 
 def made(spec: str, dtypes: tuple[str, str], shapes: Sequence = SHAPES, **options: object) -> dict:
@@ -160,7 +155,7 @@ def test_same_bits_on_any_threads(
         inputs = arguments(spec, shape, "float32")
         want = run(serial[f"f{i}"], inputs, [shape[0], shape[2]], "float32").tobytes()
         for count in (1, 2, 3, 5):
-            ctypes.CDLL(None).omp_set_num_threads(count)
+            set_num_threads(count)
             got = run(threaded[f"f{i}"], inputs, [shape[0], shape[2]], "float32").tobytes()
             assert got == want, (shape, count)
 
@@ -237,7 +232,7 @@ def test_few_rows_by_panels(
             want = np.einsum(spec, *(x.astype("f8") for x in inputs))
             np.testing.assert_allclose(got, want, rtol=1e-3, atol=k * 1e-6, err_msg=f"{m}, {k}")
             for count in (1, 3):
-                ctypes.CDLL(None).omp_set_num_threads(count)
+                set_num_threads(count)
                 again = run(more[f"f{i}"], inputs, [m, p, 32], dtype)
                 assert again.tobytes() == got.tobytes(), (m, k, count)
 

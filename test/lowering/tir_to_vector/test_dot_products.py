@@ -15,7 +15,6 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.lowering.codegen.native import compile_module
-from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.target.amx_permission import request_amx
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector import team
@@ -186,8 +185,6 @@ def test_infinities_and_nans(kind: str) -> None:
 
 @pytest.mark.parametrize("instructions", [ALL, MATRICES])
 def test_same_bits_on_any_threads(monkeypatch: pytest.MonkeyPatch, instructions: str) -> None:
-    if runtime_library() is None:
-        pytest.skip("there is no OpenMP runtime: pip install intel-openmp")
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     cases = [("mk,kn->mn", BF16), ("mk,nk->mn", S8)]
     serial = symbolic(cases, **having(instructions))

@@ -1,6 +1,5 @@
 """Nests over the same rows: rows near by and from beyond the cache have code of their own."""
 
-import os
 from functools import partial
 from typing import Any
 
@@ -10,7 +9,6 @@ from targets import with_threads
 from thread_counts import bits, check_bits
 
 from relax_mlir import relax, script, tir
-from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 
 # Of a row of this length so many count as from beyond any cache, of input and output together.
@@ -83,9 +81,7 @@ def test_long_rows_near_and_far(machine: Any) -> None:
         np.testing.assert_array_equal(machine["long"](x[:rows]), far[:rows])
 
 
-@pytest.mark.skipif(runtime_library() is None, reason="there is no OpenMP runtime")
 def test_threads_share_long_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    os.environ.setdefault("KMP_BLOCKTIME", "0")
     monkeypatch.setattr(team, "LEAST_WORK", 0)
     text = "@I.ir_module\nclass Rows:"
     for name, call in _FUNCTIONS.items():

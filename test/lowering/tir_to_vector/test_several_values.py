@@ -1,6 +1,5 @@
 """Reductions of several values in one block, and reductions of elements that lie apart."""
 
-import ctypes
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,10 +10,9 @@ from targets import with_threads
 from relax_mlir import compile as compile_
 from relax_mlir import relax, te, tir
 from relax_mlir.ir.module import IRModule
-from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.plan import classify
-from relax_mlir.runtime.native.loader import load_openmp
+from relax_mlir.runtime import num_threads, set_num_threads
 from relax_mlir.script import from_source
 
 SHAPES = [(1, 1), (3, 5), (7, 131), (64, 16), (5, 517), (131, 7), (0, 3), (1, 3000), (40, 1)]
@@ -23,13 +21,9 @@ SHAPES = [(1, 1), (3, 5), (7, 131), (64, 16), (5, 517), (131, 7), (0, 3), (1, 30
 @pytest.fixture
 def threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
     monkeypatch.setattr(team, "LEAST_WORK", 0)
-    if runtime_library() is None:
-        yield lambda _: None
-        return
-    load_openmp()
-    before = ctypes.CDLL(None).omp_get_max_threads()
-    yield ctypes.CDLL(None).omp_set_num_threads
-    ctypes.CDLL(None).omp_set_num_threads(before)
+    before = num_threads()
+    yield set_num_threads
+    set_num_threads(before)
 
 
 def is_fast(module: IRModule) -> list[bool]:

@@ -13,7 +13,6 @@ from samples import FLOATS, INTEGERS
 from targets import with_threads
 
 from relax_mlir.dialects.relax import build as relax_op
-from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 
 DTYPES = (*FLOATS, *INTEGERS, "bool")
@@ -159,7 +158,6 @@ def test_random_rows(random_sorts: Any, data: Any) -> None:
     _same(random_sorts[f"down{dtype}"](x), _order(x, 0, True), x)
 
 
-@pytest.mark.skipif(runtime_library() is None, reason="there is no OpenMP runtime")
 def test_the_same_bits_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team, "LEAST_WORK", 0)
 

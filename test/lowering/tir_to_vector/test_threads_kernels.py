@@ -1,11 +1,6 @@
 """Kernels on several threads: the same bits as on one, for every class and every edge."""
 
-import ctypes
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +11,8 @@ from targets import AVX512, with_threads
 
 from relax_mlir import relax, script
 from relax_mlir.dialects.tir.scalar import unary
-from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
-from relax_mlir.runtime.native.loader import load_openmp
-
-pytestmark = pytest.mark.skipif(
-    runtime_library() is None, reason="there is no OpenMP runtime: pip install intel-openmp"
-)
+from relax_mlir.runtime import num_threads, set_num_threads
 
 # More than the machine may have, and than some of the loops have steps.
 MAX_THREADS = 5
@@ -40,22 +30,11 @@ DIMS = (
 SHAPES = [(3, 5, 70), (1, 1, 1), (2, 3, 0), (0, 2, 3), (23, 130, 17), (2, 3, 517)]
 
 
-def _set_threads(count: int) -> None:
-    ctypes.CDLL(None).omp_set_num_threads(count)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _patient_runtime() -> None:
-    # Threads that spin while they wait would take the cores from those that work.
-    os.environ.setdefault("KMP_BLOCKTIME", "0")
-    load_openmp()
-
-
 @pytest.fixture(autouse=True)
 def _threads_as_before() -> Iterator[None]:
-    before = ctypes.CDLL(None).omp_get_max_threads()
+    before = num_threads()
     yield
-    _set_threads(before)
+    set_num_threads(before)
 
 
 def both(
@@ -69,7 +48,7 @@ def both(
 def same(serial: Any, threaded: Any, inputs: list[np.ndarray], shape: Any, dtype: str) -> None:
     want = run(serial, inputs, shape, dtype).tobytes()
     for count in (1, 2, 3, MAX_THREADS, 2):
-        _set_threads(count)
+        set_num_threads(count)
         assert run(threaded, inputs, shape, dtype).tobytes() == want, (shape, count)
 
 
@@ -149,15 +128,15 @@ class Sizes:
     )
     executable = relax.build(program, with_threads(MAX_THREADS))
     (native,) = executable.native
-    assert native.needs_omp
+    assert native.is_parallel
     # One region, that of the large kernel.
     log = _llvm_ir(program)
-    assert log.count("call void @__kmpc_fork_call") == 1
+    assert log.count("call void @relax_mlir_parallel(") == 1
     x = values((512, 1024), "float32")
     vm = relax.VirtualMachine(executable)
     want = relax.VirtualMachine(relax.build(program))["large"](x)
     np.testing.assert_array_equal(vm["large"](x), want)
-    assert not relax.build(program, with_threads(1)).native[0].needs_omp
+    assert not relax.build(program, with_threads(1)).native[0].is_parallel
 
 
 def _llvm_ir(program: Any) -> str:
@@ -176,59 +155,3 @@ def _llvm_ir(program: Any) -> str:
     log = Log()
     relax.build(program, f"{AVX512} -num-threads={MAX_THREADS}", log=log)
     return log.texts["llvm-optimize"]
-
-
-def test_without_the_runtime_one_thread_does_it_all(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    program = script.from_source(
-        """
-@I.ir_module
-class Module:
-    @T.prim_func
-    def double(x: T.handle, y: T.handle):
-        n = T.int64()
-        a = T.match_buffer(x, (n, 64), "float32")
-        b = T.match_buffer(y, (n, 64), "float32")
-        for i in T.parallel(n):
-            for j in T.vectorized(64):
-                with T.block("b"):
-                    vi, vj = T.axis.remap("SS", [i, j])
-                    b[vi, vj] = a[vi, vj] * T.float32(2)
-
-    @R.function
-    def main(x: R.Tensor(("n", 64), "float32"), w: R.Tensor((64, 64), "float32")):
-        n = T.int64()
-        with R.dataflow():
-            y = R.nn.softmax(R.matmul(x, w))
-            z = R.call_tir(Module.double, (y,), out_sinfo=R.Tensor((n, 64), "float32"))
-            R.output(z)
-        return z
-"""
-    )
-    x, w = values((1000, 64), "float32"), values((64, 64), "float32")
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
-    executable = relax.build(program, with_threads(MAX_THREADS))
-    want = relax.VirtualMachine(executable)["main"](x, w)
-    executable.save(tmp_path / "model.rxe")
-    np.savez(tmp_path / "inputs.npz", x=x, w=w)
-    done = subprocess.run(
-        [sys.executable, "-c", _WITHOUT_OPENMP],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "kernels run on one thread" in done.stderr
-    np.testing.assert_array_equal(np.load(tmp_path / "result.npy"), want)
-
-
-_WITHOUT_OPENMP = """
-import numpy as np
-from relax_mlir.runtime import Executable, VirtualMachine
-from relax_mlir.runtime.native import loader
-
-loader.openmp_libraries = list
-inputs = np.load("inputs.npz")
-main = VirtualMachine(Executable.load("model.rxe"))["main"]
-assert not loader.load_openmp()
-np.save("result.npy", main(inputs["x"], inputs["w"]))
-"""

@@ -1,6 +1,5 @@
 """How nests become vectors: NaN in extrema, sums in pieces, stores past the cache, iterators."""
 
-import ctypes
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,11 +10,10 @@ from kernels import Guarded, build, close, run, sizes, values
 
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, compare, select, unary
-from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.reductions import reduction as reductions
 from relax_mlir.lowering.tir_to_vector.rows import rows_in_pieces
-from relax_mlir.runtime.native.loader import load_openmp
+from relax_mlir.runtime import num_threads, set_num_threads
 
 SHAPES = [(1, 1, 1), (3, 5, 70), (2, 3, 0), (0, 2, 3), (7, 130, 17), (2, 3, 517), (9, 40, 129)]
 
@@ -23,13 +21,9 @@ SHAPES = [(1, 1, 1), (3, 5, 70), (2, 3, 0), (0, 2, 3), (7, 130, 17), (2, 3, 517)
 @pytest.fixture
 def threads() -> Iterator[int]:
     """Return the most threads to build for, and let any number run."""
-    if runtime_library() is None:
-        yield 1
-        return
-    load_openmp()
-    before = ctypes.CDLL(None).omp_get_max_threads()
+    before = num_threads()
     yield 3
-    ctypes.CDLL(None).omp_set_num_threads(before)
+    set_num_threads(before)
 
 
 def by_all_counts(most: int, kernel: Any, *arguments: Any) -> np.ndarray:
@@ -37,7 +31,7 @@ def by_all_counts(most: int, kernel: Any, *arguments: Any) -> np.ndarray:
     results = []
     for count in range(1, most + 1):
         if most > 1:
-            ctypes.CDLL(None).omp_set_num_threads(count)
+            set_num_threads(count)
         results.append(run(kernel, *arguments))
     assert len({result.tobytes() for result in results}) == 1
     return results[0]

@@ -13,7 +13,6 @@ from thread_counts import bits, check_bits
 from relax_mlir import relax, tir
 from relax_mlir.compiler.pipeline import lower
 from relax_mlir.errors import ShapeMismatchError
-from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.winograd import sizes as winograd_sizes
 from relax_mlir.transform import PassContext
@@ -148,7 +147,6 @@ def test_tiny_numbers() -> None:
     )
 
 
-@pytest.mark.skipif(runtime_library() is None, reason="there is no OpenMP runtime")
 @pytest.mark.usefixtures("_always")
 def test_same_bits_on_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team, "LEAST_WORK", 0)

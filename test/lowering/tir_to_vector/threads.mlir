@@ -4,13 +4,13 @@
 // One parallel region, entered by several threads when there is enough to do. Each takes a range of
 // the elements; what memory a thread needs of its own is allocated, and checked, outside of it.
 
-// CHECK: func.func private @omp_get_max_threads() -> i32
+// CHECK: func.func private @relax_mlir_max_threads() -> i32
 // CHECK-LABEL: func.func @exp
-// CHECK: = call @omp_get_max_threads() : () -> i32
+// CHECK: = call @relax_mlir_max_threads() : () -> i32
 // CHECK: [[MANY:%.*]] = arith.cmpi sge
 // CHECK: omp.parallel if([[MANY]]) num_threads({{.*}} : i32) {
-// CHECK: func.call @omp_get_thread_num() : () -> i32
-// CHECK: func.call @omp_get_num_threads() : () -> i32
+// CHECK: func.call @relax_mlir_piece() : () -> i32
+// CHECK: func.call @relax_mlir_pieces() : () -> i32
 // CHECK: scf.for
 // CHECK: vector.store
 // CHECK: omp.terminator

@@ -17,7 +17,6 @@ from relax_mlir.runtime import (
     register_func,
     remove_global_func,
 )
-from relax_mlir.runtime.native import loader
 from relax_mlir.runtime.native.cpu_features import needed_features
 
 llvm = pytest.importorskip("llvmlite.binding")
@@ -245,21 +244,3 @@ def test_threads_call_native_code(add1: NativeObject) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
-
-
-def test_openmp_runtime_is_found_when_needed() -> None:
-    if not loader.load_openmp():
-        pytest.skip("no OpenMP runtime here")
-    code = """
-    declare i32 @omp_get_max_threads()
-    define i32 @__tvm_ffi_threads(ptr %s, ptr %a, i32 %n, ptr %r) {
-      %1 = call i32 @omp_get_max_threads()
-      %2 = sext i32 %1 to i64
-      %3 = getelementptr i8, ptr %r, i64 8
-      store i64 1, ptr %r
-      store i64 %2, ptr %3
-      ret i32 0
-    }
-    """
-    obj = dataclasses.replace(compile_object("omp", code, "threads"), needs_omp=True)
-    assert VirtualMachine(_build(obj))["threads"]() >= 1

@@ -25,7 +25,7 @@ def on_threads(mod: IRModule, program: Program, threads: int) -> np.ndarray:
         lower_tir(module.operation, target=str(target))
         code = compile_module(module, target)
     functions = load_objects(
-        [NativeObject("test", code.object, code.symbols, needs_omp=code.is_parallel)]
+        [NativeObject("test", code.object, code.symbols, is_parallel=code.is_parallel)]
     )
     return run_kernel(functions["main"], program.inputs(), program.shapes[-1], "float32")
 

@@ -12,7 +12,6 @@ from relax_mlir import relax, tir
 from relax_mlir.compiler.pipeline import lower
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
-from relax_mlir.lowering.codegen.openmp import runtime_library
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.script import relax as R
@@ -395,7 +394,6 @@ def test_shared_weights_are_packed_once() -> None:
     np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.skipif(runtime_library() is None, reason="there is no OpenMP runtime")
 @pytest.mark.parametrize(
     ("n", "dtype"),
     [(1056, "float32"), (96, "float32"), (1001, "float32"), (1001, "bfloat16"), (96, "float16")],

@@ -1,5 +1,5 @@
 # RUN: %PYTHON %s | FileCheck %s
-"""Regions of one thread are called without OpenMP's runtime; others stay as they are."""
+"""Parallel regions call the thread pool, or their function where the condition does not hold."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
@@ -43,18 +43,18 @@ def show() -> None:
 
 # CHECK-LABEL: define void @asked
 # CHECK-NOT: call {{.*}}@__kmpc
-# CHECK: call void @relax_fork(ptr @{{[^ ]+}}, ptr @[[BODY:[^ ]+]], i32 %{{.*}}, i32 %{{.*}}, ptr
+# CHECK: call void @relax_fork(ptr @[[BODY:[^ ]+]], i32 %{{.*}}, i32 %{{.*}}, i1 true, ptr
 # CHECK-NOT: call {{.*}}@__kmpc
 # CHECK: ret void
-# CHECK: define internal void @[[BODY]](ptr {{.*}}, ptr {{.*}}[[MARK:%[^ ,]+]], ptr
-# CHECK: call i32 @relax_thread_number(ptr [[MARK]])
-# CHECK: call i32 @relax_thread_count(ptr [[MARK]])
-# CHECK: call void @relax_barrier(ptr [[MARK]], ptr @{{[^ ]+}}, i32
+# CHECK: define internal void @[[BODY]](ptr {{.*}}, ptr {{.*}}[[MEMBER:%[^ ,]+]], ptr
+# CHECK: call i32 @relax_piece(ptr [[MEMBER]])
+# CHECK: call i32 @relax_pieces(ptr [[MEMBER]])
+# CHECK: call void @relax_barrier(ptr [[MEMBER]])
 # CHECK-LABEL: define void @always
-# CHECK: call void {{.*}}@__kmpc_fork_call(
-# CHECK: call i32 @omp_get_thread_num()
+# CHECK: call void @relax_fork(ptr @{{[^ ]+}}, i32 1, i32 0, i1 false, ptr
+# CHECK: call i32 @relax_piece(ptr
+# CHECK-NOT: call {{.*}}@__kmpc
 # CHECK-LABEL: define internal void @relax_fork(
-# CHECK: call void @__kmpc_push_num_threads(
-# CHECK: call void @__kmpc_fork_call_if(
+# CHECK: call void @relax_mlir_parallel(
 # CHECK: call void %body(ptr %number, ptr null, ptr %values)
 show()
