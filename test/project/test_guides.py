@@ -6,6 +6,8 @@ import linecache
 import re
 
 import numpy as np
+import onnx
+import onnx.numpy_helper
 from checkout import ROOT
 
 from relax_mlir import relax, te
@@ -35,6 +37,15 @@ def test_script() -> None:
     np.testing.assert_array_equal(settled, x / 8)
     assert turns == 3
     np.testing.assert_array_equal(vm["apply"](x, np.array(True)), x * x + x)
+
+
+def test_models() -> None:
+    names = _run("models")
+    x = np.random.default_rng(0).random((3, 64)).astype("f4")
+    scores = x @ onnx.numpy_helper.to_array(names["weight"])
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    want = powers / powers.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(names["model"](x), want, rtol=1e-5)
 
 
 def test_te() -> None:
