@@ -1,10 +1,12 @@
 """The thread pool: every piece once, whatever the threads, callers, forks and barriers."""
 
+import ctypes.util
 import multiprocessing
 import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -104,6 +106,26 @@ def test_a_forked_process_has_workers_of_its_own(vm: Any) -> None:
     assert queue.get(timeout=60) == want
     child.join(60)
     assert np.asarray(vm["main"](X, W)).tobytes() == want[0]
+
+
+def test_other_runtimes_in_the_process_change_nothing(vm: Any, tmp_path: Path) -> None:
+    # PyTorch brings GCC's OpenMP runtime: calls of one runtime must not end in the other.
+    if (name := ctypes.util.find_library("gomp")) is None:
+        pytest.skip("GCC's OpenMP runtime is not there")
+    want = np.asarray(vm["main"](X, W))
+    vm.executable.save(tmp_path / "model.rxe")
+    np.savez(tmp_path / "inputs.npz", x=X, w=W)
+    code = (
+        "import ctypes, numpy as np\n"
+        f"ctypes.CDLL({name!r}, mode=ctypes.RTLD_GLOBAL)\n"
+        "from relax_mlir.runtime import Executable, VirtualMachine\n"
+        "inputs = np.load('inputs.npz')\n"
+        "main = VirtualMachine(Executable.load('model.rxe'))['main']\n"
+        "np.save('result.npy', main(inputs['x'], inputs['w']))\n"
+    )
+    environment = {**os.environ, "OMP_NUM_THREADS": "4"}
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "result.npy"), want)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 200])
