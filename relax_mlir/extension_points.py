@@ -27,6 +27,7 @@ TABLE = {
     "runtime.VirtualMachine": "relax_mlir.runtime.vm.virtual_machine:VirtualMachine",
     # Methods of expressions that make or read expressions of other classes.
     "relax.Call": "relax_mlir.relax.expr.call:Call",
+    "relax.PatternSeq": "relax_mlir.relax.dpl.sequence:PatternSeq",
     "relax.ShapeExpr": "relax_mlir.relax.expr.values:ShapeExpr",
     "relax.binding_text": "relax_mlir.relax.expr.text:binding_text",
     "relax.expr_text": "relax_mlir.relax.expr.text:expr_text",

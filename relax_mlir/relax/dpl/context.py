@@ -1,17 +1,27 @@
 """Patterns of whole dataflow blocks: several values, and who uses whom."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from relax_mlir.relax.dpl.matcher import Matcher, emitted_value, identity, operands
+from relax_mlir.relax.dpl.matcher import Matcher, Pattern, emitted_value, identity, operands
 from relax_mlir.relax.expr import DataflowBlock, MatchCast, Var
 
-if TYPE_CHECKING:
-    from relax_mlir.relax.dpl.pattern import CallPattern, DFConstraint, DFPattern
-
 _ACTIVE = threading.local()
+
+
+class _Call(Pattern, Protocol):
+    """The pattern of a call, with those of its arguments."""
+
+    @property
+    def args(self) -> Sequence[Pattern]: ...
+
+
+class _Constraint(Protocol):
+    """Something said of several patterns."""
+
+    def holds(self, bound: Mapping[Any, Any]) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -38,11 +48,11 @@ class PatternContext:
 
     def __init__(self, incremental: bool = False) -> None:
         around = PatternContext.current() if incremental else None
-        self._patterns: dict[DFPattern, None] = {} if around is None else dict(around._patterns)
-        self._uses: dict[tuple[DFPattern, DFPattern], list[Use]] = (
+        self._patterns: dict[Pattern, None] = {} if around is None else dict(around._patterns)
+        self._uses: dict[tuple[Pattern, Pattern], list[Use]] = (
             {} if around is None else {pair: list(uses) for pair, uses in around._uses.items()}
         )
-        self._constraints: list[DFConstraint] = [] if around is None else list(around._constraints)
+        self._constraints: list[_Constraint] = [] if around is None else list(around._constraints)
 
     def __enter__(self) -> "PatternContext":
         _stack().append(self)
@@ -57,28 +67,28 @@ class PatternContext:
         stack = _stack()
         return stack[-1] if stack else None
 
-    def add(self, pattern: "DFPattern") -> None:
+    def add(self, pattern: Pattern) -> None:
         """Have a pattern stand for a value."""
         self._patterns[pattern] = None
 
-    def add_use(self, producer: "DFPattern", consumer: "DFPattern", use: Use) -> None:
+    def add_use(self, producer: Pattern, consumer: Pattern, use: Use) -> None:
         """Say that one pattern uses another."""
         uses = self._uses.setdefault((producer, consumer), [])
         if use not in uses:
             uses.append(use)
 
-    def add_call(self, call: "CallPattern") -> None:
+    def add_call(self, call: _Call) -> None:
         """Have a call and its arguments stand for values."""
         for index, arg in enumerate(call.args):
             self.add(arg)
             self.add_use(arg, call, Use(False, index, checked=False))
         self.add(call)
 
-    def add_constraint(self, constraint: "DFConstraint") -> None:
+    def add_constraint(self, constraint: _Constraint) -> None:
         """Say something of several patterns."""
         self._constraints.append(constraint)
 
-    def match_dfb(self, dfb: DataflowBlock) -> "dict[DFPattern, Any] | None":
+    def match_dfb(self, dfb: DataflowBlock) -> "dict[Pattern, Any] | None":
         """Return the variables of a dataflow block that the patterns stand for, None for no match.
 
         Patterns that were put into the context stand for different values. A pattern of a constant
@@ -122,8 +132,8 @@ class _Search:
                     self._vars[identity(each)] = each
         self._leaving = {identity(var) for var in dfb.outputs}
         self._matcher = Matcher(self._value)
-        self._found: dict[DFPattern, Any] = {}
-        neighbours: dict[DFPattern, dict[DFPattern, None]] = {}
+        self._found: dict[Pattern, Any] = {}
+        neighbours: dict[Pattern, dict[Pattern, None]] = {}
         for producer, consumer in context._uses:
             neighbours.setdefault(producer, {})[consumer] = None
             neighbours.setdefault(consumer, {})[producer] = None
@@ -134,7 +144,7 @@ class _Search:
         found = self._values.get(var)
         return emitted_value(var) if found is None else found
 
-    def run(self) -> "dict[DFPattern, Any] | None":
+    def run(self) -> "dict[Pattern, Any] | None":
         for _ in self._assign(0):
             named = {p: self._vars.get(identity(v), v) for p, v in self._matcher.bound.items()}
             if all(each.holds(named) for each in self._context._constraints):
@@ -155,7 +165,7 @@ class _Search:
                     yield from self._assign(place + 1)
             del self._found[pattern]
 
-    def _candidates(self, pattern: "DFPattern") -> list[Any]:
+    def _candidates(self, pattern: Pattern) -> list[Any]:
         known = self._matcher.bound.get(pattern)
         if known is not None:
             key = identity(known)
@@ -170,7 +180,7 @@ class _Search:
                 )  # fmt: skip
         return list(self._vars)
 
-    def _uses_hold(self, pattern: "DFPattern") -> bool:
+    def _uses_hold(self, pattern: Pattern) -> bool:
         for other in self._neighbours.get(pattern, ()):
             if other not in self._found:
                 continue
@@ -193,10 +203,10 @@ class _Search:
 
 
 def _connected(
-    patterns: "list[DFPattern]", neighbours: "dict[DFPattern, dict[DFPattern, None]]"
-) -> "list[DFPattern]":
+    patterns: "list[Pattern]", neighbours: "dict[Pattern, dict[Pattern, None]]"
+) -> "list[Pattern]":
     """Return patterns in an order in which most stand next to an earlier one, calls first."""
-    order: dict[DFPattern, None] = {}
+    order: dict[Pattern, None] = {}
     # Wildcards come last: what they stand for follows from what uses them.
     for root in sorted(patterns, key=lambda each: not each._parts):
         waiting = [root]

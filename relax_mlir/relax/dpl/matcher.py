@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.relax.expr import Call, ExternFunc, GlobalVar, MatchCast, Op, Tuple, Var
@@ -17,9 +17,6 @@ from relax_mlir.relax.expr.types import (
     Type,
 )
 from relax_mlir.relax.expr.views import view_op
-
-if TYPE_CHECKING:
-    from relax_mlir.relax.dpl.pattern import DFPattern
 
 Lookup = Callable[[Var], Any]
 
@@ -51,6 +48,14 @@ def elements_of(value: Any) -> Any:
     return int(value)
 
 
+class Pattern(Protocol):
+    """What a matcher needs of a `DFPattern`."""
+
+    def candidates(self, matcher: "Matcher", expr: Any, value: Any) -> Iterator[None]:
+        """Yield once for each way in which this matches."""
+        ...
+
+
 class Matcher:
     """Patterns and what they stand for.
 
@@ -61,7 +66,7 @@ class Matcher:
 
     def __init__(self, lookup: Lookup | None = None) -> None:
         self._lookup = lookup
-        self.bound: dict[DFPattern, Any] = {}
+        self.bound: dict[Pattern, Any] = {}
         self.symbols: dict[str, SymExpr] = {}
 
     def within(self, body: Any) -> "Matcher":
@@ -81,7 +86,7 @@ class Matcher:
             expr = found
         return expr
 
-    def solve(self, pattern: "DFPattern", expr: Any) -> Iterator[None]:
+    def solve(self, pattern: Pattern, expr: Any) -> Iterator[None]:
         """Yield for each way in which a pattern matches; it and its parts are bound meanwhile."""
         value = self.value_of(expr)
         known = self.bound.get(pattern)
@@ -95,7 +100,7 @@ class Matcher:
             yield
             self.bound.pop(pattern, None)
 
-    def solve_all(self, patterns: Sequence["DFPattern"], exprs: Sequence[Any]) -> Iterator[None]:
+    def solve_all(self, patterns: Sequence[Pattern], exprs: Sequence[Any]) -> Iterator[None]:
         """Yield for each way in which all patterns match; further expressions match anything."""
         if not patterns:
             yield

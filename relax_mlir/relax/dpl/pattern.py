@@ -2,11 +2,13 @@
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import ExprTypeError
+from relax_mlir.extension_points import extension
+from relax_mlir.relax.dpl.context import PatternContext
 from relax_mlir.relax.dpl.matcher import Matcher, elements_of
 from relax_mlir.relax.expr import (
     BaseFunc,
@@ -25,9 +27,6 @@ from relax_mlir.relax.expr import (
 )
 from relax_mlir.relax.expr.dims import as_dim, as_dtype
 from relax_mlir.relax.expr.types import ShapeType, TensorType
-
-if TYPE_CHECKING:
-    from relax_mlir.relax.dpl.sequence import PatternSeq
 
 # Operations whose arguments match in either order.
 _COMMUTATIVE = ("relax.add", "relax.multiply")
@@ -74,8 +73,6 @@ class DFPattern:
         """Return the pattern of a call of this."""
         made = CallPattern(self, args, varg_default_wildcard)
         if add_constraint:
-            from relax_mlir.relax.dpl.context import PatternContext
-
             current = PatternContext.current()
             if current is not None:
                 current.add_call(made)
@@ -114,30 +111,26 @@ class DFPattern:
         """Return this alone or as `option(this)`, such as an activation that may be missing."""
         return OrPattern(option(self), self)
 
-    def used_by(self, other: "DFPattern | PatternSeq", index: int = -1) -> "PatternSeq":
+    def used_by(self, other: Any, index: int = -1) -> Any:
         """Say, in the current PatternContext, that the other uses this; as `this ^ other`.
 
         Args:
             other: what uses it, or a sequence that begins with that.
             index: which of its arguments this is, -1 for any.
         """
-        from relax_mlir.relax.dpl.sequence import PatternSeq
+        return extension("relax.PatternSeq")([self]).used_by(other, index)
 
-        return PatternSeq([self]).used_by(other, index)
-
-    def only_used_by(self, other: "DFPattern | PatternSeq", index: int = -1) -> "PatternSeq":
+    def only_used_by(self, other: Any, index: int = -1) -> Any:
         """Say that the other uses this and nothing else does; as `this >> other`."""
-        from relax_mlir.relax.dpl.sequence import PatternSeq
+        return extension("relax.PatternSeq")([self]).only_used_by(other, index)
 
-        return PatternSeq([self]).only_used_by(other, index)
-
-    def __xor__(self, other: "DFPattern | PatternSeq") -> "PatternSeq":
+    def __xor__(self, other: Any) -> Any:
         return self.used_by(other)
 
-    def __rshift__(self, other: "DFPattern | PatternSeq") -> "PatternSeq":
+    def __rshift__(self, other: Any) -> Any:
         return self.only_used_by(other)
 
-    def fork_to(self, *args: "DFPattern | PatternSeq") -> None:
+    def fork_to(self, *args: Any) -> None:
         """Say that each of these uses this."""
         for each in args:
             self.used_by(each)
@@ -439,8 +432,6 @@ class SameShapeConstraint(DFConstraint):
     """All of these are known to be of one shape."""
 
     def __init__(self, *args: DFPattern) -> None:
-        from relax_mlir.relax.dpl.context import PatternContext
-
         self.args = args
         current = PatternContext.current()
         if current is not None:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.relax.expr.places import DATAFLOW
 from relax_mlir.transform.relax.rebuild import substitute_type
 
 
@@ -27,7 +26,7 @@ def inline_body(
     values = dict(zip(block.arguments, arguments, strict=True))
     anchor = ip.ref_operation
     parent = ip.block.owner if anchor is None else anchor.operation.parent
-    flat = parent is not None and parent.operation.name == DATAFLOW
+    flat = parent is not None and parent.operation.name == "relax.dataflow"
     end = _copy(block, values, ip, symbols or {}, flat)
     return values[end.operands[0]]
 
@@ -39,7 +38,7 @@ def _copy(
     """Copy the operations of a block but its last, which is returned."""
     *inner, end = [view.operation for view in block.operations]
     for op in inner:
-        if flat and op.name == DATAFLOW:
+        if flat and op.name == "relax.dataflow":
             output = _copy(op.regions[0].blocks[0], values, ip, symbols, flat)
             values.update(
                 (result, values[given])
