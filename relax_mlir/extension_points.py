@@ -1,6 +1,6 @@
 """The calls from a layer to one above it: one table, each implementation imported on first use.
 
-Layers import downwards only (docs/architecture.md). Where a method of a lower class is implemented
+Layers import downwards only (docs/design/README.md). Where a method of a lower class is implemented
 above, such as `IRModule.script` by the printer, the lower layer asks this table.
 """
 
@@ -41,6 +41,14 @@ TABLE = {
     "pass_infra.from_spec": "relax_mlir.pass_infra.factory:from_spec",
     "pass_infra.upstream": "relax_mlir.pass_infra.factory:upstream",
     # Operators of scalar expressions make expressions of other classes.
+    # Reading is recursive: an expression may hold statements, and these expressions.
+    "script.StmtParser": "relax_mlir.script.parser.relax_stmt:StmtParser",
+    "script.closures": "relax_mlir.script.parser.closures",
+    "script.macros": "relax_mlir.script.parser.macros",
+    "script.parameters": "relax_mlir.script.parser.relax_function:parameters",
+    "script.parse_definition": "relax_mlir.script.parser.module:parse_definition",
+    "script.relax_calls": "relax_mlir.script.parser.relax_calls",
+    "script.tir_call": "relax_mlir.script.parser.tir_named_calls:call",
     "tir.binary": "relax_mlir.tir.arithmetic:binary",
     "tir.cast": "relax_mlir.tir.conversion:cast",
     "tir.functions": "relax_mlir.tir",

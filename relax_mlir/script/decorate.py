@@ -6,6 +6,7 @@ import types
 from typing import Any, NoReturn
 
 from relax_mlir.errors import ScriptError
+from relax_mlir.extension_points import extension
 
 
 def closure_variables(fn: types.FunctionType) -> dict[str, Any]:
@@ -51,12 +52,11 @@ def parse_function(fn: Any, depth: int) -> Any:
         _refuse(frame, f"only a function can be a script function, this is a {type(fn).__name__}")
     if fn.__name__ == "<lambda>":
         _refuse(frame, "a lambda cannot be a script function; write it with 'def'")
-    from relax_mlir.script.parser.module import parse_definition
     from relax_mlir.script.parser.source import find_function
 
     variables = {**fn.__globals__, **frame.f_locals, **closure_variables(fn)}
     try:
-        return parse_definition(*find_function(fn), variables)
+        return extension("script.parse_definition")(*find_function(fn), variables)
     except ScriptError as error:
         # What matters is the script's own line; where in the parser it was noticed does not.
         raise error.with_traceback(None) from error.__cause__
@@ -72,7 +72,6 @@ def parse_class(cls: type, depth: int) -> Any:
     Raises:
         ScriptError: the script is wrong, or its source is not available.
     """
-    from relax_mlir.script.parser.module import parse_definition
     from relax_mlir.script.parser.source import find_class
 
     frame = sys._getframe(depth)
@@ -85,6 +84,6 @@ def parse_class(cls: type, depth: int) -> Any:
         if isinstance(member, types.FunctionType):
             variables.update(closure_variables(member))
     try:
-        return parse_definition(*find_class(cls, frame), variables)
+        return extension("script.parse_definition")(*find_class(cls, frame), variables)
     except ScriptError as error:
         raise error.with_traceback(None) from error.__cause__

@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,7 +19,8 @@ LAYERS = (
      "dialects.locations", "dialects.verify"),
     ("dialects.relax", "dialects.schedule"),
     ("dialects.tir", "dialects.vm"),
-    ("dialects.context", "dialects.irdl"),
+    ("dialects.context",),
+    ("dialects.irdl",),
     ("lowering.order", "lowering.pass_spec", "lowering.walk", "lowering.target"),
     ("lowering.interop", "lowering.tir_to_llvm", "lowering.relax_to_vm"),
     ("lowering.tir_to_vector",),
@@ -82,9 +84,10 @@ def test_modules_import_from_layers_below() -> None:
     for name, found in MODULES.items():
         for target in found:
             here, there = package(name), package(target)
-            if name not in ROOTS and target not in ROOTS and here != there:
-                if HEIGHT[there] >= HEIGHT[here]:
-                    wrong.append(f"{name} imports {target}: {there} is not below {here}")
+            if {name, target} & {*ROOTS} or here == there:
+                continue
+            if HEIGHT[there] >= HEIGHT[here]:
+                wrong.append(f"{name} imports {target}: {there} is not below {here}")
     assert not wrong, "\n".join(wrong)
 
 
@@ -113,9 +116,8 @@ def test_what_is_imported_from_where() -> None:
                 wrong.append(f"{where}: fields of operations are read from annotations")
     for folder in ("test", "examples", "benchmarks"):
         for file in (ROOT / folder).rglob("*.py"):
-            for line, target in imports(ast.parse(file.read_text())):
-                if target.partition(".")[0] in ("dialects", "lowering"):
-                    wrong.append(f"{file}:{line}: a second copy of every class")
+            if re.search(r"(?m)^\s*(from|import) (dialects|lowering)\b", file.read_text()):
+                wrong.append(f"{file}: a second copy of every class")
     assert not wrong, "\n".join(wrong)
 
 

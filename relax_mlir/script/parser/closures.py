@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -10,18 +10,17 @@ from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import wrong_count
+from relax_mlir.extension_points import extension
 from relax_mlir.script.parser import flow
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser, Signature
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.env import decorator_kind
+from relax_mlir.script.parser.functions import Function
+from relax_mlir.script.parser.interfaces import StmtParser
 from relax_mlir.script.parser.relax_calls import instantiate, substitute
 from relax_mlir.script.parser.relax_expr import ExprParser, Hint
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
-
-if TYPE_CHECKING:
-    from relax_mlir.script.parser.module import Function
-    from relax_mlir.script.parser.relax_stmt import StmtParser
 
 
 def note_signature(scope: Scope, value: Any, annotation: Annotation | None) -> None:
@@ -35,7 +34,7 @@ def signature_of(scope: Scope, value: ir.Value) -> Signature | None:
     return next((known for each, known in reversed(scope.functions) if each == value), None)
 
 
-def reference(p: ExprParser, function: "Function", node: Node, name: str | None) -> ir.Value:
+def reference(p: ExprParser, function: Function, node: Node, name: str | None) -> ir.Value:
     """Return a function of the module as a value.
 
     Raises:
@@ -99,7 +98,7 @@ def invoke_closure(p: ExprParser, node: Node, name: str | None, hint: Hint) -> i
     return p.emit("relax.invoke_closure", operands, result, node, name)
 
 
-def define(statements: "StmtParser", node: ast.FunctionDef) -> None:
+def define(statements: StmtParser, node: ast.FunctionDef) -> None:
     """Parse a function inside a function; it sees what is around it.
 
     Raises:
@@ -128,11 +127,9 @@ def define(statements: "StmtParser", node: ast.FunctionDef) -> None:
 
 
 def _body(
-    statements: "StmtParser", node: ast.FunctionDef, op: ir.Operation, recursive: bool
+    statements: StmtParser, node: ast.FunctionDef, op: ir.Operation, recursive: bool
 ) -> Signature:
-    from relax_mlir.script.parser.relax_function import parameters
-    from relax_mlir.script.parser.relax_stmt import StmtParser
-
+    parameters = extension("script.parameters")
     scope = statements.scope
     outer = {name: SymExpr.var(name) for name, bound in scope.symbols.items() if bound}
     annotations = parameters(scope, node)
@@ -161,7 +158,7 @@ def _body(
             scope.fail(node, f"a parameter of '{node.name}' cannot be R.Prim(value=...)")
     if recursive:
         scope.functions.append((block.arguments[0], Signature(types, result, False)))
-    body = StmtParser(statements.expr)
+    body = extension("script.StmtParser")(statements.expr)
     with ir.InsertionPoint(block):
         value = body.body(node.body)
         if node.returns is not None:

@@ -11,6 +11,7 @@ from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.errors import did_you_mean
+from relax_mlir.extension_points import extension
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
@@ -133,8 +134,7 @@ class DimParser:
             return self._expr(value, at, captured)
         python = None
         if captured and not path:
-            from relax_mlir.script.parser import macros
-
+            macros = extension("script.macros")
             python = macros.python_function(self.scope, node.func)
         if python is not None:
             value = macros.call_python(

@@ -1,15 +1,12 @@
 """Integers that run time knows as scalar tensors, for arithmetic with tensors: `x * (i + 1)`."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.ops.base import build
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.script.parser.interfaces import ExprParser
 from relax_mlir.script.parser.source import Node
-
-if TYPE_CHECKING:
-    from relax_mlir.script.parser.relax_expr import ExprParser
 
 _OPERATIONS = {"floordiv": "floor_divide", "mod": "floor_mod", "max": "maximum", "min": "minimum"}
 
@@ -31,7 +28,7 @@ class _Scalar:
         return self.then("multiply", other)
 
 
-def as_tensor(p: "ExprParser", expr: SymExpr, dtype: str, node: Node) -> ir.Value:
+def as_tensor(p: ExprParser, expr: SymExpr, dtype: str, node: Node) -> ir.Value:
     """Return the scalar tensor that has the value of an integer expression.
 
     A shape cannot hold a negative integer unless a symbol of its own stands for it, so only symbols

@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -14,35 +13,12 @@ from relax_mlir.script.parser import macros
 from relax_mlir.script.parser.annotations import Signature
 from relax_mlir.script.parser.call_order import moved_behind
 from relax_mlir.script.parser.env import Env, decorator_kind
+from relax_mlir.script.parser.functions import Function
 from relax_mlir.script.parser.relax_function import RelaxFunctionParser
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Definition, Node, Source, parse_python
+from relax_mlir.script.parser.tir_function import parse_prim_func
 from relax_mlir.script.printer.spelling import UNSPOKEN
-
-
-@dataclass
-class Function:
-    """A function of the module being parsed.
-
-    Attributes:
-        name: symbol name.
-        kind: `"relax"` or `"tir"`.
-        node: its definition, None of one that was there before the script.
-        options: keyword arguments of its decorator.
-        op: the `func.func`, once parsed.
-        state: `"new"`, `"open"` while being parsed, `"done"`.
-        signature: of a Relax function, once asked for.
-        pure: whether a Relax function has no side effects.
-    """
-
-    name: str
-    kind: str
-    node: Any
-    options: dict[str, Any] = field(default_factory=dict)
-    op: Any = None
-    state: str = "new"
-    signature: Signature | None = None
-    pure: bool = False
 
 
 class ModuleParser:
@@ -117,8 +93,6 @@ class ModuleParser:
         place = Scope(self.source, self.env)
         with place.guarded(function.node), ir.InsertionPoint(self.body):
             if function.kind == "tir":
-                from relax_mlir.script.parser.tir_function import parse_prim_func
-
                 function.op = parse_prim_func(self, function)
             else:
                 parser = RelaxFunctionParser(self, function)

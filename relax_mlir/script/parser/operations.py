@@ -1,7 +1,7 @@
 """Calls of the dialect's operations: `R.concat((x, y), axis=1)`."""
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -14,14 +14,13 @@ from relax_mlir.dialects.relax.tuples import field_types, is_tuple
 from relax_mlir.errors import did_you_mean, hint_of, wrong_count
 from relax_mlir.script.parser import tables
 from relax_mlir.script.parser.dims import DimParser, check_size
+from relax_mlir.script.parser.interfaces import ExprParser
+from relax_mlir.script.parser.literals import literal
 from relax_mlir.script.parser.relax_logic import integers
 from relax_mlir.script.parser.source import Node
 
-if TYPE_CHECKING:
-    from relax_mlir.script.parser.relax_expr import ExprParser
 
-
-def operation(p: "ExprParser", written: str, node: Node, name: str | None) -> ir.Value:
+def operation(p: ExprParser, written: str, node: Node, name: str | None) -> ir.Value:
     """Create the operation that `R.<written>(...)` calls.
 
     Raises:
@@ -63,7 +62,7 @@ def operation(p: "ExprParser", written: str, node: Node, name: str | None) -> ir
         p.scope.fail(node, f"{ast.unparse(node.func)}: {error}")
 
 
-def method(p: "ExprParser", node: Node, name: str | None) -> ir.Value | None:
+def method(p: ExprParser, node: Node, name: str | None) -> ir.Value | None:
     """Create the operation that `x.sum(axis=0)` calls; None where there is none of that name.
 
     Raises:
@@ -79,7 +78,7 @@ def method(p: "ExprParser", node: Node, name: str | None) -> ir.Value | None:
     return operation(p, op, ast.copy_location(call, node), name)
 
 
-def _operand(p: "ExprParser", param: Param, node: Node) -> Any:
+def _operand(p: ExprParser, param: Param, node: Node) -> Any:
     """Return an operand as Python has it: a value, a number, or a list of them."""
     if param.default is None and isinstance(node, ast.Constant) and node.value is None:
         return None
@@ -89,7 +88,7 @@ def _operand(p: "ExprParser", param: Param, node: Node) -> Any:
     return raw
 
 
-def _dims(p: "ExprParser", raw: Any, node: Node) -> list[SymExpr]:
+def _dims(p: ExprParser, raw: Any, node: Node) -> list[SymExpr]:
     dims: list[SymExpr] = []
     for item in integers(p, raw, node):
         if isinstance(item, bool) or not isinstance(item, (int, SymExpr)):
@@ -112,7 +111,7 @@ def _dtype(raw: Any) -> str:
     return next(filter(None, (T.tensor_dtype(t) for t in types if T.is_tensor(t))), "")
 
 
-def _value(p: "ExprParser", param: Param, place: Node | None, raw: Any, dtype: str) -> Any:
+def _value(p: ExprParser, param: Param, place: Node | None, raw: Any, dtype: str) -> Any:
     """Return what `build` takes for an operand."""
     if place is None or raw is None:
         return raw
@@ -138,9 +137,7 @@ def _value(p: "ExprParser", param: Param, place: Node | None, raw: Any, dtype: s
     return p.materialize(raw, place)
 
 
-def _attribute(p: "ExprParser", param: Param, node: Node) -> Any:
-    from relax_mlir.script.parser.relax_expr import literal
-
+def _attribute(p: ExprParser, param: Param, node: Node) -> Any:
     if param.kind in SYMBOLIC_KINDS:
         if isinstance(node, ast.Constant) and node.value is None:
             return None
@@ -151,7 +148,7 @@ def _attribute(p: "ExprParser", param: Param, node: Node) -> Any:
     return [value] if param.kind == "ints" and isinstance(value, int) else value
 
 
-def integer(p: "ExprParser", node: Node) -> Any:
+def integer(p: ExprParser, node: Node) -> Any:
     """Return a symbolic integer, or the Python value that stands in its place."""
     if isinstance(node, ast.Call) and p.scope.path(node.func) == "R.prim_value" and node.args:
         return DimParser(p.scope).integer(node.args[0])
@@ -168,7 +165,7 @@ def integer(p: "ExprParser", node: Node) -> Any:
     return raw
 
 
-def _bind(p: "ExprParser", params: tuple[Param, ...], node: Node) -> dict[str, Node]:
+def _bind(p: ExprParser, params: tuple[Param, ...], node: Node) -> dict[str, Node]:
     """Match arguments to parameters by position and keyword."""
     names = [param.name for param in params]
     args: list[Node] = list(node.args)

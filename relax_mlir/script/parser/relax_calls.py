@@ -14,8 +14,9 @@ from relax_mlir.errors import did_you_mean, wrong_count
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.dims import DimParser
+from relax_mlir.script.parser.literals import literal, scalar_literal
 from relax_mlir.script.parser.relax_dps import INPLACE, call_dps_packed, call_tir
-from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal, scalar_literal
+from relax_mlir.script.parser.relax_expr import ExprParser, Hint
 from relax_mlir.script.parser.relax_logic import integers
 from relax_mlir.script.parser.source import Node
 

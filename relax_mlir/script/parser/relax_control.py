@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -16,11 +16,9 @@ from relax_mlir.dialects.relax.type_lattice import join
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.script.parser import flow
 from relax_mlir.script.parser.env import MISSING
+from relax_mlir.script.parser.interfaces import StmtParser
 from relax_mlir.script.parser.relax_calls import match_cast, substitute
 from relax_mlir.script.parser.source import Node
-
-if TYPE_CHECKING:
-    from relax_mlir.script.parser.relax_stmt import StmtParser
 
 _COMPOUND = (ast.If, ast.With, ast.For, ast.While)
 _RANGES = ("T.serial", "R.range", "T.range")
@@ -29,7 +27,7 @@ _RANGES = ("T.serial", "R.range", "T.range")
 class ControlParser:
     """Parses control flow for the statements of one function."""
 
-    def __init__(self, statements: "StmtParser") -> None:
+    def __init__(self, statements: StmtParser) -> None:
         self._statements = statements
         self.expr, self.scope = statements.expr, statements.scope
 

@@ -16,7 +16,8 @@ from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.call_order import buffers_first
 from relax_mlir.script.parser.env import MISSING
-from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal
+from relax_mlir.script.parser.literals import literal
+from relax_mlir.script.parser.relax_expr import ExprParser, Hint
 from relax_mlir.script.parser.source import Node
 
 

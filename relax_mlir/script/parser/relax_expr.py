@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,18 +15,18 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
 from relax_mlir.errors import did_you_mean, hint_of
+from relax_mlir.extension_points import extension
 from relax_mlir.script.parser import flow, macros, relax_logic, tables
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser
 from relax_mlir.script.parser.dims import BINARY, DimParser, captured_value, check_size
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.integer_tensors import as_tensor
+from relax_mlir.script.parser.interfaces import ModuleParser
+from relax_mlir.script.parser.literals import literal
 from relax_mlir.script.parser.operations import method, operation
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.subscripts import part_of_tensor
-
-if TYPE_CHECKING:
-    from relax_mlir.script.parser.module import ModuleParser
 
 
 class Hint:
@@ -57,7 +57,7 @@ class ExprParser:
         impure: whether anything so far may have a side effect.
     """
 
-    def __init__(self, scope: Scope, module: "ModuleParser") -> None:
+    def __init__(self, scope: Scope, module: ModuleParser) -> None:
         self.scope = scope
         self.module = module
         self.in_dataflow = False
@@ -213,8 +213,7 @@ class ExprParser:
         if raw is MISSING:
             function = self.module.find(self.scope, node)
             if function is not None:
-                from relax_mlir.script.parser import closures
-
+                closures = extension("script.closures")
                 return closures.reference(self, function, node, name)
             if node.id in ("cls", self.module.class_name):
                 self.scope.fail(node, f"'{node.id}' is the module; name a function of it")
@@ -233,13 +232,11 @@ class ExprParser:
         if captured is not MISSING:
             return captured
         if self.scope.path(node) is None and node.attr == "shape":
-            from relax_mlir.script.parser import relax_calls
-
+            relax_calls = extension("script.relax_calls")
             return relax_calls.shape_of(self, self.value(node.value), node, name)
         function = self.module.find(self.scope, node)
         if function is not None:
-            from relax_mlir.script.parser import closures
-
+            closures = extension("script.closures")
             return closures.reference(self, function, node, name)
         if self.scope.path(node) is None:
             self.value(node.value)
@@ -307,27 +304,22 @@ class ExprParser:
         return relax_logic.compare(self, node, name)
 
     def _ifexp(self, node: Node, name: str | None, hint: Hint) -> Any:
-        from relax_mlir.script.parser.relax_stmt import StmtParser
-
-        return StmtParser(self).control.choice(node, name)
+        return extension("script.StmtParser")(self).control.choice(node, name)
 
     def _boolop(self, node: Node, name: str | None, hint: Hint) -> Any:
         return relax_logic.combine(self, node, name)
 
     def _macro(self, macro: Any, node: Node) -> Any:
         """Read the statements of a macro here; what it returns is what the call is."""
-        from relax_mlir.script.parser.relax_stmt import StmtParser
-
         with macros.expanded(self.scope, macro, node, self.evaluate) as definition:
-            statements = StmtParser(self)
+            statements = extension("script.StmtParser")(self)
             if flow.always_returns(definition.body):
                 return statements.body(definition.body)
             statements.sequence(definition.body)
         return None
 
     def _call(self, node: Node, name: str | None, hint: Hint) -> Any:
-        from relax_mlir.script.parser import relax_calls
-
+        relax_calls = extension("script.relax_calls")
         path = self.scope.path(node.func)
         if path and path.startswith("R."):
             special = relax_calls.SPECIAL.get(path[2:]) or _closures().get(path[2:])
@@ -337,8 +329,7 @@ class ExprParser:
         function = self.module.find(self.scope, node.func)
         if function is not None:
             return relax_calls.call_function(self, function, node, name)
-        from relax_mlir.script.parser import closures
-
+        closures = extension("script.closures")
         value = closures.callee(self, node.func)
         if value is not None:
             return closures.call(self, value, node, name, hint)
@@ -369,8 +360,7 @@ class ExprParser:
 
 
 def _closures() -> dict[str, Any]:
-    from relax_mlir.script.parser import closures
-
+    closures = extension("script.closures")
     return {"make_closure": closures.make_closure, "invoke_closure": closures.invoke_closure}
 
 
@@ -388,82 +378,3 @@ def _check_exact(given: np.ndarray, array: np.ndarray) -> None:
 def _written(op: str, node: Node) -> str:
     """Return an operation as the script calls it: `R.nn.softmax`, and `R.add` for `+`."""
     return ast.unparse(node.func) if isinstance(node, ast.Call) else f"R.{op}"
-
-
-def _prim(value: Any) -> Any:
-    return value if isinstance(value, (bool, float)) else int(value)
-
-
-# TVM spells `{"tir.noalias": T.bool(True)}` and `R.const(T.float32(1))`.
-_TYPED_LITERALS = {
-    "T.bool": bool, "T.int32": int, "T.int64": int, "T.float32": float, "T.float64": float,
-    "R.prim_value": _prim,
-}  # fmt: skip
-
-
-def literal(scope: Scope, node: Node) -> Any:
-    """Return the Python value of a literal, possibly nested, or of a captured name.
-
-    Raises:
-        ScriptError: it is neither.
-    """
-    if isinstance(node, ast.Constant):
-        if isinstance(node.value, str):
-            try:
-                node.value.encode()
-            except UnicodeEncodeError:
-                scope.fail(node, "this string is not valid Unicode: it holds half a character")
-        return node.value
-    if isinstance(node, (ast.Tuple, ast.List)):
-        return [literal(scope, item) for item in node.elts]
-    if isinstance(node, ast.Dict):
-        keys = [literal(scope, key) for key in node.keys if key is not None]
-        if len(keys) != len(node.keys) or not all(isinstance(key, str) for key in keys):
-            scope.fail(node, "the keys of a dictionary are strings")
-        return dict(zip(keys, (literal(scope, value) for value in node.values), strict=True))
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        number = literal(scope, node.operand)
-        if not isinstance(number, (int, float, np.number, np.ndarray)):
-            scope.fail(node, f"'-' needs a number, got {number!r}")
-        return -number
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float":
-        if len(node.args) != 1:
-            scope.fail(node, f"float takes 1 argument, got {len(node.args)}")
-        try:
-            return float(literal(scope, node.args[0]))
-        except (ValueError, TypeError, OverflowError) as error:
-            scope.fail(node, str(error))
-    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
-        convert = _TYPED_LITERALS.get(scope.path(node.func) or "")
-        if convert is not None:
-            return convert(literal(scope, node.args[0]))
-    if isinstance(node, ast.Call):
-        python = macros.python_function(scope, node.func)
-        if python is not None:
-            return macros.call_python(scope, python, node, lambda arg: literal(scope, arg))
-    captured = captured_value(scope, node)
-    if captured is MISSING:
-        what = ""
-        if isinstance(node, ast.Name):
-            known = node.id in scope.values
-            why = "a value of the program" if known else "none, and nothing around a script is run"
-            what = f"; '{node.id}' is {why}"
-        scope.fail(node, f"expected a literal or a Python value from around the script{what}")
-    return captured
-
-
-def scalar_literal(scope: Scope, node: Node) -> Any:
-    """Return a literal or captured name as a bool, a float or numpy's, None where it is neither.
-
-    Raises:
-        ScriptError: a typed literal's argument is no number.
-    """
-    inner = node.operand if isinstance(node, ast.UnaryOp) else node
-    path = scope.path(inner.func) if isinstance(inner, ast.Call) else ""
-    if path in ("T.bool", "T.float32", "T.float64"):
-        value = literal(scope, node)
-        return np.float64(value) if path == "T.float64" else value
-    if isinstance(inner, ast.Constant) and isinstance(inner.value, (bool, float)):
-        return literal(scope, node)
-    captured = captured_value(scope, node) if isinstance(node, (ast.Name, ast.Attribute)) else None
-    return captured if isinstance(captured, (bool, float, np.floating, np.bool_)) else None

@@ -1,7 +1,7 @@
 """A Relax function: signature, body, and the `func.func` that holds them."""
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
@@ -9,19 +9,18 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser, Signature
 from relax_mlir.script.parser.closures import note_signature
+from relax_mlir.script.parser.functions import Function
+from relax_mlir.script.parser.interfaces import ModuleParser
 from relax_mlir.script.parser.relax_calls import substitute
 from relax_mlir.script.parser.relax_expr import ExprParser
 from relax_mlir.script.parser.relax_stmt import StmtParser
 from relax_mlir.script.parser.scope import Scope
 
-if TYPE_CHECKING:
-    from relax_mlir.script.parser.module import Function, ModuleParser
-
 
 class RelaxFunctionParser:
     """Parses one Relax function."""
 
-    def __init__(self, module: "ModuleParser", function: "Function") -> None:
+    def __init__(self, module: ModuleParser, function: Function) -> None:
         self.module = module
         self.function = function
         self.node: Any = function.node

@@ -3,7 +3,7 @@
 import ast
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -13,10 +13,8 @@ from relax_mlir.dialects.relax.ops.control import is_condition
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.script.parser import tables
+from relax_mlir.script.parser.interfaces import ExprParser
 from relax_mlir.script.parser.source import Node
-
-if TYPE_CHECKING:
-    from relax_mlir.script.parser.relax_expr import ExprParser
 
 _DECIDED = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt,
@@ -24,7 +22,7 @@ _DECIDED = {
 }  # fmt: skip
 
 
-def integer(p: "ExprParser", raw: Any, node: Node) -> Any:
+def integer(p: ExprParser, raw: Any, node: Node) -> Any:
     """Return the symbolic integer that an `i64` value is, anything else as it is."""
     if isinstance(raw, ir.Value):
         hint = node.id if isinstance(node, ast.Name) else "i"
@@ -33,7 +31,7 @@ def integer(p: "ExprParser", raw: Any, node: Node) -> Any:
     return raw
 
 
-def integers(p: "ExprParser", raws: Sequence[Any], node: Node) -> list[Any]:
+def integers(p: ExprParser, raws: Sequence[Any], node: Node) -> list[Any]:
     """Return the items of a shape, integers among them as symbolic ones."""
     places = node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
     if len(places) != len(raws):
@@ -45,7 +43,7 @@ def _is_integer(raw: Any) -> bool:
     return isinstance(raw, SymExpr) or (isinstance(raw, int) and not isinstance(raw, bool))
 
 
-def compare(p: "ExprParser", node: ast.Compare, name: str | None) -> Any:
+def compare(p: ExprParser, node: ast.Compare, name: str | None) -> Any:
     """Parse a comparison; `0 < n < m` is that of both pairs.
 
     Raises:
@@ -61,7 +59,7 @@ def compare(p: "ExprParser", node: ast.Compare, name: str | None) -> Any:
 
 
 def _pair(
-    p: "ExprParser", kind: ast.cmpop, left: tuple[Node, Any], right: tuple[Node, Any],
+    p: ExprParser, kind: ast.cmpop, left: tuple[Node, Any], right: tuple[Node, Any],
     node: Node, name: str | None,
 ) -> Any:  # fmt: skip
     word = tables.COMPARISONS.get(type(kind))
@@ -83,7 +81,7 @@ def _pair(
     return p.compute(word, [left, right], node, name)
 
 
-def combine(p: "ExprParser", node: ast.BoolOp, name: str | None) -> Any:
+def combine(p: ExprParser, node: ast.BoolOp, name: str | None) -> Any:
     """Parse `and` and `or`; all operands are computed, as nothing that asks has an effect.
 
     Raises:
@@ -94,7 +92,7 @@ def combine(p: "ExprParser", node: ast.BoolOp, name: str | None) -> Any:
     return _combine(p, word, raws, node, name)
 
 
-def negate(p: "ExprParser", node: ast.UnaryOp, name: str | None) -> Any:
+def negate(p: ExprParser, node: ast.UnaryOp, name: str | None) -> Any:
     """Parse `not`.
 
     Raises:
@@ -108,7 +106,7 @@ def negate(p: "ExprParser", node: ast.UnaryOp, name: str | None) -> Any:
     return _logic(p, "not", [raw], node, name)
 
 
-def _scalar(p: "ExprParser", raw: Any, node: Node) -> Any:
+def _scalar(p: ExprParser, raw: Any, node: Node) -> Any:
     if isinstance(raw, bool) or (isinstance(raw, ir.Value) and is_condition(raw.type)):
         return raw
     what = describe(raw.type) if isinstance(raw, ir.Value) else repr(raw)
@@ -116,7 +114,7 @@ def _scalar(p: "ExprParser", raw: Any, node: Node) -> Any:
     p.scope.fail(node, f"'and', 'or' and 'not' take scalar bools, this is {what}{hint}")
 
 
-def _combine(p: "ExprParser", word: str, raws: list[Any], node: Node, name: str | None) -> Any:
+def _combine(p: ExprParser, word: str, raws: list[Any], node: Node, name: str | None) -> Any:
     known = [raw for raw in raws if isinstance(raw, bool)]
     values = [raw for raw in raws if isinstance(raw, ir.Value)]
     absorbing = word == "or"
@@ -135,7 +133,7 @@ def _combine(p: "ExprParser", word: str, raws: list[Any], node: Node, name: str 
 
 
 def _logic(
-    p: "ExprParser", word: str, values: list[ir.Value], node: Node, name: str | None
+    p: ExprParser, word: str, values: list[ir.Value], node: Node, name: str | None
 ) -> ir.Value:
     operand = make_tuple(values, p.scope.location(node))
     i1 = ir.IntegerType.get_signless(1)

@@ -14,9 +14,10 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.relax.type_lattice import meet
 from relax_mlir.script.parser import closures, flow, macros
+from relax_mlir.script.parser.literals import literal
 from relax_mlir.script.parser.relax_calls import match_cast
 from relax_mlir.script.parser.relax_control import ControlParser
-from relax_mlir.script.parser.relax_expr import ExprParser, Hint, literal
+from relax_mlir.script.parser.relax_expr import ExprParser, Hint
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 

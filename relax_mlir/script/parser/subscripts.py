@@ -1,24 +1,22 @@
 """`x[1:n, None, -1]`: parts of tensors as numpy indexes them."""
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.ops.base import build
 from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.script.parser.interfaces import ExprParser
 from relax_mlir.script.parser.operations import integer
 from relax_mlir.script.parser.source import Node
-
-if TYPE_CHECKING:
-    from relax_mlir.script.parser.relax_expr import ExprParser
 
 # A slice without an end goes to the last element of however many there are.
 _END = 2**63 - 1
 
 
-def part_of_tensor(p: "ExprParser", x: ir.Value, node: Node, name: str | None) -> ir.Value:
+def part_of_tensor(p: ExprParser, x: ir.Value, node: Node, name: str | None) -> ir.Value:
     """Create the operations that take a part of a tensor.
 
     Integers and slices (symbolic bounds too), `...` and None; or one tensor of integers, which
@@ -82,7 +80,7 @@ def _is_constant(node: Node, *values: Any) -> bool:
     return isinstance(node, ast.Constant) and any(node.value is value for value in values)
 
 
-def _is_tensor(p: "ExprParser", node: Node) -> bool:
+def _is_tensor(p: ExprParser, node: Node) -> bool:
     """Whether an index is the name of a tensor."""
     if not isinstance(node, ast.Name):
         return False
@@ -90,7 +88,7 @@ def _is_tensor(p: "ExprParser", node: Node) -> bool:
     return isinstance(found, ir.Value) and T.is_tensor(found.type)
 
 
-def _slice(p: "ExprParser", node: Node) -> tuple[Any, Any, int]:
+def _slice(p: ExprParser, node: Node) -> tuple[Any, Any, int]:
     step = 1 if node.step is None else integer(p, node.step)
     if isinstance(step, SymExpr):
         step = step.value
@@ -104,7 +102,7 @@ def _slice(p: "ExprParser", node: Node) -> tuple[Any, Any, int]:
     return begin, end, step
 
 
-def _bound(p: "ExprParser", node: Node) -> Any:
+def _bound(p: ExprParser, node: Node) -> Any:
     raw = integer(p, node)
     if isinstance(raw, bool) or not isinstance(raw, (int, SymExpr)):
         p.scope.fail(node, f"an index is an integer or a symbol, got {_shown(raw)}")
@@ -115,7 +113,7 @@ def _shown(raw: Any) -> str:
     return describe(raw.type) if isinstance(raw, ir.Value) else repr(raw)
 
 
-def _check_range(p: "ExprParser", x: ir.Value, axis: int, raw: Any, node: Node) -> None:
+def _check_range(p: ExprParser, x: ir.Value, axis: int, raw: Any, node: Node) -> None:
     if isinstance(raw, bool) or not isinstance(raw, (int, SymExpr)):
         p.scope.fail(node, f"an index is an integer, a symbol or a slice, got {_shown(raw)}")
     dims, index = T.tensor_dims(x.type), SymExpr.of(raw).value
@@ -125,7 +123,7 @@ def _check_range(p: "ExprParser", x: ir.Value, axis: int, raw: Any, node: Node) 
 
 
 def _build(
-    p: "ExprParser", op: str, operands: list[ir.Value], attrs: dict, node: Node, name: str | None
+    p: ExprParser, op: str, operands: list[ir.Value], attrs: dict, node: Node, name: str | None
 ) -> ir.Value:
     try:
         return build(op, operands, attrs, p.scope.location(node, name))

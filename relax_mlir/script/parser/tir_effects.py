@@ -4,10 +4,10 @@ import ast
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.script.parser.arguments import arguments
+from relax_mlir.script.parser.interfaces import TirStmtParser
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_lanes import store_vector
 
@@ -15,11 +15,8 @@ _COMPARE = {ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, as
             ast.Gt: operator.gt, ast.GtE: operator.ge}  # fmt: skip
 _PURE = ("arith.", "math.", "memref.load")
 
-if TYPE_CHECKING:
-    from relax_mlir.script.parser.tir_stmt import TirStmtParser
 
-
-def _buffer_store(stmts: "TirStmtParser", call: Node) -> None:
+def _buffer_store(stmts: TirStmtParser, call: Node) -> None:
     """Parse `T.buffer_store(B, value, [i, j])`."""
     stmts.expr.count(call, 3)
     buffer, value, indices = call.args
@@ -34,14 +31,14 @@ def _buffer_store(stmts: "TirStmtParser", call: Node) -> None:
         )
 
 
-def _assume(stmts: "TirStmtParser", call: Node) -> None:
+def _assume(stmts: TirStmtParser, call: Node) -> None:
     """Parse `T.assume(condition)`, which is checked for sense and promises nothing here."""
     stmts.expr.count(call, 1)
     with forgotten():
         stmts.expr.condition(call.args[0])
 
 
-def _static_assert(stmts: "TirStmtParser", call: Node) -> None:
+def _static_assert(stmts: TirStmtParser, call: Node) -> None:
     """Parse `T.static_assert(n % 4 == 0, "message")`, of what is known while the script is read."""
     given = arguments(stmts.scope, call, ("x", "message"), 1)
     holds = _known(stmts, given["x"])
@@ -52,7 +49,7 @@ def _static_assert(stmts: "TirStmtParser", call: Node) -> None:
         stmts.scope.fail(call, f"T.static_assert does not hold: {message}")
 
 
-def _known(stmts: "TirStmtParser", node: Node) -> bool | None:
+def _known(stmts: TirStmtParser, node: Node) -> bool | None:
     """Return whether a condition of integers holds, None where that is not known yet."""
     if isinstance(node, ast.BoolOp):
         parts = [_known(stmts, each) for each in node.values]
@@ -68,7 +65,7 @@ def _known(stmts: "TirStmtParser", node: Node) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def _bind(stmts: "TirStmtParser", call: Node) -> None:
+def _bind(stmts: TirStmtParser, call: Node) -> None:
     """Parse `T.bind(value, var=x)`."""
     given = arguments(stmts.scope, call, ("value", "type_annotation", "var"), 1)
     target = given.get("var")
@@ -90,11 +87,11 @@ def forgotten() -> Iterator[None]:
             op.erase()
 
 
-def _evaluate(stmts: "TirStmtParser", call: Node) -> None:
+def _evaluate(stmts: TirStmtParser, call: Node) -> None:
     stmts.expr.evaluate(call)
 
 
-STATEMENTS: dict[str, Callable[["TirStmtParser", Node], None]] = {
+STATEMENTS: dict[str, Callable[[TirStmtParser, Node], None]] = {
     "T.buffer_store": _buffer_store,
     "T.assume": _assume,
     "T.call_extern": _evaluate,

@@ -5,16 +5,13 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.dialects.tir.scalar import Scalar
+from relax_mlir.script.parser.interfaces import TirStmtParser
 from relax_mlir.script.parser.source import Node
-
-if TYPE_CHECKING:
-    from relax_mlir.script.parser.tir_stmt import TirStmtParser
 
 _CALLS = {
     "T.break_loop": "break", "T.Break": "break", "T.continue_loop": "continue",
@@ -38,7 +35,7 @@ class _Loop:
 class Exits:
     """The ways out of the statements that are being read."""
 
-    stmts: "TirStmtParser"
+    stmts: TirStmtParser
     result: Buffer | None = None
     _loops: list[_Loop] = field(default_factory=list)
     _returned: Buffer | None = None

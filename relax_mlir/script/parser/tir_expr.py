@@ -13,6 +13,7 @@ from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, DtypeError, Scalar
 from relax_mlir.errors import did_you_mean
+from relax_mlir.extension_points import extension
 from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
@@ -384,9 +385,7 @@ class TirExprParser:
 
     def _call(self, node: Node) -> Any:
         # Intrinsics are made of expressions.
-        from relax_mlir.script.parser.tir_named_calls import call
-
-        return call(self, node)
+        return extension("script.tir_call")(self, node)
 
     def count(self, node: Node, count: int) -> None:
         """Check how many arguments an intrinsic gets."""

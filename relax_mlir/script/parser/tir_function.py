@@ -1,7 +1,7 @@
 """A prim func: parameters, buffers, and the builder that its body fills."""
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.symbolic import SymExpr
@@ -11,14 +11,14 @@ from relax_mlir.errors import did_you_mean
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.dims import captured_dims, check_bytes
+from relax_mlir.script.parser.functions import Function
+from relax_mlir.script.parser.interfaces import ModuleParser
+from relax_mlir.script.parser.relax_stmt import func_attrs
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import TirExprParser
 from relax_mlir.script.parser.tir_layout import BUFFER_ARGUMENTS, buffer_dtype, read_layout
 from relax_mlir.script.parser.tir_stmt import TirStmtParser
-
-if TYPE_CHECKING:
-    from relax_mlir.script.parser.module import Function, ModuleParser
 
 # Sizes may be made of these: they are one kind of number here, and parameters of 64 bits.
 _INTEGERS = ("T.int64", "T.int32", "T.int", "T.i64", "T.i32")
@@ -39,7 +39,7 @@ _SYMBOL_CALLS = ("T.int64", "T.int32", "T.var", "T.Var", "tir.Var")
 class PrimFuncParser:
     """Parses one prim func: first what it takes, then its body."""
 
-    def __init__(self, module: "ModuleParser", function: "Function") -> None:
+    def __init__(self, module: ModuleParser, function: Function) -> None:
         self.module = module
         self.scope: Scope = Scope(module.source, module.env)
         self.function = function
@@ -172,8 +172,6 @@ class PrimFuncParser:
                 return False
             if self.scope.path(node.value.func) != "T.func_attr":
                 return False
-            from relax_mlir.script.parser.relax_stmt import func_attrs
-
             self.attrs.update(func_attrs(self.scope, node.value))
             return True
         if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
@@ -259,7 +257,7 @@ class PrimFuncParser:
         self.buffers[param] = BufferDecl(name, shape, dtype, layout)
 
 
-def parse_prim_func(module: "ModuleParser", function: "Function") -> ir.Operation:
+def parse_prim_func(module: ModuleParser, function: Function) -> ir.Operation:
     """Parse a prim func at the current insertion point.
 
     Raises:

@@ -4,16 +4,14 @@ An expression with lanes is read once for each: all lanes are computed before th
 """
 
 import ast
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.script.parser.env import MISSING
+from relax_mlir.script.parser.interfaces import TirExprParser, TirStmtParser
 from relax_mlir.script.parser.source import Node
-
-if TYPE_CHECKING:
-    from relax_mlir.script.parser.tir_expr import TirExprParser
-    from relax_mlir.script.parser.tir_stmt import TirStmtParser
 
 _RAMPS = ("T.ramp", "T.Ramp")
 _BROADCASTS = ("T.broadcast", "T.Broadcast")
@@ -31,7 +29,7 @@ def split_lanes(dtype: str) -> tuple[str, int]:
     return (base, int(lanes)) if base and lanes.isdigit() else (dtype, 0)
 
 
-def dot_product(p: "TirExprParser", node: Node) -> Any:
+def dot_product(p: TirExprParser, node: Node) -> Any:
     """Parse `T.dp4a(a, b, c)`: the sum of four products of bytes, in 32 bits.
 
     Raises:
@@ -53,7 +51,7 @@ def dot_product(p: "TirExprParser", node: Node) -> Any:
     return total
 
 
-def store_vector(stmts: "TirStmtParser", buffer: Buffer, target: Node, value: Node) -> bool:
+def store_vector(stmts: TirStmtParser, buffer: Buffer, target: Node, value: Node) -> bool:
     """Parse a store of several lanes; whether it was one.
 
     Raises:
@@ -75,7 +73,7 @@ def store_vector(stmts: "TirStmtParser", buffer: Buffer, target: Node, value: No
     return True
 
 
-def lane_of(p: "TirExprParser", node: Node, path: str) -> Any:
+def lane_of(p: TirExprParser, node: Node, path: str) -> Any:
     """Return a vector's element on the lane that is being read.
 
     Raises:
@@ -108,7 +106,7 @@ def lane_of(p: "TirExprParser", node: Node, path: str) -> Any:
         return p.evaluate(vector)
 
 
-def _vectors(p: "TirExprParser", node: Node, count: int) -> list[Node]:
+def _vectors(p: TirExprParser, node: Node, count: int) -> list[Node]:
     """Return the vectors that a function takes after a dtype."""
     p.count(node, count + 1)
     vectors = list(node.args[1:])
@@ -118,12 +116,12 @@ def _vectors(p: "TirExprParser", node: Node, count: int) -> list[Node]:
     return vectors
 
 
-def slice_index(p: "TirExprParser", item: Node) -> Node:
+def slice_index(p: TirExprParser, item: Node) -> Node:
     """Return where a slice begins, of which the lane that is being read is one element."""
     return item.lower if item.lower is not None else ast.copy_location(ast.Constant(0), item)
 
 
-def _shuffled(p: "TirExprParser", node: Node) -> tuple[list[Node], list[int]]:
+def _shuffled(p: TirExprParser, node: Node) -> tuple[list[Node], list[int]]:
     p.count(node, 2)
     vectors, picks = node.args
     several = (ast.List, ast.Tuple)
@@ -133,7 +131,7 @@ def _shuffled(p: "TirExprParser", node: Node) -> tuple[list[Node], list[int]]:
     return list(vectors.elts), [number for number in numbers if number is not None]
 
 
-def _number(p: "TirExprParser", node: Node) -> int | None:
+def _number(p: TirExprParser, node: Node) -> int | None:
     """Return the integer that a node spells, None for anything else."""
     if isinstance(node, ast.Call):
         known = p.scope.path(node.func) in ("T.int32", "T.int64") and len(node.args) == 1
@@ -144,14 +142,12 @@ def _number(p: "TirExprParser", node: Node) -> int | None:
     return value if type(value) is int else None
 
 
-def lanes_of(p: "TirExprParser", node: Node) -> int:
+def lanes_of(p: TirExprParser, node: Node) -> int:
     """Return how many lanes an expression has, 0 for a scalar.
 
     Raises:
         ScriptError: two parts have different lanes, or a part's are no constant.
     """
-    from relax_mlir.script.parser.tir_vectors import is_access, loaded_lanes
-
     if is_access(node, "vload"):
         return loaded_lanes(p, node)
     path = p.scope.path(node.func) if isinstance(node, ast.Call) else None
@@ -185,7 +181,7 @@ def lanes_of(p: "TirExprParser", node: Node) -> int:
     return found
 
 
-def _length(p: "TirExprParser", node: Node) -> int:
+def _length(p: TirExprParser, node: Node) -> int:
     """Return the length of `a : a + 4`."""
     if node.step is not None or node.upper is None:
         p.scope.fail(node, "a vector of a buffer is A[i : i + 4]")
@@ -205,3 +201,80 @@ def _plain(node: Node) -> SymExpr:
         return a + b if isinstance(node.op, ast.Add) else a - b if isinstance(
             node.op, ast.Sub) else a * b  # fmt: skip
     return SymExpr.var(node.id if isinstance(node, ast.Name) else f"({ast.unparse(node)})")
+
+
+# `A.vload([i], "float32x4")` and `A.vstore([i], x)` are subscripts: `A[i : i + 4]`.
+
+
+def is_access(node: Node, name: str) -> bool:
+    """Whether a node is a call of a buffer's `vload` or `vstore`."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and (
+        node.func.attr == name
+    )  # fmt: skip
+
+
+def load_vector(p: TirExprParser, node: Node) -> Any:
+    """Parse a `vload`.
+
+    Raises:
+        ScriptError: it takes other arguments, or its dtype is not the buffer's.
+    """
+    buffer = p.buffer(node.func.value)
+    given = _given(p, node, ("begin", "dtype", "predicate"))
+    dtype = given.get("dtype")
+    spelled = getattr(dtype, "value", "")
+    base, lanes = split_lanes(spelled) if isinstance(spelled, str) else ("", 0)
+    if dtype is not None and base != buffer.dtype:
+        p.scope.fail(dtype, f"'{ast.unparse(node.func.value)}' has elements of {buffer.dtype}")
+    return p.evaluate(_element(p, node, given["begin"], lanes, ast.Load()))
+
+
+def loaded_lanes(p: TirExprParser, node: Node) -> int:
+    """Return how many lanes a `vload` has, 0 for a scalar's."""
+    given = _given(p, node, ("begin", "dtype", "predicate"))
+    spelled = getattr(given.get("dtype"), "value", "")
+    lanes = split_lanes(spelled)[1] if isinstance(spelled, str) else 0
+    return lanes_of(p, _element(p, node, given["begin"], lanes, ast.Load()).slice)
+
+
+def store_of(p: TirExprParser, node: Node) -> ast.Assign:
+    """Return a `vstore` as an assignment.
+
+    Raises:
+        ScriptError: it takes other arguments.
+    """
+    p.buffer(node.func.value)
+    given = _given(p, node, ("begin", "value", "predicate"))
+    if "value" not in given:
+        p.scope.fail(node, "vstore takes indices and a value")
+    value = given["value"]
+    target = _element(p, node, given["begin"], lanes_of(p, value), ast.Store())
+    return ast.copy_location(ast.Assign([target], value), node)
+
+
+def _given(p: TirExprParser, call: Node, names: Sequence[str]) -> dict[str, Node]:
+    """Return the arguments of a call by their names."""
+    given = dict(zip(names, call.args, strict=False))
+    named = {each.arg: each.value for each in call.keywords}
+    if len(call.args) > len(names) or set(named) - set(names) or set(named) & set(given):
+        p.scope.fail(call, f"{call.func.attr} takes {', '.join(names[:2])}")
+    given |= named
+    if "begin" not in given:
+        p.scope.fail(call, f"{call.func.attr} takes {', '.join(names[:2])}")
+    mask = given.get("predicate")
+    if mask is not None and getattr(mask, "value", mask) is not None:
+        p.scope.fail(mask, "loads and stores of some lanes only are not supported")
+    return given
+
+
+def _element(
+    p: TirExprParser, call: Node, begin: Node, lanes: int, context: ast.expr_context
+) -> ast.Subscript:
+    """Return the subscript of a buffer from an index on."""
+    items = list(begin.elts) if isinstance(begin, (ast.List, ast.Tuple)) else [begin]
+    if lanes and items and not lanes_of(p, items[-1]):
+        end = ast.BinOp(items[-1], ast.Add(), ast.Constant(lanes))
+        items[-1] = ast.Slice(items[-1], end)
+    index = items[0] if len(items) == 1 else ast.Tuple(items, ast.Load())
+    found = ast.Subscript(call.func.value, index, context)
+    return ast.fix_missing_locations(ast.copy_location(found, call))

@@ -11,6 +11,7 @@ from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.errors import did_you_mean
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.script.parser.arguments import arguments
+from relax_mlir.script.parser.literals import literal
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_part import StatementPart
@@ -147,8 +148,6 @@ def annotations(scope: Scope, node: Node | None) -> ir.Attribute | None:
     if not isinstance(given, ast.Dict):
         scope.fail(given, "annotations are a dictionary")
     found: dict[str, ir.Attribute] = {}
-    from relax_mlir.script.parser.relax_expr import literal
-
     for key, value in zip(given.keys, given.values, strict=True):
         name = getattr(key, "value", None)
         if not isinstance(name, str) or not name.isprintable() or not name:

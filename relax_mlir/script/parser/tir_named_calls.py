@@ -14,11 +14,10 @@ from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_expr import TirExprParser
 from relax_mlir.script.parser.tir_intrinsics import INTRINSICS
-from relax_mlir.script.parser.tir_lanes import lane_of, split_lanes
+from relax_mlir.script.parser.tir_lanes import is_access, lane_of, load_vector, split_lanes
 from relax_mlir.script.parser.tir_tables import BINARY, OTHERS, UNARY
 from relax_mlir.script.parser.tir_unsupported import unsupported_reason
 from relax_mlir.script.parser.tir_values import Number
-from relax_mlir.script.parser.tir_vectors import is_access, load_vector
 
 
 def call(parser: TirExprParser, node: Node) -> Any:

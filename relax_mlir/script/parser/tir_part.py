@@ -1,15 +1,12 @@
 """What the parsers of single kinds of statements have in common."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from relax_mlir.script.parser.tir_stmt import TirStmtParser
+from relax_mlir.script.parser.interfaces import TirStmtParser
 
 
 class StatementPart:
     """Parses one kind of statement for the parser of them all."""
 
-    def __init__(self, stmts: "TirStmtParser") -> None:
+    def __init__(self, stmts: TirStmtParser) -> None:
         self.stmts = stmts
         self.scope = stmts.scope
         self.expr = stmts.expr

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -15,24 +15,23 @@ from relax_mlir.dialects.tir.scalar import DtypeError, Scalar
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser import macros, tir_calls, tir_memory
 from relax_mlir.script.parser.arguments import arguments
+from relax_mlir.script.parser.interfaces import ModuleParser
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.parser.tir_block import BlockParser
 from relax_mlir.script.parser.tir_effects import STATEMENTS, forgotten
 from relax_mlir.script.parser.tir_exits import Exits, changing_names
 from relax_mlir.script.parser.tir_expr import Number, TirExprParser
-from relax_mlir.script.parser.tir_lanes import store_vector
+from relax_mlir.script.parser.tir_lanes import is_access, store_of, store_vector
+from relax_mlir.script.parser.tir_loops import LoopParser
 from relax_mlir.script.parser.tir_unsupported import unsupported_reason
 from relax_mlir.script.parser.tir_values import MutableScalar, dtype_of
-from relax_mlir.script.parser.tir_vectors import is_access, store_of
 from relax_mlir.script.parser.tir_with import OPENING
-
-if TYPE_CHECKING:
-    from relax_mlir.script.parser.module import ModuleParser
 
 
 class TirStmtParser:
     """Turns statements into operations at the current insertion point."""
 
-    def __init__(self, expr: TirExprParser, module: "ModuleParser") -> None:
+    def __init__(self, expr: TirExprParser, module: ModuleParser) -> None:
         self.expr = expr
         self.module = module
         self.scope = expr.scope
@@ -337,8 +336,6 @@ class TirStmtParser:
         self._store(buffer, node.target, raw, node.value)
 
     def _with(self, node: Node) -> None:
-        from relax_mlir.script.parser.tir_block import BlockParser
-
         BlockParser(self).parse(node)
 
     def _if(self, node: Node, tail: bool = False) -> None:
@@ -399,8 +396,6 @@ class TirStmtParser:
         ir.Operation.create("tir.assert", operands=[holds], attributes=attributes)
 
     def _for(self, node: Node) -> None:
-        from relax_mlir.script.parser.tir_loops import LoopParser
-
         LoopParser(self).parse(node)
 
     def extent(self, node: Node) -> Any:

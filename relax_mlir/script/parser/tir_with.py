@@ -3,11 +3,11 @@
 import ast
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.script.parser import tir_memory
 from relax_mlir.script.parser.arguments import arguments
+from relax_mlir.script.parser.interfaces import TirStmtParser
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.parser.tir_threads import check_thread
 
@@ -16,11 +16,8 @@ _NOTES = ("pragma", "debug", "buffer_bind_scope", "auto_unroll", "storage_alignm
 # What holds the statements that follow it where it is one itself.
 OPENING = ("T.attr", "T.launch_thread")
 
-if TYPE_CHECKING:
-    from relax_mlir.script.parser.tir_stmt import TirStmtParser
 
-
-def _let(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
+def _let(stmts: TirStmtParser, node: Node, call: Node, target: Node) -> None:
     """Parse `with T.LetStmt(value) as x:` and `with T.LetStmt(value, var=x):`."""
     given = arguments(stmts.scope, call, ("value", "type_annotation", "var"), 1)
     target = given.get("var", target)
@@ -31,7 +28,7 @@ def _let(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
         stmts.body(node.body)
 
 
-def _allocate(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
+def _allocate(stmts: TirStmtParser, node: Node, call: Node, target: Node) -> None:
     """Parse `with T.allocate([16], "float32", "global") as data:`."""
     if not isinstance(target, ast.Name):
         stmts.scope.fail(call, "T.allocate gives memory to one variable, 'as data'")
@@ -40,13 +37,13 @@ def _allocate(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> N
         stmts.body(node.body)
 
 
-def _require(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
+def _require(stmts: TirStmtParser, node: Node, call: Node, target: Node) -> None:
     stmts.require(call)
     with stmts.scoped():
         stmts.body(node.body)
 
 
-def _if(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
+def _if(stmts: TirStmtParser, node: Node, call: Node, target: Node) -> None:
     """Parse `with T.If(condition):` around `with T.Then():` and `with T.Else():`."""
     stmts.expr.count(call, 1)
     condition = stmts.expr.condition(call.args[0])
@@ -66,7 +63,7 @@ def _if(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
             ir.Operation.create("scf.yield")
 
 
-def _launch(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
+def _launch(stmts: TirStmtParser, node: Node, call: Node, target: Node) -> None:
     """Parse `with T.launch_thread("blockIdx.x", 4) as bx:`, a loop over threads."""
     stmts.expr.count(call, 2)
     first = call.args[0]
@@ -84,7 +81,7 @@ def _launch(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> Non
         stmts.body(node.body)
 
 
-def _attr(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
+def _attr(stmts: TirStmtParser, node: Node, call: Node, target: Node) -> None:
     """Parse `with T.attr(x, "pragma_...", 1):`, a note for other compilers."""
     keys = call.args[1:2] if len(call.args) == 3 else []
     if len(call.args) == 1 and isinstance(call.args[0], ast.Dict):
@@ -98,13 +95,13 @@ def _attr(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
         stmts.body(node.body)
 
 
-def _hint(stmts: "TirStmtParser", node: Node, call: Node, target: Node) -> None:
+def _hint(stmts: TirStmtParser, node: Node, call: Node, target: Node) -> None:
     """Parse `with T.hint("..."):`, a note for people."""
     with stmts.scoped():
         stmts.body(node.body)
 
 
-WITH: dict[str, Callable[["TirStmtParser", Node, Node, Node], None]] = {
+WITH: dict[str, Callable[[TirStmtParser, Node, Node, Node], None]] = {
     "T.LetStmt": _let,
     "T.Let": _let,
     "T.allocate": _allocate,

@@ -1,0 +1,91 @@
+"""Literals and captured Python values in scripts."""
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.script.parser import macros
+from relax_mlir.script.parser.dims import captured_value
+from relax_mlir.script.parser.env import MISSING
+from relax_mlir.script.parser.scope import Scope
+from relax_mlir.script.parser.source import Node
+
+
+def _prim(value: Any) -> Any:
+    return value if isinstance(value, (bool, float)) else int(value)
+
+
+# TVM spells `{"tir.noalias": T.bool(True)}` and `R.const(T.float32(1))`.
+_TYPED_LITERALS = {
+    "T.bool": bool, "T.int32": int, "T.int64": int, "T.float32": float, "T.float64": float,
+    "R.prim_value": _prim,
+}  # fmt: skip
+
+
+def literal(scope: Scope, node: Node) -> Any:
+    """Return the Python value of a literal, possibly nested, or of a captured name.
+
+    Raises:
+        ScriptError: it is neither.
+    """
+    if isinstance(node, ast.Constant):
+        if isinstance(node.value, str):
+            try:
+                node.value.encode()
+            except UnicodeEncodeError:
+                scope.fail(node, "this string is not valid Unicode: it holds half a character")
+        return node.value
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return [literal(scope, item) for item in node.elts]
+    if isinstance(node, ast.Dict):
+        keys = [literal(scope, key) for key in node.keys if key is not None]
+        if len(keys) != len(node.keys) or not all(isinstance(key, str) for key in keys):
+            scope.fail(node, "the keys of a dictionary are strings")
+        return dict(zip(keys, (literal(scope, value) for value in node.values), strict=True))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        number = literal(scope, node.operand)
+        if not isinstance(number, (int, float, np.number, np.ndarray)):
+            scope.fail(node, f"'-' needs a number, got {number!r}")
+        return -number
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float":
+        if len(node.args) != 1:
+            scope.fail(node, f"float takes 1 argument, got {len(node.args)}")
+        try:
+            return float(literal(scope, node.args[0]))
+        except (ValueError, TypeError, OverflowError) as error:
+            scope.fail(node, str(error))
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        convert = _TYPED_LITERALS.get(scope.path(node.func) or "")
+        if convert is not None:
+            return convert(literal(scope, node.args[0]))
+    if isinstance(node, ast.Call):
+        python = macros.python_function(scope, node.func)
+        if python is not None:
+            return macros.call_python(scope, python, node, lambda arg: literal(scope, arg))
+    captured = captured_value(scope, node)
+    if captured is MISSING:
+        what = ""
+        if isinstance(node, ast.Name):
+            known = node.id in scope.values
+            why = "a value of the program" if known else "none, and nothing around a script is run"
+            what = f"; '{node.id}' is {why}"
+        scope.fail(node, f"expected a literal or a Python value from around the script{what}")
+    return captured
+
+
+def scalar_literal(scope: Scope, node: Node) -> Any:
+    """Return a literal or captured name as a bool, a float or numpy's, None where it is neither.
+
+    Raises:
+        ScriptError: a typed literal's argument is no number.
+    """
+    inner = node.operand if isinstance(node, ast.UnaryOp) else node
+    path = scope.path(inner.func) if isinstance(inner, ast.Call) else ""
+    if path in ("T.bool", "T.float32", "T.float64"):
+        value = literal(scope, node)
+        return np.float64(value) if path == "T.float64" else value
+    if isinstance(inner, ast.Constant) and isinstance(inner.value, (bool, float)):
+        return literal(scope, node)
+    captured = captured_value(scope, node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+    return captured if isinstance(captured, (bool, float, np.floating, np.bool_)) else None
