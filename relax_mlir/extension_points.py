@@ -23,6 +23,12 @@ TABLE = {
     "ir.html": "relax_mlir.script.highlight:page",
     "script.call": "relax_mlir.relax.expr.values:operation_called",
     "ir.specialize": "relax_mlir.tir.specialize:specialize",
+    # Rewriting by patterns cleans up as passes do.
+    "relax.forward_copies": "relax_mlir.transform.relax.canonicalize_bindings:forward_copies",
+    "relax.infer_type_pass": "relax_mlir.transform.relax.infer_type:infer_type",
+    "relax.merge_equal": "relax_mlir.transform.relax.eliminate_common_subexpr:merge_equal",
+    "relax.remove_unused": "relax_mlir.transform.relax.dead_code_elimination:remove_unused",
+    "relax.takes_arguments": "relax_mlir.transform.relax.rebuild:takes_arguments",
     "runtime.graph_function": "relax_mlir.runtime.graph.executor:factory_function",
     "runtime.VirtualMachine": "relax_mlir.runtime.vm.virtual_machine:VirtualMachine",
     # Methods of expressions that make or read expressions of other classes.

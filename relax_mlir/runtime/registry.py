@@ -6,7 +6,13 @@ from sys import getrecursionlimit
 from typing import Any
 
 from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, did_you_mean
-from relax_mlir.runtime.bytecode.builtins import BUILTINS, CALL_TIR_DYN, LIBRARY_PREFIX, PREFIX
+from relax_mlir.runtime.bytecode.builtins import (
+    BUILTINS,
+    CALL_TIR_DYN,
+    LIBRARY_PREFIX,
+    MODEL_PREFIX,
+    PREFIX,
+)
 from relax_mlir.runtime.bytecode.shape_builtins import SHAPE_BUILTINS
 from relax_mlir.runtime.native.ffi_errors import register_errors
 from relax_mlir.runtime.specializer import dispatching
@@ -17,7 +23,6 @@ from relax_mlir.runtime.vm.call_depth import TRUSTED_LIMIT, bounded
 BUILTINS.update(SHAPE_BUILTINS)
 
 # Functions of imported models; the name has their configuration.
-MODEL_PREFIX = "vm.model."
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
 _LOCK = threading.RLock()
 

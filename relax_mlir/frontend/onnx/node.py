@@ -16,7 +16,7 @@ from relax_mlir.frontend.values import TupleValue, Value, ints, materialize, of_
 from relax_mlir.relax import op
 from relax_mlir.relax.expr import Expr, TensorType, TupleType
 from relax_mlir.relax.expr import Tuple as TupleExpr
-from relax_mlir.runtime.registry import MODEL_PREFIX
+from relax_mlir.runtime.bytecode.builtins import MODEL_PREFIX
 
 
 class Node:

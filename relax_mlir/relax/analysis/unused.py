@@ -3,10 +3,10 @@
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.analysis.scopes import function_op, relax_functions
 from relax_mlir.relax.expr import Function
-from relax_mlir.transform.relax.dead_code_elimination import remove_unused
 
 
 def remove_all_unused(node: Any) -> Any:
@@ -25,10 +25,10 @@ def remove_all_unused(node: Any) -> Any:
         copy = node.clone()
         with copy.context, ir.Location.unknown():
             for op in relax_functions(copy.mlir_module.operation):
-                remove_unused(op)
+                extension("relax.remove_unused")(op)
         return copy
     func = function_op(node)
     with func.context, ir.Location.unknown():
         made = func.clone(ip=False)
-        remove_unused(made)
+        extension("relax.remove_unused")(made)
     return Function.of(made, (made, getattr(node, "_keep", None)))

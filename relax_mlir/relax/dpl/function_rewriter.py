@@ -7,6 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import location_name
 from relax_mlir.dialects.relax.side_effects import is_pure
 from relax_mlir.errors import BuilderError
+from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.builder.block_builder import BlockBuilder
 from relax_mlir.relax.dpl.matcher import emitted_value
@@ -20,11 +21,6 @@ from relax_mlir.relax.expr.places import (
     is_leaf,
     is_projection,
 )
-from relax_mlir.transform.relax.canonicalize_bindings import forward_copies
-from relax_mlir.transform.relax.dead_code_elimination import remove_unused
-from relax_mlir.transform.relax.eliminate_common_subexpr import merge_equal
-from relax_mlir.transform.relax.infer_type import infer_type
-from relax_mlir.transform.relax.rebuild import takes_arguments
 
 # How often the operations of a function may be rewritten, for each of them.
 _MOST_REWRITES = 64
@@ -131,7 +127,7 @@ class FunctionRewriter:
         users = [use.owner.operation for use in op.results[0].uses]
         if not users or is_projection(op) or op.name == "relax.match_cast":
             return True
-        return is_leaf(op) and any(takes_arguments(user.name) for user in users)
+        return is_leaf(op) and any(extension("relax.takes_arguments")(user.name) for user in users)
 
     def lookup_at(self, op: ir.Operation) -> Callable[[Var], Any]:
         """Return what tells values of variables that may as well be computed at an operation.
@@ -190,13 +186,13 @@ class FunctionRewriter:
 
     def tidy(self) -> None:
         """Remove copies, what is computed twice, and what nobody uses."""
-        remove_unused(self.func)
+        extension("relax.remove_unused")(self.func)
         if self._retyped:
-            infer_type(self.module)
+            extension("relax.infer_type_pass")(self.module)
             self._retyped = False
-        forward_copies(self.func)
-        merge_equal(self.func)
-        remove_unused(self.func)
+        extension("relax.forward_copies")(self.func)
+        extension("relax.merge_equal")(self.func)
+        extension("relax.remove_unused")(self.func)
 
 
 def _parts(expr: Any) -> Sequence[Any]:

@@ -44,6 +44,7 @@ ndarray = np.ndarray
 _I64 = np.dtype("int64")
 PREFIX = "vm.builtin."
 LIBRARY_PREFIX = "vm.op."
+MODEL_PREFIX = "vm.model."
 # Defined where functions are found by name.
 CALL_TIR_DYN = ("vm.call_tir_dyn", PREFIX + "call_tir_dyn")
 # Bytes up to which a tensor alone in its storage is numpy's own allocation.

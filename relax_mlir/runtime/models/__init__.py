@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
+from relax_mlir.runtime.bytecode.builtins import MODEL_PREFIX
 from relax_mlir.runtime.models.images import IMAGES
 from relax_mlir.runtime.models.lowbits import LOWBITS
 from relax_mlir.runtime.models.recurrent import RECURRENT
 from relax_mlir.runtime.models.signal import SIGNAL
 from relax_mlir.runtime.models.structural import STRUCTURAL
-from relax_mlir.runtime.registry import MODEL_PREFIX
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **IMAGES, **LOWBITS, **RECURRENT, **SIGNAL, **STRUCTURAL,
