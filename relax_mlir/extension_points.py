@@ -24,6 +24,7 @@ TABLE = {
     "script.call": "relax_mlir.relax.expr.values:operation_called",
     "ir.specialize": "relax_mlir.tir.specialize:specialize",
     # Rewriting by patterns cleans up as passes do.
+    "relax.inline_body": "relax_mlir.transform.relax.inline_function:inline_body",
     "relax.forward_copies": "relax_mlir.transform.relax.canonicalize_bindings:forward_copies",
     "relax.infer_type_pass": "relax_mlir.transform.relax.infer_type:infer_type",
     "relax.merge_equal": "relax_mlir.transform.relax.eliminate_common_subexpr:merge_equal",

@@ -5,6 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError, FunctionKeyError
+from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.info import PassInfo
@@ -34,7 +35,6 @@ from relax_mlir.relax.expr import (
     Var,
     view,
 )
-from relax_mlir.transform.relax.inline_function import inline_body
 
 # Takes an expression, how to look up variables, and the function under change.
 Rule = Callable[[Any, Any, FunctionRewriter], Any]
@@ -168,7 +168,9 @@ class _Replacement:
             values = [edit.value_of(matcher.bound[param], "") for param in self._params]
             func = self._func.clone(ip=False).operation
             self._rename(func, self._add_functions(edit))
-            made = inline_body(func, values, edit.builder._frame().ip, matcher.symbols)
+            made = extension("relax.inline_body")(
+                func, values, edit.builder._frame().ip, matcher.symbols
+            )
             return view(made, edit.func)
         return None
 
