@@ -23,6 +23,8 @@ TABLE = {
     "ir.html": "relax_mlir.script.highlight:page",
     "script.call": "relax_mlir.relax.expr.values:operation_called",
     "ir.specialize": "relax_mlir.tir.specialize:specialize",
+    "codegen.compile_module": "relax_mlir.lowering.codegen.native:compile_module",
+    "script.PatternMatchingRewriter": "relax_mlir.relax.dpl:PatternMatchingRewriter",
     # Rewriting by patterns cleans up as passes do.
     "relax.inline_body": "relax_mlir.transform.relax.inline_function:inline_body",
     "relax.forward_copies": "relax_mlir.transform.relax.canonicalize_bindings:forward_copies",

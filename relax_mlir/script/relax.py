@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from relax_mlir.extension_points import extension
 from relax_mlir.script.decorate import parse_class, parse_function
 from relax_mlir.script.macro import macro
 from relax_mlir.script.markers import Marker
@@ -39,8 +40,7 @@ def rewriter(cls: type) -> Any:
         ScriptError: a script is wrong.
         KeyError: one of the two is missing.
     """
-    from relax_mlir.relax.dpl import PatternMatchingRewriter
-
+    PatternMatchingRewriter = extension("script.PatternMatchingRewriter")
     return PatternMatchingRewriter.from_module(parse_class(cls, depth=2))
 
 
