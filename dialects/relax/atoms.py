@@ -4,7 +4,7 @@ The parts of an atom are expressions (`SymExpr`), used here only through their m
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from relax_mlir.dialects.bindings import ir
 
@@ -28,31 +28,8 @@ def variable(symbol: str) -> str:
     return symbol.removesuffix(SIGNED)
 
 
-class Expression(Protocol):
-    """What the parts of an atom are: `SymExpr`, which documents its methods."""
-
-    @property
-    def symbols(self) -> frozenset[str]:
-        """The names in it."""
-        ...
-
-    @property
-    def leaves(self) -> frozenset[str]:
-        """The names that MLIR has for it."""
-        ...
-
-    @property
-    def value(self) -> int | None:
-        """The integer when constant, else None."""
-        ...
-
-    as_operand: Any
-    evaluate: Any
-    lower_bound: Any
-    upper_bound: Any
-    to_affine: Any
-    __neg__: Any
-    __sub__: Any
+# What the parts of an atom are, `SymExpr`: the class stands above its atoms.
+Expression: TypeAlias = Any
 
 
 class Symbol:
@@ -98,11 +75,13 @@ class Quotient:
 
     kind: str
     parts: tuple[Expression, Expression]
+    symbols: frozenset[str]
+    leaves: frozenset[str]
 
     def __init__(self, kind: str, lhs: Expression, rhs: Expression) -> None:
         self.kind, self.parts = kind, (lhs, rhs)
-        self.symbols: frozenset[str] = lhs.symbols | rhs.symbols
-        self.leaves: frozenset[str] = lhs.leaves | rhs.leaves
+        self.symbols = frozenset(lhs.symbols).union(rhs.symbols)
+        self.leaves = frozenset(lhs.leaves).union(rhs.leaves)
         self.key: str = f"{kind}({lhs}, {rhs})"
 
     @property

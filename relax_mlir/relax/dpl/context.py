@@ -1,7 +1,7 @@
 """Patterns of whole dataflow blocks: several values, and who uses whom."""
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,13 +9,6 @@ from relax_mlir.relax.dpl.matcher import Matcher, Pattern, emitted_value, identi
 from relax_mlir.relax.expr import DataflowBlock, MatchCast, Var
 
 _ACTIVE = threading.local()
-
-
-class _Call(Pattern, Protocol):
-    """The pattern of a call, with those of its arguments."""
-
-    @property
-    def args(self) -> Sequence[Pattern]: ...
 
 
 class _Constraint(Protocol):
@@ -77,7 +70,7 @@ class PatternContext:
         if use not in uses:
             uses.append(use)
 
-    def add_call(self, call: _Call) -> None:
+    def add_call(self, call: Any) -> None:
         """Have a call and its arguments stand for values."""
         for index, arg in enumerate(call.args):
             self.add(arg)
@@ -88,7 +81,7 @@ class PatternContext:
         """Say something of several patterns."""
         self._constraints.append(constraint)
 
-    def match_dfb(self, dfb: DataflowBlock) -> "dict[Pattern, Any] | None":
+    def match_dfb(self, dfb: DataflowBlock) -> "dict[Any, Any] | None":
         """Return the variables of a dataflow block that the patterns stand for, None for no match.
 
         Patterns that were put into the context stand for different values. A pattern of a constant
@@ -132,7 +125,7 @@ class _Search:
                     self._vars[identity(each)] = each
         self._leaving = {identity(var) for var in dfb.outputs}
         self._matcher = Matcher(self._value)
-        self._found: dict[Pattern, Any] = {}
+        self._found: dict[Any, Any] = {}
         neighbours: dict[Pattern, dict[Pattern, None]] = {}
         for producer, consumer in context._uses:
             neighbours.setdefault(producer, {})[consumer] = None
@@ -144,7 +137,7 @@ class _Search:
         found = self._values.get(var)
         return emitted_value(var) if found is None else found
 
-    def run(self) -> "dict[Pattern, Any] | None":
+    def run(self) -> "dict[Any, Any] | None":
         for _ in self._assign(0):
             named = {p: self._vars.get(identity(v), v) for p, v in self._matcher.bound.items()}
             if all(each.holds(named) for each in self._context._constraints):

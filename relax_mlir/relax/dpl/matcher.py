@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.relax.expr import Call, ExternFunc, GlobalVar, MatchCast, Op, Tuple, Var
@@ -51,6 +51,8 @@ def elements_of(value: Any) -> Any:
 class Pattern(Protocol):
     """What a matcher needs of a `DFPattern`."""
 
+    _parts: ClassVar[tuple[str, ...]]
+
     def candidates(self, matcher: "Matcher", expr: Any, value: Any) -> Iterator[None]:
         """Yield once for each way in which this matches."""
         ...
@@ -66,7 +68,7 @@ class Matcher:
 
     def __init__(self, lookup: Lookup | None = None) -> None:
         self._lookup = lookup
-        self.bound: dict[Pattern, Any] = {}
+        self.bound: dict[Any, Any] = {}
         self.symbols: dict[str, SymExpr] = {}
 
     def within(self, body: Any) -> "Matcher":

@@ -55,7 +55,9 @@ class Expr:
         if value is not None:
             return from_mlir(value.type)
         if self._ty is None:
-            self._ty = extension("relax.infer_type")(self)
+            found: Type = extension("relax.infer_type")(self)
+            self._ty = found
+            return found
         return self._ty
 
     @property

@@ -16,7 +16,7 @@ from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
 from relax_mlir.errors import did_you_mean, hint_of
 from relax_mlir.extension_points import extension
-from relax_mlir.script.parser import flow, macros, relax_logic, tables
+from relax_mlir.script.parser import flow, interfaces, macros, relax_logic, tables
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser
 from relax_mlir.script.parser.dims import BINARY, DimParser, captured_value, check_size
 from relax_mlir.script.parser.env import MISSING
@@ -47,7 +47,7 @@ class Hint:
         return AnnotationParser(self._scope).parse(self.node)
 
 
-class ExprParser:
+class ExprParser(interfaces.ExprParser):
     """Turns expressions into values at the current insertion point.
 
     Attributes:

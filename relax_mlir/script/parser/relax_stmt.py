@@ -13,7 +13,7 @@ from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.relax.type_lattice import meet
-from relax_mlir.script.parser import closures, flow, macros
+from relax_mlir.script.parser import closures, flow, interfaces, macros
 from relax_mlir.script.parser.literals import literal
 from relax_mlir.script.parser.relax_calls import match_cast
 from relax_mlir.script.parser.relax_control import ControlParser
@@ -34,7 +34,7 @@ class _Position:
     next: int = 0
 
 
-class StmtParser:
+class StmtParser(interfaces.StmtParser):
     """Turns statements into operations at the current insertion point.
 
     Attributes:

@@ -14,6 +14,7 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, DtypeError, Scalar
 from relax_mlir.errors import did_you_mean
 from relax_mlir.extension_points import extension
+from relax_mlir.script.parser import interfaces
 from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
@@ -34,7 +35,7 @@ scf: ModuleType = submodule("dialects.scf")
 _BITS = 64
 
 
-class TirExprParser:
+class TirExprParser(interfaces.TirExprParser):
     """Turns expressions into scalars at the current insertion point.
 
     An expression is a `Scalar`, a symbolic integer that no load or loop variable has entered yet, a

@@ -13,7 +13,7 @@ from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.dialects.tir.layout import NIBBLES
 from relax_mlir.dialects.tir.scalar import DtypeError, Scalar
 from relax_mlir.errors import did_you_mean
-from relax_mlir.script.parser import macros, tir_calls, tir_memory
+from relax_mlir.script.parser import interfaces, macros, tir_calls, tir_memory
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.interfaces import ModuleParser
 from relax_mlir.script.parser.source import Node
@@ -28,7 +28,7 @@ from relax_mlir.script.parser.tir_values import MutableScalar, dtype_of
 from relax_mlir.script.parser.tir_with import OPENING
 
 
-class TirStmtParser:
+class TirStmtParser(interfaces.TirStmtParser):
     """Turns statements into operations at the current insertion point."""
 
     def __init__(self, expr: TirExprParser, module: ModuleParser) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
@@ -14,20 +14,8 @@ from relax_mlir.tir.view.sums import Factor, summands
 _ONE, _ZERO = SymExpr.const(1), SymExpr.const(0)
 
 
-class _Map(Protocol):
-    """An `IndexMap`: names of the indices that it takes, and the expressions that they become."""
-
-    @property
-    def names(self) -> list[str]: ...
-
-    final_indices: list[SymExpr]
-    inverse_index_map: Any
-
-    def __init__(self, names: Sequence[str], final_indices: Sequence[SymExpr]) -> None: ...
-    def ranges(self, shape: Sequence[IntLike]) -> tuple[Facts, Any]: ...
-
-
-_MapT = TypeVar("_MapT", bound=_Map)
+# An `IndexMap`, which stands above.
+_MapT = TypeVar("_MapT", bound=Any)
 
 
 @dataclass(frozen=True)
@@ -94,7 +82,7 @@ def inverse_of(index_map: _MapT, shape: Sequence[IntLike]) -> tuple[_MapT, list[
     return type(index_map)(names, results), conditions
 
 
-def extent_by_digits(index_map: _Map, expr: SymExpr, shape: Sequence[IntLike]) -> SymExpr:
+def extent_by_digits(index_map: Any, expr: SymExpr, shape: Sequence[IntLike]) -> SymExpr:
     """Return one more than the greatest value of a sum of digits.
 
     Args:
@@ -113,7 +101,7 @@ def extent_by_digits(index_map: _Map, expr: SymExpr, shape: Sequence[IntLike]) -
     return most
 
 
-def _terms(expr: SymExpr, dims: dict[str, SymExpr], facts: Facts, of: _Map) -> list[_Term]:
+def _terms(expr: SymExpr, dims: dict[str, SymExpr], facts: Facts, of: Any) -> list[_Term]:
     """Return the digits that an expression is the sum of; `15 - i` is one, turned."""
     found: list[_Term] = []
     offset = _ZERO
@@ -134,7 +122,7 @@ def _terms(expr: SymExpr, dims: dict[str, SymExpr], facts: Facts, of: _Map) -> l
 
 
 def _term(
-    product: list[Factor], coefficient: int, dims: dict[str, SymExpr], facts: Facts, of: _Map
+    product: list[Factor], coefficient: int, dims: dict[str, SymExpr], facts: Facts, of: Any
 ) -> _Term:
     scale = SymExpr.const(abs(coefficient))
     digit: Digit | None = None
@@ -182,7 +170,7 @@ def _digit(factor: Factor, dims: dict[str, SymExpr], facts: Facts) -> Digit | No
     return Digit(found.name, found.scale * rhs, modulus)
 
 
-def _placed(result: SymExpr, terms: list[_Term], facts: Facts, of: _Map) -> list[Comparison]:
+def _placed(result: SymExpr, terms: list[_Term], facts: Facts, of: Any) -> list[Comparison]:
     """Say what each digit of a result is; returns what must hold of it."""
     conditions: list[Comparison] = []
     left, below = list(terms), _ONE
