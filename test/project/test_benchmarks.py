@@ -1,6 +1,8 @@
 """What benchmarks measure and how it is judged; measuring itself is no test."""
 
 import importlib.util
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -10,9 +12,15 @@ from checkout import ROOT
 
 
 @pytest.fixture(autouse=True)
-def benchmarks(monkeypatch: pytest.MonkeyPatch) -> None:
+def benchmarks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let tests import what the scripts import of each other."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    # Other tests have a module of this name, too.
+    theirs = sys.modules.pop("kernels", None)
+    yield
+    sys.modules.pop("kernels", None)
+    if theirs is not None:
+        sys.modules["kernels"] = theirs
 
 
 def script() -> ModuleType:

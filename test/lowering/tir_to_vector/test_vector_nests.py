@@ -10,6 +10,7 @@ from kernels import Guarded, build, close, run, sizes, values
 
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, compare, select, unary
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.reductions import reduction as reductions
 from relax_mlir.lowering.tir_to_vector.rows import rows_in_pieces
@@ -78,7 +79,7 @@ def test_sums_of_rows_kept_in_the_cache(
     kind: str, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(team, "LEAST_WORK", 0)
-    monkeypatch.setattr(reductions, "_CACHE", 0)
+    monkeypatch.setattr(Machine, "far_bytes", 0)
     made = build([reduction("f", kind, (1,), "float32")], threads=threads)
     for shape in [*SHAPES, (2, 9, 1024), (1, 8, 517), (1, 7, 600), (1, 9, 8500)]:
         x = values(shape, "float32")
@@ -95,7 +96,8 @@ def test_sums_of_pieces_of_rows(
     kind: str, dtype: str, l3_bytes: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(team, "LEAST_WORK", 0)
-    for name, value in (("_CACHE", 0), ("_SHORT", 0), ("_LEAST_ROWS", 2)):
+    monkeypatch.setattr(Machine, "far_bytes", 0)
+    for name, value in (("_SHORT", 0), ("_LEAST_ROWS", 2)):
         monkeypatch.setattr(rows_in_pieces, name, value)
     asked = [reduction("first", kind, (0,), dtype), reduction("both", kind, (0, 1), dtype)]
     made = build(asked, threads=threads, l3_bytes=l3_bytes)
