@@ -34,7 +34,8 @@ def options_of(target: Any) -> dict[str, str]:
         )
     if kind not in KINDS:
         raise PipelineError(
-            f"unknown target kind '{kind}'{did_you_mean(kind, KINDS)}; known: {', '.join(KINDS)}"
+            f"unknown target kind '{kind}'{did_you_mean(kind, KINDS)}; known: {', '.join(KINDS)}; "
+            "a CPU is given as in 'llvm -mcpu=x86-64-v3'"
         )
     return dict(_checked(name, value) for name, value in pairs)
 

@@ -103,7 +103,7 @@ def test_default_target(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x86-64-v3", "unknown target kind 'x86-64-v3'"),
+        ("x86-64-v3", "unknown target kind 'x86-64-v3'; known: llvm; a CPU is given as in"),
         ("llvm mcpu=x86-64-v3", "must begin with a dash"),
         ("llvm -mcpu=x86-64-v9", "unknown CPU 'x86-64-v9'"),
     ],
