@@ -32,7 +32,7 @@ with uninterrupted():
         vision,
     )
     from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, Param, build
-    from relax_mlir.dialects.relax.symbolic import SymExpr
+    from relax_mlir.dialects.symbolic.expr import SymExpr
 
 __all__ = [
     "COMPUTE_OPS",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.relax.infer import InferError
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 _PARTS = re.compile(r"([A-Z])|([1-9][0-9]*)([a-z])")
 

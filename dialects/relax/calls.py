@@ -7,8 +7,8 @@ from relax_mlir.dialects.buffer_writes import first_write
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_tuple
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import did_you_mean
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from relax_mlir.dialects.relax.infer import InferError
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 
 def layout_axes(layout: str, letters: str) -> list[int]:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ext, ir
-from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
-from relax_mlir.dialects.relax.symbolic_read import read_affine
+from relax_mlir.dialects.symbolic.expr import IntLike, SymExpr
+from relax_mlir.dialects.symbolic.parse import read_affine
 
 # Verifiers and rules ask the same few attributes again and again. The text is the key because it
 # and an expression belong to no context, which an attribute as key would keep alive.

@@ -7,11 +7,11 @@ checks what it asserts where it stands. So both may be used from there on.
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.atoms import Bounds
 from relax_mlir.dialects.relax.dialect import Shape
-from relax_mlir.dialects.relax.prover import Facts, assume_bounds
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_tuple
+from relax_mlir.dialects.symbolic.atoms import Bounds
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import Facts, assume_bounds
 
 UPPER, LOWER, BOTH = "relax.tir_var_upper_bound", "relax.tir_var_lower_bound", "relax.bounds"
 

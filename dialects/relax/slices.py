@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from relax_mlir.dialects.relax.infer import InferError, normalize_axes
-from relax_mlir.dialects.relax.prover import can_prove_less_equal
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 
 # No dimension is so large: beyond it, as INT64_MAX in TVM's slices, a bound means the end.
 _FAR = 1 << 62

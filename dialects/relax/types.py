@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import AnyDtype, Dims, Object, Shape
-from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
+from relax_mlir.dialects.symbolic.expr import IntLike, SymExpr
 from relax_mlir.errors import did_you_mean
 
 UNKNOWN_DTYPE = ""

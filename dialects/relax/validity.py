@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import AnyDtype, Dims, Shape, remember
-from relax_mlir.dialects.relax.symbolic_read import leaf
+from relax_mlir.dialects.symbolic.parse import leaf
 
 _INTEGERS = (8, 16, 32, 64)
 _PROBLEM_OF_TEXT: dict[str, str] = {}

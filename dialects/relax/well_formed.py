@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.calls import call_problem, functions_of
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.facts import declared_bounds
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_tuple
 from relax_mlir.dialects.relax.validity import dims_problem, type_problem
+from relax_mlir.dialects.symbolic.binding import bound_symbols
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import PassError, did_you_mean
 
 Problem = tuple[ir.Location, str]

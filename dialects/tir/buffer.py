@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Protocol
 
 from relax_mlir.dialects.bindings import ir, submodule
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.layout import NIBBLES
 from relax_mlir.dialects.tir.scalar import INDEX, DtypeError, Scalar, ScalarLike, cast
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr, product
+from relax_mlir.dialects.symbolic.expr import IntLike, SymExpr, product
 from relax_mlir.dialects.tir.buffer import Access, Buffer, Region
 from relax_mlir.dialects.tir.layout import (
     Layout,

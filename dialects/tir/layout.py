@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 _NONE = SymExpr.const(0)

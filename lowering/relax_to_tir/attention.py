@@ -14,7 +14,7 @@ from relax_mlir.dialects.relax.ops.attention import (
     operand_layouts,
 )
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, is_absent, read_attributes
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, compare, select, unary
 from relax_mlir.lowering.relax_to_tir.elementwise import broadcast_indices, broadcasts, spatial

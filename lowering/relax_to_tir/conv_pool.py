@@ -16,7 +16,7 @@ from relax_mlir.dialects.relax.conv_geometry import (
     window_room,
 )
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial

@@ -12,7 +12,7 @@ from relax_mlir.dialects.relax.ops.base import (
     scalar_constant,
 )
 from relax_mlir.dialects.relax.ops.create import range_bounds
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, cast, select
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial

@@ -17,8 +17,8 @@ from relax_mlir.dialects.relax.einsum import (
 )
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, infer_result, read_attributes
 from relax_mlir.dialects.relax.ops.linear_algebra import einsum_sizes
-from relax_mlir.dialects.relax.symbolic import IntLike
 from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
+from relax_mlir.dialects.symbolic.expr import IntLike
 from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
 
 # Given an operation and whether its results must be tensors of their own, return what takes its

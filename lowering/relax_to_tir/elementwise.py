@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax.ops.base import (
     constant_value,
     read_attributes,
 )
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, cast, compare, select
 from relax_mlir.lowering.relax_to_tir.constant_scalars import number, scalar_of

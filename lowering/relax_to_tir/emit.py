@@ -18,7 +18,6 @@ from relax_mlir.dialects.relax.ops.base import (
     scalar_constant,
     to_attribute,
 )
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import (
     field_types,
     get_item,
@@ -26,6 +25,7 @@ from relax_mlir.dialects.relax.tuples import (
     make_tuple,
 )
 from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import DtypeError
 

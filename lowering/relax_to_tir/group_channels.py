@@ -5,7 +5,7 @@ from collections.abc import Callable
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer, matched
 
 Legalize = Callable[[Legalizer, ir.Operation], ir.Value | None]

@@ -10,8 +10,8 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.conv_geometry import layout_axes
 from relax_mlir.dialects.relax.ops.base import infer_result
 from relax_mlir.dialects.relax.ops.image import CROP, rounding_of
-from relax_mlir.dialects.relax.prover import can_prove_less_equal
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
+from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, is_float, select, unary
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.lowering.tir_to_vector.analysis import KERNEL_CLASS

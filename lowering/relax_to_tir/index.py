@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import infer_result
-from relax_mlir.dialects.relax.prover import can_prove_less_equal
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
+from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import (
     INDEX,

@@ -8,7 +8,7 @@ from relax_mlir.dialects.relax.infer import normalize_axes
 from relax_mlir.dialects.relax.ops.base import infer_result
 from relax_mlir.dialects.relax.ops.join import slice_plan
 from relax_mlir.dialects.relax.slices import is_inbound, split_points
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.lowering.relax_to_tir.elementwise import spatial

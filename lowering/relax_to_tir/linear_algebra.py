@@ -19,7 +19,7 @@ from relax_mlir.dialects.relax.ops.base import (
     read_attributes,
 )
 from relax_mlir.dialects.relax.ops.linear_algebra import einsum_sizes
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, cast
 from relax_mlir.lowering.relax_to_tir.elementwise import broadcast_indices, broadcasts, spatial

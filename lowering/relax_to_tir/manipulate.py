@@ -8,8 +8,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, infer_result, read_attributes
 from relax_mlir.dialects.relax.ops.repeat import pad_pairs, roll_shifts
-from relax_mlir.dialects.relax.prover import can_prove_different, can_prove_less_equal
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
+from relax_mlir.dialects.symbolic.prover import can_prove_different, can_prove_less_equal
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, select
 from relax_mlir.lowering.relax_to_tir.elementwise import broadcast_indices, broadcasts, spatial

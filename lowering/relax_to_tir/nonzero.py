@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.dialects.relax.tuples import get_item
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar, binary, cast, compare
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer, call_pure_packed, matched

@@ -14,8 +14,8 @@ from relax_mlir.dialects.relax.constants import (
     constant_op,
 )
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
-from relax_mlir.dialects.relax.prover import can_prove_less_equal
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 from relax_mlir.dialects.tir.builder import PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar, cast
 from relax_mlir.errors import ExprError

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.symbolic import product
+from relax_mlir.dialects.symbolic.expr import product
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import cast
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
-from relax_mlir.dialects.relax.symbolic import product
+from relax_mlir.dialects.symbolic.expr import product
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import (
     Scalar,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, const
 from relax_mlir.lowering.relax_to_tir.imperative import when

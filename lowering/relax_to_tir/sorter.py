@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar, binary, cast, const, is_float, unary
 from relax_mlir.lowering.relax_to_tir.imperative import parts, when

@@ -6,7 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.conv_geometry import SPATIAL, layout_axes
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, infer_result, read_attributes
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 
 def expect_windows(op: ir.Operation, rooms: Sequence[SymExpr]) -> None:

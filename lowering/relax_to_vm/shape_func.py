@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, compare, const, select
 

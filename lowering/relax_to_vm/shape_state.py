@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.binding import solve
 from relax_mlir.dialects.relax.dialect import Dims, Shape
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types
+from relax_mlir.dialects.symbolic.binding import solve
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 # Other people's functions: what they return is not taken on trust, unlike the runtime's own.
 _FOREIGN = ("relax.call_packed", "relax.call_pure_packed")

@@ -13,10 +13,10 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.facts import declared_facts
-from relax_mlir.dialects.relax.prover import Facts, can_prove_less_equal
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.dialects.relax.tuples import is_make_tuple
 from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
+from relax_mlir.dialects.symbolic.prover import Facts, can_prove_less_equal
 from relax_mlir.dialects.vm.ops import Storage
 from relax_mlir.lowering.order import require_absent
 from relax_mlir.lowering.relax_to_vm.storage_plan import Allocation, plan_arena

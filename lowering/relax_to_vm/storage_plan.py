@@ -12,8 +12,8 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from relax_mlir.dialects.relax.prover import NO_FACTS, Facts
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import NO_FACTS, Facts
 from relax_mlir.lowering.relax_to_vm.symbolic_sizes import Sum, SymbolicSizes, aligned, number_of
 
 _ZERO = SymExpr.const(0)

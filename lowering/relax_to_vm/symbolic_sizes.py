@@ -3,8 +3,8 @@
 import itertools
 from collections.abc import Mapping, Sequence
 
-from relax_mlir.dialects.relax.prover import Facts, can_prove_less_equal
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import Facts, can_prove_less_equal
 
 ALIGNMENT = 64
 _ZERO = SymExpr.const(0)

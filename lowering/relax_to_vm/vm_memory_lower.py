@@ -3,8 +3,8 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.symbolic import product
 from relax_mlir.dialects.relax.tuples import is_make_tuple, make_tuple
+from relax_mlir.dialects.symbolic.expr import product
 from relax_mlir.dialects.vm.ops import Storage
 from relax_mlir.lowering.walk import collect, relax_functions
 

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import at_source, value_name
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.atoms import SIGNED
-from relax_mlir.dialects.relax.binding import solve
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.facts import declared_bounds
 from relax_mlir.dialects.relax.infer import describe
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, make_tuple
 from relax_mlir.dialects.relax.well_formed import require_sound_types
+from relax_mlir.dialects.symbolic.atoms import SIGNED
+from relax_mlir.dialects.symbolic.binding import solve
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.vm.ops import ShapeHeap
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.order import require_absent

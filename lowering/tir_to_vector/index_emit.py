@@ -6,7 +6,7 @@ from typing import overload
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 Index = int | ir.Value
 _KNOWN = {

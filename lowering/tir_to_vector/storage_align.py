@@ -7,7 +7,7 @@ from types import ModuleType
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.layout import buffer_type, static
 from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.walk import collect

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.atoms import Extremum
-from relax_mlir.dialects.relax.binding import Solution, solutions
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.symbolic_read import leaf
+from relax_mlir.dialects.symbolic.atoms import Extremum
+from relax_mlir.dialects.symbolic.binding import Solution, solutions
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.parse import leaf
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 
 _ARITHMETIC = {"arith.addi": operator.add, "arith.subi": operator.sub, "arith.muli": operator.mul}

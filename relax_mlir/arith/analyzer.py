@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from relax_mlir.dialects.relax.conditions import Condition
-from relax_mlir.dialects.relax.prover import Facts, can_prove_divisible
-from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
+from relax_mlir.dialects.symbolic.conditions import Condition
+from relax_mlir.dialects.symbolic.expr import IntLike, SymExpr
+from relax_mlir.dialects.symbolic.prover import Facts, can_prove_divisible
 from relax_mlir.ir.range import Range
 
 # Divisors of sizes are looked for among the products of these, up to a bound.

@@ -7,7 +7,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.lowering.walk import collect
 
 # Arithmetic on floating-point numbers; of the dialect `math`, every operation counts as one.

@@ -19,8 +19,8 @@ from relax_mlir.dialects.context import make_context
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, absent, build
 from relax_mlir.dialects.relax.ops.params import library_order
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_tuple, make_tuple
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.relax import op
 from relax_mlir.relax.expr import Constant, Expr, ShapeExpr, TensorType, convert
 

@@ -17,7 +17,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import InferError, describe
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, ComputeOp, declare
 from relax_mlir.dialects.relax.ops.params import REQUIRED, Param
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.verify import rules_changed
 from relax_mlir.errors import did_you_mean
 from relax_mlir.ir.op_legalize import UserLegalization, define_library

@@ -11,8 +11,8 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.params import library_order, read_attributes, to_attribute
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import PassError
 from relax_mlir.ir.shape_rules import ShapeCall, ShapeOf, infer_user_shape
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer, call_pure_packed, matched

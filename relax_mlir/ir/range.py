@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from relax_mlir.dialects.relax.sizes import size_of
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.sizes import size_of
 from relax_mlir.errors import ExprTypeError
 
 

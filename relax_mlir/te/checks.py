@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.tir import nodes as N
 from relax_mlir.tir.axes import IterVar

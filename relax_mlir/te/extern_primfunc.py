@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.ir.single_function import single
 from relax_mlir.te.operation import current_tag, one_or_all

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import IntLike
+from relax_mlir.dialects.symbolic.expr import IntLike
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast
 from relax_mlir.errors import ExprError

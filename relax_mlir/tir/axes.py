@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from relax_mlir.dialects.relax.sizes import size_of
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.sizes import size_of
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.ir.range import Range
 from relax_mlir.tir.dtypes import SIZE

@@ -4,8 +4,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from relax_mlir.dialects.relax.conditions import Condition
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.conditions import Condition
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.tir.dtypes import SIZE, checked, is_float, promoted
 from relax_mlir.tir.prim_expr import FloatImm, IntImm, PrimExpr, Size

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
-from relax_mlir.dialects.relax.sizes import size_of
+from relax_mlir.dialects.symbolic.sizes import size_of
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.layout import Layout
 from relax_mlir.dialects.tir.ops import LOOP_KINDS
@@ -222,7 +222,7 @@ class BufferVar:
 
 
 def _total(buffer: Buffer) -> Any:
-    from relax_mlir.dialects.relax.symbolic import product
+    from relax_mlir.dialects.symbolic.expr import product
 
     return product(buffer.dims)
 

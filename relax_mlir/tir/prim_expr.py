@@ -6,7 +6,7 @@ the dtype of what they meet, as in scripts; other mixtures are promoted as TVM d
 
 from typing import Any, Union
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.extension_points import extension
 from relax_mlir.tir.dtypes import SIZE, bits, checked, is_float, is_unsigned

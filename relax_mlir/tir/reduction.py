@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from relax_mlir.dialects.relax.sizes import size_of
+from relax_mlir.dialects.symbolic.sizes import size_of
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.tir import functions
 from relax_mlir.tir.axes import IterVar

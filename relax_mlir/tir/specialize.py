@@ -4,8 +4,8 @@ import ast
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.dialects.relax.sizes import size_of
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.sizes import size_of
 from relax_mlir.errors import ExprError, ExprTypeError, ScriptError, did_you_mean
 from relax_mlir.ir.single_function import single
 from relax_mlir.tir.expr import Param

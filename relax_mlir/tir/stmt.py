@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.ops import LOOP_KINDS
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.tir.axes import dims_of

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from relax_mlir.dialects.relax.sizes import size_of
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.sizes import size_of
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.lowering.relax_to_tir.search import write_search

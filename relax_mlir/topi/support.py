@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
 from relax_mlir.te.operation import compute

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from relax_mlir.dialects.relax.sizes import size_of
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.sizes import size_of
 from relax_mlir.errors import ExprError
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir.axes import plain

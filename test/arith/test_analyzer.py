@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relax_mlir.arith import Analyzer
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.script import from_source
 
 n, m, k = map(SymExpr.var, "nmk")

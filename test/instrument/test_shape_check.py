@@ -7,7 +7,7 @@ from relax_mlir import relax, transform
 from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import PassError
 from relax_mlir.instrument import ShapeCheck
 from relax_mlir.script import from_source

@@ -17,6 +17,7 @@ LAYERS = (
     ("dialects.bindings",),
     ("dialects.buffer_writes", "dialects.context_lock", "dialects.context_memory",
      "dialects.locations", "dialects.verify"),
+    ("dialects.symbolic",),
     ("dialects.relax", "dialects.schedule"),
     ("dialects.tir", "dialects.vm"),
     ("dialects.context",),

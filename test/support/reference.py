@@ -13,8 +13,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import is_make_tuple
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 
 class ReferenceError(Exception):

@@ -9,7 +9,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import InferError, broadcast_dims, join_dtypes
 from relax_mlir.dialects.relax.ops.base import Param, declare
 from relax_mlir.dialects.relax.ops.elementwise import expect_kind
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 CAUSAL_MASKS = ("TopLeft", "BottomRight")
 # Dimensions of the operands by letter, in the operation's own order: batch, length (of the

@@ -24,9 +24,9 @@ from relax_mlir.dialects.relax.ops.params import (
     read_attributes,
     to_attribute,
 )
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_tuple, known_fields, make_tuple
 from relax_mlir.dialects.relax.validity import type_problem
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.verify import once_each, op_error
 from relax_mlir.errors import did_you_mean
 

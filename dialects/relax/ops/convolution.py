@@ -16,7 +16,7 @@ from relax_mlir.dialects.relax.conv_geometry import (
 from relax_mlir.dialects.relax.infer import InferError, expect_tensor, product_dtype
 from relax_mlir.dialects.relax.ops.base import Param, declare
 from relax_mlir.dialects.relax.ops.elementwise import expect_kind
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 Rule = Callable[[Sequence[Any], dict[str, Any]], ir.Type]
 

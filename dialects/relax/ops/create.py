@@ -7,8 +7,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import InferError, normalize_axes
 from relax_mlir.dialects.relax.ops.base import Param, declare
-from relax_mlir.dialects.relax.prover import can_prove_less_equal
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 
 
 def dtype_of(attrs: dict[str, Any], default: str = "") -> str:

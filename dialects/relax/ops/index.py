@@ -17,7 +17,7 @@ from relax_mlir.dialects.relax.infer import (
 )
 from relax_mlir.dialects.relax.ops.base import Param, declare
 from relax_mlir.dialects.relax.ops.join import common_dims
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 TAKE_MODES = ("fast", "wrap", "clip", "nan")
 REDUCTIONS = ("update", "add", "mul", "min", "max")

@@ -8,7 +8,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import InferError, join_dtypes, normalize_axes
 from relax_mlir.dialects.relax.ops.base import Param, declare
 from relax_mlir.dialects.relax.slices import check_slice, slice_bounds, split_points
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 
 def join_ranks(types: Sequence[ir.Type]) -> int:

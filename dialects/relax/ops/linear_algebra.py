@@ -22,7 +22,7 @@ from relax_mlir.dialects.relax.infer import (
 )
 from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, declare, define
 from relax_mlir.dialects.relax.ops.elementwise import expect_kind
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 
 class MatmulBase(ComputeOp):

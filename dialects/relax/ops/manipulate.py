@@ -14,8 +14,8 @@ from relax_mlir.dialects.relax.infer import (
     resolve_reshape,
 )
 from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, build, declare, define
-from relax_mlir.dialects.relax.prover import can_prove_different
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import can_prove_different
 
 
 class ReshapeBase(ComputeOp):

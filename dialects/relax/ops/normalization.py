@@ -10,7 +10,7 @@ from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import InferError, expect_tensor, join_dtypes, normalize_axes
 from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, declare, define
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 
 def _float(type_: ir.Type, what: str) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.infer import InferError
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.validity import dims_problem
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 REQUIRED = object()
 # Of a symbolic parameter: only run time knows its value.

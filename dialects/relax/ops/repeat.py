@@ -7,7 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import InferError, normalize_axes
 from relax_mlir.dialects.relax.ops.base import Param, declare
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
 
 PAD_MODES = ("constant", "reflect", "replicate", "circular")
 

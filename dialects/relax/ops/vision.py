@@ -8,7 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import InferError, describe, join_dtypes
 from relax_mlir.dialects.relax.ops.base import Param, declare
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 # Dimensions by what stands for each: a name that is the same size everywhere, or a number.

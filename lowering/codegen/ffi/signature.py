@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.buffer_writes import first_write
-from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.symbolic_read import read_affine
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.parse import read_affine
 from relax_mlir.dialects.tir.ops import RETURNS
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.ffi.empty_calls import skip_empty_calls

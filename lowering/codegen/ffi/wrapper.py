@@ -2,10 +2,10 @@
 
 import functools
 
-from relax_mlir.dialects.relax.atoms import Extremum
-from relax_mlir.dialects.relax.binding import solutions
-from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.symbolic_read import leaf
+from relax_mlir.dialects.symbolic.atoms import Extremum
+from relax_mlir.dialects.symbolic.binding import solutions
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.parse import leaf
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.ffi.argument_check import (
     KIND_BOOL,

@@ -8,7 +8,7 @@ multiplied is computed as panels are read.
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import find_dot_product
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import product_tile

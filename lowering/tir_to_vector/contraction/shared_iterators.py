@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.analysis import match_nest
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, NotFlat, flatten_nest
 

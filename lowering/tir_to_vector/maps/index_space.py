@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,

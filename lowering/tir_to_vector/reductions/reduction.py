@@ -3,7 +3,7 @@
 import functools
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import product
+from relax_mlir.dialects.symbolic.expr import product
 from relax_mlir.lowering.tir_to_vector.emit import UNROLL
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.lowering.tir_to_vector.analysis import Access
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, collapse, inner_dims
 

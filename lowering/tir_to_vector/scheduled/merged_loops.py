@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.prover import can_prove_less_equal
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
+from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 from relax_mlir.dialects.tir.ops import block_predicate, set_block_predicate
 from relax_mlir.lowering.tir_to_vector.analysis import BY_HAND, match_nest, top_level
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value

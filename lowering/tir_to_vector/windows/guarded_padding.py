@@ -7,7 +7,7 @@ are then what windows over a fill and a copy are.
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest, top_level
 from relax_mlir.lowering.tir_to_vector.branches import BRANCH, result_of
 from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic

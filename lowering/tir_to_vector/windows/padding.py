@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, is_adjacent, match_nest
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, extent_of, flatten_nest
 

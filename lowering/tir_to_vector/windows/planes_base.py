@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Finish
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.frontend.values import TupleValue, Value, number, of_ints
 
 # Larger arrays are weights: the compiler folds those.

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ModelError, RelaxMLIRError
 from relax_mlir.frontend.onnx.fold import fold
 from relax_mlir.frontend.onnx.model import Model, in_order, label

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ModelError, RelaxMLIRError
 from relax_mlir.frontend.onnx import ops
 from relax_mlir.frontend.onnx.bodies import with_bodies

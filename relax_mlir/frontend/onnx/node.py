@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ModelError
 from relax_mlir.frontend.onnx.model import label
 from relax_mlir.frontend.onnx.package import onnx_package

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import fx
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, RelaxMLIRError
 from relax_mlir.frontend.registry import Converter
 from relax_mlir.frontend.torch.dtypes import dtype_name

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError
 
 # torch assumes that a dynamic size is at least 2 while it traces and allows 0 and 1 at run time

@@ -7,7 +7,7 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.constants import constant_array
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 _DENSE = (ir.DenseElementsAttr, ir.DenseIntElementsAttr, ir.DenseFPElementsAttr)
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import StructuralEqualError
 from relax_mlir.ir.structural.attributes import Parts, parts_of
 from relax_mlir.ir.structural.digest import Digester

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.ir.structural.attributes import Parts, is_elements, parts_of, same_elements
 from relax_mlir.ir.structural.mismatch import Difference, Names
 from relax_mlir.ir.structural.symbols import Renaming

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.ir.structural.attributes import Parts, digest_elements, is_elements, parts_of
 from relax_mlir.ir.structural.walk import (
     attributes_of,

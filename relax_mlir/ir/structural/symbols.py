@@ -3,7 +3,7 @@
 from itertools import islice, permutations
 from typing import Any, NamedTuple
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 # How many ways of pairing symbols that nothing binds are tried.
 _TRIES = 5040

@@ -6,10 +6,10 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
-from relax_mlir.dialects.relax.prover import can_prove_less_equal
 from relax_mlir.dialects.relax.side_effects import sources
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_tuple
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 from relax_mlir.relax.analysis.liveness import Liveness
 from relax_mlir.relax.analysis.scopes import Values, scopes_of
 

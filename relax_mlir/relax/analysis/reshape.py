@@ -3,9 +3,9 @@
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.prover import can_prove_equal
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.well_formed import argument_attributes
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import can_prove_equal
 from relax_mlir.relax.analysis.scopes import function_op
 
 _LOOPS = frozenset(("tir.for", "tir.yield", "func.return", "tir.reads", "tir.writes"))

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.prover import lower_bound
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.well_formed import argument_attributes, type_dims
+from relax_mlir.dialects.symbolic.binding import bound_symbols
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import lower_bound
 from relax_mlir.relax.analysis.scopes import Scope, Values, region_arguments, scopes_of
 from relax_mlir.relax.expr import (
     Expr,

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
-from relax_mlir.dialects.relax.prover import can_prove_different, can_prove_equal
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import can_prove_different, can_prove_equal
 from relax_mlir.errors import ExprError, ExprTypeError, wrong_count
 from relax_mlir.relax.expr import (
     Call,

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.binding import bound_symbols
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.symbolic.binding import bound_symbols
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import BuilderError, ExprError, did_you_mean
 from relax_mlir.relax.builder.names import Names
 from relax_mlir.relax.expr.leaves import Var

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.atoms import signed
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.ops.control import is_condition
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.atoms import signed
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
 from relax_mlir.relax.builder.frames import Frame, bind_symbols
 from relax_mlir.relax.expr.leaves import Var, make_var

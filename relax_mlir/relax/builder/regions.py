@@ -5,8 +5,8 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.ops.control import is_condition
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
 from relax_mlir.relax.builder.frames import Frame
 from relax_mlir.relax.expr.leaves import Var, make_var

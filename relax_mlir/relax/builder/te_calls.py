@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.relax.builder.functions import function_op

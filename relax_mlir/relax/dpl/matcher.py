@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Protocol
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.relax.expr import Call, ExternFunc, GlobalVar, MatchCast, Op, Tuple, Var
 from relax_mlir.relax.expr.places import canonical, defining_op
 from relax_mlir.relax.expr.types import (

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.extension_points import extension
 from relax_mlir.relax.dpl.context import PatternContext

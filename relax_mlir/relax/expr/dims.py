@@ -3,8 +3,8 @@
 from typing import Any
 
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.symbolic_read import read_expression
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.parse import read_expression
 from relax_mlir.errors import ExprError, ExprTypeError
 
 

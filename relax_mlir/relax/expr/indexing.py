@@ -3,7 +3,7 @@
 import operator
 from typing import Any
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.compound import TupleGetItem

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
 from relax_mlir.relax.expr.base import COMPARE, Expr
 from relax_mlir.relax.expr.call import Call, Op

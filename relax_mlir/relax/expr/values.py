@@ -11,8 +11,8 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_array, numpy_dtype
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.op_names import ALIASES, NAMESPACES
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import MAKE_TUPLE
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.extension_points import extension
 from relax_mlir.relax.expr.base import Expr

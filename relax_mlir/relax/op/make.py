@@ -9,7 +9,7 @@ from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.relax.infer import resolve_reshape
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.params import REQUIRED, Param
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean, wrong_count
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.call import Attrs, Call, Op

@@ -7,7 +7,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.dims import DimParser, captured_dims, captured_value, check_bytes

@@ -7,8 +7,8 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import compatible, describe
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import wrong_count
 from relax_mlir.extension_points import extension
 from relax_mlir.script.parser import flow

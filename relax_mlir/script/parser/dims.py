@@ -7,9 +7,9 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.dialect import Shape
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.binding import bound_symbols
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import did_you_mean
 from relax_mlir.extension_points import extension
 from relax_mlir.script.parser.env import MISSING

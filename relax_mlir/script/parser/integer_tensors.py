@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.ops.base import build
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.script.parser.interfaces import ExprParser
 from relax_mlir.script.parser.source import Node
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ScriptError, wrong_count
 from relax_mlir.script.macro import Macro
 from relax_mlir.script.markers import Marker

@@ -6,7 +6,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ScriptError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.script.parser import macros

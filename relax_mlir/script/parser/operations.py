@@ -9,8 +9,8 @@ from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.op_names import ALIASES
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, REQUIRED, Param, build
 from relax_mlir.dialects.relax.ops.params import SYMBOLIC_KINDS
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_tuple
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import did_you_mean, hint_of, wrong_count
 from relax_mlir.script.parser import tables
 from relax_mlir.script.parser.dims import DimParser, check_size

@@ -6,14 +6,14 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.atoms import signed
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.ops.control import is_condition
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import known_fields, make_tuple
 from relax_mlir.dialects.relax.type_lattice import join
 from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.symbolic.atoms import signed
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.script.parser import flow
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.interfaces import StmtParser

@@ -12,8 +12,8 @@ from relax_mlir.dialects.relax.constants import constant_attribute, numpy_dtype
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import did_you_mean, hint_of
 from relax_mlir.extension_points import extension
 from relax_mlir.script.parser import flow, interfaces, macros, relax_logic, tables

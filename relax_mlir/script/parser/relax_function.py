@@ -5,7 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser, Signature
 from relax_mlir.script.parser.closures import note_signature

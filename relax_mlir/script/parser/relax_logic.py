@@ -10,8 +10,8 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.control import is_condition
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.script.parser import tables
 from relax_mlir.script.parser.interfaces import ExprParser
 from relax_mlir.script.parser.source import Node

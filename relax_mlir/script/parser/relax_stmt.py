@@ -10,9 +10,9 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.relax.type_lattice import meet
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.script.parser import closures, flow, interfaces, macros
 from relax_mlir.script.parser.literals import literal
 from relax_mlir.script.parser.relax_calls import match_cast

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.atoms import SIGNED, signed, variable
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.atoms import SIGNED, signed, variable
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ScriptError, did_you_mean
 from relax_mlir.script.parser.env import MISSING, Env
 from relax_mlir.script.parser.source import Node, Source

@@ -7,7 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.ops.base import build
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.script.parser.interfaces import ExprParser
 from relax_mlir.script.parser.operations import integer
 from relax_mlir.script.parser.source import Node

@@ -1,7 +1,7 @@
 """Indices that leave their buffer whenever a prim func runs: found by the ranges of loops."""
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.ops import where_of
 
 _CASTS = ("arith.index_cast", "arith.extsi", "arith.trunci")

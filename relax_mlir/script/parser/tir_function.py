@@ -4,7 +4,7 @@ import ast
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder, ScalarDecl
 from relax_mlir.dialects.tir.ops import RETURNS
 from relax_mlir.errors import did_you_mean

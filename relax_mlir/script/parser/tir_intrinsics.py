@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir import externs
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.builder import Buffer

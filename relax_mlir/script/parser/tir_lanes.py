@@ -7,7 +7,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.interfaces import TirExprParser, TirStmtParser

@@ -3,7 +3,7 @@
 import ast
 from typing import Any
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.layout import NIBBLES, Layout, row_major
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.dims import captured_value

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.tir.builder import Buffer, Region
 from relax_mlir.dialects.tir.layout import NIBBLES, Layout, row_major
 from relax_mlir.script.parser import tir_calls

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Access, Region
 from relax_mlir.script.parser.dims import CALLS as SYMBOLIC_CALLS
 from relax_mlir.script.parser.source import Node

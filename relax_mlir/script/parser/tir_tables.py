@@ -4,7 +4,7 @@ import ast
 import operator
 from collections.abc import Callable
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir import scalar as S
 
 OPERATORS = {

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar
 from relax_mlir.script.parser.tir_tables import INDEX_DTYPES

@@ -5,11 +5,11 @@ import re
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import location_name
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.atoms import variable
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
+from relax_mlir.dialects.symbolic.atoms import variable
 from relax_mlir.lowering.walk import collect
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer, own_name

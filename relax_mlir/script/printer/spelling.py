@@ -10,7 +10,7 @@ import numpy as np
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 _PLAIN = {"i64": 'R.Prim("int64")', "i1": 'R.Prim("bool")'}
 # How the line of an operation begins that script has no words for.

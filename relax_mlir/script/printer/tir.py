@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import location_name
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.layout import LAYOUT_ATTRIBUTES, NIBBLES
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.script.printer import spelling

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.tir import nodes as N
 from relax_mlir.tir.conversion import Cast

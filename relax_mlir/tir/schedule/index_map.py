@@ -5,9 +5,9 @@ import keyword
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from relax_mlir.dialects.relax.prover import Facts
-from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
-from relax_mlir.dialects.relax.symbolic_read import read_expression
+from relax_mlir.dialects.symbolic.expr import IntLike, SymExpr
+from relax_mlir.dialects.symbolic.parse import read_expression
+from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.tir.schedule.handles import ExprRV, evaluate
 from relax_mlir.tir.schedule.inverses import extent_by_digits, inverse_of

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from relax_mlir.dialects.relax.prover import Facts
-from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
+from relax_mlir.dialects.symbolic.expr import IntLike, SymExpr
+from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.errors import ExprError
 from relax_mlir.tir.view.conditions import Comparison
 from relax_mlir.tir.view.simplify import simplify

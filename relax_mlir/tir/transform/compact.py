@@ -2,7 +2,7 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, linear
 from relax_mlir.lowering.tir_to_vector.scheduled.partition import value_of

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, linear
 from relax_mlir.tir.transform.regions import Touch, is_below

@@ -1,8 +1,8 @@
 """Simplifying index arithmetic, conditions and predicates by what is known of variables."""
 
 from relax_mlir.dialects.bindings import ir, passmanager
-from relax_mlir.dialects.relax.prover import Facts
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of
 from relax_mlir.lowering.walk import collect
 from relax_mlir.tir.transform.cleanup import remove_idle

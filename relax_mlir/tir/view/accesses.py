@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.prover import Facts
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.dialects.tir.guarded import find_guarded
 from relax_mlir.dialects.tir.ops import where_of
 from relax_mlir.dialects.tir.scalar import affine_sum

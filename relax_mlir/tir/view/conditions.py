@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.conditions import Condition
-from relax_mlir.dialects.relax.prover import Facts
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.conditions import Condition
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import Facts
 
 # arith.cmpi: eq, ne, slt, sle, sgt, sge.
 SIGNS = ("==", "!=", "<", "<=", ">", ">=")

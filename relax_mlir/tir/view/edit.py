@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.prover import Facts
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.dialects.tir.ops import block_predicate, set_block_predicate
 from relax_mlir.tir.view import tree
 from relax_mlir.tir.view.conditions import Comparison, assume

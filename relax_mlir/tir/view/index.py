@@ -7,10 +7,10 @@ arithmetic, such as a loaded index, is a symbol too: one that may be negative.
 from collections.abc import Iterable, Sequence
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.atoms import signed
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.prover import Facts
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.atoms import signed
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.guarded import find_guarded
 from relax_mlir.dialects.tir.ops import block_predicate

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relax_mlir.dialects.relax.prover import Facts
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.tir.view.simplify import simplify
 from relax_mlir.tir.view.sums import factors
 

@@ -1,8 +1,8 @@
 """Index expressions made simpler by what is known of the ranges of variables."""
 
-from relax_mlir.dialects.relax.atoms import Quotient
-from relax_mlir.dialects.relax.prover import Facts
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.atoms import Quotient
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import Facts
 
 
 def simplify(expr: SymExpr, facts: Facts) -> SymExpr:

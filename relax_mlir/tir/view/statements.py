@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.ir.attribute_value import attribute_value
 from relax_mlir.ir.range import Range

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 # Where a symbol goes in a sum.
 Place = Callable[[str], tuple[int, int, str]]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.topi.manipulate import concatenate, strided_slice

@@ -11,7 +11,7 @@ from relax_mlir.dialects.relax.conv_geometry import (
     window_count,
 )
 from relax_mlir.dialects.relax.infer import InferError
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute, placeholder
 from relax_mlir.te.scans import scan

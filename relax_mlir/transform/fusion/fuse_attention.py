@@ -15,7 +15,7 @@ from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.ops.attention import heads_of_each
 from relax_mlir.dialects.relax.ops.base import build
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.transform.fusion.attention_masks import Band, read_band
 from relax_mlir.transform.fusion.attention_patterns import (
     INFINITY,

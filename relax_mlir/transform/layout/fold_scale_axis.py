@@ -18,7 +18,7 @@ from relax_mlir.dialects.relax.side_effects import (
     may_write,
     operations_in,
 )
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
 from relax_mlir.transform.relax.dead_code_elimination import remove_unused
 from relax_mlir.transform.relax.rebuild import symbols_of

@@ -12,10 +12,10 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.facts import assume_cast, declared_facts
-from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.side_effects import is_pure
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.transform.kernels.calls import match_call
 
 _ENDS = ("relax.output", "relax.yield", "relax.condition")

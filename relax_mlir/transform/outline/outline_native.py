@@ -12,9 +12,9 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.prover import lower_bound
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
 from relax_mlir.dialects.relax.tuples import get_item, is_make_tuple, make_tuple
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
+from relax_mlir.dialects.symbolic.prover import lower_bound
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder, buffer_type
 from relax_mlir.dialects.tir.scalar import cast
 from relax_mlir.lowering.relax_to_vm.storage_plan import (

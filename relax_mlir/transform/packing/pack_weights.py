@@ -28,7 +28,7 @@ from relax_mlir.dialects.relax.constants import (
 )
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.lowering.target.machine import Machine

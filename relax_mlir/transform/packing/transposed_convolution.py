@@ -16,7 +16,7 @@ from relax_mlir.dialects.relax.conv_geometry import (
 )
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
 from relax_mlir.lowering.relax_to_tir.emit import Legalizer
 from relax_mlir.lowering.relax_to_tir.window_checks import expect_outputs

@@ -8,9 +8,9 @@ import numpy as np
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.constants import constant_attribute, constant_op
 from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
 from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra.context import PassContext

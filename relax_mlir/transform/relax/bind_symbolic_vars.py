@@ -5,8 +5,8 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
 from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra.context import PassContext

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.binding import solutions
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.symbolic.binding import solutions
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.transform.relax.rebuild import substitute_type
 
 # A callee that is larger is not looked into: it would be copied for every call of it.

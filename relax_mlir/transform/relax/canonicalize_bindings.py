@@ -2,13 +2,13 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, operations_in
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import is_make_tuple, is_tuple, known_fields
 from relax_mlir.dialects.relax.well_formed import require_sound_types, type_dims
+from relax_mlir.dialects.symbolic.binding import bound_symbols
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.transform.relax.dead_code_elimination import remove_unused
 from relax_mlir.transform.relax.rebuild import (
     bound_by_arguments,

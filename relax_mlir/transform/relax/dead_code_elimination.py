@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, is_pure, operations_in
 from relax_mlir.dialects.relax.tuples import call_arguments, field_types, get_item, make_tuple
 from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.errors import FunctionKeyError, did_you_mean
 from relax_mlir.transform.relax.loop_dce import trim_branches, trim_loop
 from relax_mlir.transform.relax.rebuild import keep_results, replace_output

@@ -13,9 +13,9 @@ from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.elementwise import BinaryOp, CastOp, UnaryOp
 from relax_mlir.dialects.relax.side_effects import operations_in
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import known_fields, make_tuple
 from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.transform.kernels.calls import unique_name
 from relax_mlir.transform.relax.rebuild import bound_by_arguments
 

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.facts import assume_cast, declared_facts
 from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, infer_result, read_attributes
 from relax_mlir.dialects.relax.ops.control import LOOPS
-from relax_mlir.dialects.relax.prover import Facts
 from relax_mlir.dialects.relax.side_effects import operations_in
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple, is_tuple
 from relax_mlir.dialects.relax.well_formed import require_sound_types, type_dims
+from relax_mlir.dialects.symbolic.binding import bound_symbols
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.transform.relax.call_types import caller_symbols, type_of_call
 from relax_mlir.transform.relax.rebuild import (
     bound_by_arguments,

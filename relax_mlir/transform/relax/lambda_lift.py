@@ -6,12 +6,12 @@ from types import ModuleType
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.locations import value_name
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.side_effects import captured_values, operations_in
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import call_arguments, field_types, make_tuple
 from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.symbolic.binding import bound_symbols
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.transform.relax.rebuild import result_types
 
 func: ModuleType = submodule("dialects.func")

@@ -8,8 +8,8 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, infer_result
 from relax_mlir.dialects.relax.ops.params import read_attributes
 from relax_mlir.dialects.relax.ops.vision import pooled_bins
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.tuples import get_item, make_tuple
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.errors import ExprError
 from relax_mlir.lowering.relax_to_tir import legalize_ops as lowering

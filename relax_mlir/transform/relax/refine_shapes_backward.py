@@ -2,12 +2,12 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.binding import bound_symbols
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.elementwise import BinaryOp, CastOp, UnaryOp
 from relax_mlir.dialects.relax.side_effects import operations_in
 from relax_mlir.dialects.relax.well_formed import require_sound_types, type_dims
+from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.transform.relax.infer_type import infer_type, refine
 from relax_mlir.transform.relax.rebuild import bound_by_arguments, retype
 

@@ -12,7 +12,7 @@ from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.relax import infer
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, to_attribute
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 n, m = SymExpr.var("n"), SymExpr.var("m")
 SHAPES = st.lists(st.sampled_from([0, 1, 2, 3, 7]), max_size=4)

@@ -7,8 +7,8 @@ from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.infer import describe
-from relax_mlir.dialects.relax.symbolic import SymExpr
 from relax_mlir.dialects.relax.validity import dims_problem, type_problem
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 DTYPES = (
     "float16", "bfloat16", "float32", "float64", "bool", "int8", "int16", "int32", "int64",

@@ -5,8 +5,8 @@ import pytest
 
 from relax_mlir import relax
 from relax_mlir.arith import Analyzer
-from relax_mlir.dialects.relax.atoms import signed
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.atoms import signed
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import from_source, script_with_metadata
 

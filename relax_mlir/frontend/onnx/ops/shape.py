@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.frontend.onnx.weights import dtype_name
 from relax_mlir.frontend.registry import converts
 from relax_mlir.frontend.values import of_array

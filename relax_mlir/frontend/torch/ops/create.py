@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.frontend.torch.importer import Importer
 from relax_mlir.frontend.torch.ops.table import converts
 from relax_mlir.relax import op

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.frontend.torch.dtypes import dtype_limits, dtype_name
 from relax_mlir.frontend.torch.importer import Importer
 from relax_mlir.frontend.torch.ops.table import converts

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.frontend.torch.dtypes import dtype_name
 from relax_mlir.frontend.torch.importer import Importer
 from relax_mlir.frontend.torch.ops.elementwise import _truth

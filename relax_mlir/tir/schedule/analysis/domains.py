@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.prover import Facts
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
+from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.tir.schedule.analysis.injective import determined_names
 from relax_mlir.tir.view import tree
 from relax_mlir.tir.view.accesses import Access, accesses, through

@@ -6,8 +6,8 @@
 
 from collections.abc import Iterable
 
-from relax_mlir.dialects.relax.prover import Facts
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.tir.view.sums import factors
 
 # So many expressions are looked at; what is not found by then counts as not known.

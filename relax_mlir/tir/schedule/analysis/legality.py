@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from math import gcd
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.prover import Facts
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.tir.schedule.analysis import scopes
 from relax_mlir.tir.schedule.analysis.domains import first_inside
 from relax_mlir.tir.schedule.analysis.injective import determined_names

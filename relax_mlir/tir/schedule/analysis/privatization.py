@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.prover import Facts
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.tir.schedule.analysis.domains import box_of
 from relax_mlir.tir.view import buffers, tree
 from relax_mlir.tir.view.accesses import Access, accesses, inlined, through

@@ -1,7 +1,7 @@
 """The blocks of one scope: which writes what which other reads."""
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.tir.schedule.analysis.injective import determined_names
 from relax_mlir.tir.schedule.state import ScheduleState
 from relax_mlir.tir.view import tree

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.tir.schedule.analysis import scopes
 from relax_mlir.tir.schedule.analysis.domains import below, box_of, cut, inner_variables, region_of
 from relax_mlir.tir.view import tree

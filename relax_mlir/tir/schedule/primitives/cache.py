@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.tir.schedule.analysis import scopes
 from relax_mlir.tir.schedule.analysis.domains import cut, region_of
 from relax_mlir.tir.schedule.analysis.written_region import Box, written_box, written_inside

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.tir.schedule.analysis import legality, scopes
 from relax_mlir.tir.schedule.analysis.domains import first_inside, needed, without_gaps
 from relax_mlir.tir.schedule.base import INLINE, ScheduleBase, primitive

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ScheduleError
 from relax_mlir.tir.schedule.analysis import scopes
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive

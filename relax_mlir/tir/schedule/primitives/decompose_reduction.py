@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.tir.schedule.analysis import scopes
 from relax_mlir.tir.schedule.analysis.injective import determined_names
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.tir.schedule.primitives import checks
 from relax_mlir.tir.schedule.state import ScheduleState
 from relax_mlir.tir.view import edit, tree

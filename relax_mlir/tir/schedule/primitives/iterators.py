@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV

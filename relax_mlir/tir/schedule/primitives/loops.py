@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.tir.schedule.analysis import legality
 from relax_mlir.tir.schedule.base import IntOrRV, ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import LoopRV

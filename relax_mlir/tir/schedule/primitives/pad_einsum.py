@@ -5,7 +5,7 @@ from itertools import pairwise
 from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.tir.schedule.analysis import scopes
 from relax_mlir.tir.schedule.analysis.reducers import update_of
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive

@@ -5,8 +5,8 @@ from types import ModuleType
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
-from relax_mlir.dialects.relax.prover import Facts
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.tir.schedule.analysis import scopes
 from relax_mlir.tir.schedule.analysis.injective import determined_names
 from relax_mlir.tir.schedule.analysis.written_region import stored_always

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.tir.schedule.analysis import scopes
 from relax_mlir.tir.schedule.analysis.injective import determined_names
 from relax_mlir.tir.schedule.analysis.reducers import Reducer, reducer_of

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.prover import Facts
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.tir.schedule.analysis import scopes
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive

@@ -8,7 +8,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.tir.layout import buffer_type
 from relax_mlir.tir.schedule.analysis import scopes
 from relax_mlir.tir.schedule.analysis.injective import determined_names

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.tir.conversion import Cast
 from relax_mlir.tir.nodes import BinaryExpr
 from relax_mlir.tir.prim_expr import IntImm, PrimExpr

@@ -4,8 +4,8 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
-from relax_mlir.dialects.relax.symbolic_read import read_expression
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.parse import read_expression
 from relax_mlir.errors import ScheduleValueError
 from relax_mlir.tir import nodes
 from relax_mlir.tir.prim_expr import IntImm, PrimExpr

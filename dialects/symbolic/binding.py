@@ -7,7 +7,7 @@
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 
 def size_of(value: Any) -> SymExpr | None:

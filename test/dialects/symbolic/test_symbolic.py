@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
-from relax_mlir.dialects.relax import prover
-from relax_mlir.dialects.relax.binding import bound_symbols, solutions
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.symbolic import SymExpr, product
-from relax_mlir.dialects.relax.symbolic_read import leaf, read_affine
+from relax_mlir.dialects.symbolic import prover
+from relax_mlir.dialects.symbolic.binding import bound_symbols, solutions
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
+from relax_mlir.dialects.symbolic.parse import leaf, read_affine
 
 NAMES = ("n", "m", "k")
 n, m, k = map(SymExpr.var, NAMES)

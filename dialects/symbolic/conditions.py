@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from relax_mlir.dialects.relax.atoms import Expression
+from relax_mlir.dialects.symbolic.atoms import Expression
 from relax_mlir.errors import ExprTypeError
 
 _OPPOSITE = {"==": "!=", "!=": "=="}

@@ -3,7 +3,7 @@
 import ast
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.symbolic import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 _OPERATORS = {
     ast.Add: lambda a, b: a + b,

@@ -1,4 +1,4 @@
-"""Letting operands that build expressions of their own have the say over symbolic integers."""
+"""Arithmetic of symbolic integers defers to operands that build expressions of their own."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

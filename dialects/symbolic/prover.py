@@ -6,9 +6,9 @@ only ever means "not proved".
 
 from collections.abc import Mapping
 
-from relax_mlir.dialects.relax.atoms import SIGNED, Bounds, Extremum, Quotient, signed
-from relax_mlir.dialects.relax.conditions import Condition
-from relax_mlir.dialects.relax.symbolic import IntLike, SymExpr
+from relax_mlir.dialects.symbolic.atoms import SIGNED, Bounds, Extremum, Quotient, signed
+from relax_mlir.dialects.symbolic.conditions import Condition
+from relax_mlir.dialects.symbolic.expr import IntLike, SymExpr
 
 # How many facts one proof may combine: each is tried with each.
 _DEPTH = 2

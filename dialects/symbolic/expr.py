@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.atoms import NOTHING, Atom, Extremum, Known, Quotient, Symbol
-from relax_mlir.dialects.relax.conditions import Condition
-from relax_mlir.dialects.relax.foreign import NoQuotients, defers
+from relax_mlir.dialects.symbolic.atoms import NOTHING, Atom, Extremum, Known, Quotient, Symbol
+from relax_mlir.dialects.symbolic.conditions import Condition
+from relax_mlir.dialects.symbolic.foreign import NoQuotients, defers
 
 IntLike = Union[int, "SymExpr"]
 # A monomial is a sorted tuple of the keys of its atoms.

@@ -1,0 +1,1 @@
+"""Symbolic integers: expressions over named symbols, conditions, and a prover."""
