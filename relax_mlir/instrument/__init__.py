@@ -4,6 +4,7 @@ from relax_mlir.instrument.bisect import Culprit, PassBisect, PassLimit, find_cu
 from relax_mlir.instrument.change import ChangeInstrument
 from relax_mlir.instrument.diff import IRDiff
 from relax_mlir.instrument.dump import DumpIR
+from relax_mlir.instrument.equivalence import EquivalenceCheck
 from relax_mlir.instrument.immutable import ImmutableModule
 from relax_mlir.instrument.printing import (
     PassPrintingInstrument,
@@ -22,6 +23,7 @@ __all__ = [
     "ChangeInstrument",
     "Culprit",
     "DumpIR",
+    "EquivalenceCheck",
     "IRDiff",
     "ImmutableModule",
     "PassBisect",

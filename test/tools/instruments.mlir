@@ -7,6 +7,8 @@
 // RUN: relax-opt %s --cse --canonicalize --opt-bisect-limit=1 2>&1 >%t | FileCheck %s --check-prefix=BISECT
 // RUN: relax-opt %s --opt-bisect-limit=0 --cse | FileCheck %s --check-prefix=NONE
 // RUN: not relax-opt %S/Inputs/not_well_formed.mlir --cse --check-well-formed 2>&1 | FileCheck %s --check-prefix=FORM
+// RUN: not relax-opt %s --load=%S/Inputs/users_pass.py --cse --exp-to-sin --check-equivalence 2>&1 | FileCheck %s --check-prefix=SAME
+// RUN: relax-opt %s --cse --legalize-ops --check-equivalence 2>&1 | FileCheck %s --check-prefix=NOTHING
 // RUN: not relax-opt %s --cse --time-passes --mlir-timing 2>&1 | FileCheck %s --check-prefix=BOTH
 // RUN: not relax-opt %s --csee --time-passes 2>&1 | FileCheck %s --check-prefix=NAME
 
@@ -35,5 +37,10 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.function} {
 // BISECT-NEXT: BISECT: NOT running pass (2) canonicalize
 // NONE-COUNT-2: relax.exp
 // FORM: error: pass 'cse' failed: it left a module that is not well-formed
+// SAME: error: pass 'ExpToSin' failed: it changes what '@f' computes
+// SAME-NEXT: note: smallest input found: #0 = float32[4] [0.0, 0.0, 0.0, 0.0]
+// SAME-NEXT: note: the result[0] is 2.0 before the pass, 0.0 after it; 4 of 4 elements differ
+// NOTHING-NOT: remark
+// NOTHING: relax.call_tir
 // BOTH: {{^}}error: give either '--time-passes' or '--mlir-timing', not both
 // NAME: {{^}}error: unknown flag or pass '--csee'; did you mean '--cse'?

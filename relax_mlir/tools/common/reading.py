@@ -85,7 +85,9 @@ def failure(error: PassError, reported: Iterable[Diagnostic]) -> list[Diagnostic
     # What a pass raised without meaning to is told even where it also emitted diagnostics.
     meant = error.__cause__ is None or isinstance(error.__cause__, PassError)
     if not found or not meant:
-        found.append(Diagnostic("error", str(error).splitlines()[0]))
+        # Diagnostics of MLIR have been reported; what else the error has to say are notes.
+        notes = () if found else tuple(Diagnostic("note", line) for line in error.diagnostics)
+        found.append(Diagnostic("error", str(error).splitlines()[0], notes=notes))
     return found
 
 

@@ -29,6 +29,7 @@ FLAGS = (
     Flag("print-ir-diff", "Print what each pass changed to standard error"),
     Flag("dump-ir-dir", "Write the IR after each pass to numbered files in this folder", "folder"),
     Flag("check-well-formed", "Check symbols and calls of whole functions after each pass"),
+    Flag("check-equivalence", "Run functions on random inputs before and after each pass"),
     Flag("opt-bisect-limit", "Run only the first so many passes, and say which", "count", int),
     Flag(
         "mlir-pass-pipeline-crash-reproducer",

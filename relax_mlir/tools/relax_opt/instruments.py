@@ -22,6 +22,7 @@ FLAGS = (
     "pass-statistics",
     "print-ir-diff",
     "check-well-formed",
+    "check-equivalence",
     "dump-ir-dir",
     "opt-bisect-limit",
     "mlir-pass-pipeline-crash-reproducer",
@@ -64,6 +65,7 @@ class Watch:
         )
         self._timing = instrument.PassTimingInstrument()
         self._statistics = instrument.StatisticsInstrument()
+        self._equivalence = instrument.EquivalenceCheck()
         self._dump: instrument.DumpIR | None = None
 
     def instruments(self) -> list[instrument.PassInstrument]:
@@ -81,6 +83,8 @@ class Watch:
             found.append(self._dump)
         if options["check-well-formed"]:
             found.append(instrument.WellFormedInstrument())
+        if options["check-equivalence"]:
+            found.append(self._equivalence)
         if options["pass-statistics"]:
             found.append(self._statistics)
         if options["time-passes"] or options["time-trace"]:
@@ -89,7 +93,9 @@ class Watch:
         return found
 
     def report(self) -> None:
-        """Print tables to standard error, and write the trace."""
+        """Print tables and remarks to standard error, and write the trace."""
+        for name, reason in self._equivalence.not_compared:
+            print(f"remark: pass '{name}' was not checked: {reason}", file=sys.stderr)
         if self.options["time-passes"]:
             sys.stderr.write(self._timing.render())
         if self.options["time-trace"]:
