@@ -102,9 +102,10 @@ class Comparison:
             for key, each in zip(hashes, modules, strict=True)
         }
         old, new = (self._machines[key] for key in hashes)
-        for failure, when in ((old, "before"), (new, "after")):
-            if isinstance(failure, RelaxMLIRError):
-                return [f"no code {when} the pass: {str(failure).splitlines()[0]}"]
+        if isinstance(old, RelaxMLIRError):
+            return [f"no code before the pass: {str(old).splitlines()[0]}"]
+        if isinstance(new, RelaxMLIRError):
+            return [f"no code after the pass: {str(new).splitlines()[0]}"]
         problems: list[str] = []
         for name in self._functions(before, after, problems):
             self._compare(name, old, new, problems)
