@@ -51,13 +51,13 @@ TABLE = {
     "pass_infra.upstream": "relax_mlir.pass_infra.factory:upstream",
     # Operators of scalar expressions make expressions of other classes.
     # Reading is recursive: an expression may hold statements, and these expressions.
-    "script.StmtParser": "relax_mlir.script.parser.relax_stmt:StmtParser",
-    "script.closures": "relax_mlir.script.parser.closures",
+    "script.StmtParser": "relax_mlir.script.relax_parser.stmt:StmtParser",
+    "script.closures": "relax_mlir.script.relax_parser.closures",
     "script.macros": "relax_mlir.script.parser.macros",
-    "script.parameters": "relax_mlir.script.parser.relax_function:parameters",
+    "script.parameters": "relax_mlir.script.relax_parser.function:parameters",
     "script.parse_definition": "relax_mlir.script.parser.module:parse_definition",
-    "script.relax_calls": "relax_mlir.script.parser.relax_calls",
-    "script.tir_call": "relax_mlir.script.parser.tir_named_calls:call",
+    "script.relax_calls": "relax_mlir.script.relax_parser.calls",
+    "script.tir_call": "relax_mlir.script.tir_parser.expr.named_calls:call",
     "tir.binary": "relax_mlir.tir.arithmetic:binary",
     "tir.cast": "relax_mlir.tir.conversion:cast",
     "tir.functions": "relax_mlir.tir",

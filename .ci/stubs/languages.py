@@ -7,7 +7,8 @@ from packages import MADE
 
 from relax_mlir import tir
 from relax_mlir.relax import op
-from relax_mlir.script.parser import tir_intrinsics, tir_tables
+from relax_mlir.script.tir_parser.expr import intrinsics as tir_intrinsics
+from relax_mlir.script.tir_parser.expr import tables as tir_tables
 
 FOLDER = Path(__file__).parent
 DTYPES = (

@@ -12,7 +12,7 @@ from relax_mlir.dialects.tir.scalar import DtypeError, Scalar
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.ir.module import IRModule
-from relax_mlir.script.parser.tir_bounds import beyond
+from relax_mlir.script.tir_parser.bounds import beyond
 from relax_mlir.tir import ir_builder, stmt
 from relax_mlir.tir.conversion import as_expr, cast
 from relax_mlir.tir.dtypes import SIZE

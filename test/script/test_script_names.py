@@ -8,7 +8,7 @@ from tvm_names import NARROW, OTHERS, VECTORS, WORKS
 from relax_mlir.errors import ScriptError
 from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import from_source
-from relax_mlir.script.parser.tir_unsupported import unsupported_reason
+from relax_mlir.script.tir_parser.unsupported import unsupported_reason
 
 _ALL = sorted({*OTHERS, *VECTORS, *NARROW})
 _HEAD = """

@@ -335,7 +335,8 @@ def test_what_is_no_text(text: Any) -> None:
 
 
 def test_what_nobody_foresaw_is_chained(monkeypatch: pytest.MonkeyPatch) -> None:
-    from relax_mlir.script.parser import relax_expr, tir_expr
+    from relax_mlir.script.relax_parser import expr as relax_expr
+    from relax_mlir.script.tir_parser.expr import parser as tir_expr
 
     def fail(*args: Any) -> None:
         raise KeyError("odd")

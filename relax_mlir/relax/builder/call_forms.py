@@ -69,7 +69,7 @@ def _function(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) ->
 
 
 def _function_result(name: str, func: ir.Operation, operands: list[ir.Value]) -> ir.Type:
-    from relax_mlir.script.parser.relax_calls import instantiate
+    from relax_mlir.script.relax_parser.calls import instantiate
 
     if "tir.prim_func" in func.attributes:
         raise ExprError(f"'{name}' is a prim func; call it by relax.op.call_tir")

@@ -155,7 +155,7 @@ class IfScope:
 def _joined(left: ir.Type, right: ir.Type) -> ir.Type:
     """Return what both branches give; symbols that one binds mean nothing after it."""
     from relax_mlir.dialects.relax.type_lattice import join
-    from relax_mlir.script.parser.relax_calls import substitute
+    from relax_mlir.script.relax_parser.calls import substitute
 
     common = {
         dim_name for type_ in (left, right) for d in type_dims(type_) for dim_name in d.symbols

@@ -11,14 +11,14 @@ from relax_mlir.errors import ScriptError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.script.parser import macros
 from relax_mlir.script.parser.annotations import Signature
-from relax_mlir.script.parser.call_order import moved_behind
 from relax_mlir.script.parser.env import Env, decorator_kind
 from relax_mlir.script.parser.functions import Function
-from relax_mlir.script.parser.relax_function import RelaxFunctionParser
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Definition, Node, Source, parse_python
-from relax_mlir.script.parser.tir_function import parse_prim_func
 from relax_mlir.script.printer.spelling import UNSPOKEN
+from relax_mlir.script.relax_parser.call_order import moved_behind
+from relax_mlir.script.relax_parser.function import RelaxFunctionParser
+from relax_mlir.script.tir_parser.function import parse_prim_func
 
 
 class ModuleParser:

@@ -16,8 +16,8 @@ from relax_mlir.script.parser import tables
 from relax_mlir.script.parser.dims import DimParser, check_size
 from relax_mlir.script.parser.interfaces import ExprParser
 from relax_mlir.script.parser.literals import literal
-from relax_mlir.script.parser.relax_logic import integers
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.relax_parser.logic import integers
 
 
 def operation(p: ExprParser, written: str, node: Node, name: str | None) -> ir.Value:

@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar
-from relax_mlir.script.parser.tir_tables import INDEX_DTYPES
+from relax_mlir.script.tir_parser.expr.tables import INDEX_DTYPES
 
 
 @dataclass(frozen=True)

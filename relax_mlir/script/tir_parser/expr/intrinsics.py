@@ -12,14 +12,14 @@ from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.lowering.relax_to_tir import scalar_functions as F
-from relax_mlir.script.parser import tir_memory
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_expr import Number, TirExprParser
-from relax_mlir.script.parser.tir_externs import call_extern
-from relax_mlir.script.parser.tir_lanes import dot_product, lane_of
-from relax_mlir.script.parser.tir_numbers import NUMBERS
+from relax_mlir.script.tir_parser import memory
+from relax_mlir.script.tir_parser.expr.bit_functions import NUMBERS
+from relax_mlir.script.tir_parser.expr.externs import call_extern
+from relax_mlir.script.tir_parser.expr.lanes import dot_product, lane_of
+from relax_mlir.script.tir_parser.expr.parser import Number, TirExprParser
 
 
 def call_packed(p: TirExprParser, node: Node) -> Any:
@@ -53,7 +53,7 @@ def _packed_argument(p: TirExprParser, node: Node) -> Scalar | Buffer | str:
     if isinstance(node, ast.Attribute) and node.attr == "data":
         return p.buffer(node.value)
     value = p.scope.lookup_or(node, MISSING) if isinstance(node, ast.Name) else MISSING
-    if isinstance(value, tir_memory.Allocation):
+    if isinstance(value, memory.Allocation):
         return value.buffer
     return value if isinstance(value, Buffer) else p.scalar(node)
 

@@ -16,17 +16,18 @@ from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tup
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import did_you_mean, hint_of
 from relax_mlir.extension_points import extension
-from relax_mlir.script.parser import flow, interfaces, macros, relax_logic, tables
+from relax_mlir.script.parser import flow, interfaces, macros, tables
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser
 from relax_mlir.script.parser.dims import BINARY, DimParser, captured_value, check_size
 from relax_mlir.script.parser.env import MISSING
-from relax_mlir.script.parser.integer_tensors import as_tensor
 from relax_mlir.script.parser.interfaces import ModuleParser
 from relax_mlir.script.parser.literals import literal
-from relax_mlir.script.parser.operations import method, operation
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.subscripts import part_of_tensor
+from relax_mlir.script.relax_parser import logic as relax_logic
+from relax_mlir.script.relax_parser.integer_tensors import as_tensor
+from relax_mlir.script.relax_parser.operations import method, operation
+from relax_mlir.script.relax_parser.subscripts import part_of_tensor
 
 
 class Hint:

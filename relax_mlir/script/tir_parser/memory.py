@@ -12,15 +12,15 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.tir.builder import Buffer, Region
 from relax_mlir.dialects.tir.layout import NIBBLES, Layout, row_major
-from relax_mlir.script.parser import tir_calls
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.dims import captured_value, check_bytes
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_expr import Number, TirExprParser
-from relax_mlir.script.parser.tir_layout import BUFFER_ARGUMENTS, buffer_dtype, read_layout
-from relax_mlir.script.parser.tir_values import MutableScalar
+from relax_mlir.script.tir_parser import outlined_calls
+from relax_mlir.script.tir_parser.expr.parser import Number, TirExprParser
+from relax_mlir.script.tir_parser.expr.values import MutableScalar
+from relax_mlir.script.tir_parser.layout import BUFFER_ARGUMENTS, buffer_dtype, read_layout
 
 _MAX_CONSTANTS = 4096
 
@@ -118,13 +118,13 @@ def view(p: TirExprParser, name: str, node: Node) -> Buffer:
     base = _memory(p, data)
     given, dims, dtype = declared(p, node)
     if offset is not None and base.dtype == "uint8" and "strides" not in given:
-        return tir_calls.part(p, base, name, node, offset)
+        return outlined_calls.part(p, base, name, node, offset)
     if dtype in NIBBLES and base.dtype in ("uint8", "int8"):
         beyond = (product(dims) - product(base.dims) * 2).value
         if beyond is not None and beyond > 0:
             p.scope.fail(node, f"'{base.name}' has {product(base.dims)} bytes, {product(dims)} "
                          "elements of 4 bits need more")  # fmt: skip
-        return tir_calls.part(p, base, name, node, None)
+        return outlined_calls.part(p, base, name, node, None)
     layout = read_layout(p, AnnotationParser(p.scope), given, dims, view=True)
     if dtype != base.dtype:
         p.scope.fail(node, f"'{base.name}' holds {base.dtype}, not {dtype}")

@@ -17,8 +17,8 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.script.parser import flow
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.interfaces import StmtParser
-from relax_mlir.script.parser.relax_calls import match_cast, substitute
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.relax_parser.calls import match_cast, substitute
 
 _COMPOUND = (ast.If, ast.With, ast.For, ast.While)
 _RANGES = ("T.serial", "R.range", "T.range")

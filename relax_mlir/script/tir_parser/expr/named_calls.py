@@ -12,12 +12,12 @@ from relax_mlir.script.parser import macros
 from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_expr import TirExprParser
-from relax_mlir.script.parser.tir_intrinsics import INTRINSICS
-from relax_mlir.script.parser.tir_lanes import is_access, lane_of, load_vector, split_lanes
-from relax_mlir.script.parser.tir_tables import BINARY, OTHERS, UNARY
-from relax_mlir.script.parser.tir_unsupported import unsupported_reason
-from relax_mlir.script.parser.tir_values import Number
+from relax_mlir.script.tir_parser.expr.intrinsics import INTRINSICS
+from relax_mlir.script.tir_parser.expr.lanes import is_access, lane_of, load_vector, split_lanes
+from relax_mlir.script.tir_parser.expr.parser import TirExprParser
+from relax_mlir.script.tir_parser.expr.tables import BINARY, OTHERS, UNARY
+from relax_mlir.script.tir_parser.expr.values import Number
+from relax_mlir.script.tir_parser.unsupported import unsupported_reason
 
 
 def call(parser: TirExprParser, node: Node) -> Any:

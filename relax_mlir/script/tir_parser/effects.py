@@ -9,7 +9,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.interfaces import TirStmtParser
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_lanes import store_vector
+from relax_mlir.script.tir_parser.expr.lanes import store_vector
 
 _COMPARE = {ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
             ast.Gt: operator.gt, ast.GtE: operator.ge}  # fmt: skip

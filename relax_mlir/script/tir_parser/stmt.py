@@ -13,19 +13,20 @@ from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.dialects.tir.layout import NIBBLES
 from relax_mlir.dialects.tir.scalar import DtypeError, Scalar
 from relax_mlir.errors import did_you_mean
-from relax_mlir.script.parser import interfaces, macros, tir_calls, tir_memory
+from relax_mlir.script.parser import interfaces, macros
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.interfaces import ModuleParser
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_block import BlockParser
-from relax_mlir.script.parser.tir_effects import STATEMENTS, forgotten
-from relax_mlir.script.parser.tir_exits import Exits, changing_names
-from relax_mlir.script.parser.tir_expr import Number, TirExprParser
-from relax_mlir.script.parser.tir_lanes import is_access, store_of, store_vector
-from relax_mlir.script.parser.tir_loops import LoopParser
-from relax_mlir.script.parser.tir_unsupported import unsupported_reason
-from relax_mlir.script.parser.tir_values import MutableScalar, dtype_of
-from relax_mlir.script.parser.tir_with import OPENING
+from relax_mlir.script.tir_parser import memory, outlined_calls
+from relax_mlir.script.tir_parser.block import BlockParser
+from relax_mlir.script.tir_parser.effects import STATEMENTS, forgotten
+from relax_mlir.script.tir_parser.exits import Exits, changing_names
+from relax_mlir.script.tir_parser.expr.lanes import is_access, store_of, store_vector
+from relax_mlir.script.tir_parser.expr.parser import Number, TirExprParser
+from relax_mlir.script.tir_parser.expr.values import MutableScalar, dtype_of
+from relax_mlir.script.tir_parser.loops import LoopParser
+from relax_mlir.script.tir_parser.unsupported import unsupported_reason
+from relax_mlir.script.tir_parser.with_statements import OPENING
 
 
 class TirStmtParser(interfaces.TirStmtParser):
@@ -188,7 +189,7 @@ class TirStmtParser(interfaces.TirStmtParser):
             return
         callee = self.module.find(self.scope, call.func) if isinstance(call, ast.Call) else None
         if callee is not None:
-            tir_calls.call(self.expr, self.module, callee, call)
+            outlined_calls.call(self.expr, self.module, callee, call)
             return
         called: Node = getattr(call, "func", None)
         if isinstance(called, ast.Attribute) and self.module.is_module(self.scope, called.value):
@@ -251,7 +252,7 @@ class TirStmtParser(interfaces.TirStmtParser):
             return
         known = self.scope.values.get(target.id)
         path = self.scope.path(value.func) if isinstance(value, ast.Call) else None
-        if isinstance(known, MutableScalar) and path not in tir_memory.MAKERS:
+        if isinstance(known, MutableScalar) and path not in memory.MAKERS:
             self._store_scalar(known, self.expr.evaluate(value), value)
             return
         if self.scope.is_outer(target.id):
@@ -260,8 +261,8 @@ class TirStmtParser(interfaces.TirStmtParser):
                 f"'{target.id}' of the outer scope cannot change here; use a buffer of one "
                 "element, T.alloc_buffer((1,), ...)",
             )
-        if path in tir_memory.MAKERS:
-            self.scope.bind(target.id, tir_memory.MAKERS[path](self.expr, target.id, value))
+        if path in memory.MAKERS:
+            self.scope.bind(target.id, memory.MAKERS[path](self.expr, target.id, value))
             return
         if path == "T.env_thread" and isinstance(value, ast.Call):
             self.expr.count(value, 1)
@@ -318,7 +319,7 @@ class TirStmtParser(interfaces.TirStmtParser):
             self.scope.fail(value, str(error))
 
     def _augassign(self, node: Node) -> None:
-        from relax_mlir.script.parser.tir_tables import OPERATORS
+        from relax_mlir.script.tir_parser.expr.tables import OPERATORS
 
         kind = OPERATORS.get(type(node.op))
         if kind is None:

@@ -17,10 +17,10 @@ from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.env import decorator_kind
 from relax_mlir.script.parser.functions import Function
 from relax_mlir.script.parser.interfaces import StmtParser
-from relax_mlir.script.parser.relax_calls import instantiate, substitute
-from relax_mlir.script.parser.relax_expr import ExprParser, Hint
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.relax_parser.calls import instantiate, substitute
+from relax_mlir.script.relax_parser.expr import ExprParser, Hint
 
 
 def note_signature(scope: Scope, value: Any, annotation: Annotation | None) -> None:

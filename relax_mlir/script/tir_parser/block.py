@@ -10,12 +10,12 @@ from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_expr import Number
-from relax_mlir.script.parser.tir_loops import annotations
-from relax_mlir.script.parser.tir_part import StatementPart
-from relax_mlir.script.parser.tir_regions import read_regions
-from relax_mlir.script.parser.tir_unsupported import unsupported_reason
-from relax_mlir.script.parser.tir_with import WITH
+from relax_mlir.script.tir_parser.expr.parser import Number
+from relax_mlir.script.tir_parser.loops import annotations
+from relax_mlir.script.tir_parser.part import StatementPart
+from relax_mlir.script.tir_parser.regions import read_regions
+from relax_mlir.script.tir_parser.unsupported import unsupported_reason
+from relax_mlir.script.tir_parser.with_statements import WITH
 
 _AXES = {
     "spatial": "spatial", "S": "spatial", "reduce": "reduction", "R": "reduction", "scan": "scan",

@@ -14,11 +14,11 @@ from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import did_you_mean, hint_of
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
-from relax_mlir.script.parser.call_order import buffers_first
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.literals import literal
-from relax_mlir.script.parser.relax_expr import ExprParser, Hint
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.relax_parser.call_order import buffers_first
+from relax_mlir.script.relax_parser.expr import ExprParser, Hint
 
 
 @dataclass

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.script.parser import tir_memory
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.interfaces import TirStmtParser
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_threads import check_thread
+from relax_mlir.script.tir_parser import memory
+from relax_mlir.script.tir_parser.threads import check_thread
 
 # What attributes of TVM may begin with: notes that change nothing.
 _NOTES = ("pragma", "debug", "buffer_bind_scope", "auto_unroll", "storage_alignment")
@@ -33,7 +33,7 @@ def _allocate(stmts: TirStmtParser, node: Node, call: Node, target: Node) -> Non
     if not isinstance(target, ast.Name):
         stmts.scope.fail(call, "T.allocate gives memory to one variable, 'as data'")
     with stmts.scoped():
-        stmts.scope.bind(target.id, tir_memory.allocate(stmts.expr, target.id, call))
+        stmts.scope.bind(target.id, memory.allocate(stmts.expr, target.id, call))
         stmts.body(node.body)
 
 

@@ -11,12 +11,12 @@ from relax_mlir.dialects.tir import externs
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.dialects.tir.scalar import Scalar
-from relax_mlir.script.parser import tir_memory
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_expr import TirExprParser
-from relax_mlir.script.parser.tir_tables import UNARY
+from relax_mlir.script.tir_parser import memory
+from relax_mlir.script.tir_parser.expr.parser import TirExprParser
+from relax_mlir.script.tir_parser.expr.tables import UNARY
 
 memref: ModuleType = submodule("dialects.memref")
 
@@ -84,7 +84,7 @@ def _argument(p: TirExprParser, node: Node) -> Scalar | Buffer | ir.Value:
     if isinstance(node, ast.Attribute) and node.attr == "data":
         return p.buffer(node.value)
     found = p.scope.lookup_or(node, MISSING) if isinstance(node, ast.Name) else MISSING
-    if isinstance(found, tir_memory.Allocation):
+    if isinstance(found, memory.Allocation):
         return found.buffer
     if isinstance(found, Buffer):
         p.scope.fail(node, f"pass the address of a buffer, '{ast.unparse(node)}.data'")

@@ -13,8 +13,8 @@ from relax_mlir.dialects.tir.scalar import cast, is_float
 from relax_mlir.errors import wrong_count
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_expr import TirExprParser
-from relax_mlir.script.parser.tir_layout import buffer_dtype
+from relax_mlir.script.tir_parser.expr.parser import TirExprParser
+from relax_mlir.script.tir_parser.layout import buffer_dtype
 
 func: ModuleType = submodule("dialects.func")
 memref: ModuleType = submodule("dialects.memref")

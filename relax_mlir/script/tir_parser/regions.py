@@ -8,8 +8,8 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Access, Region
 from relax_mlir.script.parser.dims import CALLS as SYMBOLIC_CALLS
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_expr import TirExprParser
-from relax_mlir.script.parser.tir_tables import OPERATORS, SYMBOLIC
+from relax_mlir.script.tir_parser.expr.parser import TirExprParser
+from relax_mlir.script.tir_parser.expr.tables import OPERATORS, SYMBOLIC
 
 
 def read_regions(

@@ -8,13 +8,13 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser, Signature
-from relax_mlir.script.parser.closures import note_signature
 from relax_mlir.script.parser.functions import Function
 from relax_mlir.script.parser.interfaces import ModuleParser
-from relax_mlir.script.parser.relax_calls import substitute
-from relax_mlir.script.parser.relax_expr import ExprParser
-from relax_mlir.script.parser.relax_stmt import StmtParser
 from relax_mlir.script.parser.scope import Scope
+from relax_mlir.script.relax_parser.calls import substitute
+from relax_mlir.script.relax_parser.closures import note_signature
+from relax_mlir.script.relax_parser.expr import ExprParser
+from relax_mlir.script.relax_parser.stmt import StmtParser
 
 
 class RelaxFunctionParser:

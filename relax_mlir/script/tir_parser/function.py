@@ -13,12 +13,12 @@ from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.dims import captured_dims, check_bytes
 from relax_mlir.script.parser.functions import Function
 from relax_mlir.script.parser.interfaces import ModuleParser
-from relax_mlir.script.parser.relax_stmt import func_attrs
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_expr import TirExprParser
-from relax_mlir.script.parser.tir_layout import BUFFER_ARGUMENTS, buffer_dtype, read_layout
-from relax_mlir.script.parser.tir_stmt import TirStmtParser
+from relax_mlir.script.relax_parser.stmt import func_attrs
+from relax_mlir.script.tir_parser.expr.parser import TirExprParser
+from relax_mlir.script.tir_parser.layout import BUFFER_ARGUMENTS, buffer_dtype, read_layout
+from relax_mlir.script.tir_parser.stmt import TirStmtParser
 
 # Sizes may be made of these: they are one kind of number here, and parameters of 64 bits.
 _INTEGERS = ("T.int64", "T.int32", "T.int", "T.i64", "T.i32")

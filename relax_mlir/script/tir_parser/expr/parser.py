@@ -19,16 +19,16 @@ from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_bounds import beyond, conditional
-from relax_mlir.script.parser.tir_lanes import slice_index
-from relax_mlir.script.parser.tir_tables import (
+from relax_mlir.script.tir_parser.bounds import beyond, conditional
+from relax_mlir.script.tir_parser.expr.lanes import slice_index
+from relax_mlir.script.tir_parser.expr.tables import (
     COMPARISONS,
     OPERATORS,
     SYMBOLIC,
     WHOLE,
 )
-from relax_mlir.script.parser.tir_unsupported import unsupported_reason
-from relax_mlir.script.parser.tir_values import MutableScalar, Number, bare, whole
+from relax_mlir.script.tir_parser.expr.values import MutableScalar, Number, bare, whole
+from relax_mlir.script.tir_parser.unsupported import unsupported_reason
 
 scf: ModuleType = submodule("dialects.scf")
 # The largest power of a number that is computed while the script is read.

@@ -9,8 +9,8 @@ from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.ops.base import build
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.script.parser.interfaces import ExprParser
-from relax_mlir.script.parser.operations import integer
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.relax_parser.operations import integer
 
 # A slice without an end goes to the last element of however many there are.
 _END = 2**63 - 1

@@ -13,13 +13,14 @@ from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.relax.type_lattice import meet
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.script.parser import closures, flow, interfaces, macros
+from relax_mlir.script.parser import flow, interfaces, macros
 from relax_mlir.script.parser.literals import literal
-from relax_mlir.script.parser.relax_calls import match_cast
-from relax_mlir.script.parser.relax_control import ControlParser
-from relax_mlir.script.parser.relax_expr import ExprParser, Hint
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.relax_parser import closures
+from relax_mlir.script.relax_parser.calls import match_cast
+from relax_mlir.script.relax_parser.control import ControlParser
+from relax_mlir.script.relax_parser.expr import ExprParser, Hint
 
 _SYMBOL_CALLS = ("T.int64", "T.int32", "T.var", "T.Var", "tir.Var")
 

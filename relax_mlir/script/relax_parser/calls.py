@@ -15,10 +15,10 @@ from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.dims import DimParser
 from relax_mlir.script.parser.literals import literal, scalar_literal
-from relax_mlir.script.parser.relax_dps import INPLACE, call_dps_packed, call_tir
-from relax_mlir.script.parser.relax_expr import ExprParser, Hint
-from relax_mlir.script.parser.relax_logic import integers
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.relax_parser.dps import INPLACE, call_dps_packed, call_tir
+from relax_mlir.script.relax_parser.expr import ExprParser, Hint
+from relax_mlir.script.relax_parser.logic import integers
 
 
 def shape_of(p: ExprParser, value: ir.Value, node: Node, name: str | None) -> ir.Value:

@@ -4,8 +4,8 @@ import ast
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.script.parser.relax_expr import ExprParser
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.relax_parser.expr import ExprParser
 
 _WRAPPED = ("R.prim_value", "R.PrimValue", "T.int64", "T.int32")
 

@@ -9,8 +9,8 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_expr import Number, TirExprParser
-from relax_mlir.script.parser.tir_externs import literal_strings
+from relax_mlir.script.tir_parser.expr.externs import literal_strings
+from relax_mlir.script.tir_parser.expr.parser import Number, TirExprParser
 
 
 def _nextafter(p: TirExprParser, node: Node) -> Scalar:

@@ -14,9 +14,9 @@ from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.literals import literal
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.parser.tir_part import StatementPart
-from relax_mlir.script.parser.tir_threads import check_thread
-from relax_mlir.script.parser.tir_unsupported import unsupported_reason
+from relax_mlir.script.tir_parser.part import StatementPart
+from relax_mlir.script.tir_parser.threads import check_thread
+from relax_mlir.script.tir_parser.unsupported import unsupported_reason
 
 _LOOPS = {
     "serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled",

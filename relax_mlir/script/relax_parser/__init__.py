@@ -1,0 +1,1 @@
+"""Reading Relax functions of TVMScript."""

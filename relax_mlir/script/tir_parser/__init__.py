@@ -1,0 +1,1 @@
+"""Reading prim funcs of TVMScript: statements."""
