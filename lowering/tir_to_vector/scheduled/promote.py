@@ -34,6 +34,12 @@ class _Access:
     stores: bool
 
     @property
+    def indices(self) -> list[ir.Value]:
+        """The indices as operands."""
+        first = _KINDS[self.op.name][0] + 1
+        return list(self.op.operands)[first : first + len(self.where)]
+
+    @property
     def key(self) -> tuple:
         """What is equal for accesses of one place in one way."""
         return (
@@ -92,7 +98,8 @@ def _places(loop: ir.Operation) -> list[_Place]:
             continue
         if any(access.op.block != body for access in place.accesses):
             continue
-        if any(_varies(value, loop) for lin in first.where for value in lin.terms):
+        # Also where the loop's index drops out of the linear form, as of i * 0: it is copied as is.
+        if any(_varies(value, loop) for value in first.indices):
             continue
         if first.mask is not None and is_inside(first.mask, loop):
             continue
@@ -174,8 +181,7 @@ def _carry(loop: ir.Operation, places: list[_Place], emit: Emitter) -> None:
         before: list[ir.Value] = []
         for place in places:
             access = place.first
-            where = list(access.op.operands)[_KINDS[access.op.name][0] + 1 :]
-            indices = [copier.pull(v, loop) for v in where[: access.buffer.type.rank]]
+            indices = [copier.pull(value, loop) for value in access.indices]
             operands.append([access.buffer, *indices])
             before.append(_load(access, operands[-1], emit))
         _rebuild(loop, places, operands, before, emit)

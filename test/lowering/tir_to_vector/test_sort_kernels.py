@@ -96,6 +96,16 @@ def test_other_axes_and_bfloat16() -> None:
         np.testing.assert_array_equal(vm["half"](x), np.sort(x, -1, kind="stable"))
 
 
+def test_beside_an_axis_of_constant_zero() -> None:
+    program = Program()
+    program.op("sort", "sort", (["n", 0], "float32"), axis=0)
+    program.op("argsort", "argsort", (["n", 0], "float32"), axis=0, dtype="int32")
+    vm = program.build()
+    x = np.zeros((3, 0), "float32")
+    _same(vm["sort"](x), x, "sort")
+    _same(vm["argsort"](x), x.astype("int32"), "argsort")
+
+
 @pytest.mark.parametrize("largest", [True, False])
 def test_the_first_few(largest: bool) -> None:
     program = Program()
