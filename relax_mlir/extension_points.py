@@ -58,8 +58,8 @@ TABLE = {
     "script.parse_definition": "relax_mlir.script.parser.module:parse_definition",
     "script.relax_calls": "relax_mlir.script.relax_parser.calls",
     "script.tir_call": "relax_mlir.script.tir_parser.expr.named_calls:call",
-    "tir.binary": "relax_mlir.tir.arithmetic:binary",
-    "tir.cast": "relax_mlir.tir.conversion:cast",
+    "tir.binary": "relax_mlir.tir.scalar.arithmetic:binary",
+    "tir.cast": "relax_mlir.tir.scalar.conversion:cast",
     "tir.functions": "relax_mlir.tir",
     "te.operators": "relax_mlir.topi",
 }

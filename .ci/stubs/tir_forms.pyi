@@ -8,7 +8,7 @@ from typing import Any, overload
 from relax_mlir.ir.module import IRModule
 from relax_mlir.script.macro import macro as inline
 from relax_mlir.script.macro import macro as macro
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.tir.stmt import Buffer as _Buffer
 
 @overload

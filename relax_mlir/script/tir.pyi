@@ -79,7 +79,7 @@ from relax_mlir.tir import (
     truncdiv,
     truncmod,
 )
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.tir.stmt import Buffer as _Buffer
 
 @overload

@@ -7,7 +7,7 @@ from relax_mlir.errors import missing
 
 _EXPORTS = {
     **dict.fromkeys(("ComputeOp", "ExternOp", "PlaceholderOp", "Tensor"), "te.tensor"),
-    "IterVar": "tir.axes",
+    "IterVar": "tir.scalar.axes",
     **dict.fromkeys(("compute", "extern", "placeholder", "tag_scope"), "te.operation"),
     **dict.fromkeys(
         (
@@ -22,13 +22,13 @@ _EXPORTS = {
             "reduce_axis",
             "sum",
         ),
-        "tir.reduction",
+        "tir.scalar.reduction",
     ),
     **dict.fromkeys(("ScanOp", "scan"), "te.scans"),
     **dict.fromkeys(("create_prim_func", "placeholders_of"), "te.prim_func"),
-    "Reduce": "tir.nodes",
+    "Reduce": "tir.scalar.nodes",
     "extern_primfunc": "te.extern_primfunc",
-    **dict.fromkeys(("const",), "tir.conversion"),
+    **dict.fromkeys(("const",), "tir.scalar.conversion"),
 }
 # te has the scalar functions of tir too.
 _FROM_TIR = (

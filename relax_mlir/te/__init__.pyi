@@ -9,9 +9,9 @@ from relax_mlir.te.operation import compute, extern, placeholder, tag_scope
 from relax_mlir.te.prim_func import create_prim_func, placeholders_of
 from relax_mlir.te.scans import ScanOp, scan
 from relax_mlir.te.tensor import ComputeOp, ExternOp, PlaceholderOp, Tensor
-from relax_mlir.tir.axes import IterVar
-from relax_mlir.tir.conversion import const
-from relax_mlir.tir.functions import (
+from relax_mlir.tir.scalar.axes import IterVar
+from relax_mlir.tir.scalar.conversion import const
+from relax_mlir.tir.scalar.functions import (
     atan2,
     ceildiv,
     copysign,
@@ -25,10 +25,10 @@ from relax_mlir.tir.functions import (
     min_value,
     pow,
 )
-from relax_mlir.tir.functions import pow as power
-from relax_mlir.tir.nodes import Reduce, Select
-from relax_mlir.tir.prim_expr import PrimExpr
-from relax_mlir.tir.reduction import all, any, comm_reducer, reduce_axis
+from relax_mlir.tir.scalar.functions import pow as power
+from relax_mlir.tir.scalar.nodes import Reduce, Select
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
+from relax_mlir.tir.scalar.reduction import all, any, comm_reducer, reduce_axis
 
 __all__ = [
     "ComputeOp",

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError
-from relax_mlir.tir import nodes as N
-from relax_mlir.tir.axes import IterVar
-from relax_mlir.tir.nodes import nodes_of
-from relax_mlir.tir.prim_expr import IntImm, Leaf, PrimExpr, Size
+from relax_mlir.tir.scalar import nodes as N
+from relax_mlir.tir.scalar.axes import IterVar
+from relax_mlir.tir.scalar.nodes import nodes_of
+from relax_mlir.tir.scalar.prim_expr import IntImm, Leaf, PrimExpr, Size
 
 
 def check_body(

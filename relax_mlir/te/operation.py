@@ -10,10 +10,10 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.te.checks import check_body
 from relax_mlir.te.tensor import ComputeOp, ExternOp, PlaceholderOp, Tensor, listed, named
-from relax_mlir.tir.axes import Dim, IterVar, dims_of
-from relax_mlir.tir.conversion import as_expr
-from relax_mlir.tir.dtypes import checked
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar.axes import Dim, IterVar, dims_of
+from relax_mlir.tir.scalar.conversion import as_expr
+from relax_mlir.tir.scalar.dtypes import checked
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 
 _tags = threading.local()
 

@@ -21,8 +21,8 @@ from relax_mlir.te.tensor import (
     Tensor,
     listed,
 )
-from relax_mlir.tir.nodes import nodes_of
-from relax_mlir.tir.prim_expr import Size
+from relax_mlir.tir.scalar.nodes import nodes_of
+from relax_mlir.tir.scalar.prim_expr import Size
 
 
 def create_prim_func(

@@ -9,9 +9,9 @@ from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.te.operation import current_tag, one_or_all
 from relax_mlir.te.stage import Stage
 from relax_mlir.te.tensor import ComputeOp, Operation, PlaceholderOp, Tensor
-from relax_mlir.tir.axes import plain
-from relax_mlir.tir.nodes import Add, ProducerLoad, Sub, nodes_of
-from relax_mlir.tir.prim_expr import IntImm, PrimExpr
+from relax_mlir.tir.scalar.axes import plain
+from relax_mlir.tir.scalar.nodes import Add, ProducerLoad, Sub, nodes_of
+from relax_mlir.tir.scalar.prim_expr import IntImm, PrimExpr
 
 
 class ScanOp(Operation):

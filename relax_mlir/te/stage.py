@@ -9,10 +9,10 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast
 from relax_mlir.errors import ExprError
 from relax_mlir.te.tensor import ComputeOp, ExternOp
-from relax_mlir.tir.axes import IterVar
-from relax_mlir.tir.emission import Emitter
-from relax_mlir.tir.nodes import Reduce
-from relax_mlir.tir.reduction import Reduction
+from relax_mlir.tir.scalar.axes import IterVar
+from relax_mlir.tir.scalar.emission import Emitter
+from relax_mlir.tir.scalar.nodes import Reduce
+from relax_mlir.tir.scalar.reduction import Reduction
 
 
 def write_extern(builder: PrimFuncBuilder, stage: ExternOp, buffers: dict[int, Buffer]) -> None:

@@ -5,11 +5,11 @@ from typing import Any
 
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.extension_points import extension
-from relax_mlir.tir.axes import Dim, IterVar
-from relax_mlir.tir.conversion import as_expr
-from relax_mlir.tir.dtypes import SIZE, is_float
-from relax_mlir.tir.nodes import ProducerLoad, nodes_of
-from relax_mlir.tir.prim_expr import IntImm, PrimExpr
+from relax_mlir.tir.scalar.axes import Dim, IterVar
+from relax_mlir.tir.scalar.conversion import as_expr
+from relax_mlir.tir.scalar.dtypes import SIZE, is_float
+from relax_mlir.tir.scalar.nodes import ProducerLoad, nodes_of
+from relax_mlir.tir.scalar.prim_expr import IntImm, PrimExpr
 
 
 def named(name: Any, where: str) -> str:

@@ -8,11 +8,11 @@ from relax_mlir.errors import missing
 # Loaded on first use: symbolic integers are MLIR's.
 _EXPORTS = {
     **dict.fromkeys(("SizeVar", "Var"), "expr"),
-    **dict.fromkeys(("FloatImm", "IntImm", "PrimExpr"), "prim_expr"),
+    **dict.fromkeys(("FloatImm", "IntImm", "PrimExpr"), "scalar.prim_expr"),
     **dict.fromkeys(
         ("Add", "And", "Call", "Div", "EQ", "FloorDiv", "FloorMod", "GE", "GT",
          "LE", "LT", "Max", "Min", "Mod", "Mul", "NE", "Not", "Or", "ProducerLoad",
-         "Reduce", "Select", "Sub"), "nodes"),
+         "Reduce", "Select", "Sub"), "scalar.nodes"),
     **dict.fromkeys(("Schedule", "ScheduleError", "Trace"), "schedule"),
     **dict.fromkeys(
         ("AllocBuffer", "AssertStmt", "Block", "BlockRealize", "BufferLoad", "BufferStore",
@@ -24,16 +24,16 @@ _EXPORTS = {
     "TensorIntrin": "tensor_intrin",
     **dict.fromkeys(("Buffer", "decl_buffer"), "stmt"),
     **dict.fromkeys(("build", "lower"), "lowering"),
-    **dict.fromkeys(("Cast", "cast", "const"), "conversion"),
-    **dict.fromkeys(("comm_reducer", "max", "min", "sum"), "reduction"),
-    **dict.fromkeys(("call_extern", "call_packed", "call_pure_extern"), "externs"),
+    **dict.fromkeys(("Cast", "cast", "const"), "scalar.conversion"),
+    **dict.fromkeys(("comm_reducer", "max", "min", "sum"), "scalar.reduction"),
+    **dict.fromkeys(("call_extern", "call_packed", "call_pure_extern"), "scalar.externs"),
     **dict.fromkeys(
         ("call_intrin", "convert", "ldexp", "nextafter", "q_multiply_shift",
-         "q_multiply_shift_per_axis"), "calls"),
+         "q_multiply_shift_per_axis"), "scalar.calls"),
     **dict.fromkeys(
         ("all", "any", "atan2", "ceildiv", "copysign", "exp10", "fmod", "hypot", "if_then_else",
          "infinity", "likely", "logaddexp", "max_value", "min_value", "pow", "power",
-         "reinterpret"), "functions"),
+         "reinterpret"), "scalar.functions"),
 }  # fmt: skip
 # Names of TVM's that have no counterpart.
 _UNSUPPORTED = {
@@ -88,7 +88,7 @@ def __getattr__(name: str) -> Any:
         module, own = (module, own) if own[:1].isupper() else (_EXPORTS[name], name)
         value = getattr(importlib.import_module(f"relax_mlir.tir.{module}"), own)
     elif name in (*_TABLE, *_CLASSES):
-        functions = importlib.import_module("relax_mlir.tir.functions").FUNCTIONS
+        functions = importlib.import_module("relax_mlir.tir.scalar.functions").FUNCTIONS
         value = functions[_CLASSES.get(name, name)]
     elif name in _MODULES:
         value = importlib.import_module(f"relax_mlir.tir.{name}")

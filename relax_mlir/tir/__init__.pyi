@@ -7,7 +7,10 @@ from typing import Any
 from relax_mlir.errors import ScheduleError
 from relax_mlir.relax.expr.functions import PrimFunc
 from relax_mlir.tir import analysis, ir_builder, schedule, stmt_functor, transform
-from relax_mlir.tir.calls import (
+from relax_mlir.tir.expr import Var
+from relax_mlir.tir.expr import Var as SizeVar
+from relax_mlir.tir.lowering import build, lower
+from relax_mlir.tir.scalar.calls import (
     call_intrin,
     convert,
     ldexp,
@@ -15,12 +18,10 @@ from relax_mlir.tir.calls import (
     q_multiply_shift,
     q_multiply_shift_per_axis,
 )
-from relax_mlir.tir.conversion import Cast, cast, const
-from relax_mlir.tir.expr import Var
-from relax_mlir.tir.expr import Var as SizeVar
-from relax_mlir.tir.externs import call_extern, call_packed
-from relax_mlir.tir.externs import call_extern as call_pure_extern
-from relax_mlir.tir.functions import (
+from relax_mlir.tir.scalar.conversion import Cast, cast, const
+from relax_mlir.tir.scalar.externs import call_extern, call_packed
+from relax_mlir.tir.scalar.externs import call_extern as call_pure_extern
+from relax_mlir.tir.scalar.functions import (
     all,
     any,
     atan2,
@@ -38,9 +39,8 @@ from relax_mlir.tir.functions import (
     pow,
     reinterpret,
 )
-from relax_mlir.tir.functions import pow as power
-from relax_mlir.tir.lowering import build, lower
-from relax_mlir.tir.nodes import (
+from relax_mlir.tir.scalar.functions import pow as power
+from relax_mlir.tir.scalar.nodes import (
     EQ,
     GE,
     GT,
@@ -64,8 +64,8 @@ from relax_mlir.tir.nodes import (
     Select,
     Sub,
 )
-from relax_mlir.tir.prim_expr import FloatImm, IntImm, PrimExpr
-from relax_mlir.tir.reduction import comm_reducer
+from relax_mlir.tir.scalar.prim_expr import FloatImm, IntImm, PrimExpr
+from relax_mlir.tir.scalar.reduction import comm_reducer
 from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.schedule.schedule import Schedule
 from relax_mlir.tir.schedule.trace.trace import Trace

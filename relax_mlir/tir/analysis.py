@@ -7,9 +7,9 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError, VerifyError, missing
 from relax_mlir.ir.module import IRModule
-from relax_mlir.tir.dtypes import bits
-from relax_mlir.tir.nodes import Reduce
-from relax_mlir.tir.prim_expr import Leaf, PrimExpr, Size
+from relax_mlir.tir.scalar.dtypes import bits
+from relax_mlir.tir.scalar.nodes import Reduce
+from relax_mlir.tir.scalar.prim_expr import Leaf, PrimExpr, Size
 from relax_mlir.tir.view import tree
 from relax_mlir.tir.view.index import Indices
 from relax_mlir.tir.view.statements import BufferRegion, FoundBlock, described, regions

@@ -17,13 +17,13 @@ from relax_mlir.dialects.tir.layout import Layout
 from relax_mlir.dialects.tir.ops import LOOP_KINDS
 from relax_mlir.dialects.tir.scalar import Scalar, cast
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
-from relax_mlir.tir.conversion import as_expr, condition
-from relax_mlir.tir.conversion import cast as converted
-from relax_mlir.tir.dtypes import SIZE, checked
-from relax_mlir.tir.emission import Emitter
-from relax_mlir.tir.externs import ExternCall
-from relax_mlir.tir.nodes import ProducerLoad
-from relax_mlir.tir.prim_expr import IntImm, Leaf, PrimExpr
+from relax_mlir.tir.scalar.conversion import as_expr, condition
+from relax_mlir.tir.scalar.conversion import cast as converted
+from relax_mlir.tir.scalar.dtypes import SIZE, checked
+from relax_mlir.tir.scalar.emission import Emitter
+from relax_mlir.tir.scalar.externs import ExternCall
+from relax_mlir.tir.scalar.nodes import ProducerLoad
+from relax_mlir.tir.scalar.prim_expr import IntImm, Leaf, PrimExpr
 
 scf: ModuleType = submodule("dialects.scf")
 _state = threading.local()
@@ -71,7 +71,7 @@ class IRBuilder:
             yield variable
 
     def _positive(self, count: PrimExpr) -> Scalar:
-        from relax_mlir.tir.arithmetic import binary
+        from relax_mlir.tir.scalar.arithmetic import binary
 
         return cast(self.value(binary("max", count, 0)), "index")
 

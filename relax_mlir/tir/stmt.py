@@ -12,12 +12,12 @@ from typing import Any
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.ops import LOOP_KINDS
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.tir.axes import dims_of
-from relax_mlir.tir.conversion import as_expr, condition
-from relax_mlir.tir.dtypes import SIZE, checked
 from relax_mlir.tir.expr import Var
-from relax_mlir.tir.nodes import ProducerLoad
-from relax_mlir.tir.prim_expr import Leaf, PrimExpr
+from relax_mlir.tir.scalar.axes import dims_of
+from relax_mlir.tir.scalar.conversion import as_expr, condition
+from relax_mlir.tir.scalar.dtypes import SIZE, checked
+from relax_mlir.tir.scalar.nodes import ProducerLoad
+from relax_mlir.tir.scalar.prim_expr import Leaf, PrimExpr
 
 _STATEMENTS = "relax_mlir.tir.view.statements"
 _FOUND = "relax_mlir.tir.view.statements"

@@ -8,10 +8,10 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprTypeError, missing
-from relax_mlir.tir.conversion import as_expr
-from relax_mlir.tir.dtypes import SIZE
-from relax_mlir.tir.nodes import Call, ProducerLoad, Reduce
-from relax_mlir.tir.prim_expr import Leaf, PrimExpr, Size
+from relax_mlir.tir.scalar.conversion import as_expr
+from relax_mlir.tir.scalar.dtypes import SIZE
+from relax_mlir.tir.scalar.nodes import Call, ProducerLoad, Reduce
+from relax_mlir.tir.scalar.prim_expr import Leaf, PrimExpr, Size
 from relax_mlir.tir.view.statements import statement
 
 _UNSUPPORTED = {
@@ -146,7 +146,7 @@ def _size(expr: SymExpr, names: dict[str, Any]) -> Any:
         return as_expr(values.get(name, SymExpr.var(name)), SIZE)
 
     def divide(kind: str, lhs: PrimExpr, rhs: PrimExpr) -> PrimExpr:
-        functions = importlib.import_module("relax_mlir.tir.functions")
+        functions = importlib.import_module("relax_mlir.tir.scalar.functions")
         made = {"floordiv": lambda: lhs // rhs, "mod": lambda: lhs % rhs}
         made |= {"max": lambda: functions.max(lhs, rhs), "min": lambda: functions.min(lhs, rhs)}
         return made[kind]() if kind in made else functions.ceildiv(lhs, rhs)

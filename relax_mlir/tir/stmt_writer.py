@@ -14,10 +14,10 @@ from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.ir.module import IRModule
 from relax_mlir.script.tir_parser.bounds import beyond
 from relax_mlir.tir import ir_builder, stmt
-from relax_mlir.tir.conversion import as_expr, cast
-from relax_mlir.tir.dtypes import SIZE
 from relax_mlir.tir.expr import Param
-from relax_mlir.tir.prim_expr import IntImm, Leaf, PrimExpr
+from relax_mlir.tir.scalar.conversion import as_expr, cast
+from relax_mlir.tir.scalar.dtypes import SIZE
+from relax_mlir.tir.scalar.prim_expr import IntImm, Leaf, PrimExpr
 from relax_mlir.tir.stmt import Buffer
 from relax_mlir.tir.stmt_functor import substitute
 from relax_mlir.tir.view.buffers import dims_of, name_of

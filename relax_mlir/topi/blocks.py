@@ -9,7 +9,7 @@ from relax_mlir.dialects.tir.scalar import cast
 from relax_mlir.te.operation import current_tag
 from relax_mlir.te.tensor import ExternOp, Tensor
 from relax_mlir.tir import ir_builder
-from relax_mlir.tir.axes import Dim, dims_of
+from relax_mlir.tir.scalar.axes import Dim, dims_of
 
 Writer = Callable[[PrimFuncBuilder, list[Buffer], Buffer], None]
 

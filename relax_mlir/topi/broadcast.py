@@ -6,10 +6,10 @@ from typing import Any
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import arithmetic, conversion, intrinsics
-from relax_mlir.tir.dtypes import is_float
-from relax_mlir.tir.nodes import Select
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar import arithmetic, conversion, intrinsics
+from relax_mlir.tir.scalar.dtypes import is_float
+from relax_mlir.tir.scalar.nodes import Select
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.topi.support import at, broadcast_shape, shape_of, tensor
 
 _NAMES = (

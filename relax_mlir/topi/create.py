@@ -8,10 +8,10 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import conversion
-from relax_mlir.tir.axes import plain
-from relax_mlir.tir.dtypes import checked
-from relax_mlir.tir.nodes import Select
+from relax_mlir.tir.scalar import conversion
+from relax_mlir.tir.scalar.axes import plain
+from relax_mlir.tir.scalar.dtypes import checked
+from relax_mlir.tir.scalar.nodes import Select
 from relax_mlir.topi.support import axis_of, scalar, shape_of, tensor
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import arithmetic, conversion, intrinsics
-from relax_mlir.tir.dtypes import checked, is_float
+from relax_mlir.tir.scalar import arithmetic, conversion, intrinsics
+from relax_mlir.tir.scalar.dtypes import checked, is_float
 from relax_mlir.topi.support import narrowed, scalar, spelled, tensor
 
 _NAMES = (
@@ -52,7 +52,7 @@ def cast(x: Any, dtype: Any) -> Any:
 
 def reinterpret(x: Tensor, dtype: str) -> Tensor:
     """Return the bits of each element as a number of another dtype of the same width."""
-    from relax_mlir.tir.functions import reinterpret as bits
+    from relax_mlir.tir.scalar.functions import reinterpret as bits
 
     return compute(x.shape, lambda *i: bits(dtype, x[i]), name="T_reinterpret")
 

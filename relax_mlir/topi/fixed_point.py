@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir.conversion import cast
+from relax_mlir.tir.scalar.conversion import cast
 from relax_mlir.topi.support import tensor
 
 # Bits of a multiplier after the point.

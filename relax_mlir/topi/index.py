@@ -5,12 +5,12 @@ from typing import Any
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import conversion
-from relax_mlir.tir.arithmetic import binary
-from relax_mlir.tir.axes import Dim
-from relax_mlir.tir.dtypes import SIZE, is_float
-from relax_mlir.tir.nodes import Select
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar import conversion
+from relax_mlir.tir.scalar.arithmetic import binary
+from relax_mlir.tir.scalar.axes import Dim
+from relax_mlir.tir.scalar.dtypes import SIZE, is_float
+from relax_mlir.tir.scalar.nodes import Select
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.topi.manipulate import flatten
 from relax_mlir.topi.support import axis_of, tensor
 

@@ -7,8 +7,8 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import arithmetic, functions
-from relax_mlir.tir.axes import Dim, plain
+from relax_mlir.tir.scalar import arithmetic, functions
+from relax_mlir.tir.scalar.axes import Dim, plain
 from relax_mlir.topi.blocks import joined, reshaped
 from relax_mlir.topi.support import axes_of, axis_of, same, shape_of, size, tensor
 

@@ -2,10 +2,10 @@
 
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir.conversion import as_expr, cast, const
-from relax_mlir.tir.dtypes import SIZE, checked
-from relax_mlir.tir.nodes import Select
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar.conversion import as_expr, cast, const
+from relax_mlir.tir.scalar.dtypes import SIZE, checked
+from relax_mlir.tir.scalar.nodes import Select
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.topi.support import size, tensor
 
 

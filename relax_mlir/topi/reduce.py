@@ -6,13 +6,13 @@ from typing import Any
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import arithmetic, conversion, functions
-from relax_mlir.tir import reduction as te
-from relax_mlir.tir.axes import Dim, IterVar
-from relax_mlir.tir.conversion import const
-from relax_mlir.tir.dtypes import highest, is_float
-from relax_mlir.tir.nodes import Select
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar import arithmetic, conversion, functions
+from relax_mlir.tir.scalar import reduction as te
+from relax_mlir.tir.scalar.axes import Dim, IterVar
+from relax_mlir.tir.scalar.conversion import const
+from relax_mlir.tir.scalar.dtypes import highest, is_float
+from relax_mlir.tir.scalar.nodes import Select
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.topi.blocks import reshaped
 from relax_mlir.topi.broadcast import FUNCTIONS as FUNCTIONS_OF_TWO
 from relax_mlir.topi.support import axes_of, narrowed, same, shape_of, size, tensor, wide_of

@@ -6,8 +6,8 @@ from typing import Any
 from relax_mlir.te.operation import extern
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import ir_builder
-from relax_mlir.tir.conversion import as_expr, cast
-from relax_mlir.tir.dtypes import checked
+from relax_mlir.tir.scalar.conversion import as_expr, cast
+from relax_mlir.tir.scalar.dtypes import checked
 from relax_mlir.topi.manipulate import flatten
 from relax_mlir.topi.scatter import loops
 from relax_mlir.topi.support import axis_of, tensor, wide_of

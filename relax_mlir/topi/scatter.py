@@ -7,7 +7,7 @@ from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import extern
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import ir_builder
-from relax_mlir.tir.arithmetic import binary
+from relax_mlir.tir.scalar.arithmetic import binary
 from relax_mlir.topi.index import from_end, integer_indices
 from relax_mlir.topi.support import axis_of, tensor
 

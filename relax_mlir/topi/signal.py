@@ -6,11 +6,11 @@ from typing import Any
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import functions
-from relax_mlir.tir import reduction as te
-from relax_mlir.tir.conversion import as_expr, cast
-from relax_mlir.tir.dtypes import checked
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar import functions
+from relax_mlir.tir.scalar import reduction as te
+from relax_mlir.tir.scalar.conversion import as_expr, cast
+from relax_mlir.tir.scalar.dtypes import checked
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.topi.support import same, shape_of, tensor
 
 _COS, _SIN = functions.UNARY["cos"], functions.UNARY["sin"]

@@ -11,13 +11,14 @@ from relax_mlir.lowering.relax_to_tir.search import write_search
 from relax_mlir.lowering.relax_to_tir.sorter import write_sorted
 from relax_mlir.te.operation import compute, extern
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import functions, ir_builder
-from relax_mlir.tir import reduction as te
-from relax_mlir.tir.arithmetic import binary
-from relax_mlir.tir.axes import Dim, plain
-from relax_mlir.tir.conversion import cast
-from relax_mlir.tir.dtypes import checked, is_float
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir import ir_builder
+from relax_mlir.tir.scalar import functions
+from relax_mlir.tir.scalar import reduction as te
+from relax_mlir.tir.scalar.arithmetic import binary
+from relax_mlir.tir.scalar.axes import Dim, plain
+from relax_mlir.tir.scalar.conversion import cast
+from relax_mlir.tir.scalar.dtypes import checked, is_float
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.topi.support import axis_of, same, tensor
 
 _BOTH, _VALUES, _INDICES = "both", "values", "indices"

@@ -10,9 +10,9 @@ from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir.axes import Dim, dims_of, plain
-from relax_mlir.tir.conversion import as_expr, cast
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar.axes import Dim, dims_of, plain
+from relax_mlir.tir.scalar.conversion import as_expr, cast
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 
 
 def tensor(value: Any, where: str) -> Tensor:

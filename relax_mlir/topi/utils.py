@@ -7,8 +7,8 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.sizes import size_of
 from relax_mlir.errors import ExprError
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir.axes import plain
-from relax_mlir.tir.prim_expr import FloatImm, IntImm
+from relax_mlir.tir.scalar.axes import plain
+from relax_mlir.tir.scalar.prim_expr import FloatImm, IntImm
 from relax_mlir.topi.support import size
 
 
@@ -86,7 +86,7 @@ def simplify(expr: Any) -> Any:
 
 def ceil_div(a: Any, b: Any) -> Any:
     """Return a quotient rounded up."""
-    from relax_mlir.tir.functions import ceildiv
+    from relax_mlir.tir.scalar.functions import ceildiv
 
     return ceildiv(a, b)
 
@@ -110,7 +110,7 @@ def unravel_index(idx: Any, shape: Sequence[Any]) -> list[Any]:
 
 def within_index(b: Any, e: Any, s: Any, i: Any) -> Any:
     """Return whether an index is one of those from `b` to before `e`, `s` apart."""
-    from relax_mlir.tir import functions
+    from relax_mlir.tir.scalar import functions
 
     ahead = functions.all(s > 0, i >= b, i < e) if not isinstance(s, int) else None
     if ahead is None:
@@ -122,7 +122,7 @@ def within_index(b: Any, e: Any, s: Any, i: Any) -> Any:
 
 def make_idx(b: Any, e: Any, s: Any, z: Any, i: Any) -> Any:
     """Return which of the indices from `b`, `s` apart, an index is, inside of `z` of them."""
-    from relax_mlir.tir import functions
+    from relax_mlir.tir.scalar import functions
 
     return functions.max(functions.min((i - b) // s, z - 1), 0)
 
@@ -167,8 +167,8 @@ def _constant(array: Any, name: str) -> Tensor:
     import numpy as np
 
     from relax_mlir.te.operation import compute
-    from relax_mlir.tir.conversion import const
-    from relax_mlir.tir.nodes import Select
+    from relax_mlir.tir.scalar.conversion import const
+    from relax_mlir.tir.scalar.nodes import Select
 
     values = np.asarray(array)
     if values.size == 0:

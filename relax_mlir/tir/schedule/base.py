@@ -15,7 +15,7 @@ from relax_mlir.errors import (
     ScheduleValueError,
     did_you_mean,
 )
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.tir.schedule.handles import (
     VARIABLES,
     BlockRV,

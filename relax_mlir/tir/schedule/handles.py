@@ -5,9 +5,9 @@ from typing import Any
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprTypeError
-from relax_mlir.tir import nodes as N
-from relax_mlir.tir.conversion import Cast
-from relax_mlir.tir.prim_expr import IntImm, Leaf, PrimExpr, Size
+from relax_mlir.tir.scalar import nodes as N
+from relax_mlir.tir.scalar.conversion import Cast
+from relax_mlir.tir.scalar.prim_expr import IntImm, Leaf, PrimExpr, Size
 
 
 class RandomVariable:

@@ -6,11 +6,11 @@ from typing import Any
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import reduction as te
-from relax_mlir.tir.axes import Dim
-from relax_mlir.tir.conversion import cast
-from relax_mlir.tir.dtypes import checked
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar import reduction as te
+from relax_mlir.tir.scalar.axes import Dim
+from relax_mlir.tir.scalar.conversion import cast
+from relax_mlir.tir.scalar.dtypes import checked
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.topi.linear_algebra import check_inner
 from relax_mlir.topi.nn.convolution import around, counts, pad, windows
 from relax_mlir.topi.support import tensor

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from relax_mlir.tir import functions
-from relax_mlir.tir.arithmetic import binary
-from relax_mlir.tir.axes import Dim
-from relax_mlir.tir.conversion import cast, const
-from relax_mlir.tir.dtypes import SIZE
-from relax_mlir.tir.nodes import Select
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar import functions
+from relax_mlir.tir.scalar.arithmetic import binary
+from relax_mlir.tir.scalar.axes import Dim
+from relax_mlir.tir.scalar.conversion import cast, const
+from relax_mlir.tir.scalar.dtypes import SIZE
+from relax_mlir.tir.scalar.nodes import Select
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 
 _floor = functions.UNARY["floor"]
 # A pixel along an axis, and how much it counts.

@@ -5,10 +5,10 @@ from typing import Any
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import functions, intrinsics
-from relax_mlir.tir import reduction as te
-from relax_mlir.tir.conversion import cast
-from relax_mlir.tir.nodes import Select
+from relax_mlir.tir.scalar import functions, intrinsics
+from relax_mlir.tir.scalar import reduction as te
+from relax_mlir.tir.scalar.conversion import cast
+from relax_mlir.tir.scalar.nodes import Select
 from relax_mlir.topi.elementwise import function
 from relax_mlir.topi.reduce import reduced
 from relax_mlir.topi.support import axis_of, tensor, wide_of

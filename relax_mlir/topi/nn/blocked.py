@@ -5,10 +5,10 @@ from typing import Any
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import reduction as te
-from relax_mlir.tir.axes import Dim
-from relax_mlir.tir.conversion import cast
-from relax_mlir.tir.dtypes import checked
+from relax_mlir.tir.scalar import reduction as te
+from relax_mlir.tir.scalar.axes import Dim
+from relax_mlir.tir.scalar.conversion import cast
+from relax_mlir.tir.scalar.dtypes import checked
 from relax_mlir.topi.linear_algebra import common_dtype
 from relax_mlir.topi.nn.convolution import around, counts, pad, windows
 from relax_mlir.topi.support import narrowed, tensor

@@ -7,13 +7,13 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import functions
-from relax_mlir.tir import reduction as te
-from relax_mlir.tir.axes import Dim, plain
-from relax_mlir.tir.conversion import as_expr, cast, const
-from relax_mlir.tir.dtypes import SIZE
-from relax_mlir.tir.nodes import Select
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar import functions
+from relax_mlir.tir.scalar import reduction as te
+from relax_mlir.tir.scalar.axes import Dim, plain
+from relax_mlir.tir.scalar.conversion import as_expr, cast, const
+from relax_mlir.tir.scalar.dtypes import SIZE
+from relax_mlir.tir.scalar.nodes import Select
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.topi.image.sampling import blended, clamped, linear_taps
 from relax_mlir.topi.linear_algebra import check_inner, common_dtype
 from relax_mlir.topi.nn.convolution import around, counts, pad, windows

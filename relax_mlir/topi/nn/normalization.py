@@ -6,12 +6,12 @@ from typing import Any
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import functions
-from relax_mlir.tir import reduction as te
-from relax_mlir.tir.arithmetic import binary
-from relax_mlir.tir.conversion import cast
-from relax_mlir.tir.functions import UNARY
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar import functions
+from relax_mlir.tir.scalar import reduction as te
+from relax_mlir.tir.scalar.arithmetic import binary
+from relax_mlir.tir.scalar.conversion import cast
+from relax_mlir.tir.scalar.functions import UNARY
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.topi.manipulate import reshape
 from relax_mlir.topi.reduce import reduced
 from relax_mlir.topi.support import axes_of, axis_of, size, tensor, wide_of

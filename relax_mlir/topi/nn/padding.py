@@ -7,10 +7,10 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir.arithmetic import binary
-from relax_mlir.tir.axes import Dim, plain
-from relax_mlir.tir.nodes import Select
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar.arithmetic import binary
+from relax_mlir.tir.scalar.axes import Dim, plain
+from relax_mlir.tir.scalar.nodes import Select
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.topi.support import tensor
 
 # From a place, counted from the tensor's first element, and the size to where an element is.

@@ -7,12 +7,12 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import reduction as te
-from relax_mlir.tir.arithmetic import binary
-from relax_mlir.tir.axes import Dim
-from relax_mlir.tir.conversion import cast, const
-from relax_mlir.tir.dtypes import lowest
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar import reduction as te
+from relax_mlir.tir.scalar.arithmetic import binary
+from relax_mlir.tir.scalar.axes import Dim
+from relax_mlir.tir.scalar.conversion import cast, const
+from relax_mlir.tir.scalar.dtypes import lowest
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.topi.nn.convolution import around, counts, pad, windows
 from relax_mlir.topi.reduce import FUNCTIONS as REDUCTIONS
 from relax_mlir.topi.reduce import mean

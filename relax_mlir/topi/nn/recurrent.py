@@ -8,10 +8,10 @@ from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute, placeholder
 from relax_mlir.te.scans import scan
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import functions
-from relax_mlir.tir import reduction as te
-from relax_mlir.tir.axes import plain
-from relax_mlir.tir.conversion import const
+from relax_mlir.tir.scalar import functions
+from relax_mlir.tir.scalar import reduction as te
+from relax_mlir.tir.scalar.axes import plain
+from relax_mlir.tir.scalar.conversion import const
 from relax_mlir.topi.linear_algebra import check_inner
 from relax_mlir.topi.support import tensor
 

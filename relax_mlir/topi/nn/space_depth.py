@@ -7,8 +7,8 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir.axes import Dim, plain
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar.axes import Dim, plain
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.topi.manipulate import reshape, transpose
 from relax_mlir.topi.nn.convolution import pad
 from relax_mlir.topi.support import tensor

@@ -7,10 +7,10 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import reduction as te
-from relax_mlir.tir.axes import Dim, plain
-from relax_mlir.tir.conversion import cast
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar import reduction as te
+from relax_mlir.tir.scalar.axes import Dim, plain
+from relax_mlir.tir.scalar.conversion import cast
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.topi.blocks import padded
 from relax_mlir.topi.linear_algebra import check_inner, common_dtype
 from relax_mlir.topi.nn.convolution import around, windows

@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir.axes import Dim, plain
+from relax_mlir.tir.scalar.axes import Dim, plain
 from relax_mlir.topi.image.resize import resize2d, resize3d
 from relax_mlir.topi.support import shape_of, tensor
 

@@ -6,11 +6,12 @@ from typing import Any
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import compute, extern
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import functions, ir_builder
-from relax_mlir.tir.conversion import cast, const
-from relax_mlir.tir.dtypes import SIZE
-from relax_mlir.tir.nodes import Select
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir import ir_builder
+from relax_mlir.tir.scalar import functions
+from relax_mlir.tir.scalar.conversion import cast, const
+from relax_mlir.tir.scalar.dtypes import SIZE
+from relax_mlir.tir.scalar.nodes import Select
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.topi.nn.activation import softmax
 from relax_mlir.topi.support import same, size, tensor
 

@@ -5,10 +5,11 @@ from typing import Any
 from relax_mlir.errors import ExprError
 from relax_mlir.te.operation import extern
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import functions, ir_builder
-from relax_mlir.tir.conversion import cast, const
-from relax_mlir.tir.dtypes import SIZE, lowest
-from relax_mlir.tir.nodes import Select
+from relax_mlir.tir import ir_builder
+from relax_mlir.tir.scalar import functions
+from relax_mlir.tir.scalar.conversion import cast, const
+from relax_mlir.tir.scalar.dtypes import SIZE, lowest
+from relax_mlir.tir.scalar.nodes import Select
 from relax_mlir.topi.image.sampling import index_of
 from relax_mlir.topi.nn.convolution import windows
 from relax_mlir.topi.scatter import loops

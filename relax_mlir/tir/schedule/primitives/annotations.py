@@ -3,7 +3,7 @@
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.tir.schedule.attributes import attribute
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV, LoopRV

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.tir.conversion import Cast
-from relax_mlir.tir.nodes import BinaryExpr
-from relax_mlir.tir.prim_expr import IntImm, PrimExpr
+from relax_mlir.tir.scalar.conversion import Cast
+from relax_mlir.tir.scalar.nodes import BinaryExpr
+from relax_mlir.tir.scalar.prim_expr import IntImm, PrimExpr
 from relax_mlir.tir.schedule.handles import VARIABLES, ExprRV, RandomVariable
 from relax_mlir.tir.schedule.text import Text
 

@@ -7,8 +7,8 @@ from typing import Any
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.parse import read_expression
 from relax_mlir.errors import ScheduleValueError
-from relax_mlir.tir import nodes
-from relax_mlir.tir.prim_expr import IntImm, PrimExpr
+from relax_mlir.tir.scalar import nodes
+from relax_mlir.tir.scalar.prim_expr import IntImm, PrimExpr
 from relax_mlir.tir.schedule.handles import VARIABLES, ExprRV, RandomVariable
 from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.schedule.trace.instruction import Instruction, Names, kind_of, spell_expr

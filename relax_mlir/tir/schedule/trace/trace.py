@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from relax_mlir.errors import ScheduleTypeError, ScheduleValueError
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.tir.schedule.handles import ExprRV, RandomVariable
 from relax_mlir.tir.schedule.trace.instruction import Instruction, as_python
 from relax_mlir.tir.schedule.trace.json_form import as_json, from_json

@@ -7,8 +7,8 @@ from typing import Any
 from relax_mlir.dialects.symbolic.conditions import Condition
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.tir.dtypes import SIZE, checked, is_float, promoted
-from relax_mlir.tir.prim_expr import FloatImm, IntImm, PrimExpr, Size
+from relax_mlir.tir.scalar.dtypes import SIZE, checked, is_float, promoted
+from relax_mlir.tir.scalar.prim_expr import FloatImm, IntImm, PrimExpr, Size
 
 _CONDITIONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,

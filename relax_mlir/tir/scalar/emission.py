@@ -9,11 +9,11 @@ from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import DtypeError, Scalar
 from relax_mlir.errors import ExprError
-from relax_mlir.tir import nodes as N
-from relax_mlir.tir.conversion import Cast
-from relax_mlir.tir.externs import ExternCall, PackedCall
-from relax_mlir.tir.intrinsics import FUNCTIONS
-from relax_mlir.tir.prim_expr import FloatImm, IntImm, Leaf, PrimExpr, Size
+from relax_mlir.tir.scalar import nodes as N
+from relax_mlir.tir.scalar.conversion import Cast
+from relax_mlir.tir.scalar.externs import ExternCall, PackedCall
+from relax_mlir.tir.scalar.intrinsics import FUNCTIONS
+from relax_mlir.tir.scalar.prim_expr import FloatImm, IntImm, Leaf, PrimExpr, Size
 
 scf: ModuleType = submodule("dialects.scf")
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.tir import nodes as N
-from relax_mlir.tir.conversion import as_expr, const, fits, matched
-from relax_mlir.tir.dtypes import SIZE, is_float
-from relax_mlir.tir.prim_expr import IntImm, PrimExpr, Size
+from relax_mlir.tir.scalar import nodes as N
+from relax_mlir.tir.scalar.conversion import as_expr, const, fits, matched
+from relax_mlir.tir.scalar.dtypes import SIZE, is_float
+from relax_mlir.tir.scalar.prim_expr import IntImm, PrimExpr, Size
 
 _NODES: dict[str, type[N.BinaryExpr]] = {
     cls.KIND: cls

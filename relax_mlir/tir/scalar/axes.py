@@ -6,8 +6,8 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.sizes import size_of
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.ir.range import Range
-from relax_mlir.tir.dtypes import SIZE
-from relax_mlir.tir.prim_expr import Leaf
+from relax_mlir.tir.scalar.dtypes import SIZE
+from relax_mlir.tir.scalar.prim_expr import Leaf
 
 Dim = int | SymExpr
 

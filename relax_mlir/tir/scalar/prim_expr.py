@@ -1,7 +1,7 @@
-"""Scalar expressions as trees, under TVM's names: what the bodies of tensor expressions are.
+"""PrimExpr: scalar expressions as trees; the bodies of tensor expressions are such trees.
 
-A tree says what to compute; `relax_mlir.tir.emission` writes it as operations. Python numbers take
-the dtype of what they meet, as in scripts; other mixtures are promoted as TVM does it.
+`relax_mlir.tir.scalar.emission` writes a tree as operations. A Python number takes the dtype of the
+other operand, as in scripts; other mixtures are promoted as TVM does it.
 """
 
 from typing import Any, Union
@@ -9,7 +9,7 @@ from typing import Any, Union
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.extension_points import extension
-from relax_mlir.tir.dtypes import SIZE, bits, checked, is_float, is_unsigned
+from relax_mlir.tir.scalar.dtypes import SIZE, bits, checked, is_float, is_unsigned
 
 PrimLike = Union["PrimExpr", SymExpr, bool, int, float]
 

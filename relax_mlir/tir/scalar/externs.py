@@ -5,9 +5,9 @@ from typing import Any
 from relax_mlir.dialects.tir import externs
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.tir.conversion import as_expr
-from relax_mlir.tir.dtypes import checked
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar.conversion import as_expr
+from relax_mlir.tir.scalar.dtypes import checked
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 
 
 class ExternCall(PrimExpr):

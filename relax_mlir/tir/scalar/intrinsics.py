@@ -7,10 +7,10 @@ from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.lowering.relax_to_tir import scalar_functions as F
-from relax_mlir.tir.conversion import as_expr, matched
-from relax_mlir.tir.dtypes import is_float
-from relax_mlir.tir.nodes import Call
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar.conversion import as_expr, matched
+from relax_mlir.tir.scalar.dtypes import is_float
+from relax_mlir.tir.scalar.nodes import Call
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 
 _ANY = ("abs", "negative", "relu", "relu6", "square", "sign", "isnan", "isinf", "isfinite")
 _INTEGER = ("clz", "ctz", "popcount", "bitwise_not")

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from relax_mlir.errors import ExprTypeError
-from relax_mlir.tir.conversion import Cast, matched
-from relax_mlir.tir.conversion import condition as checked_condition
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar.conversion import Cast, matched
+from relax_mlir.tir.scalar.conversion import condition as checked_condition
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 
 
 class BinaryExpr(PrimExpr):

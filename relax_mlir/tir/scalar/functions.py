@@ -6,10 +6,10 @@ from typing import Any
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.tir import conversion, dtypes, intrinsics
-from relax_mlir.tir import nodes as N
-from relax_mlir.tir.arithmetic import binary
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar import conversion, dtypes, intrinsics
+from relax_mlir.tir.scalar import nodes as N
+from relax_mlir.tir.scalar.arithmetic import binary
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 
 _FLOAT = (
     "exp", "exp2", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "erf", "sigmoid", "sin", "cos",

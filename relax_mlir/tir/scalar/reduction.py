@@ -7,12 +7,12 @@ from typing import Any
 
 from relax_mlir.dialects.symbolic.sizes import size_of
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.tir import functions
-from relax_mlir.tir.axes import IterVar
-from relax_mlir.tir.conversion import as_expr, cast, condition, const
-from relax_mlir.tir.dtypes import highest, is_float, lowest
-from relax_mlir.tir.nodes import Reduce, Select
-from relax_mlir.tir.prim_expr import Leaf, PrimExpr
+from relax_mlir.tir.scalar import functions
+from relax_mlir.tir.scalar.axes import IterVar
+from relax_mlir.tir.scalar.conversion import as_expr, cast, condition, const
+from relax_mlir.tir.scalar.dtypes import highest, is_float, lowest
+from relax_mlir.tir.scalar.nodes import Reduce, Select
+from relax_mlir.tir.scalar.prim_expr import Leaf, PrimExpr
 
 
 def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: Any = None) -> IterVar:

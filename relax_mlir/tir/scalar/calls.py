@@ -4,12 +4,12 @@ from typing import Any
 
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
-from relax_mlir.tir import functions
-from relax_mlir.tir.arithmetic import binary
-from relax_mlir.tir.conversion import as_expr, cast, const, matched
-from relax_mlir.tir.dtypes import checked, is_float
-from relax_mlir.tir.nodes import Call, Select
-from relax_mlir.tir.prim_expr import PrimExpr
+from relax_mlir.tir.scalar import functions
+from relax_mlir.tir.scalar.arithmetic import binary
+from relax_mlir.tir.scalar.conversion import as_expr, cast, const, matched
+from relax_mlir.tir.scalar.dtypes import checked, is_float
+from relax_mlir.tir.scalar.nodes import Call, Select
+from relax_mlir.tir.scalar.prim_expr import PrimExpr
 
 _WIDE = 64
 

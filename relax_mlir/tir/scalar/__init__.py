@@ -1,0 +1,1 @@
+"""Scalar expressions as trees (TVM's PrimExpr): nodes, functions, conversion, emission."""
