@@ -47,8 +47,8 @@ TABLE = {
     "relax.operators": "relax_mlir.relax.expr.operators",
     "relax.shape_of": "relax_mlir.relax.op.calls:shape_of",
     "pass_infra.passes": "relax_mlir.transform.table:TRANSFORM_PASSES",
-    "pass_infra.from_spec": "relax_mlir.pass_infra.factory:from_spec",
-    "pass_infra.upstream": "relax_mlir.pass_infra.factory:upstream",
+    "pass_infra.from_spec": "relax_mlir.pass_infra.kinds.factory:from_spec",
+    "pass_infra.upstream": "relax_mlir.pass_infra.kinds.factory:upstream",
     # Operators of scalar expressions make expressions of other classes.
     # Reading is recursive: an expression may hold statements, and these expressions.
     "script.StmtParser": "relax_mlir.script.relax_parser.stmt:StmtParser",

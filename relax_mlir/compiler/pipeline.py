@@ -26,10 +26,10 @@ from relax_mlir.lowering.target.of_module import note_target, target_of
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.pass_infra import config, registry
 from relax_mlir.pass_infra.context import PassContext
-from relax_mlir.pass_infra.execution import interruptible, verified_later
+from relax_mlir.pass_infra.execution.pass_manager_run import interruptible, verified_later
 from relax_mlir.pass_infra.interface import AnyPass
 from relax_mlir.pass_infra.passes import mlir
-from relax_mlir.pass_infra.reproducer import recorded, remaining
+from relax_mlir.pass_infra.text.reproducer import recorded, remaining
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.program import NativeObject

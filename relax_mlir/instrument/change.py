@@ -58,6 +58,6 @@ class ChangeInstrument(PairedInstrument):
 
 
 def _hash(mod: "IRModule") -> str:
-    from relax_mlir.pass_infra.program_hash import fingerprint
+    from relax_mlir.pass_infra.execution.program_hash import fingerprint
 
     return fingerprint(mod.mlir_module)

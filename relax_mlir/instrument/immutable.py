@@ -32,6 +32,6 @@ class ImmutableModule(PassInstrument):
             raise PassError(info.name, f"Immutable module has been modified in pass: {info.name}")
 
     def _now(self) -> list[str]:
-        from relax_mlir.pass_infra.program_hash import fingerprint
+        from relax_mlir.pass_infra.execution.program_hash import fingerprint
 
         return [fingerprint(each.mlir_module) for each in self.modules]

@@ -100,7 +100,7 @@ def print_module(title: str, mod: "IRModule", file: TextIO | None = None) -> Non
 
 
 def _hash(mod: "IRModule") -> str:
-    from relax_mlir.pass_infra.program_hash import fingerprint
+    from relax_mlir.pass_infra.execution.program_hash import fingerprint
 
     return fingerprint(mod.mlir_module)
 

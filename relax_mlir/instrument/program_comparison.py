@@ -10,7 +10,7 @@ from relax_mlir.compiler.pipeline import build
 from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.instrument.random_arguments import NoArguments, Signature, signatures
 from relax_mlir.pass_infra.context import PassContext
-from relax_mlir.pass_infra.program_hash import fingerprint
+from relax_mlir.pass_infra.execution.program_hash import fingerprint
 from relax_mlir.runtime.vm.virtual_machine import VirtualMachine
 
 if TYPE_CHECKING:

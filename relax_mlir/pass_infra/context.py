@@ -14,7 +14,7 @@ from relax_mlir.pass_infra.instrument import PassInstrument
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
-    from relax_mlir.pass_infra.diagnostics import DiagnosticContext
+    from relax_mlir.pass_infra.execution.diagnostics import DiagnosticContext
 
 DEFAULT_OPT_LEVEL = 2
 # DLPack's number of the CPU, the one device there is.

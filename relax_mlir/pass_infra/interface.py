@@ -8,7 +8,7 @@ from relax_mlir.pass_infra.info import PassInfo
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
-    from relax_mlir.pass_infra.execution import Execution
+    from relax_mlir.pass_infra.execution.pass_manager_run import Execution
 
 
 class AnyPass(ABC):

@@ -11,17 +11,17 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.pass_spec import PassSpec
 from relax_mlir.pass_infra import config, registry
 from relax_mlir.pass_infra.context import PassContext
-from relax_mlir.pass_infra.diagnostics import hand_over
-from relax_mlir.pass_infra.execution import Execution
+from relax_mlir.pass_infra.execution.diagnostics import hand_over
+from relax_mlir.pass_infra.execution.pass_manager import build
+from relax_mlir.pass_infra.execution.pass_manager_run import Execution
+from relax_mlir.pass_infra.execution.program_hash import fingerprint
 from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.interface import AnyPass
-from relax_mlir.pass_infra.options import coerce_options, format_options
-from relax_mlir.pass_infra.pass_manager import build
-from relax_mlir.pass_infra.pass_text import text_of
-from relax_mlir.pass_infra.pipeline import MODULE, Pipeline, Step, parse_steps, singled
-from relax_mlir.pass_infra.program_hash import fingerprint
-from relax_mlir.pass_infra.reproducer import recording, remaining
 from relax_mlir.pass_infra.required_passes import required_passes, results_of
+from relax_mlir.pass_infra.text.options import coerce_options, format_options
+from relax_mlir.pass_infra.text.pass_text import text_of
+from relax_mlir.pass_infra.text.pipeline import MODULE, Pipeline, Step, parse_steps, singled
+from relax_mlir.pass_infra.text.reproducer import recording, remaining
 
 ModuleLike = TypeVar("ModuleLike", IRModule, ir.Module)
 

@@ -13,7 +13,7 @@ from relax_mlir.extension_points import extension
 from relax_mlir.lowering import PASSES
 from relax_mlir.lowering.pass_spec import PassOption, PassSpec
 from relax_mlir.pass_infra.interface import AnyPass
-from relax_mlir.pass_infra.options import coerce_options, format_options
+from relax_mlir.pass_infra.text.options import coerce_options, format_options
 from relax_mlir.pass_infra.unsupported import UNSUPPORTED
 from relax_mlir.pass_infra.upstream import NAMES as UPSTREAM_NAMES
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from relax_mlir.errors import PipelineError
 from relax_mlir.pass_infra import config, registry
+from relax_mlir.pass_infra.execution.program_hash import fingerprint
 from relax_mlir.pass_infra.interface import AnyPass
-from relax_mlir.pass_infra.program_hash import fingerprint
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule

@@ -8,7 +8,7 @@ from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.pass_infra import registry
-from relax_mlir.pass_infra.sequential import Sequential
+from relax_mlir.pass_infra.kinds.sequential import Sequential
 
 # What `lower` runs; LoopPartition is left out of the simple mode, as TVM does it.
 PASSES = (

@@ -4,8 +4,11 @@
 
 from relax_mlir.pass_infra.config import list_configs, register_config_option
 from relax_mlir.pass_infra.context import PassContext, build_config
-from relax_mlir.pass_infra.dataflow_block import DataflowBlockPass
-from relax_mlir.pass_infra.decorators import (
+from relax_mlir.pass_infra.execution.diagnostics import DiagnosticContext
+from relax_mlir.pass_infra.execution.program_hash import fingerprint
+from relax_mlir.pass_infra.info import PassInfo
+from relax_mlir.pass_infra.kinds.dataflow_block import DataflowBlockPass
+from relax_mlir.pass_infra.kinds.decorators import (
     CreateDataflowBlockPass,
     CreateFunctionPass,
     CreateModulePass,
@@ -16,14 +19,11 @@ from relax_mlir.pass_infra.decorators import (
     module_pass,
     prim_func_pass,
 )
-from relax_mlir.pass_infra.diagnostics import DiagnosticContext
-from relax_mlir.pass_infra.info import PassInfo
+from relax_mlir.pass_infra.kinds.per_function import FunctionPass, PrimFuncPass
+from relax_mlir.pass_infra.kinds.sequential import Sequential
 from relax_mlir.pass_infra.passes import MLIRPass, ModulePass, Pass, PrintIR, mlir
-from relax_mlir.pass_infra.per_function import FunctionPass, PrimFuncPass
-from relax_mlir.pass_infra.pipeline import Pipeline
-from relax_mlir.pass_infra.program_hash import fingerprint
 from relax_mlir.pass_infra.registry import get_pass, register_pass
-from relax_mlir.pass_infra.sequential import Sequential
+from relax_mlir.pass_infra.text.pipeline import Pipeline
 from relax_mlir.transform.layout.desired_layouts import DesiredLayouts
 from relax_mlir.transform.relax.bind_params import BindParams
 from relax_mlir.transform.relax.bind_symbolic_vars import BindSymbolicVars

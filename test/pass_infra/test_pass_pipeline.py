@@ -15,11 +15,11 @@ from relax_mlir.instrument import pass_instrument
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.pass_spec import PassOption
 from relax_mlir.pass_infra import registry
-from relax_mlir.pass_infra.execution import Execution
-from relax_mlir.pass_infra.options import coerce_options, format_options, parse_options
-from relax_mlir.pass_infra.pass_manager import build
-from relax_mlir.pass_infra.pipeline import Step
+from relax_mlir.pass_infra.execution.pass_manager import build
+from relax_mlir.pass_infra.execution.pass_manager_run import Execution
 from relax_mlir.pass_infra.registry import flag_of, get_pass, register_pass, unregister_pass
+from relax_mlir.pass_infra.text.options import coerce_options, format_options, parse_options
+from relax_mlir.pass_infra.text.pipeline import Step
 from relax_mlir.transform import FunctionPass, PassInfo, Pipeline, Sequential, module_pass
 
 MODULE = "func.func @f() attributes {relax.function} { return }"

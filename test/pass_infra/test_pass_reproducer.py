@@ -11,7 +11,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError, PipelineError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra.registry import register_pass, unregister_pass
-from relax_mlir.pass_infra.reproducer import read_pipeline, write_reproducer
+from relax_mlir.pass_infra.text.reproducer import read_pipeline, write_reproducer
 from relax_mlir.tools.relax_opt import __main__ as relax_opt
 from relax_mlir.tools.relax_reduce.reduction import reduce_module, size
 from relax_mlir.transform import (

@@ -15,7 +15,7 @@ _EXPORTS = {
         "relax_mlir.pass_infra.tir_config",
     ),
     **dict.fromkeys(("Apply", "Filter"), "relax_mlir.tir.transform.user"),
-    "prim_func_pass": "relax_mlir.pass_infra.decorators",
+    "prim_func_pass": "relax_mlir.pass_infra.kinds.decorators",
 }
 _NAMES = {spec.name: spec for spec in TIR_PASSES.values()}
 

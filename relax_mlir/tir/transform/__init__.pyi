@@ -2,7 +2,7 @@
 
 # Made by .ci/stubs, do not edit.
 
-from relax_mlir.pass_infra.decorators import prim_func_pass
+from relax_mlir.pass_infra.kinds.decorators import prim_func_pass
 from relax_mlir.pass_infra.passes import Pass
 from relax_mlir.pass_infra.tir_config import (
     HoistIfThenElseConfig,

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.pass_infra.per_function import is_skipped
+from relax_mlir.pass_infra.kinds.per_function import is_skipped
 
 
 def prim_funcs(module: ir.Operation) -> Iterator[ir.OpView]:

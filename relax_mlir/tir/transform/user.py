@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.pass_infra.decorators import CreatePrimFuncPass
-from relax_mlir.pass_infra.per_function import PrimFuncPass
+from relax_mlir.pass_infra.kinds.decorators import CreatePrimFuncPass
+from relax_mlir.pass_infra.kinds.per_function import PrimFuncPass
 
 
 def Apply(ftransform: Callable[[ir.Operation], Any]) -> PrimFuncPass:

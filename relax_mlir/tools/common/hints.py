@@ -6,7 +6,7 @@ import re
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import did_you_mean
-from relax_mlir.pass_infra.diagnostics import captured
+from relax_mlir.pass_infra.execution.diagnostics import captured
 
 _AVAILABLE = "Available dialects: "
 _UNKNOWN_DIALECT = re.compile(

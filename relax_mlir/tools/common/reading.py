@@ -7,7 +7,7 @@ from pathlib import Path
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError
-from relax_mlir.pass_infra.diagnostics import Diagnostic, captured
+from relax_mlir.pass_infra.execution.diagnostics import Diagnostic, captured
 from relax_mlir.tools.common import trial_parse
 from relax_mlir.tools.common.hints import hint
 from relax_mlir.tools.common.streams import Source

@@ -12,7 +12,7 @@ import re
 import signal
 from collections.abc import Callable
 
-from relax_mlir.pass_infra.diagnostics import Diagnostic
+from relax_mlir.pass_infra.execution.diagnostics import Diagnostic
 from relax_mlir.tools.common.streams import Source
 
 # MLIR's stack lasts for some thousand levels; what people and compilers write has a few dozen.

@@ -16,11 +16,11 @@ from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.slow_kernels import silence_warnings
 from relax_mlir.pass_infra import config, registry
 from relax_mlir.pass_infra.context import DEFAULT_OPT_LEVEL, PassContext
-from relax_mlir.pass_infra.diagnostics import Diagnostic, DiagnosticContext
-from relax_mlir.pass_infra.execution import Execution
-from relax_mlir.pass_infra.options import split_top_level
-from relax_mlir.pass_infra.pass_manager import build as check_passes
-from relax_mlir.pass_infra.pipeline import Pipeline, parse_steps
+from relax_mlir.pass_infra.execution.diagnostics import Diagnostic, DiagnosticContext
+from relax_mlir.pass_infra.execution.pass_manager import build as check_passes
+from relax_mlir.pass_infra.execution.pass_manager_run import Execution
+from relax_mlir.pass_infra.text.options import split_top_level
+from relax_mlir.pass_infra.text.pipeline import Pipeline, parse_steps
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.text_table import text_table
 from relax_mlir.tools.common import reading, streams

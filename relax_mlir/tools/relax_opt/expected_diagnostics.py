@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from relax_mlir.pass_infra.diagnostics import Diagnostic
+from relax_mlir.pass_infra.execution.diagnostics import Diagnostic
 from relax_mlir.tools.common.streams import Source
 
 # As in MLIR's SourceMgrDiagnosticVerifierHandler: `expected-error-re@+1 {{text with {{regex}}}}`.

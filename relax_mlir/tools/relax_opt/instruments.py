@@ -10,10 +10,10 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra import config
 from relax_mlir.pass_infra.context import PassContext
-from relax_mlir.pass_infra.diagnostics import Diagnostic, DiagnosticContext
-from relax_mlir.pass_infra.pipeline import Pipeline
-from relax_mlir.pass_infra.reproducer import remaining
-from relax_mlir.pass_infra.sequential import Sequential, passes_of
+from relax_mlir.pass_infra.execution.diagnostics import Diagnostic, DiagnosticContext
+from relax_mlir.pass_infra.kinds.sequential import Sequential, passes_of
+from relax_mlir.pass_infra.text.pipeline import Pipeline
+from relax_mlir.pass_infra.text.reproducer import remaining
 from relax_mlir.tools.common.flags import Options, UsageError
 
 FLAGS = (

@@ -12,11 +12,11 @@ from pathlib import Path
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import PassError, PipelineError
-from relax_mlir.pass_infra.diagnostics import Diagnostic
-from relax_mlir.pass_infra.execution import Execution
-from relax_mlir.pass_infra.pass_manager import build, nest_implicitly
-from relax_mlir.pass_infra.pipeline import Pipeline, Step
-from relax_mlir.pass_infra.reproducer import read_pipeline, remarks_of
+from relax_mlir.pass_infra.execution.diagnostics import Diagnostic
+from relax_mlir.pass_infra.execution.pass_manager import build, nest_implicitly
+from relax_mlir.pass_infra.execution.pass_manager_run import Execution
+from relax_mlir.pass_infra.text.pipeline import Pipeline, Step
+from relax_mlir.pass_infra.text.reproducer import read_pipeline, remarks_of
 from relax_mlir.tools.common import reading, streams
 from relax_mlir.tools.common.streams import Source
 from relax_mlir.tools.relax_opt import expected_diagnostics, instruments

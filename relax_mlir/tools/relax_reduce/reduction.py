@@ -14,9 +14,9 @@ from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra import registry
 from relax_mlir.pass_infra.context import PassContext
+from relax_mlir.pass_infra.execution.program_hash import fingerprint
 from relax_mlir.pass_infra.interface import AnyPass
 from relax_mlir.pass_infra.passes import mlir
-from relax_mlir.pass_infra.program_hash import fingerprint
 
 IsInteresting = Callable[[IRModule], bool]
 _CLEAN_UPS = ("ToNonDataflow", "DeadCodeElimination", "symbol-dce", "canonicalize", "cse")

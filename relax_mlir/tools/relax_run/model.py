@@ -57,7 +57,7 @@ class Model:
             from relax_mlir.compiler import pipeline
             from relax_mlir.dialects.context import make_context
             from relax_mlir.pass_infra.context import DEFAULT_OPT_LEVEL, PassContext
-            from relax_mlir.pass_infra.diagnostics import DiagnosticContext
+            from relax_mlir.pass_infra.execution.diagnostics import DiagnosticContext
             from relax_mlir.tools.common import reading
         except BindingsError as error:
             raise RelaxMLIRError(f"programs have to be compiled first: {error}") from None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.pass_infra.guards import around, check_unused
+from relax_mlir.pass_infra.execution.erase_guard import around, check_unused
 
 _KINDS = {
     "!pdl.value": (ir.Value, "a value"),

@@ -8,8 +8,8 @@ from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import PassError, PassTypeError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra.context import PassContext
-from relax_mlir.pass_infra.diagnostics import exception_text
-from relax_mlir.pass_infra.guards import guarded, only_looks
+from relax_mlir.pass_infra.execution.diagnostics import exception_text
+from relax_mlir.pass_infra.execution.erase_guard import guarded, only_looks
 from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.passes import Pass
 from relax_mlir.transform.rewriting.checks import (

@@ -10,15 +10,20 @@ from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.dialects.relax import effects
 from relax_mlir.dialects.relax.side_effects import writing_functions
 from relax_mlir.errors import PassError, RelaxMLIRError
-from relax_mlir.pass_infra import guards
-from relax_mlir.pass_infra.diagnostics import Diagnostic, captured, exception_text, excerpt
+from relax_mlir.pass_infra.execution import erase_guard
+from relax_mlir.pass_infra.execution.diagnostics import (
+    Diagnostic,
+    captured,
+    exception_text,
+    excerpt,
+)
 
 # MLIR aborts the process on a Python pass whose op_name differs from the anchor, so every manager
 # here is anchored on the module and no Python pass names an operation.
 ANCHOR = "builtin.module"
 
 # Passes written in Python erase operations; one that is in use must not take the process along.
-guards.install()
+erase_guard.install()
 
 
 class _Thread(threading.local):

@@ -5,13 +5,13 @@ from typing import Any
 
 from relax_mlir.dialects.context import default_context
 from relax_mlir.lowering.pass_spec import PassSpec
-from relax_mlir.pass_infra import pass_manager
-from relax_mlir.pass_infra.execution import Execution
-from relax_mlir.pass_infra.options import format_options
+from relax_mlir.pass_infra.execution import pass_manager
+from relax_mlir.pass_infra.execution.pass_manager_run import Execution
+from relax_mlir.pass_infra.kinds.sequential import Sequential
 from relax_mlir.pass_infra.passes import MLIRPass, Pass, RegisteredPass
-from relax_mlir.pass_infra.pipeline import Pipeline, Step
 from relax_mlir.pass_infra.registry import get_pass
-from relax_mlir.pass_infra.sequential import Sequential
+from relax_mlir.pass_infra.text.options import format_options
+from relax_mlir.pass_infra.text.pipeline import Pipeline, Step
 
 
 def from_spec(spec: PassSpec, *values: Any, **options: Any) -> Pass:

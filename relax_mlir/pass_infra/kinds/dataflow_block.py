@@ -8,8 +8,8 @@ from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.errors import PassTypeError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra.context import PassContext
-from relax_mlir.pass_infra.per_function import FunctionPass
-from relax_mlir.pass_infra.region_snapshot import Surroundings, outputs_of
+from relax_mlir.pass_infra.kinds.per_function import FunctionPass
+from relax_mlir.pass_infra.kinds.region_snapshot import Surroundings, outputs_of
 
 _END = "relax.output"
 

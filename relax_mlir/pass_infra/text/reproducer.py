@@ -20,7 +20,7 @@ from relax_mlir.lowering.target.of_module import ATTRIBUTE
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.pass_infra import config, registry
 from relax_mlir.pass_infra.interface import AnyPass
-from relax_mlir.pass_infra.pipeline import Pipeline
+from relax_mlir.pass_infra.text.pipeline import Pipeline
 from relax_mlir.pass_infra.upstream import NAMES as UPSTREAM_NAMES
 
 # What the first lines of a reproducer start with.

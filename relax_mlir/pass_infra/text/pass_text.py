@@ -15,8 +15,8 @@ from relax_mlir.lowering.pass_spec import PassOption
 from relax_mlir.pass_infra import registry
 from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.interface import AnyPass
-from relax_mlir.pass_infra.options import coerce_options, format_options, parse_options
-from relax_mlir.pass_infra.pipeline import SEQUENTIAL, UPSTREAM, Step, parse_steps
+from relax_mlir.pass_infra.text.options import coerce_options, format_options, parse_options
+from relax_mlir.pass_infra.text.pipeline import SEQUENTIAL, UPSTREAM, Step, parse_steps
 
 # What may be said of every pass, next to the options that it declares.
 OF_EVERY_PASS = (

@@ -7,11 +7,11 @@ from dataclasses import replace
 from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.errors import PipelineError, did_you_mean
 from relax_mlir.pass_infra import registry
-from relax_mlir.pass_infra.execution import Execution
+from relax_mlir.pass_infra.execution.pass_manager_run import Execution
 from relax_mlir.pass_infra.interface import AnyPass
-from relax_mlir.pass_infra.options import parse_options
-from relax_mlir.pass_infra.pass_text import OF_EVERY_PASS, group_info, split_info
-from relax_mlir.pass_infra.pipeline import MODULE, Pipeline, Step
+from relax_mlir.pass_infra.text.options import parse_options
+from relax_mlir.pass_infra.text.pass_text import OF_EVERY_PASS, group_info, split_info
+from relax_mlir.pass_infra.text.pipeline import MODULE, Pipeline, Step
 
 _NO_OPTION = re.compile(r"no such option (\S+)")
 _RESTRICTED = re.compile(r"restricted to '([^']+)'")

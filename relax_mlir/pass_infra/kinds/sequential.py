@@ -7,13 +7,13 @@ from relax_mlir.errors import PassTypeError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra import config
 from relax_mlir.pass_infra.context import PassContext
+from relax_mlir.pass_infra.execution.pass_manager import flatten
 from relax_mlir.pass_infra.interface import AnyPass
-from relax_mlir.pass_infra.pass_manager import flatten
-from relax_mlir.pass_infra.pass_text import group_info, text_of
 from relax_mlir.pass_infra.passes import MLIRPass, Pass, make_info
-from relax_mlir.pass_infra.pipeline import MODULE, SEQUENTIAL, Pipeline, Step
-from relax_mlir.pass_infra.reproducer import remaining
 from relax_mlir.pass_infra.required_passes import Results, required_passes, results_of
+from relax_mlir.pass_infra.text.pass_text import group_info, text_of
+from relax_mlir.pass_infra.text.pipeline import MODULE, SEQUENTIAL, Pipeline, Step
+from relax_mlir.pass_infra.text.reproducer import remaining
 
 
 class Sequential(Pass):

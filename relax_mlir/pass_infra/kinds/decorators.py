@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.errors import PassTypeError, PipelineError
-from relax_mlir.pass_infra.dataflow_block import DataflowBlockPass
 from relax_mlir.pass_infra.info import PassInfo
+from relax_mlir.pass_infra.kinds.dataflow_block import DataflowBlockPass
+from relax_mlir.pass_infra.kinds.per_function import FunctionPass, PrimFuncPass
+from relax_mlir.pass_infra.kinds.sequential import Sequential
 from relax_mlir.pass_infra.passes import ModulePass, Pass, make_info
-from relax_mlir.pass_infra.per_function import FunctionPass, PrimFuncPass
-from relax_mlir.pass_infra.sequential import Sequential
 
 
 def module_pass(

@@ -8,10 +8,10 @@ from relax_mlir.errors import PassTypeError, RelaxMLIRError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.transfer import moved
 from relax_mlir.pass_infra.context import PassContext
-from relax_mlir.pass_infra.diagnostics import exception_text
+from relax_mlir.pass_infra.execution.diagnostics import exception_text
+from relax_mlir.pass_infra.execution.program_hash import fingerprint
 from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.passes import Pass
-from relax_mlir.pass_infra.program_hash import fingerprint
 
 # Attributes that keep a function out of function passes: it is done, or another compiler owns it.
 SKIP_ATTRIBUTES = ("SkipOptimization", "Codegen", "Compiler")

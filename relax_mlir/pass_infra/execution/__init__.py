@@ -1,0 +1,1 @@
+"""Running passes in MLIR's PassManager: diagnostics, guards, hashes of programs."""

@@ -1,0 +1,1 @@
+"""Kinds of passes: over functions and dataflow blocks, sequences, decorators."""

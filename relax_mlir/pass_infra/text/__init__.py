@@ -1,0 +1,1 @@
+"""Passes as text: options, pipelines, reproducers."""
