@@ -62,6 +62,8 @@ DEFAULT_PIPELINE = (
     "VMMemoryLower",
     "VMShapeLower",
 )
+# Operations that name a function by a string.
+_CALLS_BY_NAME = ("vm.call", "vm.call_tir_dyn", "relax.call_packed")
 # Passes that only make the result better, and the opt_level from which on a build runs them. The
 # levels are a build's own: a Sequential goes by those that the passes declare.
 _LEVELS = {
@@ -254,10 +256,33 @@ def _lowered(
     for once in (True, False) if _is_plain(pipeline, context, log) else (False,):
         working = _copy(mod, log, copy, target)
         with lock_of(working.context), working.context, ir.Location.unknown():
-            _run(stages(pipeline), working, context, log, once=once)
+            names = stages(pipeline)
+            if _calls_by_name(working.mlir_module):
+                # Upstream's pass does not see a name as a use.
+                names = [name for name in names if name != "symbol-dce"]
+            _run(names, working, context, log, once=once)
             if not once or _is_sound(working.mlir_module.operation):
                 break
     return working
+
+
+def _calls_by_name(module: ir.Module) -> bool:
+    """Whether passes that lower calls to names have run: some name is a private function's."""
+    private = {
+        ir.StringAttr(view.operation.attributes["sym_name"]).value
+        for view in module.body.operations
+        if "sym_visibility" in view.operation.attributes
+    }
+    found = False
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = op.name in _CALLS_BY_NAME and ir.StringAttr(op.attributes["func"]).value in private
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    if private:
+        module.operation.walk(visit)
+    return found
 
 
 def _is_plain(pipeline: Sequence[str] | None, context: PassContext, log: BuildLog) -> bool:

@@ -16,9 +16,8 @@ from relax_mlir.runtime.vm.virtual_machine import VirtualMachine
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
 
-# What stays between a pass and a program that runs: neither optimisations, which could hide what a
-# pass did, nor passes after which a half-lowered program does not find its functions.
-_BUILD = {"opt_level": 0, "disabled_pass": ["OutlineNative", "symbol-dce"]}
+# Without optimisations, which could hide what a pass did.
+_BUILD_LEVEL = 0
 # The relative difference that passes may make by another order of operations; integers are exact.
 _RTOL = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
 _RTOL_OF_OTHERS = 0.3
@@ -230,7 +229,7 @@ def _machine(mod: "IRModule") -> VirtualMachine | RelaxMLIRError:
     """Return what runs a module, or why it has no code."""
     try:
         # Not the context of the pass: its instruments watch that one.
-        with PassContext(**_BUILD):
+        with PassContext(_BUILD_LEVEL):
             return VirtualMachine(build(mod))
     except RelaxMLIRError as error:
         return error

@@ -24,7 +24,7 @@ from relax_text import (
 )
 
 from relax_mlir import IRModule, register_func, relax
-from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE
+from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE, lower, stages
 from relax_mlir.errors import (
     ArgumentTypeError,
     CompileError,
@@ -34,6 +34,7 @@ from relax_mlir.errors import (
     ShapeMismatchError,
     VMError,
 )
+from relax_mlir.script import from_source
 from relax_mlir.transform import PassContext
 
 
@@ -396,3 +397,25 @@ def test_log(tmp_path: Path) -> None:
     assert "vm.alloc_storage" in texts["VMMemoryLower"]
     assert "vm.load_shape" in texts["VMShapeLower"]
     assert "define" in texts["llvm-optimize"]
+
+
+def test_what_any_stage_leaves_can_be_built() -> None:
+    program = from_source("""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32"), w: R.Tensor((4,), "float32")):
+        with R.dataflow():
+            a = R.nn.relu(R.multiply(x, w))
+            b = R.add(a, R.const(1.0))
+            R.output(b)
+        return b, R.unique(R.flatten(b))
+""")
+    x, w = np.ones((3, 4), "float32"), np.arange(4, dtype="float32")
+    wanted = relax.VirtualMachine(relax.build(program))["main"](x, w)
+    # Earlier ones leave no calls by name.
+    for stage in stages()[-6:]:
+        lowered = lower(program, stage)
+        got = relax.VirtualMachine(relax.build(lowered))["main"](x, w)
+        for result, expected in zip(got, wanted, strict=True):
+            np.testing.assert_allclose(result, expected, rtol=1e-6, err_msg=stage)
