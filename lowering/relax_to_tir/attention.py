@@ -17,9 +17,9 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, is_absent, read_attr
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, compare, select, unary
-from relax_mlir.lowering.relax_to_tir.elementwise import broadcast_indices, broadcasts, spatial
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
+from relax_mlir.lowering.relax_to_tir.support.axes import broadcast_indices, broadcasts, spatial
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.support.limits import ACCUMULATE
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast
-from relax_mlir.lowering.relax_to_tir.elementwise import spatial
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.group_channels import with_known_channels
-from relax_mlir.lowering.relax_to_tir.limits import ADD_UP_IN, lowest, mean_in
-from relax_mlir.lowering.relax_to_tir.window_checks import expect_windows
+from relax_mlir.lowering.relax_to_tir.support.axes import spatial
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.support.group_channels import with_known_channels
+from relax_mlir.lowering.relax_to_tir.support.limits import ADD_UP_IN, lowest, mean_in
+from relax_mlir.lowering.relax_to_tir.support.window_checks import expect_windows
 
 
 def _attributes(op: ir.Operation) -> dict[str, Any] | None:

@@ -14,10 +14,10 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, compare, select
 from relax_mlir.lowering.relax_to_tir.conv_pool import ChannelAt, Channels, convolve
-from relax_mlir.lowering.relax_to_tir.elementwise import spatial
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.limits import ADD_UP_IN
-from relax_mlir.lowering.relax_to_tir.window_checks import expect_outputs
+from relax_mlir.lowering.relax_to_tir.support.axes import spatial
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.support.limits import ADD_UP_IN
+from relax_mlir.lowering.relax_to_tir.support.window_checks import expect_outputs
 
 
 def _attributes(op: ir.Operation) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from relax_mlir.dialects.relax.ops.create import range_bounds
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, cast, select
-from relax_mlir.lowering.relax_to_tir.elementwise import spatial
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer, matched
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
+from relax_mlir.lowering.relax_to_tir.support.axes import spatial
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, matched
 
 # From the builder, the operands passed in and an element's place to its value.
 Value = Callable[[PrimFuncBuilder, Sequence[Buffer], Sequence[Scalar]], "Scalar | int | float"]

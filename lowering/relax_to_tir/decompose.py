@@ -19,7 +19,7 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, infer_result,
 from relax_mlir.dialects.relax.ops.linear_algebra import einsum_sizes
 from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
 from relax_mlir.dialects.symbolic.expr import IntLike
-from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
+from relax_mlir.lowering.relax_to_tir.support.limits import ACCUMULATE
 
 # Given an operation and whether its results must be tensors of their own, return what takes its
 # place; None where too little is known of the operands.

@@ -10,35 +10,18 @@ from relax_mlir.dialects.relax.ops.base import (
     constant_value,
     read_attributes,
 )
-from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
-from relax_mlir.dialects.tir.scalar import Scalar, cast, compare, select
-from relax_mlir.lowering.relax_to_tir.constant_scalars import number, scalar_of
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
-from relax_mlir.lowering.relax_to_tir.scalar_functions import BINARY, PARAMETRIC, TERNARY, UNARY
-
-
-def broadcasts(dims: Sequence[SymExpr], out_dims: Sequence[SymExpr]) -> bool:
-    """Whether an operand is certain to broadcast to the output."""
-    last = out_dims[len(out_dims) - len(dims) :]
-    return all(dim == out or dim == 1 for dim, out in zip(dims, last, strict=True))
-
-
-def broadcast_indices(
-    dims: Sequence[SymExpr], out_dims: Sequence[SymExpr], indices: Sequence[Scalar]
-) -> tuple[Scalar | int, ...]:
-    """Return the indices of an operand that broadcasts, for an output element."""
-    offset = len(out_dims) - len(dims)
-    return tuple(
-        indices[offset + axis] if dim == out_dims[offset + axis] else 0
-        for axis, dim in enumerate(dims)
-    )
-
-
-def spatial(dims: Sequence[SymExpr]) -> list[tuple[str, SymExpr]]:
-    """Return one spatial axis per dimension."""
-    return [("spatial", dim) for dim in dims]
+from relax_mlir.dialects.tir.scalar import cast, compare, select
+from relax_mlir.lowering.relax_to_tir.support.axes import broadcast_indices, broadcasts, spatial
+from relax_mlir.lowering.relax_to_tir.support.constant_scalars import number, scalar_of
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.support.limits import ACCUMULATE
+from relax_mlir.lowering.relax_to_tir.support.scalar_functions import (
+    BINARY,
+    PARAMETRIC,
+    TERNARY,
+    UNARY,
+)
 
 
 def legalize_unary(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:

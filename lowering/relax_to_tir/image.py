@@ -14,11 +14,11 @@ from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, is_float, select, unary
-from relax_mlir.lowering.relax_to_tir.elementwise import spatial
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.index_checks import refuse_nothing
-from relax_mlir.lowering.relax_to_tir.limits import highest, lowest
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
+from relax_mlir.lowering.relax_to_tir.support.axes import spatial
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.support.index_checks import refuse_nothing
+from relax_mlir.lowering.relax_to_tir.support.limits import highest, lowest
 
 # Places are found in it: products of sizes are exact, so that what is whole is computed as whole.
 _PLACE = "float64"

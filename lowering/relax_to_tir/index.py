@@ -16,23 +16,19 @@ from relax_mlir.dialects.tir.scalar import (
     cast,
     select,
 )
-from relax_mlir.lowering.relax_to_tir.elementwise import (
-    broadcast_indices,
-    broadcasts,
-    spatial,
-)
-from relax_mlir.lowering.relax_to_tir.emit import (
+from relax_mlir.lowering.relax_to_tir.manipulate import attributes
+from relax_mlir.lowering.relax_to_tir.support.axes import broadcast_indices, broadcasts, spatial
+from relax_mlir.lowering.relax_to_tir.support.axis_indices import known_indices, places_of
+from relax_mlir.lowering.relax_to_tir.support.emit import (
     Legalizer,
     fields_of,
 )
-from relax_mlir.lowering.relax_to_tir.index_checks import (
+from relax_mlir.lowering.relax_to_tir.support.index_checks import (
     checked,
     place_of,
     refuse_nothing,
 )
-from relax_mlir.lowering.relax_to_tir.manipulate import attributes
-from relax_mlir.lowering.relax_to_tir.places import known_indices, places_of
-from relax_mlir.lowering.relax_to_tir.scalar_functions import BINARY
+from relax_mlir.lowering.relax_to_tir.support.scalar_functions import BINARY
 
 _COMBINE: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
     "add": BINARY["add"],

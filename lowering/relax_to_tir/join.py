@@ -11,9 +11,9 @@ from relax_mlir.dialects.relax.slices import is_inbound, split_points
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar
-from relax_mlir.lowering.relax_to_tir.elementwise import spatial
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer, fields_of
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes, injective
+from relax_mlir.lowering.relax_to_tir.support.axes import spatial
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, fields_of
 
 
 def _shifted(at: Sequence[Scalar], axis: int, by: Scalar | None) -> tuple[Scalar, ...]:

@@ -29,7 +29,7 @@ from relax_mlir.lowering.relax_to_tir import (
     unique,
 )
 from relax_mlir.lowering.relax_to_tir.decompose import decompose_ops
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
 
 Legalization = Callable[[Legalizer, ir.Operation], ir.Value | None]
 

@@ -22,9 +22,9 @@ from relax_mlir.dialects.relax.ops.linear_algebra import einsum_sizes
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, cast
-from relax_mlir.lowering.relax_to_tir.elementwise import broadcast_indices, broadcasts, spatial
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer, fields_of
-from relax_mlir.lowering.relax_to_tir.limits import ADD_UP_IN
+from relax_mlir.lowering.relax_to_tir.support.axes import broadcast_indices, broadcasts, spatial
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, fields_of
+from relax_mlir.lowering.relax_to_tir.support.limits import ADD_UP_IN
 
 
 def legalize_matmul(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:

@@ -8,11 +8,11 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar, binary, cast, compare, select
-from relax_mlir.lowering.relax_to_tir.elementwise import spatial
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.index_checks import refuse_targets
-from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
+from relax_mlir.lowering.relax_to_tir.support.axes import spatial
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.support.index_checks import refuse_targets
+from relax_mlir.lowering.relax_to_tir.support.limits import ACCUMULATE
 
 
 def legalize_nll_loss(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:

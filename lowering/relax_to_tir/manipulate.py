@@ -12,9 +12,9 @@ from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.symbolic.prover import can_prove_different, can_prove_less_equal
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, select
-from relax_mlir.lowering.relax_to_tir.elementwise import broadcast_indices, broadcasts, spatial
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.index_checks import refuse_nothing
+from relax_mlir.lowering.relax_to_tir.support.axes import broadcast_indices, broadcasts, spatial
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.support.index_checks import refuse_nothing
 
 Indices = Sequence[Scalar]
 # From the builder, the operand and an element of the result to the element of the operand.

@@ -8,9 +8,9 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, unary
-from relax_mlir.lowering.relax_to_tir.elementwise import spatial
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
+from relax_mlir.lowering.relax_to_tir.support.axes import spatial
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.support.limits import ACCUMULATE
 
 
 def legalize_softmax(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:

@@ -12,8 +12,8 @@ from relax_mlir.dialects.relax.tuples import get_item
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar, binary, cast, compare
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer, call_pure_packed, matched
-from relax_mlir.lowering.relax_to_tir.imperative import class_note, parts
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, call_pure_packed, matched
+from relax_mlir.lowering.relax_to_tir.support.imperative import class_note, parts
 
 # Elements whose places a thread collects before it writes them out: they stay in its cache.
 _BLOCK = 2048

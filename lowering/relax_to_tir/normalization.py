@@ -9,10 +9,10 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, cast, unary
-from relax_mlir.lowering.relax_to_tir.elementwise import spatial
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
-from relax_mlir.lowering.relax_to_tir.moments import Indices, normalise, sum_over
+from relax_mlir.lowering.relax_to_tir.support.axes import spatial
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.support.limits import ACCUMULATE
+from relax_mlir.lowering.relax_to_tir.support.moments import Indices, normalise, sum_over
 
 
 def _attributes(op: ir.Operation) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.quantize import is_single
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, is_float, unary
-from relax_mlir.lowering.relax_to_tir.constant_scalars import number, scalar_of
-from relax_mlir.lowering.relax_to_tir.elementwise import spatial
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.limits import highest, lowest
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
+from relax_mlir.lowering.relax_to_tir.support.axes import spatial
+from relax_mlir.lowering.relax_to_tir.support.constant_scalars import number, scalar_of
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.support.limits import highest, lowest
 
 # The largest numbers of floats that are narrower than what is computed in.
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38}

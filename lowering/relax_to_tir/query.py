@@ -7,7 +7,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.symbolic.expr import product
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import cast
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
 
 
 def legalize_size(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:

@@ -17,11 +17,11 @@ from relax_mlir.dialects.tir.scalar import (
     select,
     unary,
 )
-from relax_mlir.lowering.relax_to_tir.elementwise import spatial
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE, highest, lowest
-from relax_mlir.lowering.relax_to_tir.moments import Moments
-from relax_mlir.lowering.relax_to_tir.scalar_functions import arithmetic
+from relax_mlir.lowering.relax_to_tir.support.axes import spatial
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.support.limits import ACCUMULATE, highest, lowest
+from relax_mlir.lowering.relax_to_tir.support.moments import Moments
+from relax_mlir.lowering.relax_to_tir.support.scalar_functions import arithmetic
 
 # Name -> (identity element of the dtype, combiner).
 COMBINERS: dict[str, tuple[Callable[[str], int | float], Callable[[Scalar, Scalar], Scalar]]] = {

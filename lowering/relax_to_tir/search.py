@@ -15,10 +15,10 @@ from relax_mlir.dialects.tir.scalar import (
     select,
     unary,
 )
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.imperative import parts, when
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
-from relax_mlir.lowering.relax_to_tir.sort_keys import sort_key
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.support.imperative import parts, when
+from relax_mlir.lowering.relax_to_tir.support.sort_keys import sort_key
 
 # Searches that go on at once.
 _SEARCHES = 16

@@ -7,10 +7,14 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
-from relax_mlir.lowering.relax_to_tir.emit import LIBRARY_PREFIX, Legalizer, call_pure_packed
-from relax_mlir.lowering.relax_to_tir.index_checks import integer
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
-from relax_mlir.lowering.relax_to_tir.sorter import write_sorted
+from relax_mlir.lowering.relax_to_tir.support.emit import (
+    LIBRARY_PREFIX,
+    Legalizer,
+    call_pure_packed,
+)
+from relax_mlir.lowering.relax_to_tir.support.index_checks import integer
+from relax_mlir.lowering.relax_to_tir.support.sorter import write_sorted
 
 
 def _axis_of(op: ir.Operation) -> tuple[list[SymExpr], int] | None:

@@ -13,11 +13,11 @@ from relax_mlir.dialects.relax.tuples import get_item, is_tuple
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar, binary, cast, compare, const, select
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer, call_pure_packed, matched
-from relax_mlir.lowering.relax_to_tir.imperative import class_note, when
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
-from relax_mlir.lowering.relax_to_tir.sort_keys import sort_key
-from relax_mlir.lowering.relax_to_tir.sorter import Row, Sorter
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, call_pure_packed, matched
+from relax_mlir.lowering.relax_to_tir.support.imperative import class_note, when
+from relax_mlir.lowering.relax_to_tir.support.sort_keys import sort_key
+from relax_mlir.lowering.relax_to_tir.support.sorter import Row, Sorter
 
 _ONE = SymExpr.const(1)
 _EXTRA = ("return_index", "return_inverse", "return_counts")

@@ -15,7 +15,7 @@ from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import PassError
 from relax_mlir.ir.shape_rules import ShapeCall, ShapeOf, infer_user_shape
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer, call_pure_packed, matched
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, call_pure_packed, matched
 from relax_mlir.runtime import library
 
 

@@ -8,7 +8,7 @@ from relax_mlir.dialects.symbolic.sizes import size_of
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.lowering.relax_to_tir.search import write_search
-from relax_mlir.lowering.relax_to_tir.sorter import write_sorted
+from relax_mlir.lowering.relax_to_tir.support.sorter import write_sorted
 from relax_mlir.te.operation import compute, extern
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import ir_builder

@@ -7,7 +7,7 @@ from typing import Any
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
+from relax_mlir.lowering.relax_to_tir.support.limits import ACCUMULATE
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir.scalar.axes import Dim, dims_of, plain

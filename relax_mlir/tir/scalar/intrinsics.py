@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.errors import ExprTypeError
-from relax_mlir.lowering.relax_to_tir import scalar_functions as F
+from relax_mlir.lowering.relax_to_tir.support import scalar_functions as F
 from relax_mlir.tir.scalar.conversion import as_expr, matched
 from relax_mlir.tir.scalar.dtypes import is_float
 from relax_mlir.tir.scalar.nodes import Call

@@ -18,8 +18,8 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attribut
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.window_checks import expect_outputs
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.support.window_checks import expect_outputs
 from relax_mlir.transform.packing.constant_weights import BLOCK, is_constant
 from relax_mlir.transform.packing.transposed_convolution_phases import PhaseAxis, Phases
 

@@ -16,8 +16,8 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.lowering.relax_to_tir.conv_pool import ChannelAt, Channels, convolve, padded
-from relax_mlir.lowering.relax_to_tir.elementwise import spatial
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.support.axes import spatial
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
 
 # Of wider windows the order of sums says how they are best written out.
 _MAX_TAPS = 2

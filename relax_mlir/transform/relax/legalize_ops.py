@@ -13,9 +13,9 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.errors import ExprError
 from relax_mlir.lowering.relax_to_tir import legalize_ops as lowering
-from relax_mlir.lowering.relax_to_tir.elementwise import spatial
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer, call_pure_packed, matched
-from relax_mlir.lowering.relax_to_tir.imperative import class_note
+from relax_mlir.lowering.relax_to_tir.support.axes import spatial
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, call_pure_packed, matched
+from relax_mlir.lowering.relax_to_tir.support.imperative import class_note
 
 # Kernels that are loops with conditions, and what class reports give them.
 _CLASSES = {

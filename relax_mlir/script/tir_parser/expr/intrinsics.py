@@ -11,7 +11,7 @@ from relax_mlir.dialects.tir import externs
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.dialects.tir.scalar import Scalar
-from relax_mlir.lowering.relax_to_tir import scalar_functions as F
+from relax_mlir.lowering.relax_to_tir.support import scalar_functions as F
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.source import Node

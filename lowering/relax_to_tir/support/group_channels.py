@@ -6,7 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, read_attributes
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer, matched
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, matched
 
 Legalize = Callable[[Legalizer, ir.Operation], ir.Value | None]
 

@@ -15,7 +15,7 @@ from relax_mlir.dialects.tir.scalar import (
     select,
     unary,
 )
-from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE, highest, lowest
+from relax_mlir.lowering.relax_to_tir.support.limits import ACCUMULATE, highest, lowest
 
 
 def _wide(function: Callable[[Scalar], Scalar]) -> Callable[[Scalar], Scalar]:

@@ -14,9 +14,9 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar, binary, cast, const, is_float, unary
-from relax_mlir.lowering.relax_to_tir.imperative import parts, when
-from relax_mlir.lowering.relax_to_tir.sort_keys import key_bits, key_dtype, sort_key
-from relax_mlir.lowering.relax_to_tir.sort_select import Keys, Selection
+from relax_mlir.lowering.relax_to_tir.support.imperative import parts, when
+from relax_mlir.lowering.relax_to_tir.support.sort_keys import key_bits, key_dtype, sort_key
+from relax_mlir.lowering.relax_to_tir.support.sort_select import Keys, Selection
 
 # Rows up to this length are sorted by counting, which vectors do.
 _SHORT = 96

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, const
-from relax_mlir.lowering.relax_to_tir.imperative import when
+from relax_mlir.lowering.relax_to_tir.support.imperative import when
 
 # Elements that are looked at together, and that ranks are counted for.
 _BLOCK, _VECTOR = 64, 16

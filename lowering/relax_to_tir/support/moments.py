@@ -6,8 +6,8 @@ from typing import Any
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, cast, multiply_add, unary
-from relax_mlir.lowering.relax_to_tir.elementwise import spatial
-from relax_mlir.lowering.relax_to_tir.limits import ACCUMULATE
+from relax_mlir.lowering.relax_to_tir.support.axes import spatial
+from relax_mlir.lowering.relax_to_tir.support.limits import ACCUMULATE
 
 Indices = Sequence[Scalar]
 

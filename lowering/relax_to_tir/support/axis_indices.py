@@ -19,8 +19,8 @@ from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 from relax_mlir.dialects.tir.builder import PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar, cast
 from relax_mlir.errors import ExprError
-from relax_mlir.lowering.relax_to_tir.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.index_checks import (
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
+from relax_mlir.lowering.relax_to_tir.support.index_checks import (
     place_of,
     refuse_extremes,
     refuse_outside,

@@ -9,8 +9,12 @@ from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar, binary, cast, compare, is_unsigned, select
-from relax_mlir.lowering.relax_to_tir.elementwise import spatial
-from relax_mlir.lowering.relax_to_tir.emit import LIBRARY_PREFIX, Legalizer, call_pure_packed
+from relax_mlir.lowering.relax_to_tir.support.axes import spatial
+from relax_mlir.lowering.relax_to_tir.support.emit import (
+    LIBRARY_PREFIX,
+    Legalizer,
+    call_pure_packed,
+)
 
 
 def integer(value: SymExpr) -> ir.Value:

@@ -1,0 +1,1 @@
+"""Helpers of legalization: emission, axes, checks, scalar functions, sorting."""
