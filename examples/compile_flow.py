@@ -52,7 +52,7 @@ PASSES = [
 def show(title, module, *names):
     print(f"\n// {title}")
     for name in names:
-        print(module[name].operation.get_asm(use_name_loc_as_prefix=True))
+        print(module[name].mlir_op.get_asm(use_name_loc_as_prefix=True))
 
 
 def main():

@@ -16,6 +16,8 @@ TABLE = {
     "compiler.load_model": "relax_mlir.frontend.loaders:load_model",
     "ir.functions": "relax_mlir.relax.expr.functions:functions",
     "ir.function_view": "relax_mlir.relax.expr.functions:function_view",
+    "ir.emit_function": "relax_mlir.relax.builder.emitted:emitted",
+    "ir.BaseFunc": "relax_mlir.relax.expr.functions:BaseFunc",
     "ir.GlobalVar": "relax_mlir.relax.expr:GlobalVar",
     "ir.ShapeExpr": "relax_mlir.relax.expr:ShapeExpr",
     "ir.script": "relax_mlir.script:script",

@@ -8,6 +8,7 @@ from relax_mlir.dialects.symbolic.conditions import Condition
 from relax_mlir.dialects.symbolic.expr import IntLike, SymExpr
 from relax_mlir.dialects.symbolic.prover import Facts, can_prove_divisible
 from relax_mlir.ir.range import Range
+from relax_mlir.ir.single_function import single
 
 # Divisors of sizes are looked for among the products of these, up to a bound.
 _PRIMES = (2, 3, 5, 7, 11, 13)
@@ -43,12 +44,12 @@ class Analyzer:
         """Return an analyzer that knows the bounds a Relax function's attributes give.
 
         Args:
-            func: the function's operation, or a view of it.
+            func: the function, a view or its operation.
         """
         from relax_mlir.dialects.relax.facts import declared_facts
 
         analyzer = cls()
-        analyzer._facts = declared_facts(getattr(func, "operation", func))
+        analyzer._facts = declared_facts(single(func))
         return analyzer
 
     def bind(

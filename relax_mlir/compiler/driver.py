@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from relax_mlir.compiler.pipeline import build as build_module
 from relax_mlir.extension_points import extension
-from relax_mlir.tir.lowering import module_of
+from relax_mlir.ir.module import IRModule, module_of
+from relax_mlir.ir.single_function import single
 
 if TYPE_CHECKING:
     from relax_mlir.lowering.target.target import Target
@@ -18,17 +19,17 @@ def build(
     """Compile prim funcs, as TVM's `tvm.build` does; `compile` under its older name.
 
     Args:
-        mod: a module or a schedule.
+        mod: a module, a function or a schedule.
         target: as for `compile`.
-        name: of the function of a module that has one; calling the executable calls it.
+        name: of the only function; calling the executable calls it.
 
     Raises:
-        ExprTypeError: `mod` is neither a module nor a schedule.
+        ExprTypeError: `mod` is none of these.
         RelaxMLIRError: as for `compile`.
     """
     module = module_of(mod)
     if name is not None:
-        module = module.with_attr("global_symbol", name)
+        module = IRModule({name: single(module)})
     return compile(module, target)
 
 
@@ -45,8 +46,9 @@ def compile(
     Relax functions the same way, or through a `relax.VirtualMachine`.
 
     Args:
-        mod: a module of Relax functions, prim funcs or both, or a schedule; it stays as it is. Also
-            a model of a framework that `relax_mlir.frontend` imports, or the path of its file.
+        mod: a module of Relax functions, prim funcs or both, one function, or a schedule, which
+            stay as they are. Also a model of a framework that `relax_mlir.frontend` imports, or
+            the path of its file.
         target: as for `relax.build`.
         relax_pipeline: `default`, or names of passes as for `relax.build`.
         options: of the importer of a model: `inputs` and `dynamic_shapes` of a `torch.nn.Module`.

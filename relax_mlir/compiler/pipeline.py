@@ -15,7 +15,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.dialects.locations import at_source
 from relax_mlir.errors import CompileError, PipelineError, did_you_mean
-from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.module import IRModule, module_of
 from relax_mlir.lowering.codegen.compile_cache import CompileCache
 from relax_mlir.lowering.codegen.native import (
     NativeCode,
@@ -87,13 +87,13 @@ _LEVELS = {
 
 @interruptible()
 def build(
-    mod: IRModule,
+    mod: Any,
     target: str | Target | None = None,
     *,
     pipeline: Sequence[str] | None = None,
     log: BuildLog | None = None,
 ) -> Executable:
-    """Compile a module for a target; the module stays as it was.
+    """Compile a module, as TVM's `relax.build` does: `relax_mlir.compile` with its passes and log.
 
     The current PassContext's instruments see every pass. Its `disabled_pass` leaves passes out, and
     its `opt_level` those that only optimise: at 0 all of them; 2, the default, leaves out what
@@ -102,7 +102,7 @@ def build(
     log, lists of passes and operations of one's own.
 
     Args:
-        mod: Relax functions and prim funcs.
+        mod: Relax functions and prim funcs, in a module, a schedule or alone; it stays as it is.
         target: `llvm` means this machine; TVM's options `-mcpu`, `-mattr`, `-mtriple` are known.
             None is the module's attribute `tir.target`, else `Target.default()`: the target of the
             innermost `with target.Target(...)`, else of the environment variable
@@ -112,14 +112,13 @@ def build(
         log: filled with the stages, their times and, if it has a folder, the IR after each.
 
     Raises:
-        TypeError: `mod` is not a module.
+        TypeError: `mod` is none of these.
         VerifyError: the program breaks a rule of its dialect.
         PassError: a pass failed.
         PipelineError: unknown pass or target.
         CompileError: code generation could not continue.
     """
-    if not isinstance(mod, IRModule):
-        raise TypeError(f"relax.build takes an IRModule, got {type(mod).__name__}")
+    mod = module_of(mod)
     if isinstance(pipeline, str):
         raise PipelineError(
             f"a pipeline is a list of passes such as relax.pipeline.DEFAULT_PIPELINE, got "

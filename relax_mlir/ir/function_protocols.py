@@ -1,6 +1,6 @@
 """The functions of a module and their names, as `IRModule` hands them out.
 
-The classes are `relax.expr.BaseFunc` and `relax.expr.GlobalVar`, of a layer above.
+The classes are `relax.expr.BaseFunc`, `PrimFunc` and `GlobalVar`, of a layer above.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ class GlobalVar(Protocol):
 
 
 class BaseFunc(Protocol):
-    """A view of a function of a module, a Relax function or a prim func."""
+    """A view of a function, a Relax function or a prim func."""
 
     @property
     def mlir_op(self) -> ir.Operation | None:
@@ -51,10 +51,36 @@ class BaseFunc(Protocol):
         """Its body."""
         ...
 
-    def script(self) -> str:
+    @property
+    def module(self) -> Any:
+        """The IRModule that it is in."""
+        ...
+
+    def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Any:
+        """Return a copy of the function with an attribute, alone in a module."""
+        ...
+
+    def without_attr(self, key: str) -> Any:
+        """Return a copy of the function without an attribute, if it has it."""
+        ...
+
+    def script(self, *, show_meta: bool = False) -> str:
         """Return the function as TVMScript."""
         ...
 
-    def show(self) -> None:
+    def show(self, style: str | None = None, black_format: bool = False) -> None:
         """Print the function as TVMScript."""
+        ...
+
+
+class PrimFunc(BaseFunc, Protocol):
+    """A view of a prim func."""
+
+    @property
+    def buffer_map(self) -> Mapping[Any, Any]:
+        """The buffers by parameter."""
+        ...
+
+    def specialize(self, param_map: Mapping[Any, Any]) -> "PrimFunc":
+        """Return the function with symbols as numbers."""
         ...

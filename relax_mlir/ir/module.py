@@ -3,32 +3,30 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
 from relax_mlir.errors import ExprTypeError, FunctionKeyError, did_you_mean
 from relax_mlir.extension_points import extension
-from relax_mlir.ir.attribute_value import attribute_value
+from relax_mlir.ir.attribute_value import attribute_value, python_attribute
 from relax_mlir.ir.function_protocols import BaseFunc, GlobalVar
-from relax_mlir.ir.single_function import set_attrs, single, together
+from relax_mlir.ir.single_function import is_function, single, together
 from relax_mlir.ir.transfer import bytecode, moved, read_module, verify_error
-
-# What a function's view has that its operation has not.
-_OF_FUNCTIONS = (
-    "buffer_map", "is_pure", "params", "ret_struct_info", "ret_ty", "ret_type", "script", "show",
-    "struct_info", "ty",
-)  # fmt: skip
 
 
 class IRModule:
     """A program: one MLIR module of Relax functions and prim funcs.
 
-    `str(mod)` is MLIR text, `mod.script()` TVMScript, `mod["main"]` the `func.func` of that name.
+    `str(mod)` is MLIR text, `mod.script()` TVMScript, `mod["main"]` a `relax.Function` or
+    `tir.PrimFunc`: a view, which changes with the module and keeps it alive.
     """
 
-    def __init__(self, module: "ir.Module | Mapping[str, IRModule] | None" = None) -> None:
+    def __init__(
+        self, module: "ir.Module | Mapping[str, BaseFunc | ir.Operation] | None" = None
+    ) -> None:
         """Hold an MLIR module, or copies of functions by name: `IRModule({"main": func})`.
 
-        Without anything there is no function in it yet.
+        Raises:
+            ExprTypeError: it is neither.
         """
         module = {} if module is None else module
         if not isinstance(module, (ir.Module, Mapping)):
@@ -69,77 +67,40 @@ class IRModule:
         except ir.MLIRError as error:
             raise verify_error("the module breaks the rules of its dialects", error) from error
 
-    def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> "IRModule":
-        """Return a copy of this module of one function, as a script makes it, with attributes.
+    def with_attr(self, key: str, value: Any) -> "IRModule":
+        """Return a copy of the module with an attribute.
 
         Args:
-            key: the name; `"global_symbol"` names the function and makes it public. Or all
-                attributes by name.
+            key: the name, in the dialect `relax` where it names none.
             value: what the attribute is.
 
         Raises:
-            ValueError: there is not exactly one function.
+            ExprTypeError: no attribute holds such a value.
         """
         made = self.clone()
-        set_attrs(single(made), key if isinstance(key, Mapping) else {key: value})
+        with made.context:
+            name = key if "." in key else f"relax.{key}"
+            made.mlir_module.operation.attributes[name] = python_attribute(value)
         return made
 
     @classmethod
-    def from_expr(cls, expr: Any, functions: "Mapping[str, IRModule] | None" = None) -> "IRModule":
+    def from_expr(cls, expr: Any, functions: Mapping[str, Any] | None = None) -> "IRModule":
         """Return a module of a function, as scripts and `te.create_prim_func` give it.
 
         Args:
-            expr: the function, or one of a module, `mod["main"]`; it keeps its name.
+            expr: the function; it keeps its name, and is `main` where it has none.
             functions: others, each under its name.
 
         Raises:
             ExprTypeError: it is none.
         """
-        name = single(expr).attributes["sym_name"].value
-        return cls({name: expr, **(functions or {})})
-
-    def __getattr__(self, name: str) -> Any:
-        """Return what the only function of a module has, such as `params`."""
-        if name in _OF_FUNCTIONS and len(self.function_names) == 1:
-            return getattr(self[self.function_names[0]], name)
-        if name == "body" and len(self.function_names) == 1:
-            # What `tir.stmt_functor` visits; a region would not keep the module alive.
-            func = self[self.function_names[0]]
-            return func.body if "relax.function" in func.operation.attributes else func
-        raise AttributeError(f"'IRModule' object has no attribute '{name}'", name=name, obj=self)
-
-    def with_attrs(self, attributes: Mapping[str, Any]) -> "IRModule":
-        """Return a copy of this module of one function with all these attributes."""
-        return self.with_attr(attributes)
-
-    def without_attr(self, key: str) -> "IRModule":
-        """Return a copy of this module of one function without an attribute, if it has it.
-
-        Raises:
-            ValueError: there is not exactly one function.
-        """
-        made = self.clone()
-        attributes = single(made).attributes
-        for name in (key, f"tir.{key}"):
-            if name in attributes:
-                del attributes[name]
-        return made
-
-    def specialize(self, param_map: Mapping[Any, Any]) -> "IRModule":
-        """Return a copy of this module of one prim func with symbols as numbers.
-
-        Args:
-            param_map: numbers by parameter or symbol, and `tir.decl_buffer`s of known shape by
-                parameter; see `tir.specialize.specialize`, which says the errors.
-        """
-        return extension("ir.specialize")(self, param_map)
+        func = single(expr)
+        return cls({func.attributes["sym_name"].value: func, **(functions or {})})
 
     @property
     def attrs(self) -> "dict[str, Any]":
-        """The module's attributes by name; those of the function of a module of one prim func."""
+        """The module's attributes by name, without the dialect's prefix."""
         attributes = self._module.operation.attributes
-        if not len(attributes) and len(self.function_names) == 1:
-            return self[self.function_names[0]].attrs
         return {
             name.removeprefix("relax."): attribute_value(attributes[name]) for name in attributes
         }
@@ -182,7 +143,7 @@ class IRModule:
             attributes = operation.operation.attributes
             name = attributes["sym_name"].value if "sym_name" in attributes else None
             if name is not None and name in self:
-                self[name].operation.erase()
+                self._operation(name).erase()
             operation.operation.clone(ip=ir.InsertionPoint(self._module.body))
 
     @property
@@ -214,20 +175,26 @@ class IRModule:
         Raises:
             KeyError: there is none of that name.
         """
-        self[name]
+        self._operation(name)
         return extension("ir.GlobalVar")(name)
 
     def __getitem__(self, name: str | GlobalVar) -> Any:
-        """Return the `func.func` operation of that name; what is returned keeps the module alive.
+        """Return the function of that name, a `relax.Function` or `tir.PrimFunc`.
 
         Raises:
             KeyError: there is none.
         """
+        op = self._operation(name)
+        if not is_function(op):
+            raise FunctionKeyError(f"'{name}' is no function but a '{op.name}', of mod.mlir_module")
+        return extension("ir.function_view")(op, self)
+
+    def _operation(self, name: str | GlobalVar) -> ir.Operation:
         name = name if isinstance(name, str) else name.name_hint
         for op in self._module.body.operations:
             attributes = op.operation.attributes
             if "sym_name" in attributes and attributes["sym_name"].value == name:
-                return _keeping(op, self._module)
+                return op.operation
         known = did_you_mean(name, self.function_names)
         known = known or f"; there are: {', '.join(self.function_names[:8]) or 'none'}"
         raise FunctionKeyError(f"no function '{name}'{known}")
@@ -237,7 +204,7 @@ class IRModule:
 
         Args:
             name: its name here.
-            func: the function, as a script or `mod["main"]` gives it.
+            func: the function.
 
         Raises:
             ExprTypeError: it is none.
@@ -255,7 +222,7 @@ class IRModule:
         Raises:
             KeyError: there is none of that name.
         """
-        self[name].operation.erase()
+        self._operation(name).erase()
 
     def __contains__(self, name: object) -> bool:
         return getattr(name, "name_hint", name) in self.function_names
@@ -316,42 +283,25 @@ class IRModule:
         return f"IRModule({', '.join(self.function_names)})"
 
 
-class _View(ir.OpView):
-    """An operation without a Python class of its own; unlike the base it takes attributes."""
+def module_of(given: Any) -> IRModule:
+    """Return a module: itself, an MLIR module's, that of a schedule, or one of a function alone.
 
-
-class _Function(submodule("dialects.func").FuncOp):
-    """A `func.func` that has what people ask a function for, too: `mod["main"].show()`."""
-
-    def __init__(self, operation: ir.Operation) -> None:
-        ir.OpView.__init__(self, operation)
-
-    @property
-    def body(self) -> Any:
-        """The body of a Relax function as an expression, the region of a prim func."""
-        if "relax.function" in self.operation.attributes:
-            return extension("ir.function_view")(self).body
-        return self.operation.regions[0]
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in ("attrs", *_OF_FUNCTIONS):
-            raise AttributeError(f"a function has no attribute '{name}'", name=name, obj=self)
-        return getattr(extension("ir.function_view")(self), name)
-
-    def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> "IRModule":
-        """Return a copy of the function in a module of its own; see `IRModule.with_attr`."""
-        return IRModule.from_expr(self).with_attr(key, value)
-
-    def specialize(self, param_map: Mapping[Any, Any]) -> "IRModule":
-        """Return the prim func with symbols as numbers; see `IRModule.specialize`."""
-        return IRModule.from_expr(self).specialize(param_map)
-
-
-def _keeping(view: Any, module: ir.Module) -> ir.OpView:
-    # The bindings' operations do not hold the module that they are in, and its end is theirs.
-    if view.operation.name == "func.func":
-        view = _Function(view.operation)
-    elif type(view) is ir.OpView:
-        view = _View(view.operation)
-    view._relax_module = module
-    return view
+    Raises:
+        ExprTypeError: it is none of these.
+    """
+    if is_function(given):
+        return IRModule.from_expr(given)
+    found = given if isinstance(given, IRModule) else getattr(given, "mod", given)
+    if isinstance(found, IRModule):
+        return found
+    if isinstance(found, ir.Module):
+        return IRModule(found)
+    hint = ""
+    items = given if isinstance(given, (list, tuple)) and given else [given]
+    if all(type(each).__name__ == "Tensor" for each in items):
+        hint = "; te.create_prim_func([inputs..., outputs...]) makes a prim func of tensors"
+    elif isinstance(given, str):
+        hint = ": script.from_source reads TVMScript, IRModule.parse MLIR"
+    raise ExprTypeError(
+        f"expected a module, a function or a schedule, got {type(given).__name__}{hint}"
+    )

@@ -7,28 +7,39 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.extension_points import extension
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.ir.transfer import moved
 
 _FUNC = "func.func"
 
 
-def single(mod: Any) -> ir.Operation:
-    """Return the only function of a module, or one given as `mod["main"]` or `mod.functions` does.
+def is_function(given: Any) -> bool:
+    """Whether something is a function: a view, a `func.func`, or one not emitted yet."""
+    if isinstance(given, extension("ir.BaseFunc")):
+        return True
+    return getattr(getattr(given, "operation", None), "name", "") == _FUNC
+
+
+def single(given: Any) -> ir.Operation:
+    """Return the `func.func` of a function, or of a module that has only one.
+
+    Args:
+        given: a view, a `func.func`, a function that Python built, or a module.
 
     Raises:
-        ExprTypeError: it is no module.
-        ValueError: it has none, or several.
+        ExprTypeError: it is none of these.
+        ExprError: the module has no function, or several.
     """
-    if isinstance(getattr(mod, "operation", None), ir.Operation) and mod.operation.name == _FUNC:
-        return mod.operation
-    if isinstance(getattr(mod, "mlir_op", None), ir.Operation) and mod.mlir_op.name == _FUNC:
-        return mod.mlir_op
-    if not hasattr(mod, "mlir_module"):
-        raise ExprTypeError(f"expected a function, a module of one, got {type(mod).__name__}")
-    functions = [view.operation for view in mod.mlir_module.body.operations]
+    if isinstance(given, extension("ir.BaseFunc")):
+        return given.mlir_op or extension("ir.emit_function")(given)
+    if is_function(given):
+        return given.operation
+    if not hasattr(given, "mlir_module"):
+        raise ExprTypeError(f"expected a function, a module of one, got {type(given).__name__}")
+    functions = [view.operation for view in given.mlir_module.body.operations]
     if len(functions) != 1 or functions[0].name != _FUNC:
-        raise ExprError(f"this needs a module of one function, got {len(functions)} in {mod!r}")
+        raise ExprError(f"this needs a module of one function, got {len(functions)} in {given!r}")
     return functions[0]
 
 

@@ -8,6 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.errors import PassError, PassTypeError, PipelineError
 from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.single_function import is_function
 from relax_mlir.lowering.pass_spec import PassSpec
 from relax_mlir.pass_infra import config, registry
 from relax_mlir.pass_infra.context import PassContext
@@ -38,7 +39,7 @@ class Pass(AnyPass):
         level says: only Sequential looks at that.
 
         Args:
-            mod: the module.
+            mod: the module; of a function alone one is made.
             ctx: the context.
             required: whether the passes that this one requires run before it; by default what the
                 context's option `transform.required_on_call` says, which is no.
@@ -50,6 +51,8 @@ class Pass(AnyPass):
         """
         if isinstance(mod, ir.Module):
             return self(IRModule(mod), ctx, required=required).mlir_module
+        if is_function(mod):
+            mod = IRModule.from_expr(mod)
         if not isinstance(mod, IRModule):
             raise PassTypeError(
                 f"a pass runs on an IRModule, got {type(mod).__name__}{_module_of(mod)}"
@@ -172,7 +175,7 @@ class RegisteredPass(Pass):
 
     def __init__(self, spec: PassSpec, *values: Any, **options: Any) -> None:
         if len(values) > len(spec.options):
-            module = any(hasattr(value, "mlir_module") for value in values)
+            module = any(isinstance(value, IRModule) or is_function(value) for value in values)
             hint = f"; {spec.name}()(mod) runs it on a module" if module else ""
             raise PipelineError(
                 f"pass '{spec.flag}' takes {len(spec.options)} options, got {len(values)}{hint}"
@@ -304,8 +307,6 @@ def _module_of(given: Any) -> str:
     """Return how to make a module of what is none."""
     if isinstance(given, str):
         return ": script.from_source reads TVMScript, IRModule.parse MLIR"
-    if callable(getattr(given, "with_attr", None)):
-        return ": IRModule({'main': function}) makes one of a function"
     return ""
 
 

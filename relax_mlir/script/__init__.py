@@ -53,6 +53,7 @@ def script_with_metadata(module: "IRModule") -> tuple[str, dict[str, list[Any]]]
 
     `from_source(text, extra_vars={"metadata": constants})` gives the same module again.
     """
+    from relax_mlir.ir.module import module_of
     from relax_mlir.script.printer.module import print_module
 
-    return print_module(module)
+    return print_module(module_of(module))

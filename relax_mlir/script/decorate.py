@@ -36,7 +36,7 @@ def _refuse(frame: types.FrameType, message: str) -> NoReturn:
 
 
 def parse_function(fn: Any, depth: int) -> Any:
-    """Parse a stand-alone script function; return it as it is inside a class body.
+    """Parse a stand-alone script function to its view; return it as it is inside a class body.
 
     Args:
         fn: the decorated function.
@@ -56,7 +56,8 @@ def parse_function(fn: Any, depth: int) -> Any:
 
     variables = {**fn.__globals__, **frame.f_locals, **closure_variables(fn)}
     try:
-        return extension("script.parse_definition")(*find_function(fn), variables)
+        parse = extension("script.parse_definition")
+        return parse(*find_function(fn), variables)[fn.__name__]
     except ScriptError as error:
         # What matters is the script's own line; where in the parser it was noticed does not.
         raise error.with_traceback(None) from error.__cause__

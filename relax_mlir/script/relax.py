@@ -9,7 +9,7 @@ from relax_mlir.script.markers import Marker
 
 
 def function(fn: Any = None, **options: Any) -> Any:
-    """Parse a Relax function; alone it gives an `IRModule` that holds it.
+    """Parse a Relax function: a `relax.Function`, alone in a module.
 
     Inside an `I.ir_module` class the function is left to the class decorator, which knows them all.
 

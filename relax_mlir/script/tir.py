@@ -8,7 +8,7 @@ from relax_mlir.script.markers import Marker
 
 
 def prim_func(fn: Any = None, **options: Any) -> Any:
-    """Parse a TIR prim func; alone it gives an `IRModule` that holds it.
+    """Parse a TIR prim func: a `tir.PrimFunc`, alone in a module.
 
     Inside an `I.ir_module` class the function is left to the class decorator, which knows them all.
 

@@ -2,12 +2,14 @@
 
 import ast
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.ir.function_protocols import PrimFunc
+from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.single_function import single
 from relax_mlir.te.operation import current_tag, one_or_all
 from relax_mlir.te.tensor import ExternOp, Tensor, listed, named
@@ -15,14 +17,11 @@ from relax_mlir.tir.parameters import parameters
 from relax_mlir.tir.specialize import specialize
 from relax_mlir.tir.stmt import Buffer
 
-if TYPE_CHECKING:
-    from relax_mlir.ir.module import IRModule
-
 _WHAT = "te.extern_primfunc"
 
 
 def extern_primfunc(
-    input_tensors: Sequence[Tensor], primfunc: "IRModule", name: str | None = None, tag: str = "",
+    input_tensors: Sequence[Tensor], primfunc: PrimFunc, name: str | None = None, tag: str = "",
     attrs: Any = None,
 ) -> Any:  # fmt: skip
     """Return the tensors that a prim func computes, as a stage of a tensor program.
@@ -52,7 +51,7 @@ def extern_primfunc(
     for each in given:
         if not isinstance(each, Tensor):
             raise ExprTypeError(f"{_WHAT} '{title}' takes tensors, got {each!r}")
-    with lock_of(primfunc.context):
+    with lock_of(func.context):
         params = _buffers(title, func)
         written = _written(title, func)
     inputs = [buffer for place, buffer in enumerate(params) if place not in written]
@@ -73,8 +72,8 @@ def extern_primfunc(
                 f"{_WHAT} '{title}': '{buffer.name}' is {_shape(buffer.shape)}, the tensor "
                 f"'{tensor.name}' {_shape(tensor.shape)}"
             )
-    with lock_of(own.context):
-        text = own.mlir_module.operation.get_asm(enable_debug_info=True)
+    with lock_of(single(own).context):
+        text = IRModule.from_expr(own).as_text(debug_info=True)
 
     def write(ins: list[Any], outs: list[Any]) -> None:
         reads, stores = iter(ins), iter(outs)
@@ -165,17 +164,17 @@ def _sizes(
     return found
 
 
-def _with_sizes(mod: "IRModule", sizes: Mapping[str, SymExpr]) -> "IRModule":
+def _with_sizes(func: PrimFunc, sizes: Mapping[str, SymExpr]) -> PrimFunc:
     """Return a prim func whose symbols are numbers and symbols of other names."""
     numbers = {name: size.value for name, size in sizes.items() if size.value is not None}
     if numbers:
-        mod = specialize(mod, numbers)
+        func = specialize(func, numbers)
     names = {name: str(size) for name, size in sizes.items() if name not in numbers}
     if all(name == new for name, new in names.items()):
-        return mod
+        return func
     from relax_mlir.script import from_source
 
-    code = ast.parse(type(mod).from_expr(single(mod)).script())
+    code = ast.parse(func.script())
     taken = {n.id for n in ast.walk(code) if isinstance(n, ast.Name)} - set(names)
     for clash in taken & set(names.values()):
         fresh = clash
@@ -187,7 +186,7 @@ def _with_sizes(mod: "IRModule", sizes: Mapping[str, SymExpr]) -> "IRModule":
             node.id = names.get(node.id, node.id)
         elif isinstance(node, ast.arg):
             node.arg = names.get(node.arg, node.arg)
-    return from_source(ast.unparse(code))
+    return from_source(ast.unparse(code))[func.name]
 
 
 def _copy(text: str, values: Sequence[ir.Value]) -> None:

@@ -9,6 +9,7 @@ from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.ir.function_protocols import PrimFunc
 from relax_mlir.ir.module import IRModule
 from relax_mlir.te.checks import check_body
 from relax_mlir.te.scans import ScanOp
@@ -27,7 +28,7 @@ from relax_mlir.tir.scalar.prim_expr import Size
 
 def create_prim_func(
     ops: Sequence[Any], index_dtype_override: str | None = None, name: str = "main"
-) -> IRModule:
+) -> PrimFunc:
     """Return the prim func that computes tensors from others.
 
     Symbols that no dimension of a buffer is by itself, such as `m` in a buffer of `2 * (m // 2)`
@@ -40,8 +41,7 @@ def create_prim_func(
         name: of the function.
 
     Returns:
-        A module of that function, as `T.prim_func` gives it; `with_attr` and `IRModule({...})` take
-        it as a function.
+        The function, alone in a module, as `T.prim_func` gives it.
 
     Raises:
         ExprTypeError: something in the list is no tensor.
@@ -74,7 +74,7 @@ def create_prim_func(
             builder = PrimFuncBuilder(name, decls, _integers(tensors, stages, asked), private=False)
             with builder.body():
                 _write(builder, tensors, stages, names)
-    return IRModule(module)
+    return IRModule(module)[name]
 
 
 def write_tensors(builder: PrimFuncBuilder, tensors: Sequence[Tensor]) -> None:

@@ -7,6 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError, VerifyError, missing
 from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.single_function import is_function, single
 from relax_mlir.tir.scalar.dtypes import bits
 from relax_mlir.tir.scalar.nodes import Reduce
 from relax_mlir.tir.scalar.prim_expr import Leaf, PrimExpr, Size
@@ -46,9 +47,8 @@ def verify_well_formed(obj: Any, assert_mode: bool = True) -> bool:
         VerifyError: it does not, and `assert_mode` is true.
         ExprTypeError: it is neither module nor function.
     """
-    module = _module(obj, "verify_well_formed")
     try:
-        module.verify()
+        _module(obj, "verify_well_formed").verify()
     except VerifyError:
         if assert_mode:
             raise
@@ -130,7 +130,7 @@ def calculate_allocated_bytes(func_or_mod: Any) -> dict[str, dict[str, int]]:
         ExprError: a buffer's size is symbolic; `specialize` gives it a number.
     """
     module = _module(func_or_mod, "calculate_allocated_bytes")
-    whole = len(module.function_names) > 1 or func_or_mod is not module
+    whole = func_or_mod is module
     found: dict[str, dict[str, int]] = {}
     for func in _prim_funcs(module):
         scopes: dict[str, int] = {}
@@ -287,12 +287,11 @@ def _variables(node: Any) -> list[Any]:
 def _module(obj: Any, name: str) -> IRModule:
     if isinstance(obj, IRModule):
         return obj
-    operation: Any = getattr(obj, "mlir_op", None) or getattr(obj, "operation", None)
-    if not isinstance(operation, ir.Operation) or operation.name != "func.func":
+    if not is_function(obj):
         raise ExprTypeError(
             f"tir.analysis.{name} takes a module or a function, got {type(obj).__name__}"
         )
-    return IRModule.from_expr(operation)
+    return IRModule.from_expr(obj)
 
 
 def _prim_funcs(module: IRModule) -> list[ir.Operation]:
@@ -304,4 +303,5 @@ def _roots(obj: Any, name: str) -> list[ir.Operation]:
     operation: Any = getattr(obj, "operation", None)
     if isinstance(operation, ir.Operation) and operation.name != "func.func":
         return [operation]
-    return _prim_funcs(_module(obj, name))
+    # A module made of it would end before its operations are looked at.
+    return [single(obj)] if is_function(obj) else _prim_funcs(_module(obj, name))

@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from relax_mlir.dialects.bindings import ir
-from relax_mlir.errors import ExprTypeError
 from relax_mlir.extension_points import extension
-from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.module import IRModule, module_of
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.pass_infra import registry
 from relax_mlir.pass_infra.kinds.sequential import Sequential
@@ -37,10 +35,12 @@ def lower(inp: Any, *, simple_mode: bool = False) -> IRModule:
 
 
 def build(inp: Any, target: "str | Target | None" = None) -> Any:
-    """Compile prim funcs; `build(mod)["name"](a, b)` calls one.
+    """Compile prim funcs, as TVM's `tir.build` does: `relax_mlir.compile` by its older name.
+
+    `build(mod)["name"](a, b)` calls one.
 
     Args:
-        inp: a module, or a schedule; it stays as it is.
+        inp: a module, a function or a schedule; it stays as it is.
         target: as for `relax.build`.
 
     Raises:
@@ -49,23 +49,3 @@ def build(inp: Any, target: "str | Target | None" = None) -> Any:
         CompileError: code generation could not continue.
     """
     return extension("build")(module_of(inp), target)
-
-
-def module_of(inp: Any) -> IRModule:
-    """Return a module, given so or as what has one, or of a function alone.
-
-    Raises:
-        TypeError: it is none.
-    """
-    if getattr(getattr(inp, "mlir_op", None), "name", "") == "func.func":
-        return IRModule({inp.name: inp})
-    found = inp if isinstance(inp, IRModule) else getattr(inp, "mod", inp)
-    if isinstance(found, ir.Module):
-        found = IRModule(found)
-    if not isinstance(found, IRModule):
-        hint = ""
-        items = inp if isinstance(inp, (list, tuple)) and inp else [inp]
-        if all(type(each).__name__ == "Tensor" for each in items):
-            hint = "; te.create_prim_func([inputs..., outputs...]) makes a prim func of tensors"
-        raise ExprTypeError(f"expected a module or a schedule, got {type(inp).__name__}{hint}")
-    return found

@@ -2,28 +2,26 @@
 
 import ast
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.sizes import size_of
 from relax_mlir.errors import ExprError, ExprTypeError, ScriptError, did_you_mean
+from relax_mlir.ir.function_protocols import PrimFunc
 from relax_mlir.ir.single_function import single
 from relax_mlir.tir.expr import Param
 from relax_mlir.tir.parameters import parameters
 from relax_mlir.tir.stmt import Buffer
 
-if TYPE_CHECKING:
-    from relax_mlir.ir.module import IRModule
 
-
-def specialize(mod: "IRModule", values: Mapping[Any, Any]) -> "IRModule":
+def specialize(func: PrimFunc, values: Mapping[Any, Any]) -> PrimFunc:
     """Return a prim func whose symbols and integer parameters are numbers.
 
     The parameters that became numbers are none any more. What it computes is what the function did
     when it was called with these.
 
     Args:
-        mod: a module of one prim func; it stays as it is.
+        func: the prim func; it stays as it is.
         values: for a parameter, a symbol, or the name of one, its number; for a parameter that is
             a buffer a `tir.decl_buffer` whose shape says the symbols of its own.
 
@@ -33,21 +31,21 @@ def specialize(mod: "IRModule", values: Mapping[Any, Any]) -> "IRModule":
     """
     from relax_mlir.script import from_source
 
-    func = single(mod)
-    if "tir.prim_func" not in func.attributes:
+    op = single(func)
+    if "tir.prim_func" not in op.attributes:
         raise ExprTypeError("specialize takes a prim func, this is a Relax function")
-    name = func.attributes["sym_name"].value
+    name = op.attributes["sym_name"].value
     if not isinstance(values, Mapping):
         raise ExprTypeError(
             f"specialize takes numbers and buffers by parameter, {{param: 8}}, got {values!r}"
         )
-    numbers = _numbers(name, parameters(func), values)
-    tree = ast.parse(type(mod).from_expr(func).script())
+    numbers = _numbers(name, parameters(op), values)
+    tree = ast.parse(func.script())
     found = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
     found.args.args = [each for each in found.args.args if each.arg not in numbers]
     found.body = [each for each in found.body if not _declares(each, numbers)] or [ast.Pass()]
     try:
-        return from_source(ast.unparse(tree), extra_vars=numbers)
+        return from_source(ast.unparse(tree), extra_vars=numbers)[name]
     except ScriptError as error:
         given = ", ".join(f"{symbol} = {number}" for symbol, number in numbers.items())
         raise ExprError(f"specialize of '{name}' with {given}: {error.message}") from None

@@ -6,6 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.errors import ScheduleTypeError, ScheduleValueError, did_you_mean
 from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.single_function import is_function, single
 
 
 class TensorIntrin:
@@ -72,7 +73,7 @@ class TensorIntrin:
 
 def _text_of(function: Any, what: str) -> tuple[str, list[str]]:
     """Return a prim func as text, and the types of its parameters."""
-    operation = getattr(function, "operation", function)
+    operation = single(function) if is_function(function) else function
     if isinstance(function, IRModule):
         with lock_of(function.context), function.context, ir.Location.unknown():
             found = [v.operation for v in function.mlir_module.body.operations]

@@ -133,7 +133,7 @@ def test_errors_are_those_of_a_build_in_place(full):
         "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> attributes {relax.function} {\n"
         "return %x : tensor<2xf32>\n}"
     )
-    mod["main"].operation.attributes["relax.function"] = ir.Attribute.parse("1 : i64", mod.context)
+    mod["main"].mlir_op.attributes["relax.function"] = ir.Attribute.parse("1 : i64", mod.context)
     messages = []
     for most in (0, 1 << 60):
         with pytest.MonkeyPatch.context() as patch:

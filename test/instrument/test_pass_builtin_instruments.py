@@ -50,7 +50,7 @@ def noop(name):
 def marker(name):
     @module_pass(opt_level=0, name=name)
     def mark(mod, ctx):
-        mod["main"].operation.attributes[f"test.{name}"] = ir.UnitAttr.get()
+        mod["main"].mlir_op.attributes[f"test.{name}"] = ir.UnitAttr.get()
         return mod
 
     return mark
@@ -58,7 +58,7 @@ def marker(name):
 
 @module_pass(opt_level=0, name="Fail")
 def fail(mod, ctx):
-    mod["main"].operation.attributes["test.half"] = ir.UnitAttr.get()
+    mod["main"].mlir_op.attributes["test.half"] = ir.UnitAttr.get()
     raise ValueError("half way")
 
 
@@ -112,7 +112,7 @@ class TestPrinting:
     def test_on_failure_of_the_verifier(self, mod):
         @module_pass(opt_level=0, name="Break")
         def break_it(mod, ctx):
-            mod["main"].regions[0].blocks[0].operations[3].operation.erase()
+            mod["main"].mlir_op.regions[0].blocks[0].operations[3].operation.erase()
             return mod
 
         file = io.StringIO()
@@ -309,7 +309,7 @@ class TestBisect:
     def test_a_wrong_number(self, mod):
         @module_pass(opt_level=0, name="Wrong")
         def wrong(mod, ctx):
-            for op in mod["main"].regions[0].blocks[0].operations:
+            for op in mod["main"].mlir_op.regions[0].blocks[0].operations:
                 if op.operation.name == "relax.add":
                     with ir.InsertionPoint(op):
                         new = build("multiply", list(op.operation.operands), {})
@@ -374,7 +374,7 @@ def test_p36_immutable_module(mod):
 
     @module_pass(opt_level=0, name="Sneaky")
     def sneaky(mod, ctx):
-        other["main"].operation.attributes["test.x"] = ir.UnitAttr.get()
+        other["main"].mlir_op.attributes["test.x"] = ir.UnitAttr.get()
         return mod
 
     with PassContext(instruments=[ImmutableModule(mod, other)]):

@@ -84,7 +84,7 @@ def _forget(kind: str):
     def forget(mod, ctx):
         copy = mod.clone()
         with copy.context, ir.Location.unknown():
-            copy["main"].operation.walk(visit)
+            copy["main"].mlir_op.walk(visit)
         return copy
 
     return forget
@@ -134,7 +134,7 @@ def main(x: R.Tensor(("n", "m"), "float32"), y: R.Tensor(("n * 2",), "float32"))
         with new.context:
             n, m = SymExpr.var("n"), SymExpr.var("m")
             dims = {"n * 2": n * 2, "m": m, "m + n": m + n}[wanted]
-            for view in new["main"].regions[0].blocks[0].operations:
+            for view in new["main"].mlir_op.regions[0].blocks[0].operations:
                 if view.operation.name == "relax.exp":
                     view.operation.results[0].set_type(T.tensor_type([dims], "float32"))
         return new

@@ -23,7 +23,7 @@ class TestDiagnostics:
     def complain(severity):
         @module_pass(opt_level=0, name="Complain")
         def run(mod, ctx):
-            op = mod["main"].regions[0].blocks[0].operations[2]
+            op = mod["main"].mlir_op.regions[0].blocks[0].operations[2]
             op.location.emit_error("not nice")
             if severity == "error":
                 raise PassError("Complain", "cannot go on")
@@ -56,7 +56,7 @@ class TestDiagnostics:
 
         @module_pass(opt_level=0, name="Refuse")
         def refuse(mod, ctx):
-            mod["f"].regions[0].blocks[0].operations[0].location.emit_error("no")
+            mod["f"].mlir_op.regions[0].blocks[0].operations[0].location.emit_error("no")
             raise PassError("Refuse", "cannot")
 
         with pytest.raises(PassError) as caught:
@@ -110,7 +110,7 @@ class TestConfig:
     def test_verify_each(self, mod):
         @module_pass(opt_level=0, name="Break")
         def break_it(mod, ctx):
-            mod["main"].regions[0].blocks[0].operations[3].operation.erase()
+            mod["main"].mlir_op.regions[0].blocks[0].operations[3].operation.erase()
             return mod
 
         with pytest.raises(PassError):
@@ -121,11 +121,11 @@ class TestConfig:
     def test_p36_immutable_module(self, mod):
         @module_pass(opt_level=0, name="Sneaky")
         def sneaky(_, ctx):
-            mod["main"].operation.attributes["test.x"] = ir.UnitAttr.get()
+            mod["main"].mlir_op.attributes["test.x"] = ir.UnitAttr.get()
             return _
 
         sneaky(mod)
-        del mod["main"].operation.attributes["test.x"]
+        del mod["main"].mlir_op.attributes["test.x"]
         with (
             PassContext(config={"testing.immutable_module": True}),
             pytest.raises(PassError, match="Immutable module has been modified in pass: Sneaky"),

@@ -130,7 +130,7 @@ class TestVerification:
 
         @module_pass(opt_level=0, name="Break")
         def break_it(mod, ctx):
-            op = list(mod["main"].regions[0].blocks[0].operations)[position].operation
+            op = list(mod["main"].mlir_op.regions[0].blocks[0].operations)[position].operation
             op.results[0].set_type(ir.Type.parse("tensor<5xf32>"))
             return mod
 
@@ -175,7 +175,7 @@ class TestVerification:
 
         @module_pass(opt_level=0, name="Move")
         def move(mod, ctx):
-            main = mod["main"].regions[0].blocks[0]
+            main = mod["main"].mlir_op.regions[0].blocks[0]
             (end,) = [
                 op.operation
                 for op in next(iter(main.operations)).operation.regions[0].blocks[0].operations

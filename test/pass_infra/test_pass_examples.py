@@ -82,7 +82,7 @@ def test_p19_test_replace_func(mod):
         def transform_function(self, func, mod, ctx):
             return ir.Operation.parse(self.new_func)
 
-    fpass = TestReplaceFunc(str(Other["main"]))
+    fpass = TestReplaceFunc(str(Other["main"].mlir_op))
     assert fpass.info.name == "TestReplaceFunc"
     updated = fpass(mod)
     assert count(updated, "negative") == 1

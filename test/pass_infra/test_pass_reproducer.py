@@ -38,7 +38,7 @@ from relax_mlir.transform import module_pass, register_pass
 
 @module_pass(opt_level=0, name="UsersOwn")
 def users_own(mod, ctx):
-    mod["main"].operation.location.emit_error("not @main")
+    mod["main"].mlir_op.location.emit_error("not @main")
     raise PassError("UsersOwn", "no")
 
 @register_pass("UsersOwn")
@@ -58,8 +58,8 @@ def fail():
 
     @module_pass(opt_level=0, name="TestFail")
     def run(mod, ctx):
-        mod["main"].regions[0].blocks[0].operations[0].location.emit_error("not this one")
-        mod["main"].operation.erase()
+        mod["main"].mlir_op.regions[0].blocks[0].operations[0].location.emit_error("not this one")
+        mod["main"].mlir_op.erase()
         raise PassError("TestFail", "cannot")
 
     register_pass("TestFail", lambda: run)

@@ -257,7 +257,7 @@ class TestDefaultContext:
     def test_not_while_a_function_is_held(self):
         held = IRModule.parse("func.func private @f()")["f"]
         assert self.contexts_of_a_loop() == 1
-        assert IRModule.parse("func.func private @f()").context == held.context
+        assert IRModule.parse("func.func private @f()").context == held.module.context
 
     def test_modules_of_several_are_put_together(self):
         first = IRModule.parse("func.func private @f()")

@@ -164,7 +164,7 @@ def test_views_keep_the_module_alive() -> None:
 
 
 def test_view_of_a_value(mod: IRModule, func: relax.Function) -> None:
-    argument = mod["main"].operation.regions[0].blocks[0].arguments[0]
+    argument = mod["main"].mlir_op.regions[0].blocks[0].arguments[0]
     assert view(argument, mod) == func.params[0]
     assert func.params[0].mlir_value == argument
 

@@ -286,5 +286,5 @@ def test_wrong_executables() -> None:
         relax.VirtualMachine("no such file")
     with pytest.raises(ExecutableFormatError, match="header"):
         relax.VirtualMachine("/dev/null")
-    with pytest.raises(TypeError, match="takes an IRModule, got str"):
+    with pytest.raises(TypeError, match="got str: script"):
         relax.build("module {}")

@@ -1,6 +1,7 @@
 """Scripts as decorated Python: sources, surroundings, what is left to the class decorator."""
 
 import linecache
+import pickle
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import relax_mlir
+from relax_mlir import IRModule, relax, tir
 from relax_mlir.errors import ScriptError
 from relax_mlir.script import from_source
 from relax_mlir.script import ir as I
@@ -45,19 +47,26 @@ def test_class_in_a_function_sees_its_surroundings() -> None:
     assert "dense_resource<" in text
 
 
-def test_function_alone_is_a_module() -> None:
+def test_a_function_alone() -> None:
     @R.function(private=True)
     def f(x: R.Tensor(("n",), "float32"), s: R.Shape(["n"])):
         return x + SCALE
 
-    assert "func.func private @f(" in str(f.mlir_module)
+    assert isinstance(f, relax.Function)
+    assert "func.func private @f(" in str(f.module)
 
     @T.prim_func
     def g(A: T.Buffer((4,), "float32"), B: T.Buffer[(4,), "float32"]):
         for i in T.parallel(4):
             B[i] = A[i]
 
-    assert "@g(" in str(g.mlir_module)
+    assert isinstance(g, tir.PrimFunc)
+    assert "@g(" in str(g.module)
+    for each in (f, g):
+        assert "def " in str(each)
+        assert each.name in each._repr_html_()
+        assert isinstance(IRModule({"h": each})["h"], type(each))
+        assert relax_mlir.ir.structural_equal(pickle.loads(pickle.dumps(each)), each)
 
 
 def test_errors_point_into_this_file() -> None:
@@ -79,7 +88,7 @@ def test_source_that_exists_only_in_linecache(tmp_path) -> None:
     linecache.cache["<cell 1>"] = (len(text), None, text.splitlines(True), "<cell 1>")
     scope = {"R": R}
     exec(compile(text, "<cell 1>", "exec"), scope)
-    assert "tensor<3xf32>" in str(scope["f"].mlir_module)
+    assert "tensor<3xf32>" in str(scope["f"].module)
 
 
 def test_source_that_is_not_available() -> None:

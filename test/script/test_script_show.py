@@ -118,8 +118,7 @@ def test_errors_of_passes() -> None:
     text = f"{HEAD}@R.function\ndef f(x: R.Tensor(('n',), 'float32')):\n    return R.exp(x)\n"
     module = from_source(text, filename="net.py")
     with module.context:
-        function = module["f"]
-        op = function.operation if hasattr(function, "operation") else function
+        op = module["f"].mlir_op
         block = op.regions[0].blocks[0]
         block.operations[0].operation.attributes["odd"] = op.attributes["relax.params"]
     assert 'loc("net.py":4:12)' in module.as_text(debug_info=True)

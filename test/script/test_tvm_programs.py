@@ -116,7 +116,7 @@ def test_the_functions_of_a_module() -> None:
     assert [gv.name_hint for gv in Module.get_global_vars()] == ["main", "other"]
     main = Module.get_global_var("main")
     assert main in Module
-    assert Module[main].operation == Module["main"].operation
+    assert Module[main].mlir_op == Module["main"].mlir_op
     assert isinstance(Module.functions[main], relax.Function)
 
 

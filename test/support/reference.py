@@ -73,7 +73,7 @@ class Reference:
     """
 
     def __init__(self, module: Any, packed: dict[str, Callable[..., Any]] | None = None) -> None:
-        self._functions = {name: module[name].operation for name in module.function_names}
+        self._functions = {name: module[name].mlir_op for name in module.function_names}
         self._module, self._packed = module, packed or {}
 
     def __call__(self, name: str, *args: Any) -> Any:

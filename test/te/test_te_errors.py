@@ -138,7 +138,7 @@ CASES: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
     (lambda A, B: relax_mlir.compile(A), ExprTypeError, "te.create_prim_func([inputs"),
     (lambda A, B: relax_mlir.IRModule("x"), ExprTypeError, "script.from_source TVMScript"),
     (lambda A, B: relax_mlir.IRModule({"a": 3}), ExprTypeError, "expected a function"),
-    (lambda A, B: te.create_prim_func([A])["x"], FunctionKeyError, "no function 'x'; there are"),
+    (lambda A, B: te.create_prim_func([A]).module["x"], FunctionKeyError, "no function 'x'; there"),
     (lambda A, B: te.create_prim_func([A]).with_attr("x", object()), ExprTypeError,
      "an attribute is a string, a number"),
     (lambda A, B: relax_mlir.compile(te.create_prim_func([A]), target=3), PipelineError,

@@ -10,6 +10,7 @@ from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
 from relax_mlir.script import tir as T
+from relax_mlir.tir.specialize import specialize
 
 
 @T.prim_func
@@ -101,4 +102,4 @@ def test_errors(values, error, message):
 
 def test_relax_functions_are_none():
     with pytest.raises(ExprTypeError, match="takes a prim func, this is a Relax function"):
-        Model.specialize({"n": 3})
+        specialize(Model["main"], {"n": 3})

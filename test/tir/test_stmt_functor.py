@@ -1,5 +1,6 @@
 """`tir.stmt_functor` and `tir.analysis`: looking at prim funcs; counts are TVM 0.27's."""
 
+import copy
 import gc
 
 import numpy as np
@@ -175,8 +176,8 @@ def test_forms():
     func = _product()
     assert analysis.verify_well_formed(func)
     assert analysis.verify_ssa(func)
-    assert analysis.verify_memory(func["main"])
-    broken = func.clone()
+    assert analysis.verify_memory(func)
+    broken = copy.deepcopy(func)
     found = []
     stmt_functor.post_order_visit(broken, found.append)
     name = next(op for op in found if isinstance(op, tir.Block)).attributes["block_name"]

@@ -7,6 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import StructuralEqualError
+from relax_mlir.ir.single_function import is_function, single
 from relax_mlir.ir.structural.attributes import Parts, parts_of
 from relax_mlir.ir.structural.digest import Digester
 from relax_mlir.ir.structural.mismatch import Difference
@@ -128,6 +129,8 @@ def unwrap(node: Any) -> "ir.Operation | ir.Type | ir.Attribute | SymExpr":
     if to_mlir is not None:
         with default_context(), ir.Location.unknown():
             return to_mlir()
+    if is_function(node):
+        return single(node)
     held = getattr(node, "mlir_module", None)
     if held is None:
         held = getattr(node, "mlir_op", None)

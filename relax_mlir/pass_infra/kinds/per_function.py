@@ -6,6 +6,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassTypeError, RelaxMLIRError
 from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.single_function import is_function, single
 from relax_mlir.ir.transfer import moved
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.execution.diagnostics import exception_text
@@ -95,20 +96,19 @@ class FunctionPass(Pass):
     def _checked(self, name: str, result: Any) -> ir.Operation | None:
         if result is None and self.may_remove:
             return None
-        # A view of a function says which operation it is.
-        result = getattr(result, "mlir_op", None) or result
-        operation = getattr(result, "operation", None)
-        if operation is None or operation.name != "func.func":
+        if not is_function(result):
             got = "None" if result is None else type(result).__name__
             raise PassTypeError(f"a {self.kind} returns a function, got {got} for '@{name}'")
+        operation = single(result)
         if operation.context != ir.Context.current:
             module = moved(operation, ir.Context.current)
-            operation = module.body.operations[0].operation.clone(ip=False).operation
+            operation = module.body.operations[0].operation
+        if operation.attached:
+            # A function of some module: its copy takes the place, and the name.
+            operation = operation.clone(ip=False).operation
+            operation.attributes["sym_name"] = ir.StringAttr.get(name)
         if _symbol(operation) != name:
             raise ValueError(f"a {self.kind} cannot rename '@{name}' to '@{_symbol(operation)}'")
-        if operation.attached:
-            # Somebody else's function, such as another one of the module: take a copy.
-            operation = operation.clone(ip=False).operation
         return operation
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
-from relax_mlir.relax.expr import Expr, Var
+from relax_mlir.ir.single_function import single
+from relax_mlir.relax.expr import Expr, Function, Var
 from relax_mlir.relax.expr.leaves import make_var, value_name
 from relax_mlir.relax.expr.places import DATAFLOW, TERMINATORS, defining_op, is_leaf, outputs
 
@@ -108,6 +109,7 @@ def _function(op: ir.Operation, keep: Any) -> Scope:
 
 
 def _view(node: Any) -> Scope:
+    op = single(node) if isinstance(node, Function) else getattr(node, "mlir_op", None)
     keep = getattr(node, "_keep", None)
     block = getattr(node, "mlir_block", None)
     if block is not None:
@@ -115,7 +117,6 @@ def _view(node: Any) -> Scope:
     if isinstance(node, Var):
         value = node.mlir_value
         return Scope(None, used=[] if value is None else [value], keep=keep)
-    op = getattr(node, "mlir_op", None)
     if op is not None:
         if op.name == "func.func":
             return _function(op, keep)

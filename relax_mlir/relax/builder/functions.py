@@ -6,6 +6,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import BuilderError, ExprTypeError
+from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.builder.names import Names
 from relax_mlir.relax.expr.functions import BaseFunc, Function
 
@@ -14,22 +15,19 @@ def function_op(func: Any) -> ir.Operation | None:
     """Return the `func.func` of what people have as a function, None for one not emitted yet.
 
     Args:
-        func: a view, an operation, or the IRModule of one function that `R.function` and
-            `T.prim_func` give.
+        func: a view, an operation, or an IRModule of one function.
 
     Raises:
         ExprTypeError: it is no function.
         BuilderError: the module holds several.
     """
-    from relax_mlir.ir.module import IRModule
-
     if isinstance(func, BaseFunc):
         return func.mlir_op
     if isinstance(func, IRModule):
         names = func.function_names
         if len(names) != 1:
             raise BuilderError(f"expected a module of one function, it has {', '.join(names)}")
-        return func[names[0]].operation
+        return func[names[0]].mlir_op
     op = getattr(func, "operation", None)
     if op is not None and op.name == "func.func":
         return op

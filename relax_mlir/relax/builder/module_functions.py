@@ -17,8 +17,8 @@ class ModuleFunctions(Emission):
         """Add a function to the module; one that is there already in all but name is found.
 
         Args:
-            func: a view, an operation, the module of one function that `R.function` or
-                `T.prim_func` gives, or `Function(params, body)` not emitted yet.
+            func: a view, as `R.function` and `T.prim_func` give it, an operation, an IRModule of
+                one function, or `Function(params, body)` not emitted yet.
             func_name: its name, made unique.
 
         Raises:

@@ -109,7 +109,7 @@ class _Replacement:
 
     def __init__(self, mod: IRModule) -> None:
         self._mod = mod.clone()
-        ops = {name: self._mod[name].operation for name in self._mod.function_names}
+        ops = {name: self._mod[name].mlir_op for name in self._mod.function_names}
         for name in ("pattern", "replacement"):
             if name not in ops:
                 raise FunctionKeyError(f"a rewriter's module has a function '{name}'")

@@ -1,11 +1,14 @@
 """Functions as expressions: Relax functions, prim funcs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
+from relax_mlir.extension_points import extension
 from relax_mlir.ir.attribute_value import attribute_value
+from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.single_function import set_attrs, single
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.blocks import SeqExpr
 from relax_mlir.relax.expr.call import Attrs
@@ -38,10 +41,19 @@ class BaseFunc(Expr):
 
     @property
     def name(self) -> str:
-        """Its name in the module, `""` for a function that is in none."""
-        if self._op is None or "sym_name" not in self._op.attributes:
+        """Its name in the module; of a function in none its `global_symbol`, or `""`."""
+        if self._op is None:
+            return str(self.attrs.get("global_symbol", ""))
+        if "sym_name" not in self._op.attributes:
             return ""
         return ir.StringAttr(self._op.attributes["sym_name"]).value
+
+    @property
+    def module(self) -> IRModule:
+        """The module that it is in; one of its own for a function that Python built."""
+        if not isinstance(self._keep, IRModule):
+            return IRModule.from_expr(self)
+        return self._keep
 
     @property
     def mlir_value(self) -> ir.Value | None:
@@ -76,25 +88,58 @@ class BaseFunc(Expr):
             return FuncType()
         return from_mlir(ir.TypeAttr(self._op.attributes["function_type"]).value)
 
-    def script(self) -> str:
-        """Return the function as TVMScript, alone in a module.
+    def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> "BaseFunc":
+        """Return a copy of the function with an attribute, alone in a module.
 
-        Raises:
-            ExprTypeError: it has not been emitted.
+        Args:
+            key: the name; `"global_symbol"` names the function and makes it public. Or all
+                attributes by name.
+            value: what the attribute is.
         """
-        if self._op is None:
-            raise ExprTypeError("this function is in no module; add it by BlockBuilder.add_func")
-        from relax_mlir.ir.module import IRModule
+        module = self._alone()
+        set_attrs(single(module), key if isinstance(key, Mapping) else {key: value})
+        return module[module.function_names[0]]
 
-        op = self._op
+    def with_attrs(self, attributes: Mapping[str, Any]) -> "BaseFunc":
+        """Return a copy of the function with all these attributes."""
+        return self.with_attr(attributes)
+
+    def without_attr(self, key: str) -> "BaseFunc":
+        """Return a copy of the function without an attribute, if it has it."""
+        made = self.with_attr({})
+        for name in (key, f"relax.{key}", f"tir.{key}"):
+            if made._op is not None and name in made._op.attributes:
+                del made._op.attributes[name]
+        return made
+
+    def script(self, *, show_meta: bool = False) -> str:
+        """Return the function as TVMScript, alone in a module."""
+        return self._alone().script(show_meta=show_meta)
+
+    def show(self, style: str | None = None, black_format: bool = False) -> None:
+        """Print the function as TVMScript, in colour on terminals; see `IRModule.show`."""
+        self._alone().show(style, black_format)
+
+    def __str__(self) -> str:
+        return self.script()
+
+    def _repr_html_(self) -> str:
+        """Return the function as notebooks show it."""
+        return self._alone()._repr_html_()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "BaseFunc":
+        return self.with_attr({})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _only, (self._alone(),)
+
+    def _alone(self) -> IRModule:
+        """Return a module of a copy of the function, private where it is."""
+        op = single(self)
         with op.context, op.location:
             holder = ir.Module.create()
             op.clone(ip=ir.InsertionPoint(holder.body))
-        return IRModule(holder).script()
-
-    def show(self) -> None:
-        """Print the function as TVMScript."""
-        print(self.script())
+        return IRModule(holder)
 
     def _identity(self) -> Any:
         return None if self._op is None else (BaseFunc, self._op)
@@ -129,12 +174,11 @@ class Function(BaseFunc):
         """Return the view of a `func.func` marked `relax.function`.
 
         Args:
-            op: the operation, such as `mod["main"]`.
+            op: the operation, or a view of it.
             keep: what keeps its module alive, such as the IRModule.
         """
         made = cls.__new__(cls)
-        # `mod["main"]` keeps its module itself.
-        made._op, made._keep, made._ty = op.operation, keep if keep is not None else op, None
+        made._op, made._keep, made._ty = _operation(op), keep if keep is not None else op, None
         return made
 
     @property
@@ -160,16 +204,9 @@ class Function(BaseFunc):
         return self._attrs if self._op is None else super().attrs
 
     def with_attr(self, key: Any, value: Any = None) -> Any:
-        """Return such a function with attributes too; see `IRModule.with_attr`.
-
-        Args:
-            key: the name, or all by name.
-            value: what the attribute is.
-        """
-        from relax_mlir.ir.module import IRModule
-
+        """Return a copy with attributes too; one of a function in no module is in none either."""
         if self._op is not None:
-            return IRModule.from_expr(self).with_attr(key, value)
+            return super().with_attr(key, value)
         attrs = {**self._attrs, **(key if isinstance(key, dict) else {key: value})}
         return Function(self._params, self._body, self._ret, self._pure, attrs)
 
@@ -224,7 +261,7 @@ class PrimFunc(BaseFunc):
         named = dict(attrs or {})
         name = named.pop("global_symbol", "main")
         module = prim_func(params, body, buffer_map, named, name)
-        self._op, self._keep, self._ty = module[name].operation, module, None
+        self._op, self._keep, self._ty = module[name].mlir_op, module, None
 
     @property
     def params(self) -> "list[Param]":
@@ -237,9 +274,18 @@ class PrimFunc(BaseFunc):
         return {param: buffer for param, buffer in self._parameters() if buffer is not None}
 
     @property
-    def body(self) -> Any:
-        """The function's operation, whose region the body is; `tir.stmt_functor` visits it."""
-        return self._keep if hasattr(self._keep, "operation") else self._op
+    def body(self) -> "PrimFunc":
+        """The function itself, whose statements `tir.stmt_functor` visits."""
+        return self
+
+    def specialize(self, param_map: Mapping[Any, Any]) -> "PrimFunc":
+        """Return the function with symbols as numbers.
+
+        Args:
+            param_map: numbers by parameter or symbol, and `tir.decl_buffer`s of known shape by
+                parameter; see `tir.specialize.specialize`, which says the errors.
+        """
+        return extension("ir.specialize")(self, param_map)
 
     @property
     def attrs(self) -> Attrs:
@@ -259,13 +305,13 @@ class PrimFunc(BaseFunc):
     def of(cls, op: Any, keep: Any = None) -> "PrimFunc":
         """Return the view of a `func.func` marked `tir.prim_func`."""
         made = cls.__new__(cls)
-        made._op, made._keep, made._ty = op.operation, keep if keep is not None else op, None
+        made._op, made._keep, made._ty = _operation(op), keep if keep is not None else op, None
         return made
 
 
 def function_view(op: Any, keep: Any = None) -> BaseFunc:
     """Return the view of a function of a module by what marks it."""
-    cls = PrimFunc if "tir.prim_func" in op.operation.attributes else Function
+    cls = PrimFunc if "tir.prim_func" in _operation(op).attributes else Function
     return cls.of(op, keep)
 
 
@@ -276,3 +322,12 @@ def functions(mod: Any) -> dict[str, BaseFunc]:
         for op in mod.mlir_module.body.operations
         if op.operation.name == "func.func"
     }
+
+
+def _operation(op: Any) -> ir.Operation:
+    return single(op) if isinstance(op, BaseFunc) else op.operation
+
+
+def _only(mod: IRModule) -> BaseFunc:
+    """Return the view of the only function of a module."""
+    return mod[mod.function_names[0]]

@@ -4,6 +4,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
@@ -72,6 +73,8 @@ def method(expr: Expr, name: str) -> Callable[..., Any]:
     cls = COMPUTE_OPS.get(name)
     if cls is None or not cls.PARAMS or cls.PARAMS[0].kind != "tensor":
         near = did_you_mean(name, [*COMPUTE_OPS, *dir(type(expr))])
+        if hasattr(ir.Operation, name):
+            near = f"; the MLIR operation has it, .mlir_op.{name}"
         raise AttributeError(f"'{type(expr).__name__}' has no attribute '{name}'{near}")
 
     def call(*args: Any, **attrs: Any) -> Any:

@@ -162,7 +162,7 @@ class DataflowBlockRewrite:
         func = self.mutated_root_fn().mlir_op
         assert func is not None, "it is a view"
         made = irmodule.clone()
-        old = made[name].operation
+        old = made[name].mlir_op
         func.clone(ip=ir.InsertionPoint(old))
         old.erase()
         return made

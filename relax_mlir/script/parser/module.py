@@ -8,6 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ScriptError
+from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule
 from relax_mlir.script.parser import macros
 from relax_mlir.script.parser.annotations import Signature
@@ -117,12 +118,14 @@ class ModuleParser:
         """Take over the functions of a module that is a Python value around the script.
 
         Args:
-            value: the Python value.
+            value: the Python value, a module or a function.
             wanted: which of its functions is asked for, `""` for the only one.
 
         Returns:
             The function, None when the value is no module or has no such function.
         """
+        if isinstance(value, extension("ir.BaseFunc")):
+            value = value.module
         if not isinstance(value, IRModule) or self.body is None:
             return None
         if id(value) not in self._adopted:

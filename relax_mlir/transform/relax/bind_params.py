@@ -39,7 +39,7 @@ def BindParams(func_name: str, params: Mapping[Any, Any]) -> ModulePass:
     arrays = {getattr(key, "name_hint", key): _array(key, value) for key, value in params.items()}
 
     def bind(mod: IRModule, ctx: PassContext) -> IRModule:
-        func = mod[func_name].operation
+        func = mod[func_name].mlir_op
         if "relax.function" not in func.attributes:
             raise ExprTypeError(f"BindParams: '{func_name}' is no Relax function")
         with lock_of(mod.context), mod.context:

@@ -32,7 +32,7 @@ def BindSymbolicVars(binding_map: Mapping[Any, Any], func_name: str | None = Non
 
     def bind(mod: IRModule, ctx: PassContext) -> IRModule:
         names = mod.function_names if func_name is None else [func_name]
-        funcs = [mod[name].operation for name in names]
+        funcs = [mod[name].mlir_op for name in names]
         funcs = [func for func in funcs if "relax.function" in func.attributes]
         if not funcs and func_name is not None:
             raise ExprTypeError(f"BindSymbolicVars: '{func_name}' is no Relax function")

@@ -43,7 +43,9 @@ def test_copies_of_a_module_keep_its_constants(made) -> None:
     mod = from_source(text, extra_vars={"weight": weight})
     text, other = mod.script(), made(mod)
     (constant,) = (
-        op for op in other["main"].regions[0].blocks[0].operations if "value" in op.attributes
+        op
+        for op in other["main"].mlir_op.regions[0].blocks[0].operations
+        if "value" in op.attributes
     )
     assert other.mlir_module != mod.mlir_module
     assert other.script() == text

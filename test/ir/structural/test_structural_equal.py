@@ -199,7 +199,7 @@ def bounded(symbol, bound, name="relax.tir_var_upper_bound"):
     mod = signature(vector("s0", symbol), vector("s0", "k"))
     with mod.context:
         attribute = mlir.Attribute.parse(f"{{{symbol} = {bound} : i64}}")
-        mod["main"].attributes[name] = attribute
+        mod["main"].mlir_op.attributes[name] = attribute
     return mod
 
 
@@ -318,7 +318,7 @@ def test_operations_with_values_from_outside():
     add, same_add = (
         next(
             op.operation
-            for op in each["main"].regions[0].blocks[0].operations[0].regions[0].blocks[0]
+            for op in each["main"].mlir_op.regions[0].blocks[0].operations[0].regions[0].blocks[0]
             if op.operation.name == "relax.add"
         )
         for each in modules
@@ -432,9 +432,9 @@ def test_a_long_program():
 
 def test_functions_outside_of_modules():
     mod = module(*BASE)
-    copies = [mod["main"].operation.clone(ip=False) for _ in range(2)]
+    copies = [mod["main"].mlir_op.clone(ip=False) for _ in range(2)]
     same(*copies)
-    other = module(function(last="log"), kernel())["main"].operation.clone(ip=False)
+    other = module(function(last="log"), kernel())["main"].mlir_op.clone(ip=False)
     assert differ(copies[0], other).path.startswith("function 'main', binding 0 'out'")
 
 

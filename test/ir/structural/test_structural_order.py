@@ -35,7 +35,7 @@ def test_choices_of_expressions_have_one_order():
     first, second = te.compute(
         (8,), lambda i: (tir.Select(a[i] > 1.0, a[i], 0.0), tir.if_then_else(i > 2, a[i], 1.0))
     )
-    mod = te.create_prim_func([a, first, second])
+    mod = te.create_prim_func([a, first, second]).module
     ir.assert_structural_equal(from_source(mod.script()), mod)
 
 
@@ -57,7 +57,7 @@ def main(A: T.Buffer((9,), "float32"), B: T.Buffer((3, 3, 3), "float32")):
 def test_what_nothing_uses_is_no_part_of_a_program() -> None:
     """Scripts do not write a load whose value nothing takes."""
     x = te.placeholder((2, 9), "float32", "x")
-    module = te.create_prim_func([x, topi.argsort(x)])
+    module = te.create_prim_func([x, topi.argsort(x)]).module
     ir.assert_structural_equal(from_source(module.script()), module)
 
 

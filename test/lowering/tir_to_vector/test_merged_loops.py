@@ -6,6 +6,7 @@ import pytest
 from relax_mlir import compile as compile_
 from relax_mlir import te, tir
 from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.single_function import single
 from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.script import tir as T
 
@@ -16,17 +17,17 @@ def chain(rows, columns) -> IRModule:
     return te.create_prim_func([x, y])
 
 
-def product(rows, inner, columns) -> IRModule:
+def product(rows, inner, columns) -> tir.PrimFunc:
     a, b = te.placeholder((rows, inner), name="A"), te.placeholder((inner, columns), name="B")
     k = te.reduce_axis((0, inner), "k")
     c = te.compute((rows, columns), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="Y")
     return te.create_prim_func([a, b, c])
 
 
-def kinds(func: IRModule) -> list[tuple[str, bool]]:
-    module = func.mlir_module
-    with module.context:
-        return [(info.kind, info.fast) for info in classify(module.body.operations[0])]
+def kinds(given: IRModule | tir.PrimFunc) -> list[tuple[str, bool]]:
+    func = single(given)
+    with func.context:
+        return [(info.kind, info.fast) for info in classify(func)]
 
 
 def split_unevenly(sch, loops):

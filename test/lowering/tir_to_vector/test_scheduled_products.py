@@ -7,6 +7,7 @@ from kernels import close, values
 from relax_mlir import compile as compile_
 from relax_mlir import te, tir
 from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.single_function import single
 from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.script import tir as T
 
@@ -82,10 +83,10 @@ def cached(sch):
     sch.decompose_reduction(block, r0)
 
 
-def kinds(func: IRModule) -> list[tuple[str, str, bool]]:
-    module = func.mlir_module
-    with module.context:
-        found = classify(module.body.operations[0])
+def kinds(given: IRModule | tir.PrimFunc) -> list[tuple[str, str, bool]]:
+    func = single(given)
+    with func.context:
+        found = classify(func)
     return [(info.name, info.kind, info.fast) for info in found]
 
 

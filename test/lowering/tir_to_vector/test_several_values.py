@@ -10,6 +10,7 @@ from targets import with_threads
 from relax_mlir import compile as compile_
 from relax_mlir import relax, te, tir
 from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.single_function import single
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.runtime import num_threads, set_num_threads
@@ -26,10 +27,10 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
     set_num_threads(before)
 
 
-def is_fast(module: IRModule) -> list[bool]:
-    func = module.mlir_module
+def is_fast(given: Any) -> list[bool]:
+    func = single(given)
     with func.context:
-        return [info.fast for info in classify(func.body.operations[0])]
+        return [info.fast for info in classify(func)]
 
 
 def first_of_largest() -> Any:

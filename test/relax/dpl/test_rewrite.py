@@ -137,7 +137,7 @@ def test_bindings_are_replaced_together() -> None:
 
     made = rewrite_bindings(context, rewriter, before)
     assert made.script().count("matmul") == 1
-    made.verify()
+    made.module.verify()
     assert [b.value.op.name for b in made.body.blocks[0].bindings if hasattr(b.value, "op")] == [
         b.value.op.name for b in expected.body.blocks[0].bindings if hasattr(b.value, "op")
     ]

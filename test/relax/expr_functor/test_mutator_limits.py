@@ -74,7 +74,7 @@ def test_a_variable_whose_binding_was_replaced() -> None:
         b = R.add(a, a)
         return b
 
-    func = relax.Function.of(main["main"], main)
+    func = main
     kept = []
 
     class Mutator(relax.PyExprMutator):
@@ -85,7 +85,7 @@ def test_a_variable_whose_binding_was_replaced() -> None:
                 self.set_var_remap(first, self.builder_.emit(op.sin(func.params[0])))
             super().visit_var_binding_(binding)
 
-    Mutator(main).visit_expr(func)
+    Mutator(main.module).visit_expr(func)
     (old,) = kept
     with pytest.raises(ExprError, match="binding of 'a' has been replaced or removed"):
         _ = old.ty

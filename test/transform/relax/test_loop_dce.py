@@ -94,7 +94,7 @@ def main(x: R.Tensor(("n",), "float32"), y: R.Tensor):
     module = transform.DeadCodeElimination()(from_source(source))
     (loop,) = (
         view.operation
-        for view in module["main"].regions[0].blocks[0].operations
+        for view in module["main"].mlir_op.regions[0].blocks[0].operations
         if view.operation.name == "relax.for"
     )
     assert loop.results[0].type.num_types == 2

@@ -40,7 +40,7 @@ def mod() -> IRModule:
 
 
 def names(mod):
-    return [op.operation.name for op in mod["main"].regions[0].blocks[0].operations]
+    return [op.operation.name for op in mod["main"].mlir_op.regions[0].blocks[0].operations]
 
 
 @pattern("relax.add")
@@ -69,7 +69,7 @@ def test_patterns_work_on_each_others_results(mod):
 
 def test_locations_are_kept(mod):
     out = rewrite(same_to_multiply)(mod)
-    new = out["main"].regions[0].blocks[0].operations[0]
+    new = out["main"].mlir_op.regions[0].blocks[0].operations[0]
     assert "3:8" in str(new.location)
 
 
@@ -320,7 +320,7 @@ def the_function(op, rewriter):
 
 def another_module(op, rewriter):
     other = IRModule.parse("func.func private @f()")
-    other["f"].operation.erase()
+    other["f"].mlir_op.erase()
 
 def run(each):
     try:
@@ -347,7 +347,7 @@ run(pdl('''pdl.pattern : benefit(1) {
 
 @module_pass(opt_level=0, name="bad")
 def careless(mod, ctx):
-    mod["main"].regions[0].blocks[0].operations[0].operation.erase()
+    mod["main"].mlir_op.regions[0].blocks[0].operations[0].operation.erase()
     return mod
 
 run(careless)

@@ -1,0 +1,56 @@
+"""`relax.Function(params, body)` is taken wherever a function of a script is."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relax_mlir
+from relax_mlir import IRModule, relax
+from relax_mlir.ir import structural_equal
+from relax_mlir.script import relax as R
+from relax_mlir.transform import function_pass
+
+X = relax.Var("x", R.Tensor((3,), "float32"))
+
+
+def twice() -> relax.Function:
+    return relax.Function([X], relax.op.add(X, X))
+
+
+@R.function
+def negative(x: R.Tensor((3,), "float32")):
+    return R.negative(x)
+
+
+def test_in_modules() -> None:
+    late = IRModule()
+    late["main"] = twice()
+    for mod in (IRModule({"main": twice()}), IRModule.from_expr(twice()), late):
+        assert isinstance(mod["main"], relax.Function)
+        assert mod["main"] == mod.functions[mod.get_global_var("main")]
+        assert structural_equal(mod["main"], twice())
+
+
+def test_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    func = twice()
+    func.show()
+    assert str(func) == func.script() == capsys.readouterr().out.rstrip("\n") + "\n"
+    assert "R.add(x, x)" in func.script()
+    assert "add(0)" in relax.analysis.to_dot(func)
+    for each in (func, negative):
+        renamed = each.with_attr("global_symbol", "doubled")
+        assert isinstance(renamed, relax.Function)
+        assert renamed.name == renamed.module["doubled"].name == "doubled"
+    value = np.ones(3, "float32")
+    for built in (relax_mlir.compile(func), relax_mlir.relax.build(func)):
+        np.testing.assert_array_equal(built["main"](value), 2 * value)
+
+
+@pytest.mark.parametrize(("func", "op"), [(twice(), "relax.add"), (negative, "relax.negative")])
+def test_function_passes_return_it(func: Any, op: str) -> None:
+    """Whatever its name, it takes the place of the function that the pass was given."""
+    replace = function_pass(lambda *_: func, opt_level=0, name="Replace")
+    out = replace(IRModule({"f": negative, "g": twice()}))
+    assert out.function_names == ["f", "g"]
+    assert str(out).count(f'"{op}"') == 2
