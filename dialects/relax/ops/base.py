@@ -1,5 +1,6 @@
 """The base of Relax computations: declared parameters, an inference rule, a total verifier."""
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -347,13 +348,37 @@ def is_impure(op: ir.Operation) -> bool:
 
 
 def define(base: type[ComputeOp], name: str, doc: str, **members: Any) -> type[ComputeOp]:
-    """Make the class of `relax.<name>` from an unnamed base and register it: one table entry."""
+    """Make the class of `relax.<name>` from an unnamed base and register it: one table entry.
+
+    Args:
+        base: the class of such operations. Its docstring has the rule of shapes, `KIND` the dtypes
+            that it takes and `RESULT_DTYPE` the dtype of the result, where the operands' differs.
+        name: without the `relax.` prefix.
+        doc: one line about what it computes.
+        members: what differs from the base.
+    """
     camel = "".join(part.capitalize() for part in name.split("_")) + "Op"
-    members = {"__doc__": doc, "__module__": base.__module__, "__qualname__": camel, **members}
+    members = {
+        "__doc__": _docstring(base, doc, members),
+        "__module__": base.__module__,
+        "__qualname__": camel,
+        **members,
+    }
     traits = [Computation] if members.get("PURE", base.PURE) else []
     cls = type(base)(camel, (base,), members, name=name, traits=traits)
     COMPUTE_OPS[name] = cls
     return cls
+
+
+def _docstring(base: type[ComputeOp], doc: str, members: dict[str, Any]) -> str:
+    rules = [inspect.cleandoc(base.__doc__ or "")] if base is not ComputeOp else []
+    kind = members.get("KIND", getattr(base, "KIND", "any"))
+    dtype = members.get("RESULT_DTYPE", getattr(base, "RESULT_DTYPE", None))
+    if kind != "any":
+        rules.append(f"Operands of a dtype that is not {kind} are a ValueError.")
+    if dtype:
+        rules.append(f"The result has dtype {dtype}.")
+    return "\n\n".join([doc, "\n".join(rules)] if rules else [doc])
 
 
 def declare(

@@ -148,13 +148,13 @@ declare(
 for _name, _what in (("zeros", "zeros"), ("ones", "ones")):
     declare(
         _name,
-        f"A tensor of {_what}.",
+        f"A tensor of {_what} of a shape and a dtype.",
         [Param("shape", "shape"), Param("dtype", "dtype")],
         lambda types, attrs: _of_shape(types[0], dtype_of(attrs)),
     )
     declare(
         f"{_name}_like",
-        f"A tensor of {_what} with the shape of another.",
+        f"A tensor of {_what} with the shape of another, and its dtype unless one is given.",
         [Param("x", "tensor"), _DTYPE],
         lambda types, attrs: _like(types[0], dtype_of(attrs, T.tensor_dtype(types[0]))),
     )

@@ -41,7 +41,7 @@ def with_dtype(type_: ir.Type, dtype: str) -> ir.Type:
 
 
 class UnaryOp(ComputeOp):
-    """`result[i] = f(x[i])`, of the operand's shape."""
+    """`result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named."""
 
     PARAMS = (Param("x", "tensor"),)
     KIND = "floating-point"
@@ -56,7 +56,10 @@ class UnaryOp(ComputeOp):
 
 
 class BinaryOp(ComputeOp):
-    """`result[i] = f(x1[i], x2[i])` with numpy's broadcasting."""
+    """`result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    """
 
     PARAMS = (Param("x1", "tensor"), Param("x2", "tensor"))
     KIND = "any"
@@ -74,7 +77,10 @@ class BinaryOp(ComputeOp):
 
 
 class WhereOp(ComputeOp):
-    """`x1[i]` where the condition holds, else `x2[i]`; all three broadcast."""
+    """`x1[i]` where the condition holds, else `x2[i]`; all three broadcast by numpy's rules.
+
+    The condition has dtype bool; `x1` and `x2` have one dtype, which is the result's.
+    """
 
     PARAMS = (
         Param("condition", "tensor", numbers="bool"),
@@ -94,7 +100,7 @@ class WhereOp(ComputeOp):
 
 
 class EwiseFmaOp(ComputeOp):
-    """`x1[i] * x2[i] + x3[i]`; all three broadcast."""
+    """`x1[i] * x2[i] + x3[i]`; all three have one numeric dtype and broadcast by numpy's rules."""
 
     PARAMS = (Param("x1", "tensor"), Param("x2", "tensor"), Param("x3", "tensor"))
     x1: ext.Operand[Any]
@@ -110,7 +116,13 @@ class EwiseFmaOp(ComputeOp):
 
 
 class PreluOp(ComputeOp):
-    """`x` where positive, else `x` times the slope of its channel."""
+    """`x` where positive, else `x` times the slope of its channel.
+
+    Args:
+        data: tensor of a floating-point dtype; the result has its shape and dtype.
+        alpha: one-dimensional tensor of the same dtype with an element for each channel.
+        axis: the axis of channels.
+    """
 
     PARAMS = (Param("data", "tensor"), Param("alpha", "tensor"), Param("axis", "int", 1))
     data: ext.Operand[Any]
@@ -137,7 +149,7 @@ class PreluOp(ComputeOp):
 
 
 class CastOp(ComputeOp):
-    """`result[i]` is `x[i]` converted to another dtype, towards zero from float to integer."""
+    """`result[i]` is `x[i]` in the dtype; floats become integers by rounding towards zero."""
 
     PARAMS = (Param("x", "tensor"), Param("dtype", "dtype"))
     x: ext.Operand[Any]
@@ -189,7 +201,7 @@ FLOAT_UNARY = {
 }
 ANY_UNARY = {
     "abs": "Absolute value.",
-    "negative": "-x.",
+    "negative": "-x: each element with the other sign.",
     "relu": "max(x, 0).",
     "relu6": "min(max(x, 0), 6).",
     "square": "x * x.",
@@ -290,6 +302,6 @@ for _name, _doc in {**COMPARISON, **LOGICAL}.items():
 define(UnaryOp, "sign", "-1, 0 or 1; NaN stays.", KIND="numeric")
 define(UnaryOp, "bitwise_not", "Every bit inverted.", KIND="integer or bool")
 define(WhereOp, "where", "Choose by a condition.")
-define(EwiseFmaOp, "ewise_fma", "Multiply and add.")
+define(EwiseFmaOp, "ewise_fma", "x1 * x2 + x3: multiply and add.")
 define(PreluOp, "prelu", "Leaky relu with a slope for every channel.")
 define(CastOp, "astype", "Convert to another dtype.")

@@ -69,9 +69,9 @@ class PermuteDimsBase(ComputeOp):
         return permute(types[0], attrs["axes"])
 
 
-define(ReshapeBase, "reshape", "Give another shape.")
-define(FlattenBase, "flatten", "Give one dimension.")
-define(PermuteDimsBase, "permute_dims", "Reorder axes.")
+define(ReshapeBase, "reshape", "Reshape: the same number of elements under another shape.")
+define(FlattenBase, "flatten", "Flatten to one dimension.")
+define(PermuteDimsBase, "permute_dims", "Permute the axes (transpose).")
 
 declare(
     "resolve_shape",

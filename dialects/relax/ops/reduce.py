@@ -10,7 +10,11 @@ from relax_mlir.dialects.relax.ops.elementwise import expect_kind, with_dtype
 
 
 class ReduceOp(ComputeOp):
-    """Combine the elements along axes; `axis=None` takes all."""
+    """Elements are combined along the axes; `axis=None` takes all axes.
+
+    The result lacks these axes, or has size 1 there if `keepdims`. Negative axes count from the
+    end; an axis out of range or named twice is a ValueError.
+    """
 
     PARAMS = (Param("x", "tensor"), Param("axis", "ints", None), Param("keepdims", "bool", False))
     KIND = "any"
@@ -28,7 +32,10 @@ class ReduceOp(ComputeOp):
 
 
 class ArgReduceOp(ComputeOp):
-    """Where along an axis an element is, or, with `axis=None`, where in row-major order."""
+    """An index along the axis, or into the row-major order if `axis` is None; the dtype is int64.
+
+    The result lacks the axis, or has size 1 there if `keepdims`.
+    """
 
     PARAMS = (Param("x", "tensor"), Param("axis", "int", None), Param("keepdims", "bool", False))
     x: ext.Operand[Any]
@@ -43,8 +50,8 @@ class ArgReduceOp(ComputeOp):
 REDUCTIONS = {
     "sum": "Sum; of no elements, 0.",
     "prod": "Product; of no elements, 1.",
-    "max": "Largest element.",
-    "min": "Smallest element.",
+    "max": "Largest element; NaN if there is one.",
+    "min": "Smallest element; NaN if there is one.",
     "mean": "Arithmetic mean.",
 }
 MOMENTS = {
@@ -56,8 +63,8 @@ TRUTHS = {
     "any": "Whether an element is not zero; false of no elements.",
 }
 ARG_REDUCTIONS = {
-    "argmax": "Place of the first largest element, or of the first NaN; of no elements, 0.",
-    "argmin": "Place of the first smallest element, or of the first NaN; of no elements, 0.",
+    "argmax": "Index of the first largest element, or of the first NaN; of no elements, 0.",
+    "argmin": "Index of the first smallest element, or of the first NaN; of no elements, 0.",
 }
 
 for _name, _doc in REDUCTIONS.items():

@@ -238,13 +238,24 @@ __all__ = [
 GROUPS: tuple[str, ...]
 
 def abs(x: TensorLike) -> Call:
-    """Absolute value."""
+    """Absolute value.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    """
 
 def acos(x: TensorLike) -> Call:
-    """Inverse cosine."""
+    """Inverse cosine.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def acosh(x: TensorLike) -> Call:
-    """Inverse hyperbolic cosine."""
+    """Inverse hyperbolic cosine.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def adaptive_avg_pool1d(
     data: TensorLike,
@@ -271,10 +282,22 @@ def adaptive_avg_pool3d(
     """Mean of windows that divide the data into so many parts as evenly as can be."""
 
 def add(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 + x2."""
+    """x1 + x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    """
 
 def all(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
-    """Whether no element is zero; true of no elements."""
+    """Whether no element is zero; true of no elements.
+
+    Elements are combined along the axes; `axis=None` takes all axes.
+
+    The result lacks these axes, or has size 1 there if `keepdims`. Negative axes count from the
+    end; an axis out of range or named twice is a ValueError.
+    The result has dtype bool.
+    """
 
 def all_class_non_max_suppression(
     boxes: TensorLike,
@@ -287,7 +310,14 @@ def all_class_non_max_suppression(
     """The boxes of each class that overlap no better ones, the best of each class first."""
 
 def any(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
-    """Whether an element is not zero; false of no elements."""
+    """Whether an element is not zero; false of no elements.
+
+    Elements are combined along the axes; `axis=None` takes all axes.
+
+    The result lacks these axes, or has size 1 there if `keepdims`. Negative axes count from the
+    end; an axis out of range or named twice is a ValueError.
+    The result has dtype bool.
+    """
 
 def arange(
     start: IntLike | float,
@@ -298,10 +328,20 @@ def arange(
     """The numbers from start to end, end excluded; from 0 to start where end is left out."""
 
 def argmax(x: TensorLike, axis: int | None = None, keepdims: bool = False) -> Call:
-    """Place of the first largest element, or of the first NaN; of no elements, 0."""
+    """Index of the first largest element, or of the first NaN; of no elements, 0.
+
+    An index along the axis, or into the row-major order if `axis` is None; the dtype is int64.
+
+    The result lacks the axis, or has size 1 there if `keepdims`.
+    """
 
 def argmin(x: TensorLike, axis: int | None = None, keepdims: bool = False) -> Call:
-    """Place of the first smallest element, or of the first NaN; of no elements, 0."""
+    """Index of the first smallest element, or of the first NaN; of no elements, 0.
+
+    An index along the axis, or into the row-major order if `axis` is None; the dtype is int64.
+
+    The result lacks the axis, or has size 1 there if `keepdims`.
+    """
 
 def argsort(
     data: TensorLike, axis: int = -1, descending: bool = False, dtype: str = "int32"
@@ -309,22 +349,47 @@ def argsort(
     """Where the elements in ascending or descending order are."""
 
 def asin(x: TensorLike) -> Call:
-    """Inverse sine."""
+    """Inverse sine.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def asinh(x: TensorLike) -> Call:
-    """Inverse hyperbolic sine."""
+    """Inverse hyperbolic sine.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def astype(x: TensorLike, dtype: str) -> Call:
-    """Convert to another dtype."""
+    """Convert to another dtype.
+
+    `result[i]` is `x[i]` in the dtype; floats become integers by rounding towards zero.
+    """
 
 def atan(x: TensorLike) -> Call:
-    """Inverse tangent."""
+    """Inverse tangent.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def atan2(x1: TensorLike, x2: TensorLike) -> Call:
-    """Angle of the point (x2, x1)."""
+    """Angle of the point (x2, x1).
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def atanh(x: TensorLike) -> Call:
-    """Inverse hyperbolic tangent."""
+    """Inverse hyperbolic tangent.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def attention(
     query: TensorLike,
@@ -393,19 +458,47 @@ def batch_norm(
     momentum: float = 0.1,
     training: bool = True,
 ) -> Call:
-    """Batch normalisation."""
+    """Batch normalisation.
+
+    Normalise over all axes but one, then scale and shift.
+
+    The result is a tuple of the normalised data and the new running mean and variance. In training
+    the statistics are those of the batch; else they are the running ones, which stay as they are.
+    """
 
 def bitwise_and(x1: TensorLike, x2: TensorLike) -> Call:
-    """Bits in both operands."""
+    """Bits in both operands.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not integer or bool are a ValueError.
+    """
 
 def bitwise_not(x: TensorLike) -> Call:
-    """Every bit inverted."""
+    """Every bit inverted.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not integer or bool are a ValueError.
+    """
 
 def bitwise_or(x1: TensorLike, x2: TensorLike) -> Call:
-    """Bits in either operand."""
+    """Bits in either operand.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not integer or bool are a ValueError.
+    """
 
 def bitwise_xor(x1: TensorLike, x2: TensorLike) -> Call:
-    """Bits in one operand only."""
+    """Bits in one operand only.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not integer or bool are a ValueError.
+    """
 
 def broadcast_to(x: TensorLike, shape: Expr | IntLike | Sequence[IntLike]) -> Call:
     """The tensor repeated along dimensions of 1, and along new ones in front."""
@@ -416,13 +509,24 @@ def bucketize(
     """Between which boundaries each element lies; `right` says to which side equal ones go."""
 
 def cast(x: TensorLike, dtype: str) -> Call:
-    """Convert to another dtype."""
+    """Convert to another dtype.
+
+    `result[i]` is `x[i]` in the dtype; floats become integers by rounding towards zero.
+    """
 
 def ceil(x: TensorLike) -> Call:
-    """Smallest integer not below x."""
+    """Smallest integer not below x.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def clip(x: TensorLike, min: IntLike | float, max: IntLike | float) -> Call:
-    """x bounded from below and above; NaN stays."""
+    """x bounded from below and above; NaN stays.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def concat(tensors: Expr | Sequence[TensorLike], axis: int = 0) -> Call:
     """Tensors one after another along an axis they have."""
@@ -515,10 +619,18 @@ def conv3d_transpose(
     """Three-dimensional transposed convolution: every element spreads a kernel over the result."""
 
 def cos(x: TensorLike) -> Call:
-    """Cosine."""
+    """Cosine.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def cosh(x: TensorLike) -> Call:
-    """Hyperbolic cosine."""
+    """Hyperbolic cosine.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def cross_entropy_with_logits(predictions: TensorLike, labels: TensorLike) -> Call:
     """Minus the sum of predictions times labels, by the size of the batch where there is one."""
@@ -526,12 +638,22 @@ def cross_entropy_with_logits(predictions: TensorLike, labels: TensorLike) -> Ca
 def cumprod(
     data: TensorLike, axis: int | None = None, dtype: str | None = None, exclusive: bool = False
 ) -> Call:
-    """Products of the elements up to each."""
+    """Products of the elements up to each.
+
+    Combine each element with those before it along an axis; `axis=None` flattens.
+
+    With `exclusive`, the element itself is left out.
+    """
 
 def cumsum(
     data: TensorLike, axis: int | None = None, dtype: str | None = None, exclusive: bool = False
 ) -> Call:
-    """Sums of the elements up to each."""
+    """Sums of the elements up to each.
+
+    Combine each element with those before it along an axis; `axis=None` flattens.
+
+    With `exclusive`, the element itself is left out.
+    """
 
 def dequantize(
     data: TensorLike,
@@ -543,16 +665,38 @@ def dequantize(
     """`(data - zero_point) * scale`; half precision has its largest number instead of infinity."""
 
 def div(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 / x2; integers divide towards zero."""
+    """x1 / x2; integers divide towards zero.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def divide(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 / x2; integers divide towards zero."""
+    """x1 / x2; integers divide towards zero.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def dot(x1: TensorLike, x2: TensorLike, out_dtype: str | None = None) -> Call:
-    """Matrix product; `R.dot` in the design document."""
+    """Matrix product; `R.dot` in the design document.
+
+    Matrix product over the last two dimensions, the leading ones broadcast (numpy's rules).
+
+    Products are summed in `out_dtype` where that is given: int8 into int32, bfloat16 into float32.
+    """
 
 def dropout(x: TensorLike, rate: float = 0.5) -> Call:
-    """Dropout."""
+    """Dropout.
+
+    Zero elements at random and scale the others, in training; a tuple with the mask.
+
+    What compiles here runs inference, where it changes nothing and the mask is all ones.
+    """
 
 def dynamic_strided_slice(
     x: TensorLike, begin: TensorLike, end: TensorLike, strides: TensorLike
@@ -563,37 +707,84 @@ def einsum(operands: Expr | Sequence[TensorLike], subscripts: str) -> Call:
     """Sum of products over the letters that the result does not have."""
 
 def equal(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 == x2."""
+    """x1 == x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    The result has dtype bool.
+    """
 
 def erf(x: TensorLike) -> Call:
-    """Error function."""
+    """Error function.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def ewise_add(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 + x2."""
+    """x1 + x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    """
 
 def ewise_divide(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 / x2; integers divide towards zero."""
+    """x1 / x2; integers divide towards zero.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def ewise_fma(x1: TensorLike, x2: TensorLike, x3: TensorLike) -> Call:
-    """Multiply and add."""
+    """x1 * x2 + x3: multiply and add.
+
+    `x1[i] * x2[i] + x3[i]`; all three have one numeric dtype and broadcast by numpy's rules.
+    """
 
 def ewise_multiply(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 * x2."""
+    """x1 * x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    """
 
 def ewise_subtract(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 - x2."""
+    """x1 - x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def exp(x: TensorLike) -> Call:
-    """e to the power x."""
+    """e to the power x.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def exp2(x: TensorLike) -> Call:
-    """2 to the power x."""
+    """2 to the power x.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def expand_dims(x: TensorLike, axis: int | Sequence[int]) -> Call:
     """New dimensions of 1 at these axes of the result."""
 
 def expm1(x: TensorLike) -> Call:
-    """e to the power x, minus 1, exact for small x."""
+    """e to the power x, minus 1, exact for small x.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def eye(n: IntLike, m: IntLike | None = None, k: IntLike = 0, dtype: str = "float32") -> Call:
     """A matrix with ones on a diagonal, square by default."""
@@ -602,22 +793,47 @@ def eye_like(x: TensorLike, k: IntLike = 0, dtype: str | None = None) -> Call:
     """A matrix with ones on a diagonal and the shape of another."""
 
 def flatten(x: TensorLike) -> Call:
-    """Give one dimension."""
+    """Flatten to one dimension.
+
+    The elements in row-major order as one dimension.
+    """
 
 def flip(data: TensorLike, axis: int) -> Call:
     """The elements along an axis in reverse."""
 
 def floor(x: TensorLike) -> Call:
-    """Largest integer not above x."""
+    """Largest integer not above x.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def floor_divide(x1: TensorLike, x2: TensorLike) -> Call:
-    """Largest integer not above x1 / x2."""
+    """Largest integer not above x1 / x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def floor_mod(x1: TensorLike, x2: TensorLike) -> Call:
-    """Remainder of floor_divide; it has the sign of x2."""
+    """Remainder of floor_divide; it has the sign of x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def floordiv(x1: TensorLike, x2: TensorLike) -> Call:
-    """Largest integer not above x1 / x2."""
+    """Largest integer not above x1 / x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def full(
     shape: Expr | IntLike | Sequence[IntLike], fill_value: TensorLike, dtype: str | None = None
@@ -634,10 +850,18 @@ def gather_nd(data: TensorLike, indices: TensorLike, batch_dims: int = 0) -> Cal
     """The elements or slices at indices of several dimensions, the last axis of the indices."""
 
 def gelu(data: TensorLike) -> Call:
-    """x times the normal distribution function."""
+    """x times the normal distribution function.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def gelu_tanh(data: TensorLike) -> Call:
-    """gelu approximated by a hyperbolic tangent."""
+    """gelu approximated by a hyperbolic tangent.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def get_valid_counts(
     data: TensorLike, score_threshold: float = 0.0, id_index: int = 0, score_index: int = 1
@@ -645,10 +869,22 @@ def get_valid_counts(
     """Boxes with those of enough score in front: how many these are, all of them, their places."""
 
 def greater(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 > x2."""
+    """x1 > x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    The result has dtype bool.
+    """
 
 def greater_equal(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 >= x2."""
+    """x1 >= x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    The result has dtype bool.
+    """
 
 def group_norm(
     data: TensorLike,
@@ -679,13 +915,25 @@ def instance_norm(
     """Normalise over some axes, then scale and shift by channel."""
 
 def isfinite(x: TensorLike) -> Call:
-    """Whether x is neither infinite nor NaN."""
+    """Whether x is neither infinite nor NaN.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    The result has dtype bool.
+    """
 
 def isinf(x: TensorLike) -> Call:
-    """Whether x is infinite."""
+    """Whether x is infinite.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    The result has dtype bool.
+    """
 
 def isnan(x: TensorLike) -> Call:
-    """Whether x is NaN."""
+    """Whether x is NaN.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    The result has dtype bool.
+    """
 
 def layer_norm(
     data: TensorLike,
@@ -696,58 +944,141 @@ def layer_norm(
     center: bool = True,
     scale: bool = True,
 ) -> Call:
-    """Layer normalisation."""
+    """Layer normalisation.
+
+    Normalise over some axes, then scale and shift element by element of those axes.
+    """
 
 def leakyrelu(data: TensorLike, alpha: float = 0.01) -> Call:
-    """x where positive, else alpha * x."""
+    """x where positive, else alpha * x.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def left_shift(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 * 2^x2, bits shifted out are lost."""
+    """x1 * 2^x2, bits shifted out are lost.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not integer are a ValueError.
+    """
 
 def less(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 < x2."""
+    """x1 < x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    The result has dtype bool.
+    """
 
 def less_equal(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 <= x2."""
+    """x1 <= x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    The result has dtype bool.
+    """
 
 def linear(data: TensorLike, weight: TensorLike, bias: TensorLike | None = None) -> Call:
     """The last dimension times a weight whose rows are those of the result, and a bias."""
 
 def log(x: TensorLike) -> Call:
-    """Natural logarithm."""
+    """Natural logarithm.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def log10(x: TensorLike) -> Call:
-    """Logarithm in base 10."""
+    """Logarithm in base 10.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def log1p(x: TensorLike) -> Call:
-    """Natural logarithm of 1 + x, exact for small x."""
+    """Natural logarithm of 1 + x, exact for small x.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def log2(x: TensorLike) -> Call:
-    """Logarithm in base 2."""
+    """Logarithm in base 2.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def log_add_exp(x1: TensorLike, x2: TensorLike) -> Call:
-    """log(e^x1 + e^x2)."""
+    """log(e^x1 + e^x2).
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def log_softmax(data: TensorLike, axis: int = -1) -> Call:
-    """Logarithm of softmax."""
+    """Logarithm of softmax.
+
+    Exponentials normalised along one axis.
+    """
 
 def logical_and(x1: TensorLike, x2: TensorLike) -> Call:
-    """Whether neither operand is zero."""
+    """Whether neither operand is zero.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    The result has dtype bool.
+    """
 
 def logical_not(x: TensorLike) -> Call:
-    """Whether x is zero."""
+    """Whether x is zero.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    The result has dtype bool.
+    """
 
 def logical_or(x1: TensorLike, x2: TensorLike) -> Call:
-    """Whether an operand is not zero."""
+    """Whether an operand is not zero.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    The result has dtype bool.
+    """
 
 def logical_xor(x1: TensorLike, x2: TensorLike) -> Call:
-    """Whether just one operand is zero."""
+    """Whether just one operand is zero.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    The result has dtype bool.
+    """
 
 def matmul(x1: TensorLike, x2: TensorLike, out_dtype: str | None = None) -> Call:
-    """Matrix product; `R.dot` in the design document."""
+    """Matrix product; `R.dot` in the design document.
+
+    Matrix product over the last two dimensions, the leading ones broadcast (numpy's rules).
+
+    Products are summed in `out_dtype` where that is given: int8 into int32, bfloat16 into float32.
+    """
 
 def max(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
-    """Largest element."""
+    """Largest element; NaN if there is one.
+
+    Elements are combined along the axes; `axis=None` takes all axes.
+
+    The result lacks these axes, or has size 1 there if `keepdims`. Negative axes count from the
+    end; an axis out of range or named twice is a ValueError.
+    """
 
 def max_pool1d(
     data: TensorLike,
@@ -789,25 +1120,59 @@ def max_pool3d(
     """Largest element of every window."""
 
 def maximum(x1: TensorLike, x2: TensorLike) -> Call:
-    """The larger operand; NaN when either is."""
+    """The larger operand; NaN when either is.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    """
 
 def mean(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
-    """Arithmetic mean."""
+    """Arithmetic mean.
+
+    Elements are combined along the axes; `axis=None` takes all axes.
+
+    The result lacks these axes, or has size 1 there if `keepdims`. Negative axes count from the
+    end; an axis out of range or named twice is a ValueError.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def meshgrid(tensors: Expr | Sequence[TensorLike], indexing: str = "ij") -> Call:
     """Coordinates on a grid from a vector for each of its axes."""
 
 def min(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
-    """Smallest element."""
+    """Smallest element; NaN if there is one.
+
+    Elements are combined along the axes; `axis=None` takes all axes.
+
+    The result lacks these axes, or has size 1 there if `keepdims`. Negative axes count from the
+    end; an axis out of range or named twice is a ValueError.
+    """
 
 def minimum(x1: TensorLike, x2: TensorLike) -> Call:
-    """The smaller operand; NaN when either is."""
+    """The smaller operand; NaN when either is.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    """
 
 def mod(x1: TensorLike, x2: TensorLike) -> Call:
-    """Remainder of division towards zero; it has the sign of x1."""
+    """Remainder of division towards zero; it has the sign of x1.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def mul(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 * x2."""
+    """x1 * x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    """
 
 def multibox_transform_loc(
     cls_pred: TensorLike,
@@ -822,13 +1187,26 @@ def multibox_transform_loc(
     """The boxes and scores that a detector predicts relative to anchors."""
 
 def multiply(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 * x2."""
+    """x1 * x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    """
 
 def neg(x: TensorLike) -> Call:
-    """-x."""
+    """-x: each element with the other sign.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def negative(x: TensorLike) -> Call:
-    """-x."""
+    """-x: each element with the other sign.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def nll_loss(
     predictions: TensorLike,
@@ -861,7 +1239,13 @@ def nonzero(x: TensorLike) -> Call:
     """Where the elements that are not zero are: a row for each dimension, a column for each."""
 
 def not_equal(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 != x2."""
+    """x1 != x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    The result has dtype bool.
+    """
 
 def one_hot(
     indices: TensorLike,
@@ -873,10 +1257,10 @@ def one_hot(
     """A new axis along which one place has on_value; none where an index is outside of depth."""
 
 def ones(shape: Expr | IntLike | Sequence[IntLike], dtype: str) -> Call:
-    """A tensor of ones."""
+    """A tensor of ones of a shape and a dtype."""
 
 def ones_like(x: TensorLike, dtype: str | None = None) -> Call:
-    """A tensor of ones with the shape of another."""
+    """A tensor of ones with the shape of another, and its dtype unless one is given."""
 
 def outer(x1: TensorLike, x2: TensorLike) -> Call:
     """All products of the elements of two vectors."""
@@ -890,19 +1274,48 @@ def pad(
     """More elements before and after each axis."""
 
 def permute_dims(x: TensorLike, axes: int | Sequence[int] | None = None) -> Call:
-    """Reorder axes."""
+    """Permute the axes (transpose).
+
+    Axes in another order, reversed by default.
+    """
 
 def pow(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 to the power x2."""
+    """x1 to the power x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def power(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 to the power x2."""
+    """x1 to the power x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def prelu(data: TensorLike, alpha: TensorLike, axis: int = 1) -> Call:
-    """Leaky relu with a slope for every channel."""
+    """Leaky relu with a slope for every channel.
+
+    `x` where positive, else `x` times the slope of its channel.
+
+    Args:
+        data: tensor of a floating-point dtype; the result has its shape and dtype.
+        alpha: one-dimensional tensor of the same dtype with an element for each channel.
+        axis: the axis of channels.
+    """
 
 def prod(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
-    """Product; of no elements, 1."""
+    """Product; of no elements, 1.
+
+    Elements are combined along the axes; `axis=None` takes all axes.
+
+    The result lacks these axes, or has size 1 there if `keepdims`. Negative axes count from the
+    end; an axis out of range or named twice is a ValueError.
+    """
 
 def quantize(
     data: TensorLike,
@@ -914,16 +1327,26 @@ def quantize(
     """`round(data / scale) + zero_point`, halves to even, at most and at least what the dtype has."""
 
 def relu(data: TensorLike) -> Call:
-    """max(x, 0)."""
+    """max(x, 0).
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    """
 
 def relu6(data: TensorLike) -> Call:
-    """min(max(x, 0), 6)."""
+    """min(max(x, 0), 6).
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def repeat(data: TensorLike, repeats: int, axis: int | None = None) -> Call:
     """Each element so many times along an axis, by default of the flattened tensor."""
 
 def reshape(x: TensorLike, shape: Expr | IntLike | Sequence[IntLike]) -> Call:
-    """Give another shape."""
+    """Reshape: the same number of elements under another shape.
+
+    The same elements in row-major order under another shape.
+    """
 
 def resize2d(
     data: TensorLike,
@@ -944,7 +1367,13 @@ def resolve_shape(x: TensorLike, pattern: Sequence[IntLike]) -> Call:
     """The shape that a pattern for reshape stands for: -1 takes what is left, 0 copies."""
 
 def right_shift(x1: TensorLike, x2: TensorLike) -> Call:
-    """Largest integer not above x1 / 2^x2."""
+    """Largest integer not above x1 / 2^x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not integer are a ValueError.
+    """
 
 def rms_norm(
     data: TensorLike, weight: TensorLike, axes: int | Sequence[int] = [-1], epsilon: float = 1e-05
@@ -978,10 +1407,18 @@ def roll(
     """The elements moved along axes, those beyond the end to the beginning."""
 
 def round(x: TensorLike) -> Call:
-    """Nearest integer, ties to even."""
+    """Nearest integer, ties to even.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def rsqrt(x: TensorLike) -> Call:
-    """Reciprocal square root."""
+    """Reciprocal square root.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def scalar_like(x: TensorLike, value: IntLike | float) -> Call:
     """A number as a scalar of the dtype of a tensor."""
@@ -1009,34 +1446,65 @@ def searchsorted(
     """Where in an ascending sequence each element would stand."""
 
 def selu(data: TensorLike) -> Call:
-    """Scaled exponential linear unit."""
+    """Scaled exponential linear unit.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def shape_to_tensor(shape: Expr | IntLike | Sequence[IntLike]) -> Call:
     """The dimensions of a shape as elements."""
 
 def sigmoid(x: TensorLike) -> Call:
-    """1 / (1 + e^-x)."""
+    """1 / (1 + e^-x).
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def sign(x: TensorLike) -> Call:
-    """-1, 0 or 1; NaN stays."""
+    """-1, 0 or 1; NaN stays.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def silu(data: TensorLike) -> Call:
-    """x times sigmoid of x."""
+    """x times sigmoid of x.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def sin(x: TensorLike) -> Call:
-    """Sine."""
+    """Sine.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def sinh(x: TensorLike) -> Call:
-    """Hyperbolic sine."""
+    """Hyperbolic sine.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def size(x: TensorLike) -> Call:
     """How many elements there are."""
 
 def softmax(data: TensorLike, axis: int = -1) -> Call:
-    """e^x over its sum along an axis."""
+    """e^x over its sum along an axis.
+
+    Exponentials normalised along one axis.
+    """
 
 def softplus(data: TensorLike, beta: float = 1.0, threshold: float = 20.0) -> Call:
-    """log(1 + e^(beta * x)) / beta; x itself where beta * x is above the threshold."""
+    """log(1 + e^(beta * x)) / beta; x itself where beta * x is above the threshold.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def sort(x: TensorLike, axis: int = -1, descending: bool = False) -> Call:
     """The elements in ascending or descending order."""
@@ -1045,10 +1513,17 @@ def split(x: TensorLike, indices_or_sections: int | Sequence[int], axis: int = 0
     """Parts of a tensor along an axis: so many, or cut at these indices."""
 
 def sqrt(x: TensorLike) -> Call:
-    """Square root."""
+    """Square root.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def square(x: TensorLike) -> Call:
-    """x * x."""
+    """x * x.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    """
 
 def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Call:
     """Without these dimensions of 1, by default without any."""
@@ -1057,7 +1532,14 @@ def stack(tensors: Expr | Sequence[TensorLike], axis: int = 0) -> Call:
     """Tensors one after another along a new axis."""
 
 def std(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
-    """Square root of the variance."""
+    """Square root of the variance.
+
+    Elements are combined along the axes; `axis=None` takes all axes.
+
+    The result lacks these axes, or has size 1 there if `keepdims`. Negative axes count from the
+    end; an axis out of range or named twice is a ValueError.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def strided_slice(
     x: TensorLike,
@@ -1070,25 +1552,55 @@ def strided_slice(
     """The elements from begin to end, in steps, along some axes."""
 
 def sub(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 - x2."""
+    """x1 - x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def subtract(x1: TensorLike, x2: TensorLike) -> Call:
-    """x1 - x2."""
+    """x1 - x2.
+
+    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+
+    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    Operands of a dtype that is not numeric are a ValueError.
+    """
 
 def sum(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
-    """Sum; of no elements, 0."""
+    """Sum; of no elements, 0.
+
+    Elements are combined along the axes; `axis=None` takes all axes.
+
+    The result lacks these axes, or has size 1 there if `keepdims`. Negative axes count from the
+    end; an axis out of range or named twice is a ValueError.
+    """
 
 def swish(data: TensorLike) -> Call:
-    """x times sigmoid of x."""
+    """x times sigmoid of x.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def take(x: TensorLike, indices: TensorLike, axis: int | None = None, mode: str = "fast") -> Call:
     """The elements, or slices along an axis, at these indices."""
 
 def tan(x: TensorLike) -> Call:
-    """Tangent."""
+    """Tangent.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def tanh(x: TensorLike) -> Call:
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def tensor_to_shape(x: TensorLike) -> Call:
     """The shape whose dimensions are the elements."""
@@ -1107,7 +1619,10 @@ def topk(
     """The largest or smallest elements in order and where they are; all when k is below 1."""
 
 def transpose(x: TensorLike, axes: int | Sequence[int] | None = None) -> Call:
-    """Reorder axes."""
+    """Permute the axes (transpose).
+
+    Axes in another order, reversed by default.
+    """
 
 def tril(x: TensorLike, k: IntLike = 0) -> Call:
     """The lower triangles of matrices, zeros above the diagonal k."""
@@ -1116,7 +1631,11 @@ def triu(x: TensorLike, k: IntLike = 0) -> Call:
     """The upper triangles of matrices, zeros below the diagonal k."""
 
 def trunc(x: TensorLike) -> Call:
-    """Nearest integer towards zero."""
+    """Nearest integer towards zero.
+
+    `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def unique(
     x: TensorLike,
@@ -1131,13 +1650,25 @@ def unique(
 def variance(
     x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False
 ) -> Call:
-    """Mean of the squared distances from the mean."""
+    """Mean of the squared distances from the mean.
+
+    Elements are combined along the axes; `axis=None` takes all axes.
+
+    The result lacks these axes, or has size 1 there if `keepdims`. Negative axes count from the
+    end; an axis out of range or named twice is a ValueError.
+    Operands of a dtype that is not floating-point are a ValueError.
+    """
 
 def where(condition: TensorLike, x1: TensorLike, x2: TensorLike) -> Call:
-    """Choose by a condition."""
+    """Choose by a condition.
+
+    `x1[i]` where the condition holds, else `x2[i]`; all three broadcast by numpy's rules.
+
+    The condition has dtype bool; `x1` and `x2` have one dtype, which is the result's.
+    """
 
 def zeros(shape: Expr | IntLike | Sequence[IntLike], dtype: str) -> Call:
-    """A tensor of zeros."""
+    """A tensor of zeros of a shape and a dtype."""
 
 def zeros_like(x: TensorLike, dtype: str | None = None) -> Call:
-    """A tensor of zeros with the shape of another."""
+    """A tensor of zeros with the shape of another, and its dtype unless one is given."""
