@@ -106,6 +106,8 @@ def _slice(node: Any) -> Value | None:
     if len(given) < 2 or any(node.has(i + 1) and each is None for i, each in enumerate(given)):
         return None
     starts, ends, axes, steps = (*given, None, None)[:4]
+    if starts is None or ends is None:
+        return None
     axes = range(len(starts)) if axes is None else axes
     steps = [1] * len(starts) if steps is None else steps
     index = [slice(None)] * node.ndim()

@@ -81,7 +81,9 @@ class PatternMatchingRewriter(Pass):
 
     def __call__(self, obj: Any, *args: Any, **options: Any) -> Any:
         """Return a module or function with what matches replaced; the argument stays."""
-        if isinstance(obj, (IRModule, ir.Module)):
+        if isinstance(obj, IRModule):
+            return super().__call__(obj, *args, **options)
+        if isinstance(obj, ir.Module):
             return super().__call__(obj, *args, **options)
         return each_function(obj, self._rewrite)
 

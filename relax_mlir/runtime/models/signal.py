@@ -14,7 +14,7 @@ def _complex(x: _Array) -> _Array:
 
 
 def _parts(x: _Array, dtype: np.dtype) -> _Array:
-    return np.stack([x.real, x.imag], -1).astype(dtype)
+    return np.stack([np.real(x), np.imag(x)], -1).astype(dtype)
 
 
 def _dft(x: _Array, length: Any, axis: Any, *, at: int, inverse: bool, onesided: bool) -> Any:

@@ -74,7 +74,7 @@ def _pad(x: _Array, pads: Any, value: Any, axes: Any, *, mode: str) -> Any:
 
 
 def _range(start: _Array, limit: _Array, step: _Array) -> Any:
-    return np.arange(start.item(), limit.item(), step.item(), start.dtype)
+    return np.arange(start.item(), limit.item(), step.item(), dtype=start.dtype)
 
 
 def _trilu(x: _Array, k: _Array, *, upper: bool) -> Any:

@@ -68,9 +68,11 @@ def _substitute(func: ir.Operation, values: Mapping[str, SymExpr]) -> set[str]:
 
     func.walk(visit, ir.WalkOrder.PRE_ORDER)
     signature = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
-    sides = signature.inputs, signature.results
-    types = [[substitute_type(type_, values) for type_ in side] for side in sides]
-    func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(*types))
+    inputs, results = (
+        [substitute_type(type_, values) for type_ in side]
+        for side in (signature.inputs, signature.results)
+    )
+    func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
     return found
 
 

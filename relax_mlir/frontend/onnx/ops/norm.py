@@ -1,5 +1,6 @@
 """Softmax and normalizations."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -176,10 +177,8 @@ def lrn(node: Any) -> Any:
     before = (size - 1) // 2
     width = [0, 0, before, size - 1 - before, *[0] * (2 * (rank - 2))]
     padded = node.emit(op.pad(op.multiply(x, x), width))
-    total = None
-    for i in range(size):
-        part = op.strided_slice(padded, [1], [i], [dims[1] + i])
-        total = part if total is None else op.add(total, part)
+    parts = [op.strided_slice(padded, [1], [i], [dims[1] + i]) for i in range(size)]
+    total = functools.reduce(op.add, parts)
     factor = const(np.asarray(node.attrs["alpha"] / size), dtype)
     base = op.add(const(np.asarray(node.attrs["bias"]), dtype), op.multiply(factor, total))
     return op.divide(x, op.power(base, const(np.asarray(node.attrs["beta"]), dtype)))

@@ -67,8 +67,8 @@ def qlinear_matmul(node: Any) -> Any:
             [(node.dtype(first + 1), value.dims)], axis=-2 if first == 0 else -1, block=0,
             of=value.dtype,
         ))  # fmt: skip
-    parts = [op.astype(each.expr, "float32") for each in scaled]
-    product = of_expr(node.emit(op.matmul(*parts)))
+    a, b = (op.astype(each.expr, "float32") for each in scaled)
+    product = of_expr(node.emit(op.matmul(a, b)))
     return quantized(node, product, 6, node.dtype(7))
 
 

@@ -261,15 +261,14 @@ def pad_inputs(node: Any) -> Any:
     """Extend a tensor, by inputs."""
     rank, pads = node.ndim(), node.ints(1)
     axes = node.ints(3) if node.has(3) else tuple(range(rank))
-    known = pads is not None and all(isinstance(each, int) for each in pads)
     value = node.const(2) if node.has(2) else np.zeros(())
     mode = node.attrs["mode"]
     if (
-        not known
+        pads is None
         or axes is None
         or value is None
         or mode == "wrap"
-        or any(each < 0 for each in pads or ())
+        or not all(isinstance(each, int) and each >= 0 for each in pads)
     ):
         args = [node.x(i) if node.has(i) else None for i in range(4)]
         return node.runtime("pad", args, [(node.dtype(), rank)], mode=mode)
@@ -283,7 +282,8 @@ def pad_inputs(node: Any) -> Any:
 def _pad(node: Any, pads: list[int], value: float) -> Any:
     rank = len(pads) // 2
     width = [each for i in range(rank) for each in (pads[i], pads[rank + i])]
-    mode = {"edge": "replicate"}.get(node.attrs["mode"], node.attrs["mode"])
+    mode = str(node.attrs["mode"])
+    mode = "replicate" if mode == "edge" else mode
     return op.pad(node.x(), width, mode, value)
 
 

@@ -53,13 +53,16 @@ def _convolve(
     groups: int,
 ) -> Any:  # fmt: skip
     rank = weight.ty.ndim - 2
-    spatial = dict(
-        strides=as_sequence(stride, rank), dilation=as_sequence(dilation, rank), groups=groups
-    )
+    strides, dilations = as_sequence(stride, rank), as_sequence(dilation, rank)
     pads = as_sequence(padding, rank)
-    return _batched(
-        m, x, rank, bias, lambda data: _CONV[rank](data, weight, padding=[*pads, *pads], **spatial)
-    )
+
+    def convolve(data: Any) -> Any:
+        return _CONV[rank](
+            data, weight, strides=strides, padding=[*pads, *pads], dilation=dilations,
+            groups=groups,
+        )  # fmt: skip
+
+    return _batched(m, x, rank, bias, convolve)
 
 
 def _batched(m: Importer, x: Any, rank: int, bias: Any, convolve: Callable[[Any], Any]) -> Any:
