@@ -1,4 +1,4 @@
-"""The program as people hold it: IRModule and the views on it."""
+"""IRModule, the views of its functions, and structural equality."""
 
 # Made by .ci/stubs, do not edit.
 

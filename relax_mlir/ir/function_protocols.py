@@ -1,4 +1,4 @@
-"""The functions of a module and their names, as `IRModule` hands them out.
+"""Protocols of functions and global variables, as `IRModule` returns them.
 
 The classes are `relax.expr.BaseFunc`, `PrimFunc` and `GlobalVar`, of a layer above.
 """

@@ -1,4 +1,4 @@
-"""Operations of one's own, and shape rules of one's own for any operation.
+"""Custom operators and custom shape rules.
 
 @relax_mlir.ir.register_op_attr("relax.my_op", "FInferShape")
 def infer(call):

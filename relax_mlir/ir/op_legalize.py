@@ -1,4 +1,4 @@
-"""How operations that users declare run: prim funcs, packed functions, functions of numpy."""
+"""Legalization of custom operators: to prim funcs, packed functions, numpy functions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

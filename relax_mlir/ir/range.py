@@ -1,4 +1,4 @@
-"""`ir.Range`: from a first integer on, so many."""
+"""`ir.Range`: a first integer and an extent."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Shape rules that users register for operations: what a rule is given and may return."""
+"""Shape rules that users register: argument types, result types, checks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

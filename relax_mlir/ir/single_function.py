@@ -1,4 +1,4 @@
-"""Modules of one function, which stand for it: attributes, and putting several together."""
+"""Modules of one function under TVM's function API: attributes, merging of modules."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""PassContext: what is in force while passes run, per thread, entered with `with`."""
+"""PassContext: options, instruments and optimization level of passes, per thread, by `with`."""
 
 import threading
 import warnings

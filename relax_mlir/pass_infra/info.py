@@ -1,4 +1,4 @@
-"""PassInfo: what the infrastructure knows of a pass without running it."""
+"""PassInfo: a pass's name, optimization level and required passes."""
 
 import operator
 from dataclasses import dataclass

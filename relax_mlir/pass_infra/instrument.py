@@ -1,4 +1,4 @@
-"""What may watch passes run: TVM's five hooks and one more, all optional."""
+"""The interface of pass instruments: TVM's five hooks and `pass_failed`, all optional."""
 
 import difflib
 import inspect

@@ -1,4 +1,4 @@
-"""The interface of a pass, for what runs and writes down passes without making any."""
+"""The interface of a pass, for modules that run or print passes and must not import them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Passes as Python objects: module to module, run by MLIR's PassManager, instrumented."""
+"""Pass classes: module to module, run by MLIR's PassManager, instrumented."""
 
 import sys
 from collections.abc import Callable, Iterable

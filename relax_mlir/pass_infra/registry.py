@@ -1,4 +1,4 @@
-"""Every pass of ours by name: the lowering table, this package's, and those of users."""
+"""The registry of passes by name: lowering passes, transforms, and passes of users."""
 
 import copy
 import functools

@@ -1,4 +1,4 @@
-"""Which passes run before a pass because it requires them: in order, once each, without cycles."""
+"""The passes that a pass requires, in topological order, each once."""
 
 import contextlib
 import threading

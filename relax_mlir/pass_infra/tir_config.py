@@ -1,4 +1,4 @@
-"""Options that a PassContext's config carries for passes over prim funcs."""
+"""PassContext config options for passes over prim funcs."""
 
 from dataclasses import dataclass
 

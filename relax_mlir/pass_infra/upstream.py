@@ -1,4 +1,4 @@
-"""The upstream passes that the pinned bindings carry: for listing and for suggestions.
+"""The upstream passes that the pinned bindings contain: for listing and for suggestions.
 
 MLIR's Python bindings cannot enumerate the registry. This list only helps to find and spell names;
 whether a name is a pass is always asked of MLIR itself, so a newer MLIR works with it unchanged.

@@ -1,4 +1,4 @@
-"""What programs of the virtual machine consist of."""
+"""Programs of the virtual machine: functions, constants, kernels."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

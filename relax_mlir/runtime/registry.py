@@ -1,4 +1,4 @@
-"""Functions by name: ours first, then TVM FFI's global registry, which sees ours too."""
+"""Functions by name: the runtime's own, then the TVM FFI's global registry."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Where a compiler in the same process takes over calls of the library.
+"""The hook by which a compiler in the process replaces library calls by specialized kernels.
 
 The runtime knows no compiler. One that is there sets `current`; until then, and whenever it
 declines, the library's own function runs.

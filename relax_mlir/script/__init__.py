@@ -1,7 +1,7 @@
-"""TVMScript: programs written as Python text, in and out.
+"""TVMScript: parser and printer.
 
-`from relax_mlir.script import ir as I, relax as R, tir as T` is how a script begins.
-Nothing here loads MLIR until a script is parsed.
+A script begins with `from relax_mlir.script import ir as I, relax as R, tir as T`. MLIR is loaded
+when the first script is parsed.
 """
 
 from collections.abc import Mapping

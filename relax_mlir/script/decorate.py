@@ -1,4 +1,4 @@
-"""Decorators: from a Python function or class to its source, its surroundings, and the parser."""
+"""Decorators: find the source of a Python function or class and its globals, and parse it."""
 
 import linecache
 import sys

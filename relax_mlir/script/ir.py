@@ -1,4 +1,4 @@
-"""The `I` of a script: `@I.ir_module`."""
+"""The namespace `I` of scripts: `@I.ir_module`."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""`@R.macro` and `@T.macro`: functions whose statements are read where they are called."""
+"""`@R.macro` and `@T.macro`: functions whose statements are inlined while parsing."""
 
 import sys
 import types

@@ -1,4 +1,4 @@
-"""What `R.Tensor`, `T.handle` and the like are when Python itself evaluates them: placeholders."""
+"""Placeholders for `R.Tensor`, `T.handle` and others when Python evaluates annotations."""
 
 from typing import Any, NoReturn
 

@@ -1,4 +1,4 @@
-"""The `R` of a script: `@R.function` and the names of the Relax language."""
+"""The namespace `R` of scripts: `@R.function` and the operations of Relax."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""Structural equality: whether two programs are the same but for names."""
+"""Structural equality and hashing: programs compared up to names."""

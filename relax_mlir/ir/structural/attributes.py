@@ -1,4 +1,4 @@
-"""Types, attributes and constants for comparison: text without symbols, constants by bytes."""
+"""Types, attributes and constants for comparison: symbols removed, constants by their bytes."""
 
 import hashlib
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""One order for what has none: terms of sums, scalar expressions, reads of blocks.
+"""Canonical order of unordered parts: terms of sums, scalar expressions, reads of blocks.
 
 `a[i] * b[i]` is the same expression whichever operand was computed first. Loads stay on their side
 of whatever may write. Expressions and loads that nothing uses are left out, as scripts do.

@@ -1,4 +1,4 @@
-"""Whether two programs are the same but for names (`structural_equal`), and where they differ."""
+"""`structural_equal`, and the path of the first difference."""
 
 import hashlib
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The first difference between two programs: both walked side by side, once, without recursion."""
+"""The first difference of two programs, by an iterative walk over both."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

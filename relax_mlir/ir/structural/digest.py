@@ -1,4 +1,4 @@
-"""A hash of what a program is, that two structurally equal programs share."""
+"""Structural hash: equal for structurally equal programs."""
 
 import hashlib
 from collections.abc import Callable

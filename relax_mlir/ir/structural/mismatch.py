@@ -1,4 +1,4 @@
-"""What a comparison finds: the first difference, and which function is which."""
+"""The result of a comparison: the first difference, and the pairing of functions."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""Functions and modules compared and hashed: which function of one is which of the other."""
+"""Comparison and hashing of modules: pairing of functions."""
 
 import hashlib
 from typing import Any

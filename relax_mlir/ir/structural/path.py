@@ -1,4 +1,4 @@
-"""Where in a program something is, and what is there, in words that people read."""
+"""Paths to operations and operands in messages."""
 
 from typing import Any
 

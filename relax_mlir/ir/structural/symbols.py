@@ -1,4 +1,4 @@
-"""Shape symbols of two programs: which of one is which of the other."""
+"""Pairing of the shape symbols of two programs."""
 
 from itertools import islice, permutations
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""What structure is: which operations are expressions in place, which attributes are only names."""
+"""Classification of operations and attributes: what counts as structure, what is only a name."""
 
 from collections.abc import Iterator
 

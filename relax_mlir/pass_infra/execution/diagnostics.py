@@ -1,4 +1,4 @@
-"""MLIR's diagnostics as plain data: captured while something runs, then rendered or checked."""
+"""MLIR's diagnostics as plain data: captured during a call, then rendered or checked."""
 
 import re
 import sys

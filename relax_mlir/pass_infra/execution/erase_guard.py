@@ -1,4 +1,4 @@
-"""Errors where a mistake in a pass written in Python would make MLIR read freed memory.
+"""Checks of erasure: a Python pass that uses freed operations raises instead of crashing.
 
 MLIR trusts `Operation.erase()`: nothing may use the results any more, and while a rewrite runs the
 operation has to go through the driver's rewriter, which keeps pointers to all of them. It also

@@ -1,4 +1,4 @@
-"""From a pipeline to one PassManager: our passes as Python steps, runs of upstream's as text."""
+"""Building a PassManager from a pipeline: Python passes as callbacks, upstream passes as text."""
 
 import re
 from collections.abc import Iterable

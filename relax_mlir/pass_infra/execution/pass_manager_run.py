@@ -1,4 +1,4 @@
-"""One run of MLIR's PassManager over textual passes and Python ones, with errors as data."""
+"""One run of MLIR's PassManager over upstream and Python passes; failures become exceptions."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Whether two modules are the same program: a hash of what they are, not of where they live."""
+"""Hashes of modules, to detect whether a pass changed the program."""
 
 import hashlib
 

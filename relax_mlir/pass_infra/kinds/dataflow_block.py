@@ -1,4 +1,4 @@
-"""Passes that see one dataflow block at a time and leave alone what others see of it."""
+"""Dataflow block passes: each call gets one block and must keep its outputs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`@module_pass`, `@function_pass` and their kin, on a function or on a class."""
+"""`@module_pass`, `@function_pass` and the other decorators, for functions and classes."""
 
 import functools
 import inspect

@@ -1,4 +1,4 @@
-"""Passes made from an entry of a table, or from the name of a pass of upstream."""
+"""Passes from an entry of the pass table, or from the name of an upstream pass."""
 
 from dataclasses import replace
 from typing import Any

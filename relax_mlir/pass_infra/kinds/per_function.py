@@ -1,4 +1,4 @@
-"""Passes that see one function at a time and cannot add or remove any."""
+"""Function passes: each call gets one function and cannot add or remove functions."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a function is around its dataflow blocks, to see what a pass over one has touched."""
+"""Snapshots of a function outside its dataflow blocks, to detect changes there by a block pass."""
 
 from collections.abc import Iterator
 from typing import Any

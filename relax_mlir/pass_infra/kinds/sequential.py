@@ -1,4 +1,4 @@
-"""Sequential: passes in a row under the rules of enabling and of required passes."""
+"""Sequential: a list of passes; each runs if it is enabled, after the passes it requires."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

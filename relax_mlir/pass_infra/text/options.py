@@ -1,4 +1,4 @@
-"""The text between a pass's braces: `{name=value other=value}` to and from typed values."""
+"""Pass options in text, `{name=value other=value}`: parsing and printing typed values."""
 
 from collections.abc import Mapping
 from typing import Any

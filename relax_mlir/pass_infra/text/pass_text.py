@@ -1,4 +1,4 @@
-"""The text that recreates a pass: its name and options, and what of its PassInfo is its own.
+"""The text that recreates a pass: name, options, and the PassInfo fields that differ.
 
 A level or a `required` list is written where the pass has another than the one of its name:
 `fold-constant{opt-level=0}`. Options of upstream's passes are upstream's, so there it is written

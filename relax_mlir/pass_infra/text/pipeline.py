@@ -1,4 +1,4 @@
-"""Pass pipelines as text: `builtin.module(ours,func.func(cse),ours{n=1})` to a tree and back."""
+"""Pass pipelines as text, `builtin.module(a,func.func(cse),b{n=1})`: parser and printer."""
 
 import re
 from collections.abc import Iterable, Iterator

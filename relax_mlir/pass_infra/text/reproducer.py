@@ -1,4 +1,4 @@
-"""Reproducers: one file with the module before a failing pass and the passes that remained.
+"""Reproducers: one file with the module before the failing pass and the remaining passes.
 
 The file is written before each pass and removed after the last one, so it is there also when a
 pass takes the process down. It has the form of MLIR's own: `relax-opt FILE --run-reproducer`, or

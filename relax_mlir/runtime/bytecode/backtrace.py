@@ -1,4 +1,4 @@
-"""Where in the bytecode an exception came from: one line per frame, innermost first."""
+"""Backtraces of bytecode: one line per frame, innermost first."""
 
 import contextlib
 import re

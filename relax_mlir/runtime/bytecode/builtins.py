@@ -1,4 +1,4 @@
-"""Builtin functions of control flow: integers compared and counted, conditions combined."""
+"""Builtins of control flow: comparisons and counting of integers, logic of conditions."""
 
 import math
 import operator

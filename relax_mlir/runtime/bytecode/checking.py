@@ -1,4 +1,4 @@
-"""Whether an executable's bytecode holds together, so that running it cannot go astray."""
+"""The verifier of bytecode: operands, registers, jumps."""
 
 from relax_mlir.runtime.bytecode.instructions import ArgKind, Instruction, Opcode
 from relax_mlir.runtime.program import Program, VMFunction

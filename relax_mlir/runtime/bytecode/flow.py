@@ -1,4 +1,4 @@
-"""How control flows in a function's bytecode, and which registers are defined where."""
+"""Control flow graph of a function's bytecode, and the registers defined in each block."""
 
 from collections.abc import Sequence
 

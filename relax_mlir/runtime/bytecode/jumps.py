@@ -1,4 +1,4 @@
-"""Python source for a function that has jumps: conditions where they can be, else a loop."""
+"""Python source for functions with jumps: structured conditions where possible, else a loop."""
 
 from collections.abc import Callable
 

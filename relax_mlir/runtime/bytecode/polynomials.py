@@ -1,4 +1,4 @@
-"""Sums of products of integers that are not known: whether two formulas are the same."""
+"""Polynomials over unknown integers, to decide whether two formulas are equal."""
 
 import ast
 import math

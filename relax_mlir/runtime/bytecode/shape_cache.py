@@ -1,4 +1,4 @@
-"""What a function finds out from its arguments' shapes is kept for calls with the same shapes."""
+"""Results of a function's shape computations, cached by the shapes of its arguments."""
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass

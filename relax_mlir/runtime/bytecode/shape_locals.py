@@ -1,4 +1,4 @@
-"""Shape heaps of straight code as local variables of the Python function that is made of it."""
+"""Shape heaps of branch-free functions as local variables of the translated function."""
 
 import ast
 import math

@@ -1,4 +1,4 @@
-"""Turns a function's bytecode into a Python function, once: faster than a dispatch loop.
+"""Translation of a function's bytecode to a Python function; faster than a dispatch loop.
 
 A function without jumps becomes one statement per instruction. With jumps, a basic block is written
 where its only predecessor ends, or after the condition whose ways all meet in it; the others become

@@ -1,4 +1,4 @@
-"""Devices: what the runtime asks of one, and how a kind of device is added."""
+"""DeviceAPI: the interface of a device, and the registry of kinds of devices."""
 
 import abc
 import enum

@@ -1,4 +1,4 @@
-"""The CPU as a device: memory of the process, work that is done when a call returns."""
+"""The CPU device: memory of the process, synchronous calls."""
 
 import os
 import platform

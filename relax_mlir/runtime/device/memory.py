@@ -1,4 +1,4 @@
-"""Memory for tensors: 64-byte aligned storage, fresh or from a pool of freed blocks."""
+"""Memory for tensors: 64-byte aligned storage, new or from a pool of freed blocks."""
 
 import threading
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Arrays on devices: where one is, and copies between devices through their APIs."""
+"""The device of an array, and copies between devices through their APIs."""
 
 import functools
 from collections.abc import Callable

@@ -1,1 +1,1 @@
-"""What is read from files and written to them: executables, constants, parameters, libraries."""
+"""Files: executables, constants, parameters, libraries."""

@@ -1,4 +1,4 @@
-"""Constants of an executable: what may be one, and its form in the file."""
+"""Constants in an executable's file: the types that are supported, and their encoding."""
 
 from collections.abc import Mapping
 from typing import Any

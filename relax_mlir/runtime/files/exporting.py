@@ -1,4 +1,4 @@
-"""Executables as libraries that any program loads through the TVM FFI."""
+"""Export of executables as shared libraries for the TVM FFI."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""Modules out of files: executables, shared libraries, archives of objects."""
+"""Loading modules: executables, shared libraries, archives of objects."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""Weights and parameters in safetensors files: arrays by name, nothing that could run.
+"""Weights and parameters in safetensors files: arrays by name, no code.
 
 Layout: the header's size (8 bytes, little-endian), a JSON object that gives each name a dtype, a
 shape and a byte range, then the bytes, without holes.

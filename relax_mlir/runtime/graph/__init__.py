@@ -1,1 +1,1 @@
-"""The graph executor: a static function as a list of calls on memory planned once."""
+"""The graph executor: a static function as a list of calls, with memory planned once."""

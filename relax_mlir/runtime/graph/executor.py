@@ -1,4 +1,4 @@
-"""The graph executor: a static function as a list of calls on memory planned once."""
+"""Construction and execution of graphs."""
 
 import json
 from collections.abc import Callable

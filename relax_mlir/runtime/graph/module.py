@@ -1,4 +1,4 @@
-"""The graph executor as people use it."""
+"""`GraphModule`: TVM's interface of the graph executor."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which tensors of a graph may be in the same memory."""
+"""Memory planning of a graph: tensors with disjoint live ranges share storage."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Computations on whatever shapes and dtypes arrive: what only run time knows ends here."""
+"""Operators at run time, for operations whose shapes or dtypes are unknown at compile time."""
 
 from collections.abc import Callable
 from typing import Any

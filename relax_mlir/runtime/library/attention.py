@@ -1,4 +1,4 @@
-"""Attention, losses and questions about tensors on whatever shapes and dtypes arrive."""
+"""Attention, losses and queries of tensors at run time."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The library's functions on bfloat16: computed in float32, rounded once at the end."""
+"""bfloat16 for the library: computed in float32, rounded once at the end."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

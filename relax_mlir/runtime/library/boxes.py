@@ -1,4 +1,4 @@
-"""Boxes that detectors predict, of whatever shapes and dtypes arrive."""
+"""Boxes of object detectors at run time."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

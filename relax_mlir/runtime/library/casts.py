@@ -1,4 +1,4 @@
-"""Casts of whatever shapes and dtypes arrive."""
+"""Casts at run time."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Making tensors of whatever shapes and dtypes run time asks for."""
+"""Tensor creation at run time."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

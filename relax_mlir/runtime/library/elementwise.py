@@ -1,4 +1,4 @@
-"""Elementwise functions on whatever shapes and dtypes arrive."""
+"""Elementwise functions at run time."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Images in another size, of whatever shapes and dtypes arrive."""
+"""Image resizing at run time."""
 
 import math
 from collections.abc import Callable, Sequence

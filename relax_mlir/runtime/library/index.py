@@ -1,4 +1,4 @@
-"""Reading and writing at indices, and the check of indices that compiled kernels rely on."""
+"""Gather and scatter at run time, and the bounds check of indices for compiled kernels."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Contractions on whatever shapes and dtypes arrive."""
+"""Contractions at run time."""
 
 import re
 from collections.abc import Callable

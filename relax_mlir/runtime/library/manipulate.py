@@ -1,4 +1,4 @@
-"""Rearranging tensors of whatever ranks and dtypes arrive."""
+"""Shape manipulation at run time."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Convolution, pooling and dropout on whatever shapes and dtypes arrive."""
+"""Convolution, pooling and dropout at run time."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Softmax and normalisation on whatever shapes and dtypes arrive."""
+"""Softmax and normalization at run time."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""What the functions of the library ask of their arguments, in one place."""
+"""Checks and conversions of the library's arguments."""
 
 from collections.abc import Sequence
 from typing import Any

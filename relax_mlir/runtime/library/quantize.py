@@ -1,4 +1,4 @@
-"""Quantising and dequantising of whatever shapes and dtypes arrive."""
+"""Quantize and dequantize at run time."""
 
 from collections.abc import Callable
 from typing import Any

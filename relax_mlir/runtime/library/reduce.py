@@ -1,4 +1,4 @@
-"""Reductions and scans on whatever shapes and dtypes arrive."""
+"""Reductions and scans at run time."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Regions of images cut into bins, of whatever shapes and dtypes arrive."""
+"""Pooling of regions of interest (RoI) at run time."""
 
 from collections.abc import Callable
 from typing import Any

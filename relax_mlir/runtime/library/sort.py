@@ -1,4 +1,4 @@
-"""Sorting, searching and sets on whatever shapes and dtypes arrive.
+"""Sorting, searching and sets at run time.
 
 NaN is greater than every number; equal elements keep their order.
 """

@@ -1,4 +1,4 @@
-"""Functions that imported models call for what only run time knows: axes, sizes, paddings.
+"""Functions of imported models whose axes, sizes or paddings are known at run time only.
 
 Their names carry what import knows: `vm.model.reduce:{"kind": "ReduceSum", "keepdims": true}`.
 """

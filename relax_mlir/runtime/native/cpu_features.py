@@ -1,4 +1,4 @@
-"""Which CPU features machine code needs, told from how it was compiled."""
+"""The CPU features that an object needs, from the target it was compiled for."""
 
 # Named by a target, but compiled code never uses them, and systems switch some of them off.
 _NOT_IN_CODE = {

@@ -1,4 +1,4 @@
-"""Our exceptions through the TVM FFI: what a callback raises arrives as the class it was."""
+"""Exceptions of callbacks across the TVM FFI, raised again as the same class."""
 
 import functools
 

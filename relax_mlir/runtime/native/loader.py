@@ -1,4 +1,4 @@
-"""Loads native objects into the process and gives their functions as FFI functions."""
+"""Loading native objects; their functions as FFI functions."""
 
 import atexit
 import contextlib

@@ -1,4 +1,4 @@
-"""The thread pool that parallel kernels call: pieces of work, claimed one at a time.
+"""The thread pool of parallel kernels: tasks are claimed one at a time.
 
 A parallel region is a function that is called once for each piece. Its caller and the pool's
 workers claim pieces from a counter, and the caller returns when all pieces are done. A worker that

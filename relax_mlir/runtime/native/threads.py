@@ -1,4 +1,4 @@
-"""How many threads kernels of this process use."""
+"""The number of threads of kernels in this process."""
 
 import ctypes
 

@@ -1,1 +1,1 @@
-"""How long kernels take, what they compute and move, and what the machine can do."""
+"""Profiling: times of kernels, their operations and bytes, the machine's roofline."""

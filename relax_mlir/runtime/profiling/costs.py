@@ -1,4 +1,4 @@
-"""What a call of a kernel computes and moves: the compiler's estimates, evaluated for its shapes.
+"""Cost of a kernel call: the compiler's symbolic estimates, evaluated for its shapes.
 
 The executable's metadata has them under `kernels`, by name: `params` (the shapes of its tensors as
 expressions), `ints` (its integer parameters after those), `flops` and `bytes` (expressions), and

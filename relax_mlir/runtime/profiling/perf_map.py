@@ -1,4 +1,4 @@
-"""Names for native code in `perf`: the file /tmp/perf-PID.map that it reads for compiled code."""
+"""Names of compiled functions for Linux `perf`: the file /tmp/perf-PID.map."""
 
 import os
 import struct

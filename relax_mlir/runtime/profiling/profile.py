@@ -1,4 +1,4 @@
-"""What a profile found: a table per kernel, a Chrome trace, JSON."""
+"""Profiles: a table of kernels, Chrome trace, JSON."""
 
 import csv
 import io

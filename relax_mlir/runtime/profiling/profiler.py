@@ -1,4 +1,4 @@
-"""Runs functions with every call of the bytecode timed."""
+"""The profiler: times every call of the bytecode."""
 
 import threading
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The limits of the machine, measured: multiply-adds, copying and reading."""
+"""The machine's roofline, measured: FMA, copy and read rates."""
 
 import ctypes
 import functools

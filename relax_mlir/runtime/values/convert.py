@@ -1,4 +1,4 @@
-"""Run-time values: how what people pass becomes numpy arrays, tuples and numbers, and back."""
+"""Conversion of arguments to numpy arrays, tuples and numbers, and of results back."""
 
 import ctypes
 from typing import Any

@@ -1,4 +1,4 @@
-"""4-bit integers through DLPack: numpy has a byte for each, native code half of one."""
+"""int4 through DLPack: one byte for each number in numpy, two numbers in a byte in kernels."""
 
 from typing import Any
 

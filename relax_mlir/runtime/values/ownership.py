@@ -1,4 +1,4 @@
-"""Whose memory a value's arrays are, and who may write it."""
+"""Ownership of the arrays in a value: who may write or reuse their memory."""
 
 from collections.abc import Callable
 from typing import Any

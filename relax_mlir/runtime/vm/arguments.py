@@ -1,4 +1,4 @@
-"""Arguments of a call from outside: bound to parameters, turned into values of the VM."""
+"""Arguments of calls from Python: bound to parameters, converted to VM values."""
 
 import inspect
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""How deeply calls are nested that use the C stack, which no recursion limit of Python guards."""
+"""The limit of nested calls that use the C stack, which Python's recursion limit does not count."""
 
 from collections.abc import Callable
 from threading import get_ident

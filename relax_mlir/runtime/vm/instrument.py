@@ -1,4 +1,4 @@
-"""Watching and replacing the calls of the bytecode: `vm.set_instrument` (TVM's semantics)."""
+"""Instruments of bytecode calls: `vm.set_instrument` (TVM's semantics)."""
 
 import enum
 from collections.abc import Callable

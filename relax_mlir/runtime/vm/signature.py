@@ -1,4 +1,4 @@
-"""What a compiled function wants of its arguments, as its own checks say."""
+"""The signature of a compiled function, from its argument checks."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a virtual machine offers around calls: kept inputs and outputs, profiles."""
+"""Stateful interface of the virtual machine: set_input, saved functions, profiles."""
 
 import threading
 from collections.abc import Callable

@@ -1,1 +1,1 @@
-"""Reading TVMScript: from a Python syntax tree to MLIR."""
+"""Parsing TVMScript: from Python's syntax tree to MLIR; what both languages share."""

@@ -1,4 +1,4 @@
-"""Annotations in all spellings: `R.Tensor[(n, k), "f32"]`, `R.Tensor(("n", "k"), "float32")`."""
+"""Type annotations: `R.Tensor[(n, k), "f32"]`, `R.Tensor(("n", "k"), "float32")`."""
 
 import ast
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Arguments of the language's own calls, by position and keyword."""
+"""Binding of positional and keyword arguments of the language's calls."""
 
 import ast
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Shape positions: expressions over integers and symbols, `n * 4` or `"n * 4"`."""
+"""Dimensions: expressions over integers and symbols, `n * 4` or `"n * 4"`."""
 
 import ast
 import math

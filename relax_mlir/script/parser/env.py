@@ -1,4 +1,4 @@
-"""What names mean: the script's namespaces, and Python values captured from around the script."""
+"""Name lookup: namespaces of scripts, and captured Python values."""
 
 import ast
 import types

@@ -1,4 +1,4 @@
-"""Which names statements bind and read, as far as control flow has to know."""
+"""Names that statements bind and read, for the arguments of loops and branches."""
 
 import ast
 import re

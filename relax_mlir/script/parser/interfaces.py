@@ -1,7 +1,7 @@
-"""The parsers of expressions, statements and modules, as those that they hand parts to name them.
+"""Protocols of the parsers, which call each other recursively.
 
-Reading is recursive: an expression may hold statements (macros), and a statement expressions. The
-classes stand above what reads their parts; here they have a scope, and are not known further.
+An expression may contain statements (macros), and a statement contains expressions. Modules import
+these protocols instead of the classes, so that imports make no cycle.
 """
 
 from typing import TYPE_CHECKING, Any, TypeAlias

@@ -1,4 +1,4 @@
-"""What runs while a script is parsed: macros read in place, Python functions of Python values."""
+"""Evaluation while parsing: macros are inlined, Python functions are called."""
 
 import ast
 import types

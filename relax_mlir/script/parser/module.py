@@ -1,4 +1,4 @@
-"""From a definition to an `IRModule`: functions by name, parsed as they need each other."""
+"""Parsing a module: functions by name, each parsed when another one needs its type."""
 
 import ast
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Names bound inside a script function: variables, symbolic integers, and dataflow-local names."""
+"""Scopes of a function: variables, symbols, and names local to a dataflow block."""
 
 import ast
 from collections.abc import Iterable, Iterator

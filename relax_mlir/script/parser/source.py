@@ -1,4 +1,4 @@
-"""Where a script's text comes from, and errors that underline it."""
+"""Source text of scripts, and errors with the line and a caret."""
 
 import ast
 import inspect

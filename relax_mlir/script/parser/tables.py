@@ -1,4 +1,4 @@
-"""Tables: what Python operators and the built-in names of a script mean."""
+"""Tables of Python operators and built-in names."""
 
 import ast
 

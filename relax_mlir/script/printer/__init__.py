@@ -1,1 +1,1 @@
-"""Writing TVMScript: from MLIR to the text that a person would have written."""
+"""Printing MLIR as TVMScript."""

@@ -1,4 +1,4 @@
-"""A whole module as script."""
+"""Printing modules."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Names for values: those that locations carry, made unique and valid."""
+"""Names of printed values: from locations, made unique and valid."""
 
 import keyword
 import re

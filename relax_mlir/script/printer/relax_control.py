@@ -1,4 +1,4 @@
-"""Branches, loops and nested functions as script: variables that are bound again."""
+"""Printing branches, loops and nested functions, whose variables are bound again."""
 
 import re
 from collections.abc import Sequence

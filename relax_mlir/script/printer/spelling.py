@@ -1,4 +1,4 @@
-"""Types, dimensions and numbers as script spells them."""
+"""Printing types, dimensions and numbers."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Dtypes of the scalars of prim funcs, whose integers carry no sign in MLIR."""
+"""Dtypes of scalars of prim funcs; MLIR's integers have no sign."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T

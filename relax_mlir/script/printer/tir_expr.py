@@ -1,4 +1,4 @@
-"""Scalar expressions of prim funcs: from arith, math and memref back to Python's operators.
+"""Printing scalar expressions: arith, math and memref as Python operators.
 
 A value is written where it is used when it is used once and nothing between could change it; any
 other value gets a variable. MLIR's integers carry no sign, so the dtype of each value is found

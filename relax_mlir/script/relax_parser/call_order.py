@@ -1,4 +1,4 @@
-"""Calls of prim funcs that take integers among their buffers, which call_tir passes last."""
+"""Order of `call_tir` arguments for prim funcs with integers between their buffers."""
 
 import ast
 from typing import Any

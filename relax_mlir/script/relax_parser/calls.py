@@ -1,4 +1,4 @@
-"""Call forms and constructors of the Relax language: call_packed, match_cast, const and so on."""
+"""Calls and constructors of Relax: call_packed, match_cast, const and others."""
 
 import ast
 from collections.abc import Callable, Sequence

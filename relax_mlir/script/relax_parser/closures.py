@@ -1,4 +1,4 @@
-"""Functions as values: defined inside functions, passed around, and called."""
+"""Function values: nested functions, closures, indirect calls."""
 
 import ast
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Branches and loops of a Relax function: which variables they give back, and as what types."""
+"""Branches and loops: the variables they return, and their types."""
 
 import ast
 from collections.abc import Sequence

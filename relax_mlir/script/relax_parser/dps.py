@@ -1,4 +1,4 @@
-"""Destination-passing calls: call_tir as the design document has it and as TVM."""
+"""Destination-passing calls: `call_tir` in TVM's form and in the short form."""
 
 import ast
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Integers that run time knows as scalar tensors, for arithmetic with tensors: `x * (i + 1)`."""
+"""Run-time integers as scalar tensors, for arithmetic with tensors: `x * (i + 1)`."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Comparisons and `and`, `or`, `not`: of tensors, and of integers that are known at run time."""
+"""Comparisons, `and`, `or`, `not`: of tensors and of run-time integers."""
 
 import ast
 import operator

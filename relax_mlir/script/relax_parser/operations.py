@@ -1,4 +1,4 @@
-"""Calls of the dialect's operations: `R.concat((x, y), axis=1)`."""
+"""Calls of operations: `R.concat((x, y), axis=1)`."""
 
 import ast
 from typing import Any

@@ -1,4 +1,4 @@
-"""`x[1:n, None, -1]`: parts of tensors as numpy indexes them."""
+"""Subscripts of tensors by numpy's rules: `x[1:n, None, -1]`."""
 
 import ast
 from typing import Any

@@ -1,4 +1,4 @@
-"""Blocks of a prim func, in TVM's form and in the design document's short ones."""
+"""Blocks, in TVM's form and in the short forms."""
 
 import ast
 from collections.abc import Mapping, Sequence

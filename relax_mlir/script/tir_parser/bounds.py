@@ -1,4 +1,4 @@
-"""Indices that leave their buffer whenever a prim func runs: found by the ranges of loops."""
+"""Errors for indices that are out of bounds in every run, by the ranges of loops."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr

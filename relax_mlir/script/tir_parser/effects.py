@@ -1,4 +1,4 @@
-"""Calls that stand as statements of a prim func."""
+"""Calls used as statements."""
 
 import ast
 import operator

@@ -1,4 +1,4 @@
-"""`break`, `continue` and `return` of a prim func: what they skip stands under a condition."""
+"""`break`, `continue` and `return`: the skipped statements become conditional."""
 
 import ast
 import itertools

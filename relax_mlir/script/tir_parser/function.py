@@ -1,4 +1,4 @@
-"""A prim func: parameters, buffers, and the builder that its body fills."""
+"""Prim funcs: parameters, buffers, and the builder of the body."""
 
 import ast
 from typing import Any

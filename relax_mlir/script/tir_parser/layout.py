@@ -1,4 +1,4 @@
-"""What a buffer's declaration says of its memory: strides, offset, scope, alignment."""
+"""Strides, offset, scope and alignment of buffer declarations."""
 
 import ast
 from typing import Any

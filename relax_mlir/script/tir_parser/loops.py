@@ -1,4 +1,4 @@
-"""Loops of a prim func: kinds, bounds, steps, threads, annotations."""
+"""Loops: kinds, bounds, steps, threads, annotations."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Buffers that a prim func makes: allocations, other shapes of a buffer, and regions of one."""
+"""Buffers: allocations, views of another shape, regions."""
 
 import ast
 import math

@@ -1,4 +1,4 @@
-"""Parts of outlined prim funcs: tensors in a workspace, calls of other prim funcs."""
+"""Calls of prim funcs by prim funcs, and tensors in a workspace: the form of outlining."""
 
 import ast
 from types import ModuleType

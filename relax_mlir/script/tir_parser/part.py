@@ -1,4 +1,4 @@
-"""What the parsers of single kinds of statements have in common."""
+"""The base class of parsers of one kind of statement."""
 
 from relax_mlir.script.parser.interfaces import TirStmtParser
 

@@ -1,4 +1,4 @@
-"""`T.reads` and `T.writes`: what a block says that it touches, where that is more than elements."""
+"""`T.reads` and `T.writes`: the declared regions of a block."""
 
 import ast
 from collections.abc import Mapping, Sequence

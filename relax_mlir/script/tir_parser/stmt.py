@@ -1,4 +1,4 @@
-"""Statements of a prim func: loops, blocks, stores."""
+"""Statements: loops, blocks, stores."""
 
 import ast
 from collections.abc import Iterator, Sequence

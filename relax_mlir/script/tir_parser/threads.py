@@ -1,4 +1,4 @@
-"""Names of threads: `threadIdx.x` and its like."""
+"""Thread names: `threadIdx.x` and others."""
 
 import re
 

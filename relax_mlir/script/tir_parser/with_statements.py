@@ -1,4 +1,4 @@
-"""`with` statements of a prim func that are no blocks: variables, memory, branches, threads."""
+"""`with` statements other than blocks: variables, memory, branches, threads."""
 
 import ast
 from collections.abc import Callable

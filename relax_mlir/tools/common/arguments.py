@@ -1,4 +1,4 @@
-"""Command lines by argparse: a mistake is one line, and a wrong flag gets the nearest one named."""
+"""Command lines by argparse: one-line errors that suggest the nearest flag."""
 
 import argparse
 from collections.abc import Callable, Collection, Sequence

@@ -1,4 +1,4 @@
-"""What every tool makes of its errors: one line and an exit code."""
+"""Entry point of the tools: errors become one line and an exit code."""
 
 import contextlib
 import logging

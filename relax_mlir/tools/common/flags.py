@@ -1,4 +1,4 @@
-"""How relax-opt reads a command line: MLIR's way, one dash or two, values after `=` or apart."""
+"""Command lines in MLIR's style: one dash or two, values after `=` or as the next argument."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Suggestions for misspelt dialects and operations, from what MLIR says about them."""
+"""Suggestions for misspelled dialects and operations, from MLIR's diagnostics."""
 
 import contextlib
 import importlib

@@ -1,4 +1,4 @@
-"""What the tools tell about themselves: versions, passes and dialects."""
+"""Listings: versions, passes, dialects."""
 
 import importlib.metadata
 

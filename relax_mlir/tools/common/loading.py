@@ -1,4 +1,4 @@
-"""`--load FILE.py`: users' passes for the tools, by running the file that registers them."""
+"""`--load FILE.py`: runs a file that registers passes of the user."""
 
 import importlib.util
 import sys

@@ -1,4 +1,4 @@
-"""MLIR text and bytecode to modules, and what went wrong with them to lines of text."""
+"""Parsing MLIR text and bytecode; errors as lines of text."""
 
 import re
 import sys

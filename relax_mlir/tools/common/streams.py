@@ -1,4 +1,4 @@
-"""What a tool reads and writes: files, standard input and output, split at `// -----`."""
+"""Input and output of tools: files, standard streams, splitting at `// -----`."""
 
 import contextlib
 import errno

@@ -1,4 +1,4 @@
-"""A first reading in a child process, for input that can crash MLIR: bytecode and deep nesting.
+"""Parsing in a child process first, for input that can crash MLIR: bytecode, deep nesting.
 
 MLIR's bytecode reader trusts some of what it reads, and its parser recurses without a limit. Such
 an input then costs the child, and the tool says what is wrong with it.

@@ -1,4 +1,4 @@
-"""`relax-compile --report`: each kernel's class, tiles, vectors, and how near its limit it is."""
+"""`relax-compile --report`: class, tiles, vectors and roofline share of each kernel."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence

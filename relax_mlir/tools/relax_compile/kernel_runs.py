@@ -1,4 +1,4 @@
-"""Running each kernel of an executable by itself, on random data, beside the machine's limits."""
+"""Timing each kernel of an executable on random data, against the roofline."""
 
 import contextlib
 import math

@@ -1,4 +1,4 @@
-"""`--verify-diagnostics`: what the comments of a file announce against what MLIR reported."""
+"""`--verify-diagnostics`: expected diagnostics in comments, compared with MLIR's."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The flags that watch and steer passes one by one: instruments and reproducers."""
+"""Flags for instruments and reproducers."""
 
 import sys
 from collections.abc import Collection

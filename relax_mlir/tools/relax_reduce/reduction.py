@@ -1,4 +1,4 @@
-"""Making a module smaller while something stays true of it: delta debugging over MLIR.
+"""Delta debugging of MLIR modules.
 
 Every step is tried on a copy and kept if the copy still verifies and is still interesting. The
 steps go from coarse to fine: functions, what the clean-up passes remove, what a function returns,

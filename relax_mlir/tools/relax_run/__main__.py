@@ -1,4 +1,4 @@
-"""relax-run: run a compiled model, or a program, and say how fast it is."""
+"""relax-run: runs a compiled model or a program and reports its speed."""
 
 import importlib.metadata
 import sys

@@ -1,4 +1,4 @@
-"""What relax-run runs: an executable out of a file, or a program that it compiles."""
+"""Loading the model: an executable from a file, or a program to compile."""
 
 import sys
 from pathlib import Path

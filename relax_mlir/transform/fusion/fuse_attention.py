@@ -1,4 +1,4 @@
-"""The pass `fuse-attention`: a softmax between two products of matrices becomes one operation.
+"""The pass `fuse-attention`: matmul, softmax, matmul become one attention operation.
 
 `matmul(softmax(where(mask, matmul(q, k) * scale + bias, score)), v)`, as models spell attention,
 needs all scores at once; `relax.attention` keeps a block of them at a time. Transposes around it

@@ -1,7 +1,7 @@
-"""The passes `convert-layout` and `alter-op-layout`: images in the layout that kernels like.
+"""The passes `convert-layout` and `alter-op-layout`: images in the layouts of fast kernels.
 
-A value keeps its name and layout for whoever does not care; beside it a copy in the new layout is
-handed from one operation to the next, so that a transpose is left only at the ends of a chain.
+Each value keeps its layout for operations that are not converted. Converted operations use a copy
+in the new layout of each other's results, so transposes are left only at the ends of a chain.
 """
 
 from collections.abc import Callable, Mapping, Sequence

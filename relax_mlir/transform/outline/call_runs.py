@@ -1,8 +1,8 @@
-"""Which calls of prim funcs become one native function, and what moves out of their way.
+"""Selection of adjacent `call_tir`s to outline, and motion of the operations between them.
 
-Between two operations with an effect, everything that does not depend on a run of calls moves
-before it, and what depends on it behind it. A `match_cast` of a tensor that the run makes says
-something about its shape alone, so its check can come before the run.
+Between two operations with an effect, an operation moves behind the calls if it depends on them,
+else before them. A `match_cast` of a result of the calls depends on its shape only, so its check
+may come before them.
 """
 
 from collections.abc import Mapping

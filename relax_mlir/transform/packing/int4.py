@@ -1,7 +1,7 @@
-"""Small numbers of constant matrices, two in a byte: as they are stored, and as kernels read them.
+"""int4 matrices of constants: packing two numbers in a byte, and unpacking.
 
-A byte holds what lies half a group of rows apart: a kernel has one loop over the halves, another
-over the bytes, and an amount to shift by that does not change while it reads one half.
+A byte holds two numbers that are half a group of rows apart. A kernel has one loop over the halves
+and one over the bytes, so the shift is constant in the inner loop.
 """
 
 from types import ModuleType

@@ -1,7 +1,7 @@
-"""The pass `pack-conv-weights`: constant weights of convolutions in blocks of output channels.
+"""The pass `pack-conv-weights`: constant convolution weights in blocks of output channels.
 
-Kernels take a vector of output channels at a time. With the weights in blocks of so many, in the
-order of the loops, they are read from first to last; FoldConstant does it at compile time.
+Kernels compute a vector of output channels at a time. Weights in blocks of that many channels, in
+the order of the loops, are read sequentially. FoldConstant packs them at compile time.
 """
 
 import math

@@ -1,8 +1,8 @@
-"""The pass `pack-vnni`: constant kernels of convolutions as dot-product instructions want them.
+"""The pass `pack-vnni`: constant convolution weights in VNNI layout.
 
-Where the target multiplies a few small numbers at once, a convolution's prim func gets its kernels
-with those of a few input channels beside each other as one more argument, and its block a note of
-how they lie. The original ones stay, for who would have others.
+For targets with dot-product instructions, a convolution's prim func gets one more argument: its
+weights in groups of input channels. An annotation of the block names that layout. The argument with
+the original weights stays, for kernels that do not use the groups.
 """
 
 from relax_mlir.dialects.bindings import ir

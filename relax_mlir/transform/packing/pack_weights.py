@@ -1,4 +1,4 @@
-"""The pass `pack-weights`: constant matrices in the panels that contractions read.
+"""The pass `pack-weights`: constant matrices in micro-panels.
 
 A register tile takes a run of columns for each step of the reduction. Where the right-hand matrix
 is a constant, it is brought into that order once, at compile time, and the kernel reads it as it

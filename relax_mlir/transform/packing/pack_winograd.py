@@ -1,7 +1,8 @@
-"""The pass `pack-winograd`: constant kernels of 3 x 3 transformed for Winograd's convolutions.
+"""The pass `pack-winograd`: constant 3 x 3 weights, transformed for Winograd convolution.
 
-Where that pays, a convolution's prim func gets the transformed kernels as one more argument, and
-its block a note of the tile. The original ones stay: what is not finite is computed with them.
+Where the cost model prefers Winograd, a convolution's prim func gets the transformed weights as one
+more argument, and an annotation of its block names the tile. The original weights stay: outputs
+with infinities or NaN are computed from them.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The pass `BindSymbolicVars`: symbolic sizes of functions become numbers or other sizes."""
+"""The pass `BindSymbolicVars`: replaces symbolic sizes of functions by numbers or expressions."""
 
 from collections.abc import Mapping
 from typing import Any

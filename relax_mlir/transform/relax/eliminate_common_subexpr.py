@@ -1,4 +1,4 @@
-"""The pass `eliminate-common-subexpr`: equal computations are computed once."""
+"""The pass `eliminate-common-subexpr`: removes repeated pure computations."""
 
 import hashlib
 from typing import Any

@@ -1,8 +1,8 @@
-"""The pass `extract-shape-functions`: what a function returns has a shape without its values.
+"""The pass `extract-shape-functions`: functions that compute the shapes of a function's results.
 
-A caller that asks for the shape of what `f` returns, where no symbol says it, gets it from a new
-function `f_shape` that does only what the shape depends on: shapes of the arguments in, a shape
-out. The call of `f` itself may then be dead.
+Where a caller needs the shape of a result of `f` and no symbol gives it, it calls a new function
+`f_shape`: from the shapes of the arguments to the shape of the result. The call of `f` may become
+dead.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The pass `inline-private-functions`: calls of private functions become what these compute."""
+"""The pass `inline-private-functions`: inlines calls of private functions."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize

@@ -1,4 +1,4 @@
-"""The pass `legalize-ops`: `call_tir` of kernels of the lowering, and of topi for vision."""
+"""The pass `legalize-ops`: operations become `call_tir` of prim funcs; vision uses topi."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,7 @@
-"""The pass `normalize`: the one spelling of a program that other passes may count on.
+"""The pass `normalize`: brings a program to the normal form that other passes require.
 
-Bindings are operations in a block, so a program is in A-normal form as it stands: operands are
-values, and every operation has a name or can be given one. What is left to choose is chosen here.
+The IR is always in A-normal form, because operands are SSA values. This pass makes the remaining
+choices of spelling.
 """
 
 from relax_mlir.dialects.bindings import ir

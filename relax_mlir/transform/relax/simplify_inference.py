@@ -1,4 +1,4 @@
-"""The passes `simplify-inference` and `simplify-known-statistics`: plain arithmetic."""
+"""The passes `simplify-inference` and `simplify-known-statistics`: decompose normalizations."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""Checks of rewrites before MLIR's driver, which does not check them."""
+"""Checks of rewrites that MLIR's greedy driver does not make itself."""
 
 import contextlib
 from collections.abc import Collection, Sequence

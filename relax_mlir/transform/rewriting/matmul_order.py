@@ -1,4 +1,4 @@
-"""Passes that write matrix products in another order, by patterns."""
+"""Rewrite patterns that reorder matrix products."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Intrinsics that are small algorithms on the bits of numbers."""
+"""Intrinsics computed on the bits of numbers."""
 
 import ast
 from collections.abc import Callable

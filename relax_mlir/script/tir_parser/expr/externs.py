@@ -1,4 +1,4 @@
-"""Calls of C functions from prim funcs: `T.call_extern("float32", "hypotf", x, y)`."""
+"""Calls of C functions: `T.call_extern("float32", "hypotf", x, y)`."""
 
 import ast
 from collections.abc import Sequence

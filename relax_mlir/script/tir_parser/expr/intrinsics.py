@@ -1,4 +1,4 @@
-"""Intrinsics of the TIR language that are more than one operation of arith or math."""
+"""Intrinsics that need more than one operation of arith or math."""
 
 import ast
 import math

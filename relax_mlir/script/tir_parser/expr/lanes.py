@@ -1,6 +1,6 @@
-"""Vector expressions, `B[i : i + 4] = A[T.Ramp(j, 2, 4)] * T.Broadcast(x, 4)`: lane after lane.
+"""Vector expressions, `B[i : i + 4] = A[T.Ramp(j, 2, 4)] * T.Broadcast(x, 4)`, lane by lane.
 
-An expression with lanes is read once for each: all lanes are computed before the first is stored.
+An expression is parsed once for each lane. All lanes are computed before the first is stored.
 """
 
 import ast

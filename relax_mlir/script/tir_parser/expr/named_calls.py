@@ -1,4 +1,4 @@
-"""Calls in expressions of the TIR language: functions of `T` by name, Python's, casts, loads."""
+"""Calls in expressions: functions of `T`, of Python, casts, loads."""
 
 import ast
 from typing import Any

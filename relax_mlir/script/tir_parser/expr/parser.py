@@ -1,4 +1,4 @@
-"""Expressions of the TIR language: scalar arithmetic, intrinsics, loads."""
+"""Expressions: scalar arithmetic, intrinsics, loads."""
 
 import ast
 from collections.abc import Callable, Iterator

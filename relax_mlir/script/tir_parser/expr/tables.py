@@ -1,4 +1,4 @@
-"""Operators and intrinsics of the TIR language, and what they are called in the dialect."""
+"""Tables of operators and intrinsics, with their operations in the dialect."""
 
 import ast
 import operator

@@ -1,4 +1,4 @@
-"""Numbers of the TIR language that no operation holds yet."""
+"""Literals and mutable scalars before they become operations."""
 
 from dataclasses import dataclass
 from typing import Any
