@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.errors import ExprTypeError
@@ -23,7 +25,9 @@ def attribute_value(attribute: ir.Attribute) -> Any:
 
 
 def python_attribute(value: Any) -> ir.Attribute:
-    """Return the MLIR attribute for a Python literal."""
+    """Return the MLIR attribute for a Python literal, or a scalar of numpy."""
+    if isinstance(value, (np.bool_, np.integer, np.floating)):
+        value = value.item()
     if isinstance(value, bool):
         return ir.BoolAttr.get(value)
     if isinstance(value, int):

@@ -45,12 +45,13 @@ def single(given: Any) -> ir.Operation:
 
 def set_attrs(function: ir.Operation, attributes: Mapping[str, Any]) -> None:
     """Give a function attributes; `global_symbol` names it and makes it public."""
-    with lock_of(function.context), function.context:
+    with lock_of(function.context), function.context, function.location:
+        dialect = "tir" if "tir.prim_func" in function.attributes else "relax"
         for key, value in attributes.items():
             if key == "global_symbol":
                 _name(function, str(value))
             else:
-                name = key if "." in key else f"tir.{key}"
+                name = key if "." in key else f"{dialect}.{key}"
                 function.attributes[name] = python_attribute(value)
 
 

@@ -5,6 +5,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.lowering.relax_to_tir.support.limits import ACCUMULATE
@@ -37,6 +39,8 @@ def axis_of(axis: Any, ndim: int, where: str) -> int:
     Raises:
         ExprError: there is none of that number.
     """
+    if isinstance(axis, np.integer):
+        axis = int(axis)
     if not isinstance(axis, int) or not -ndim <= axis < ndim:
         raise ExprError(f"topi.{where}: axis {axis} is none of a tensor of {ndim} dimensions")
     return axis % ndim

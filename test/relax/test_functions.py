@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import relax_mlir
-from relax_mlir import IRModule, relax
+from relax_mlir import IRModule, relax, te, topi
 from relax_mlir.ir import structural_equal
 from relax_mlir.script import relax as R
 from relax_mlir.transform import function_pass
@@ -54,3 +54,17 @@ def test_function_passes_return_it(func: Any, op: str) -> None:
     out = replace(IRModule({"f": negative, "g": twice()}))
     assert out.function_names == ["f", "g"]
     assert str(out).count(f'"{op}"') == 2
+
+
+def test_scalars_of_numpy_are_python_numbers() -> None:
+    two, one = np.int64(2), np.int32(1)
+    marked = negative.with_attr(
+        {"count": two, "sizes": [one], "flag": np.bool_(True), "scale": 0.5}
+    )
+    assert marked.attrs == {"count": 2, "sizes": [1], "flag": True, "scale": 0.5}
+    tensor = te.placeholder((two, 3), name="A")
+    assert topi.sum(topi.transpose(tensor, (one, np.int8(0))), axis=one).shape == (3,)
+    indices = relax.const(np.array([0, 1]))
+    hot = relax.op.one_hot(indices, relax.PrimValue(one), relax.PrimValue(0), two, np.int64(-1))
+    built = relax_mlir.compile(relax.Function([], hot))
+    np.testing.assert_array_equal(built["main"](), np.eye(2))

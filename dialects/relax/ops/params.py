@@ -105,6 +105,7 @@ def _dims_attribute(value: Any) -> ir.Attribute:
 
 
 def _number_attribute(value: Any) -> ir.Attribute:
+    value = getattr(value, "sym", value)  # a prim value
     if isinstance(value, SymExpr) or hasattr(value, "__index__"):
         return _dim_attribute(int(value) if isinstance(value, bool) else value)
     return ir.FloatAttr.get(ir.F64Type.get(), float(value))
