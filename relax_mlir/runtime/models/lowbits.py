@@ -55,9 +55,15 @@ def _write(x: _Array, to: str, saturate: bool = True) -> Any:
         x = np.where(np.isnan(wide), wide, np.clip(wide, -limit, limit))
     wide = x if x.dtype.kind == "f" else x.astype("float32")
     if to == "float8_e8m0fnu":
-        # Powers of two: `round_mode` is up.
-        wide = np.exp2(np.ceil(np.log2(wide.astype("float32"))))
+        wide = _power_of_two(wide.astype("float64"))
     return wide.astype(target).view("uint8")
+
+
+def _power_of_two(x: _Array) -> _Array:
+    """Return the least power of two that is no less, as ONNX's `round_mode` "up": 2**-127 for 0."""
+    fraction, exponent = np.frexp(x)
+    power = np.ldexp(1.0, np.maximum(np.where(fraction > 0.5, exponent, exponent - 1), -127))
+    return np.where((x >= 0) & np.isfinite(x), np.where(x == 0, np.ldexp(1.0, -127), power), np.nan)
 
 
 def _cast(x: _Array, *, of: str, to: str, saturate: bool) -> Any:
@@ -83,7 +89,8 @@ def _quantize(
     axis = axis % max(x.ndim, 1)
     y = x.astype("float32") / _spread(scale, x.shape, axis, block).astype("float32")
     if to.startswith("float"):
-        return _write(y, to, saturate)
+        # The zero point is 0, and -0.0 plus it is 0.0.
+        return _write(y + np.float32(0), to, saturate)
     offset = 0 if zero is None else _spread(zero, x.shape, axis, block).astype("float32")
     bits = int(to.lstrip("uint"))
     low = 0 if to.startswith("u") else -(1 << (bits - 1))

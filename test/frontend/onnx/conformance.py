@@ -23,6 +23,14 @@ REASONS = Path(__file__).with_name("failing.txt")
 LIMIT_S = 60
 RTOL, ATOL = 1e-3, 1e-7
 PASS = "pass"
+# Results that do not follow from the specification.
+WRONG_DATA = {
+    "test_adam_multiple": "the data has an epsilon of 1e-2, the model that of the specification",
+    **dict.fromkeys(
+        (f"test_qlinearmatmul_{rank}D_int8_float{bits}" for rank in (2, 3) for bits in (16, 32)),
+        "the data wraps around where the specification saturates",
+    ),
+}
 
 
 def names() -> list[str]:
@@ -72,7 +80,7 @@ def _run(folder: Path) -> str:
         for i, (mine, other) in enumerate(zip(actual, expected, strict=True)):
             problem = difference(mine, other)
             if problem:
-                return f"output {i}: {problem}"
+                return WRONG_DATA.get(folder.name, f"output {i}: {problem}")
     return PASS
 
 
