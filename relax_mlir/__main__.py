@@ -1,4 +1,4 @@
-"""`python -m relax_mlir`: the version, the tools, and the MLIR bindings that were found."""
+"""`python -m relax_mlir`: the version, the tools, the MLIR bindings and the target."""
 
 import sys
 from importlib.metadata import version
@@ -12,18 +12,23 @@ _TOOLS = {
 
 
 def main() -> int:
-    """Print what there is; return 1 where the MLIR bindings are missing."""
+    """Print what there is; return 1 for missing bindings or a wrong `RELAX_MLIR_TARGET`."""
     print(f"relax-mlir {version('relax-mlir')}")
     for name, summary in _TOOLS.items():
         print(f"  {name:<14}{summary}")
-    from relax_mlir.errors import BindingsError
+    from relax_mlir.errors import RelaxMLIRError
 
     try:
         from relax_mlir.dialects.bindings import PACKAGE
-    except BindingsError as error:
+
+        print(f"MLIR bindings: {PACKAGE}")
+        from relax_mlir.lowering.target.target import Target
+
+        target = Target.default()
+    except RelaxMLIRError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(f"MLIR bindings: {PACKAGE}")
+    print(f"target: {target} ({target.cpu}, vectors of {target.vector_bits} bits)")
     return 0
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from checkout import FOLDERS, ROOT
 
+import relax_mlir
+
 CACHES = {"__pycache__", ".ruff_cache"}
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", *FOLDERS)
 
@@ -59,6 +61,7 @@ def test_wheel_names_licence_and_pythons(wheel: Path) -> None:
         metadata = archive.read(name).decode()
     assert "License-Expression: Apache-2.0 WITH LLVM-exception\n" in metadata
     assert "License-File: LICENSE\n" in metadata
+    assert f"Version: {relax_mlir.__version__}\n" in metadata
     assert "Requires-Python: >=3.10\n" in metadata
 
 

@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
 import relax_mlir
+from relax_mlir.__main__ import main
 
 
 def test_main_names_the_version_and_the_tools() -> None:
@@ -11,10 +14,19 @@ def test_main_names_the_version_and_the_tools() -> None:
     assert run.returncode == 0
     first, *rest = run.stdout.splitlines()
     assert first == f"relax-mlir {relax_mlir.__version__}"
-    assert {line.split()[0] for line in rest[:-1]} == {
+    assert {line.split()[0] for line in rest[:-2]} == {
         "relax-compile",
         "relax-opt",
         "relax-reduce",
         "relax-run",
     }
-    assert rest[-1].startswith("MLIR bindings: ")
+    assert rest[-2].startswith("MLIR bindings: ")
+    assert rest[-1].startswith("target: llvm")
+
+
+def test_main_refuses_a_wrong_target(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RELAX_MLIR_TARGET", "nonsense")
+    assert main() == 1
+    assert capsys.readouterr().err.startswith("error: environment variable RELAX_MLIR_TARGET")
