@@ -58,7 +58,7 @@ def _masked_select(m: Importer, x: Any, mask: Any) -> Any:
 
 def _broadcast(*tensors: Any) -> list[SymExpr]:
     first, *others = tensors
-    total = op.zeros(first.ty.dims, "bool")
+    total: Any = op.zeros(first.ty.dims, "bool")
     for other in others:
         total = op.logical_or(total, op.zeros(other.ty.dims, "bool"))
     return list(total.ty.dims)
