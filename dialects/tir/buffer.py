@@ -8,7 +8,7 @@ from typing import Protocol
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.dialects.tir.layout import NIBBLES
+from relax_mlir.dialects.tir.layout import INT4
 from relax_mlir.dialects.tir.scalar import INDEX, DtypeError, Scalar, ScalarLike, cast
 
 arith: ModuleType = submodule("dialects.arith")
@@ -65,9 +65,9 @@ class Buffer:
         value = memref.load(self.value, [s.value for s in scalars])
         if self.dtype == "bool":
             return Scalar(value, "uint8") != 0
-        if self.dtype in NIBBLES:
+        if self.dtype in INT4:
             extend = arith.extsi if self.dtype == "int4" else arith.extui
-            return Scalar(extend(ir.IntegerType.get_signless(8), value), NIBBLES[self.dtype])
+            return Scalar(extend(ir.IntegerType.get_signless(8), value), INT4[self.dtype])
         return Scalar(value, self.dtype)
 
     def store(self, value: ScalarLike, indices: "ScalarLike | tuple[ScalarLike, ...]") -> None:
@@ -77,13 +77,13 @@ class Buffer:
             DtypeError: wrong number of indices, or a value of another dtype.
         """
         scalars = self._indices(indices)
-        wanted = NIBBLES.get(self.dtype, self.dtype)
+        wanted = INT4.get(self.dtype, self.dtype)
         if isinstance(value, Scalar) and value.dtype not in (wanted, INDEX):
             raise DtypeError(
                 f"buffer '{self.name}' holds {wanted}, got a value of {value.dtype}; cast it"
             )
         stored = cast(cast(value, wanted), "uint8" if wanted == "bool" else wanted).value
-        if self.dtype in NIBBLES:
+        if self.dtype in INT4:
             stored = arith.trunci(ir.IntegerType.get_signless(4), stored)
         self._builder.record("tir.writes", self, scalars)
         memref.store(stored, self.value, [s.value for s in scalars])

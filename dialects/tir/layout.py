@@ -11,7 +11,7 @@ from relax_mlir.dialects.symbolic.expr import SymExpr, product
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 _NONE = SymExpr.const(0)
 # What elements of 4 bits are outside of memory, where two share a byte.
-NIBBLES = {"int4": "int8", "uint4": "uint8"}
+INT4 = {"int4": "int8", "uint4": "uint8"}
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def storage_type(dtype: str) -> ir.Type:
     """Return the memory element type of a dtype: signless, bool in a byte."""
     if "float" in dtype:
         return T.element_type(dtype)
-    if dtype in NIBBLES:
+    if dtype in INT4:
         return ir.IntegerType.get_signless(4)
     return ir.IntegerType.get_signless(8 * T.dtype_size(dtype))
 

@@ -21,7 +21,7 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast
 from relax_mlir.lowering.relax_to_tir.support.axes import spatial
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.support.group_channels import with_known_channels
+from relax_mlir.lowering.relax_to_tir.support.group_channels import with_static_channels
 from relax_mlir.lowering.relax_to_tir.support.limits import ADD_UP_IN, lowest, mean_in
 from relax_mlir.lowering.relax_to_tir.support.window_checks import expect_windows
 
@@ -82,7 +82,7 @@ def legalize_conv(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     groups = attrs["groups"]
     channels = Channels(out_axes[1], groups, outputs // groups, lanes)
     if data_dims[c] != inputs * groups:
-        return with_known_channels(legalizer, op, data_dims[c], inputs, groups, legalize_conv)
+        return with_static_channels(legalizer, op, data_dims[c], inputs, groups, legalize_conv)
     if channels.size * groups != outputs:
         return None
     if channels.blocks * lanes != channels.size:

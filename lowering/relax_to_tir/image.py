@@ -17,7 +17,7 @@ from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, is_float, selec
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
 from relax_mlir.lowering.relax_to_tir.support.axes import spatial
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.support.index_checks import refuse_nothing
+from relax_mlir.lowering.relax_to_tir.support.index_checks import check_not_empty
 from relax_mlir.lowering.relax_to_tir.support.limits import highest, lowest
 
 # Places are found in it: products of sizes are exact, so that what is whole is computed as whole.
@@ -201,7 +201,7 @@ def legalize_resize2d(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None
     _, _, *places = layout_axes(attrs["layout"], "NCHW")
     for axis in places:
         if not can_prove_less_equal(SymExpr.const(1), dims[axis]):
-            refuse_nothing(op, product(result), dims[axis])
+            check_not_empty(op, product(result), dims[axis])
     nearest = attrs["method"] == "nearest_neighbor"
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:

@@ -18,15 +18,15 @@ from relax_mlir.dialects.tir.scalar import (
 )
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
 from relax_mlir.lowering.relax_to_tir.support.axes import broadcast_indices, broadcasts, spatial
-from relax_mlir.lowering.relax_to_tir.support.axis_indices import known_indices, places_of
+from relax_mlir.lowering.relax_to_tir.support.axis_indices import places_of, static_indices
 from relax_mlir.lowering.relax_to_tir.support.emit import (
     Legalizer,
     fields_of,
 )
 from relax_mlir.lowering.relax_to_tir.support.index_checks import (
+    check_not_empty,
     checked,
     place_of,
-    refuse_nothing,
 )
 from relax_mlir.lowering.relax_to_tir.support.scalar_functions import BINARY
 
@@ -56,7 +56,7 @@ def _legalize_take(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     axis = 0 if flat else attrs["axis"] % len(dims)
     length = product(dims) if flat else dims[axis]
     places, exact = op.operands[1], False
-    known = known_indices(places) is not None and length.value not in (None, 0)
+    known = static_indices(places) is not None and length.value not in (None, 0)
     if mode == "fast" or (known and mode in ("wrap", "clip")):
         looked = places_of(legalizer, op, places, [length], mode=mode)
         places, exact = looked.value, looked.exact
@@ -65,7 +65,7 @@ def _legalize_take(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     elif not can_prove_less_equal(1, length):
         if mode == "nan":
             return None
-        refuse_nothing(op, product(inner), length)
+        check_not_empty(op, product(inner), length)
 
     def where(builder: PrimFuncBuilder, index: Scalar) -> Scalar:
         if exact:

@@ -11,7 +11,7 @@ from relax_mlir.dialects.tir.scalar import INDEX, Scalar, binary, cast, compare,
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
 from relax_mlir.lowering.relax_to_tir.support.axes import spatial
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.support.index_checks import refuse_targets
+from relax_mlir.lowering.relax_to_tir.support.index_checks import check_targets
 from relax_mlir.lowering.relax_to_tir.support.limits import ACCUMULATE
 
 
@@ -30,7 +30,7 @@ def legalize_nll_loss(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None
         return None
     if not isinstance(ignored, int) or any(given != [classes] for given in weights):
         return None
-    refuse_targets(legalizer, op, operands[1], classes, ignored)
+    check_targets(legalizer, op, operands[1], classes, ignored)
     wide, reduction = ACCUMULATE.get(dtype, dtype), attrs["reduction"]
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:

@@ -14,7 +14,7 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, select
 from relax_mlir.lowering.relax_to_tir.support.axes import broadcast_indices, broadcasts, spatial
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.support.index_checks import refuse_nothing
+from relax_mlir.lowering.relax_to_tir.support.index_checks import check_not_empty
 
 Indices = Sequence[Scalar]
 # From the builder, the operand and an element of the result to the element of the operand.
@@ -246,7 +246,7 @@ def legalize_pad(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
             return None
         for d in widened:
             if not can_prove_less_equal(1, d):
-                refuse_nothing(op, product(result), d)
+                check_not_empty(op, product(result), d)
         mode = _PLACES[attrs["pad_mode"]]
 
         def place(builder: PrimFuncBuilder, axis: int, index: Scalar) -> Scalar:

@@ -13,7 +13,7 @@ from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar, binary, cast, compare
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, call_pure_packed, matched
-from relax_mlir.lowering.relax_to_tir.support.imperative import class_note, parts
+from relax_mlir.lowering.relax_to_tir.support.imperative import class_annotation, parts
 
 # Elements whose places a thread collects before it writes them out: they stay in its cache.
 _BLOCK = 2048
@@ -60,7 +60,7 @@ def _count(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
             with builder.loop(_length(builder, source, start)) as i:
                 found.store(found[0] + cast(compare("ne", source[start + i], 0), "int32"), 0)
             starts.store(cast(found[0], "int64"), block)
-    with builder.block("starts", [], annotations=class_note("scan")):
+    with builder.block("starts", [], annotations=class_annotation("scan")):
         total.store(0, 0)
         with builder.loop(starts.dims[0]) as block:
             here = starts[block]

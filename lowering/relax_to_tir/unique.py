@@ -15,7 +15,7 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar, binary, cast, compare, const, select
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, call_pure_packed, matched
-from relax_mlir.lowering.relax_to_tir.support.imperative import class_note, when
+from relax_mlir.lowering.relax_to_tir.support.imperative import class_annotation, when
 from relax_mlir.lowering.relax_to_tir.support.sort_keys import sort_key
 from relax_mlir.lowering.relax_to_tir.support.sorter import Row, Sorter
 
@@ -108,7 +108,7 @@ def _order(builder: PrimFuncBuilder, buffers: Sequence[Buffer], parts: _Parts) -
     """Write the parts in order by their numbers, the group of each, and how many groups are."""
     x, order, groups, total = buffers
     source = builder.linear(x)
-    with builder.block("order", [], annotations=class_note("sort")):
+    with builder.block("order", [], annotations=class_annotation("sort")):
         following = builder.alloc("Following", [parts.count], "int64")
         ordered = builder.alloc("Ordered", [parts.count], x.dtype)
         differs = builder.alloc("Differs", [_ONE], "int64")
@@ -163,7 +163,7 @@ def _fill(
     x, order, groups, values = buffers
     source, target = builder.linear(x), builder.linear(values)
     size = values.dims[0] if parts.axis is None else values.dims[parts.axis]
-    with builder.block("unique", [], annotations=class_note("scatter")):
+    with builder.block("unique", [], annotations=class_annotation("scatter")):
         last = builder.alloc("Last", [_ONE], "int64")
         rank = _ranks(builder, parts, size, order, groups, last) if by_place else None
         last.store(-1, 0)

@@ -24,7 +24,7 @@ def target_of(module: ir.Operation, given: str | Target = "") -> Target:
     return Target.default()
 
 
-def note_target(module: ir.Operation, target: Target) -> None:
+def annotate_target(module: ir.Operation, target: Target) -> None:
     """Let a module that carries a target carry this one."""
     if ATTRIBUTE in module.attributes:
         module.attributes[ATTRIBUTE] = ir.StringAttr.get(str(target), module.context)

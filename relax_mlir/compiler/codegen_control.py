@@ -93,7 +93,7 @@ def _enter(g: Codegen, block: ir.Block, registers: Sequence[Arg]) -> None:
     g.block(block)
 
 
-def _next_turn(g: Codegen, block: ir.Block, registers: Sequence[Arg]) -> None:
+def _next_iteration(g: Codegen, block: ir.Block, registers: Sequence[Arg]) -> None:
     """Move what a turn yields to the registers of the next one, all at once."""
     sources = g.fields(_end_of(block).operands[0])
     for position, source in enumerate(sources):
@@ -114,7 +114,7 @@ def emit_while(g: Codegen, op: ir.Operation) -> None:
     _enter(g, condition, registers)
     leave = _test(g, _end_of(condition).operands[0])
     _enter(g, body, registers)
-    _next_turn(g, body, registers)
+    _next_iteration(g, body, registers)
     g.builder.patch(g.builder.emit_goto(), head)
     g.builder.patch(leave)
     g.give(op.results[0], registers)
@@ -131,7 +131,7 @@ def emit_for(g: Codegen, op: ir.Operation) -> None:
     leave = g.builder.emit_if(again)
     body = op.regions[0].blocks[0]
     _enter(g, body, [index, *registers])
-    _next_turn(g, body, registers)
+    _next_iteration(g, body, registers)
     g.builder.emit_call(f"{_PREFIX}int_add", args=[index, step], dst=index)
     g.builder.patch(g.builder.emit_goto(), head)
     g.builder.patch(leave)

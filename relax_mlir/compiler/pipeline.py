@@ -22,11 +22,11 @@ from relax_mlir.lowering.codegen.native import (
     compile_module,
 )
 from relax_mlir.lowering.codegen.rehearsal import needs_rehearsal
-from relax_mlir.lowering.target.of_module import note_target, target_of
+from relax_mlir.lowering.target.of_module import annotate_target, target_of
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.pass_infra import config, registry
 from relax_mlir.pass_infra.context import PassContext
-from relax_mlir.pass_infra.execution.pass_manager_run import interruptible, verified_later
+from relax_mlir.pass_infra.execution.pass_manager_run import interruptible, suspend_verification
 from relax_mlir.pass_infra.interface import AnyPass
 from relax_mlir.pass_infra.passes import mlir
 from relax_mlir.pass_infra.text.reproducer import recorded, remaining
@@ -233,7 +233,7 @@ def _copy(
     # Any number of threads may build, also modules of one context: these wait here.
     with log.stage("input", mod.mlir_module), lock_of(mod.context):
         made = copy(mod)
-        note_target(made.mlir_module.operation, target)
+        annotate_target(made.mlir_module.operation, target)
         return made
 
 
@@ -311,7 +311,7 @@ def _run(
         with (
             log.stage(name, working.mlir_module),
             remaining(lambda r=rest: [*map(str, r)]),
-            verified_later() if once and i else nullcontext(),
+            suspend_verification() if once and i else nullcontext(),
         ):
             each.run_in_place(working, context)
 

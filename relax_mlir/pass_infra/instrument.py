@@ -74,7 +74,7 @@ def pass_instrument(pi_cls: type | None = None) -> Any:
             "__qualname__": target.__qualname__,
             "__doc__": target.__doc__,
         }
-        _warn_of_misspelt(target)
+        _warn_misspelled(target)
         _check_hooks(target)
         # The class comes first, so its hooks win and the missing ones do nothing.
         return type(target.__name__, (target, PassInstrument), body)
@@ -99,7 +99,7 @@ def _check_hooks(target: type) -> None:
             ) from None
 
 
-def _warn_of_misspelt(target: type) -> None:
+def _warn_misspelled(target: type) -> None:
     """Warn of methods that are nearly hooks: nobody would ever call them."""
     for name, value in vars(target).items():
         near = difflib.get_close_matches(name, _HOOKS, n=1, cutoff=0.85)

@@ -21,9 +21,9 @@ from relax_mlir.dialects.tir.scalar import INDEX, Scalar, cast
 from relax_mlir.errors import ExprError
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
 from relax_mlir.lowering.relax_to_tir.support.index_checks import (
+    check_bounds,
+    check_extrema,
     place_of,
-    refuse_extremes,
-    refuse_outside,
 )
 
 
@@ -61,9 +61,9 @@ def places_of(
     Raises:
         ExprError: an index that is known is out of range.
     """
-    known = known_indices(indices)
+    known = static_indices(indices)
     if known is None:
-        refuse_outside(legalizer, op, indices, lengths, columns=columns)
+        check_bounds(legalizer, op, indices, lengths, columns=columns)
         return Places(indices, exact=False)
     if not known.size:
         return Places(indices, exact=True)
@@ -77,11 +77,11 @@ def places_of(
         low, high = int(group.min()), int(group.max())
         exact = exact and low >= 0
         if not can_prove_less_equal(max(high + 1, -low), length):
-            refuse_extremes(op, low, high, length)
+            check_extrema(op, low, high, length)
     return _constant(op, known) if exact else Places(indices, exact=False)
 
 
-def known_indices(value: ir.Value) -> np.ndarray | None:
+def static_indices(value: ir.Value) -> np.ndarray | None:
     """Return the numbers of a constant that nothing writes to, None of any other value."""
     if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.constant":
         return None

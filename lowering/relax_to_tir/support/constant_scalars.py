@@ -3,7 +3,7 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
-from relax_mlir.dialects.tir.layout import NIBBLES
+from relax_mlir.dialects.tir.layout import INT4
 from relax_mlir.dialects.tir.scalar import Scalar, const
 
 
@@ -27,7 +27,7 @@ def scalar_of(value: ir.Value) -> ir.Attribute | None:
 def number(attr: ir.Attribute, type_: ir.Type) -> Scalar:
     """Create a number that `scalar_of` gave, as what loading from a tensor of a type gives."""
     dtype = T.tensor_dtype(type_)
-    return const(attr.value, NIBBLES.get(dtype, dtype))
+    return const(attr.value, INT4.get(dtype, dtype))
 
 
 def _only_reads(user: ir.Operation) -> bool:

@@ -11,7 +11,7 @@ from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, matched
 Legalize = Callable[[Legalizer, ir.Operation], ir.Value | None]
 
 
-def with_known_channels(
+def with_static_channels(
     legalizer: Legalizer, op: ir.Operation, data: SymExpr, weight: SymExpr, groups: int,
     legalize: Legalize,
 ) -> ir.Value | None:  # fmt: skip

@@ -22,7 +22,7 @@ def when(condition: Scalar) -> Iterator[None]:
         ir.Operation.create("scf.yield")
 
 
-def class_note(kind: str) -> ir.Attribute:
+def class_annotation(kind: str) -> ir.Attribute:
     """Return the annotation of a block that says what class reports give it."""
     return ir.DictAttr.get({KERNEL_CLASS: ir.StringAttr.get(kind)})
 
@@ -45,7 +45,7 @@ def parts(
         A context manager that opens the loop over a part's steps and yields the step.
     """
     count = steps.min(_PARTS)
-    notes = class_note(kind)
+    notes = class_annotation(kind)
     with (
         builder.loop(count, kind="parallel", name="part") as variable,
         builder.block(name, [("spatial", variable, count)], annotations=notes) as block,

@@ -26,7 +26,7 @@ def integer(value: SymExpr) -> ir.Value:
     ).result
 
 
-def refuse_outside(
+def check_bounds(
     legalizer: Legalizer, op: ir.Operation, indices: ir.Value, lengths: Sequence[SymExpr],
     *, columns: bool = False,
 ) -> None:  # fmt: skip
@@ -69,7 +69,7 @@ def refuse_outside(
         _check("check_bounds", [worst, indices, asked], lengths)
 
 
-def refuse_targets(
+def check_targets(
     legalizer: Legalizer, op: ir.Operation, targets: ir.Value, classes: SymExpr, ignored: int
 ) -> None:
     """Emit a check that targets are classes, or the ignored index."""
@@ -94,13 +94,13 @@ def refuse_targets(
         _check("check_targets", [worst, targets, *numbers], [classes])
 
 
-def refuse_nothing(op: ir.Operation, count: SymExpr, length: SymExpr) -> None:
+def check_not_empty(op: ir.Operation, count: SymExpr, length: SymExpr) -> None:
     """Have an axis that is empty rejected where so many indices would take something from it."""
     with ir.InsertionPoint(op), op.location:
         _check("check_source", [integer(count), integer(length)], [length])
 
 
-def refuse_extremes(op: ir.Operation, low: int, high: int, length: SymExpr) -> None:
+def check_extrema(op: ir.Operation, low: int, high: int, length: SymExpr) -> None:
     """Have indices of known minimum and maximum rejected for an axis that is too short."""
     with ir.InsertionPoint(op), op.location:
         numbers = [integer(SymExpr.const(low)), integer(SymExpr.const(high)), integer(length)]

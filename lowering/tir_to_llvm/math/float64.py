@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from relax_mlir.lowering.tir_to_llvm.math.fmod import remainder
 from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
-from relax_mlir.lowering.tir_to_llvm.math.payne_hanek import far_quarter_turns
+from relax_mlir.lowering.tir_to_llvm.math.payne_hanek import payne_hanek
 from relax_mlir.lowering.tir_to_llvm.math.polynomial_forms import (
     Angles,
     arcsine,
@@ -195,7 +195,7 @@ _TURNS = QuarterTurns(
     half_pi=_HALF_PI,
     rounder=_ROUNDER,
     near=2.0**20,
-    far=far_quarter_turns,
+    far=payne_hanek,
     tiny=_TINY,
     sine=_sine,
     cosine=_cosine,

@@ -27,7 +27,7 @@ _WORD = (1 << 32) - 1
 _MANTISSA = (1 << 52) - 1
 
 
-def far_quarter_turns(x: Lanes) -> tuple[Lanes, Lanes]:
+def payne_hanek(x: Lanes) -> tuple[Lanes, Lanes]:
     """Return the rest of x after whole quarter turns, and their number modulo 4 in an i64.
 
     Args:

@@ -32,7 +32,7 @@ _TAN = (
 )  # fmt: skip
 
 
-def _far_quarter_turns(x: Lanes) -> tuple[Lanes, Lanes]:
+def _payne_hanek(x: Lanes) -> tuple[Lanes, Lanes]:
     wide = ir.IntegerType.get_signless(64)
     bits = (x.bits() & 0x7FFFFFFF).converted("arith.extui", wide)
     mantissa = (bits & 0x7FFFFF) | 0x800000
@@ -76,7 +76,7 @@ _TURNS = QuarterTurns(
     half_pi=_HALF_PI,
     rounder=12582912.0,
     near=65536.0,
-    far=_far_quarter_turns,
+    far=_payne_hanek,
     tiny=_TINY,
     sine=_sine,
     cosine=_cosine,

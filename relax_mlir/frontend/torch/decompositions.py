@@ -20,7 +20,7 @@ _KEPT = (
 )  # fmt: skip
 
 # Those that torch can take apart but does not by default.
-_TAKEN_APART = ("grid_sampler_2d.default",)
+_DECOMPOSED = ("grid_sampler_2d.default",)
 
 
 def decomposition_table() -> Any:
@@ -31,8 +31,6 @@ def decomposition_table() -> Any:
         op = getattr(getattr(torch.ops.aten, packet, None), overload, None)
         if op is not None:
             table.pop(op, None)
-    more = [
-        getattr(getattr(torch.ops.aten, n.split(".")[0]), n.split(".")[1]) for n in _TAKEN_APART
-    ]
+    more = [getattr(getattr(torch.ops.aten, n.split(".")[0]), n.split(".")[1]) for n in _DECOMPOSED]
     table.update(torch._decomp.get_decompositions(more))
     return table

@@ -29,20 +29,20 @@ erase_guard.install()
 class _Thread(threading.local):
     """Whether somebody verifies what this thread's passes leave once they all have run."""
 
-    verified_later = False
+    suspend_verification = False
 
 
 _THREAD = _Thread()
 
 
 @contextmanager
-def verified_later() -> Iterator[None]:
+def suspend_verification() -> Iterator[None]:
     """Leave out verification after each pass of this thread: who enters verifies at the end."""
-    before, _THREAD.verified_later = _THREAD.verified_later, True
+    before, _THREAD.suspend_verification = _THREAD.suspend_verification, True
     try:
         yield
     finally:
-        _THREAD.verified_later = before
+        _THREAD.suspend_verification = before
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Execution:
     def __init__(self, context: ir.Context) -> None:
         self.context = context
         self.manager: passmanager.PassManager = passmanager.PassManager(ANCHOR, context)
-        if _THREAD.verified_later:
+        if _THREAD.suspend_verification:
             self.manager.enable_verifier(False)
         self.diagnostics: list[Diagnostic] = []
         self._state = _State()

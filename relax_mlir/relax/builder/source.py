@@ -8,7 +8,7 @@ from relax_mlir import dialects, lowering
 from relax_mlir.dialects.bindings import ir
 
 # Frames of these are the builder at work (`contextlib` runs our `with` blocks).
-_OURS = (
+_PACKAGE_ROOT = (
     str(Path(__file__).resolve().parents[2]),
     *(str(Path(package.__path__[0]).resolve()) for package in (dialects, lowering)),
     "<frozen ",
@@ -16,11 +16,11 @@ _OURS = (
 _OWN: dict[CodeType, bool] = {}
 
 
-def _is_ours(code: CodeType) -> bool:
+def _is_internal(code: CodeType) -> bool:
     known = _OWN.get(code)
     if known is None:
         name = code.co_filename
-        known = name.startswith(_OURS) or name.endswith("contextlib.py")
+        known = name.startswith(_PACKAGE_ROOT) or name.endswith("contextlib.py")
         if len(_OWN) > 4096:
             _OWN.clear()
         _OWN[code] = known
@@ -37,7 +37,7 @@ class Places:
     def here(self) -> ir.Location:
         """Return the location of the innermost frame that is not ours."""
         frame = sys._getframe(1)
-        while _is_ours(frame.f_code) and frame.f_back is not None:
+        while _is_internal(frame.f_code) and frame.f_back is not None:
             frame = frame.f_back
         key = (frame.f_code, frame.f_lineno)
         known = self._known.get(key)

@@ -23,7 +23,7 @@ from relax_mlir.relax.expr.places import canonical, defining_op
 from relax_mlir.relax.expr_functor.edit import Edit, erase_unused
 from relax_mlir.relax.expr_functor.edit_builder import EditBuilder
 
-_OURS = "relax_mlir."
+_PACKAGE_ROOT = "relax_mlir."
 # Methods for parts of calls. Where a class has none of its own the parts need no visit.
 _PARTS = (
     "visit_expr", "visit_var_", "visit_dataflow_var_", "visit_constant_", "visit_tuple_",
@@ -48,7 +48,9 @@ class Rewriting:
         self._builder = EditBuilder(mod)
         # Whether a module was given decides which MLIR context functions must be of.
         self._is_empty = mod is None
-        self._plain = all(getattr(type(self), name).__module__.startswith(_OURS) for name in _PARTS)
+        self._plain = all(
+            getattr(type(self), name).__module__.startswith(_PACKAGE_ROOT) for name in _PARTS
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name == "_builder":

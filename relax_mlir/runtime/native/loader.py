@@ -28,7 +28,7 @@ from relax_mlir.runtime.native.thread_pool import POOL_FUNCTIONS, pool_source
 from relax_mlir.runtime.program import NativeObject
 from relax_mlir.runtime.values.bfloat16 import Bfloat16Export
 from relax_mlir.runtime.values.convert import BFLOAT16, to_value
-from relax_mlir.runtime.values.int4 import NIBBLES, NibbleExport
+from relax_mlir.runtime.values.int4 import INT4, NibbleExport
 from relax_mlir.runtime.values.ownership import unlocked, write_back
 
 PREFIX = "__tvm_ffi_"
@@ -250,7 +250,7 @@ def _call(func: Callable[..., Any], values: list[Any]) -> Any:
     passed = list(values)
     for i, value in enumerate(values):
         if isinstance(value, np.ndarray) and value.dtype.num > _NUMPY_DTYPES:
-            if value.dtype.name in NIBBLES:
+            if value.dtype.name in INT4:
                 packed.append(NibbleExport(value))
                 passed[i] = _from_dlpack(packed[-1])
             else:

@@ -7,7 +7,7 @@ import numpy as np
 from relax_mlir.runtime.values.bfloat16 import tensor_in
 
 # ml_dtypes' names, and DLPack's codes.
-NIBBLES = {"int4": 0, "uint4": 1}
+INT4 = {"int4": 0, "uint4": 1}
 _BITS = 4
 _LOW = 15
 
@@ -27,7 +27,7 @@ class NibbleExport:
         """Return a capsule over the packed memory."""
         capsule = self._packed.__dlpack__()
         tensor = tensor_in(capsule)
-        tensor.code, tensor.bits = NIBBLES[self._array.dtype.name], _BITS
+        tensor.code, tensor.bits = INT4[self._array.dtype.name], _BITS
         return capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -325,13 +325,13 @@ def parse_definition(
             parser.add(member)
         elif not (
             isinstance(member, ast.Pass)
-            or (isinstance(member, ast.Expr) and _is_note(env, member.value))
+            or (isinstance(member, ast.Expr) and _is_annotation(env, member.value))
         ):
             source.fail(member, "a module holds functions only")
     return parser.parse()
 
 
-def _is_note(env: Env, node: Node) -> bool:
+def _is_annotation(env: Env, node: Node) -> bool:
     """Whether a statement of a module says nothing: a docstring, or TVM's module attributes."""
     return isinstance(node, ast.Constant) or (
         isinstance(node, ast.Call) and (env.path(node.func) or "").startswith("I.")

@@ -97,7 +97,7 @@ class RelaxPrinter:
                     # The parameter and the symbol it binds are one thing and share the name.
                     bound.add(hint)
                     self.namer.set(argument, hint)
-                    self.control.note_parameter(argument, hint)
+                    self.control.record_parameter(argument, hint)
                     params.append(f"{hint}: {text}")
                     continue
             name = self.namer.get(argument)

@@ -244,7 +244,7 @@ class ControlPrinter:
         (end,) = end_of(body).operands
         fields = known_fields(end)
         if fields is not None:
-            self._force_turn(body, arguments, fields, names)
+            self._force_iteration(body, arguments, fields, names)
             for value in fields:
                 # `i = i + 1` at the end of the turn.
                 alone = value not in p.forced and self._is_binding(value, body)
@@ -356,7 +356,7 @@ class ControlPrinter:
                 else:
                     self._printer.forced.setdefault(value, symbol)
 
-    def note_parameter(self, argument: ir.Value, symbol: str) -> None:
+    def record_parameter(self, argument: ir.Value, symbol: str) -> None:
         """Remember that a parameter is called like the symbol that it gives its value."""
         self._symbols[symbol] = argument
 
@@ -410,7 +410,7 @@ class ControlPrinter:
                 p.inlined.add(op)
         return p.expr.value(end_of(block).operands[0])
 
-    def _force_turn(
+    def _force_iteration(
         self, body: ir.Block, arguments: Sequence[ir.Value], values: Sequence[ir.Value],
         names: Sequence[str],
     ) -> None:  # fmt: skip

@@ -7,7 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import location_name
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.dialects.tir.layout import LAYOUT_ATTRIBUTES, NIBBLES
+from relax_mlir.dialects.tir.layout import INT4, LAYOUT_ATTRIBUTES
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer, identifier, is_variable
@@ -229,10 +229,10 @@ class TirPrinter:
         if base is None or offset is None:
             return False
         dims, dtype = self._sizes(op, list(op.operands)[2:])
-        dtype = ir.StringAttr(op.attributes["tir.dtype"]).value if dtype in NIBBLES else dtype
+        dtype = ir.StringAttr(op.attributes["tir.dtype"]).value if dtype in INT4 else dtype
         name = self.namer.name(op.results[0], self._hint(op, "view"))
         self.expr.buffers[op.results[0]] = (name, dtype)
-        start = offset // T.dtype_size(dtype) if dtype not in NIBBLES else offset * 2
+        start = offset // T.dtype_size(dtype) if dtype not in INT4 else offset * 2
         place = f"data={base[0]}.data, elem_offset={start}"
         self._line(f'{name} = T.decl_buffer({spelling.sequence(dims)}, "{dtype}", {place})')
         return True

@@ -3,7 +3,7 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.tir.guarded import find_guarded
-from relax_mlir.dialects.tir.layout import NIBBLES
+from relax_mlir.dialects.tir.layout import INT4
 from relax_mlir.dialects.tir.scalar import INDEX, is_float
 
 # Python's precedences.
@@ -105,7 +105,7 @@ class DtypeFinder:
                 return kinds[use.operand_number].value
             if user.name == "memref.store" and use.operand_number == 0:
                 held = self.buffers.get(user.operands[1], ("", ""))[1]
-                return NIBBLES.get(held, held) or None
+                return INT4.get(held, held) or None
             if user.name == "scf.yield" and limit:
                 chosen = user.parent.operation.results
                 place = use.operand_number

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.dialects.tir.layout import NIBBLES
+from relax_mlir.dialects.tir.layout import INT4
 from relax_mlir.dialects.tir.scalar import INDEX, is_float
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer, is_variable
@@ -176,10 +176,10 @@ class TirExprPrinter(DtypeFinder):
                 value = op.operands[0]
         number = self.constant(value)
         if number is not None:
-            return self._number(number, value, NIBBLES.get(held, ""))
+            return self._number(number, value, INT4.get(held, ""))
         if held == "bool" and str(value.type) != "i1":
             return f'T.Cast("bool", {self.value(value)})'
-        return self._signed_as(value, NIBBLES.get(held, held))
+        return self._signed_as(value, INT4.get(held, held))
 
     def _signed_as(self, value: ir.Value, dtype: str, precedence: int = OR) -> str:
         """Return a value, with a cast where the dtype differs by the sign only: no operation does.

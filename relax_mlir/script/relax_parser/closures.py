@@ -23,7 +23,7 @@ from relax_mlir.script.relax_parser.calls import instantiate, substitute
 from relax_mlir.script.relax_parser.expr import ExprParser, Hint
 
 
-def note_signature(scope: Scope, value: Any, annotation: Annotation | None) -> None:
+def record_signature(scope: Scope, value: Any, annotation: Annotation | None) -> None:
     """Remember what an annotation says of a function value."""
     if annotation is not None and annotation.signature is not None:
         scope.functions.append((value, annotation.signature))
@@ -153,7 +153,7 @@ def _body(
     for name, argument in zip(names, block.arguments, strict=True):
         scope.bind(name, argument)
     for annotation, argument in zip(annotations, list(block.arguments)[len(own) :], strict=True):
-        note_signature(scope, argument, annotation)
+        record_signature(scope, argument, annotation)
         if annotation.integer is not None:
             scope.fail(node, f"a parameter of '{node.name}' cannot be R.Prim(value=...)")
     if recursive:

@@ -47,7 +47,7 @@ class ControlParser:
             )
         return value
 
-    def refuse_in_dataflow(self, node: Node, what: str) -> None:
+    def reject_in_dataflow(self, node: Node, what: str) -> None:
         """Raise a ScriptError for control flow in a dataflow block."""
         if self.expr.in_dataflow:
             self.scope.fail(
@@ -67,7 +67,7 @@ class ControlParser:
             # Python knows already: the other branch may not even make sense.
             self._statements.sequence(node.body if raw else node.orelse)
             return
-        self.refuse_in_dataflow(node, "'if'")
+        self.reject_in_dataflow(node, "'if'")
         condition = self._checked(raw, node.test)
         names = self._given_back(node)
         holder = ir.Operation.create(
@@ -121,7 +121,7 @@ class ControlParser:
         raw = self.expr.evaluate(node.test)
         if isinstance(raw, bool):
             return self.expr.evaluate(node.body if raw else node.orelse)
-        self.refuse_in_dataflow(node, "'if'")
+        self.reject_in_dataflow(node, "'if'")
         condition = self._checked(raw, node.test)
         holder = ir.Operation.create(
             "relax.if", operands=[condition], regions=2, loc=self.scope.location(node)
@@ -139,7 +139,7 @@ class ControlParser:
         Raises:
             ScriptError: not every path returns.
         """
-        self.refuse_in_dataflow(node, "'if'")
+        self.reject_in_dataflow(node, "'if'")
         condition = self.condition(node.test)
         arms = [list(node.body), list(node.orelse)]
         done = [flow.always_returns(arm) for arm in arms]
@@ -216,7 +216,7 @@ class ControlParser:
             ScriptError: it cannot be a loop of the graph, or a variable changes its kind.
         """
         word = "'while'" if isinstance(node, ast.While) else "'for'"
-        self.refuse_in_dataflow(node, f"{word} loop")
+        self.reject_in_dataflow(node, f"{word} loop")
         if node.orelse:
             self.scope.fail(node.orelse[0], f"{word} has no 'else' here")
         stray = flow.find(node.body, (ast.Break, ast.Continue), (ast.If, ast.With))

@@ -12,7 +12,7 @@ from relax_mlir.script.parser.functions import Function
 from relax_mlir.script.parser.interfaces import ModuleParser
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.relax_parser.calls import substitute
-from relax_mlir.script.relax_parser.closures import note_signature
+from relax_mlir.script.relax_parser.closures import record_signature
 from relax_mlir.script.relax_parser.expr import ExprParser
 from relax_mlir.script.relax_parser.stmt import StmtParser
 
@@ -87,7 +87,7 @@ class RelaxFunctionParser:
         attrs = []
         for name, annotation, value in zip(names, annotations, block.arguments, strict=True):
             self.scope.bind(name, value)
-            note_signature(self.scope, value, annotation)
+            record_signature(self.scope, value, annotation)
             attrs.append({})
             if annotation.integer is not None:
                 self.scope.integers.append((value, annotation.integer))

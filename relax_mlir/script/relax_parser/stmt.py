@@ -200,7 +200,7 @@ class StmtParser(interfaces.StmtParser):
         raw = self.expr.evaluate(node.value, target.id, hint)
         value = self._declared(raw, target.id, hint, node)
         if hint.node is not None:
-            closures.note_signature(self.scope, value, hint.get())
+            closures.record_signature(self.scope, value, hint.get())
         self.scope.bind(target.id, value)
 
     def _declared(self, raw: Any, name: str, hint: Hint, node: Node) -> Any:

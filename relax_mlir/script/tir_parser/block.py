@@ -113,7 +113,7 @@ class BlockParser(StatementPart):
         with self.stmts.scoped():
             while rest:
                 found = self._axis(rest[0])
-                if found is None and not self._is_note(rest[0]):
+                if found is None and not self._is_annotation(rest[0]):
                     break
                 statement = rest.pop(0)
                 if found is None:
@@ -128,9 +128,9 @@ class BlockParser(StatementPart):
                 [*notes, *rest], firsts,
             )  # fmt: skip
 
-    def _is_note(self, node: Node) -> bool:
+    def _is_annotation(self, node: Node) -> bool:
         call = node.value if isinstance(node, ast.Expr) else None
-        path = self._note_of(call) if isinstance(call, ast.Call) else None
+        path = self._annotation_of(call) if isinstance(call, ast.Call) else None
         return path in ("T.where", "T.reads", "T.writes", "T.block_attr")
 
     def _block(
@@ -148,7 +148,7 @@ class BlockParser(StatementPart):
         if guard is not None:
             # A number stays one, as it is where the printed script is read.
             values = [
-                value if type(value) is int else self.expr.settle(value, guard, "index")
+                value if type(value) is int else self.expr.to_scalar(value, guard, "index")
                 for _, value, _ in iters
             ]
             predicate = self._predicate(guard, dict(zip(names, values, strict=True)), firsts)
@@ -180,7 +180,7 @@ class BlockParser(StatementPart):
         found, rest = None, []
         for statement in body:
             call = statement.value if isinstance(statement, ast.Expr) else None
-            if isinstance(call, ast.Call) and self._note_of(call) == wanted:
+            if isinstance(call, ast.Call) and self._annotation_of(call) == wanted:
                 if wanted in ("T.where", "T.block_attr"):
                     self.expr.count(call, 1)
                 if found is not None:
@@ -200,7 +200,7 @@ class BlockParser(StatementPart):
                 found[wanted] = call
         return found, body
 
-    def _note_of(self, call: Node) -> str | None:
+    def _annotation_of(self, call: Node) -> str | None:
         path = self.scope.path(call.func)
         return "T.block_attr" if path == "T.sblock_attr" else path
 

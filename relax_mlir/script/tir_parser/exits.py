@@ -94,7 +94,7 @@ class Exits:
         plain = isinstance(value, ast.Constant) and (value.value is None or value.value == 0)
         if self.result is not None and value is not None:
             raw = self.stmts.expr.evaluate(value)
-            self.result.store(self.stmts.expr.settle(raw, value, self.result.dtype), ())
+            self.result.store(self.stmts.expr.to_scalar(raw, value, self.result.dtype), ())
         elif value is not None and not plain:
             self.stmts.scope.fail(
                 value, "say what the function returns, 'def f(...) -> T.float32:', or store the "

@@ -4,7 +4,7 @@ import ast
 from typing import Any
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.dialects.tir.layout import NIBBLES, Layout, row_major
+from relax_mlir.dialects.tir.layout import INT4, Layout, row_major
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
@@ -49,7 +49,7 @@ def buffer_dtype(reader: AnnotationParser, node: Node | None) -> str:
     Raises:
         ScriptError: there is no such dtype.
     """
-    if isinstance(node, ast.Constant) and node.value in NIBBLES:
+    if isinstance(node, ast.Constant) and node.value in INT4:
         return node.value
     return reader.dtype(node) or "float32"
 

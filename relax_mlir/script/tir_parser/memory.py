@@ -11,7 +11,7 @@ import numpy as np
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.tir.builder import Buffer, Region
-from relax_mlir.dialects.tir.layout import NIBBLES, Layout, row_major
+from relax_mlir.dialects.tir.layout import INT4, Layout, row_major
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.dims import captured_value, check_bytes
@@ -99,7 +99,7 @@ def allocate_const(p: TirExprParser, name: str, node: Node) -> Allocation:
     buffer = p.builder.alloc(name, sizes, dtype)
     for index, number in zip(np.ndindex(*sizes), numbers.reshape(-1), strict=True):
         value = p.convert(number.item(), dtype, given["data"])
-        buffer.store(p.settle(value, node), index)
+        buffer.store(p.to_scalar(value, node), index)
     return Allocation(buffer)
 
 
@@ -119,7 +119,7 @@ def view(p: TirExprParser, name: str, node: Node) -> Buffer:
     given, dims, dtype = declared(p, node)
     if offset is not None and base.dtype == "uint8" and "strides" not in given:
         return outlined_calls.part(p, base, name, node, offset)
-    if dtype in NIBBLES and base.dtype in ("uint8", "int8"):
+    if dtype in INT4 and base.dtype in ("uint8", "int8"):
         beyond = (product(dims) - product(base.dims) * 2).value
         if beyond is not None and beyond > 0:
             p.scope.fail(node, f"'{base.name}' has {product(base.dims)} bytes, {product(dims)} "
@@ -224,7 +224,7 @@ def _start(p: TirExprParser, item: Node) -> Any:
         return 0
     raw = p.evaluate(node)
     raw = raw.index if isinstance(raw, Number) and raw.index is not None else raw
-    return raw if type(raw) is int else p.settle(raw, node, "index")
+    return raw if type(raw) is int else p.to_scalar(raw, node, "index")
 
 
 # What a binding's right-hand side makes, by the function that it calls.

@@ -8,7 +8,7 @@ from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, buffer_type
-from relax_mlir.dialects.tir.layout import NIBBLES
+from relax_mlir.dialects.tir.layout import INT4
 from relax_mlir.dialects.tir.scalar import cast, is_float
 from relax_mlir.errors import wrong_count
 from relax_mlir.script.parser.annotations import AnnotationParser
@@ -43,7 +43,7 @@ def part(p: TirExprParser, base: Buffer, name: str, node: Node, offset: Node | N
     sizes = [p.builder.symbol(dim).value for dim in dims if not dim.is_const]
     with p.scope.location(node, name):
         view = memref.ViewOp(buffer_type(dims, dtype), base.value, start.value, sizes).result
-    if dtype in NIBBLES:
+    if dtype in INT4:
         view.owner.attributes["tir.dtype"] = ir.StringAttr.get(dtype)
     return Buffer(p.builder, name, dims, dtype, view)
 
@@ -76,7 +76,7 @@ def _argument(p: TirExprParser, node: Node, type_: ir.Type, function: str) -> ir
         node = node.value
     raw = p.evaluate(node)
     if not isinstance(type_, ir.MemRefType):
-        scalar = p.settle(raw, node, "int64")
+        scalar = p.to_scalar(raw, node, "int64")
         if is_float(scalar.dtype):
             p.scope.fail(node, f"'{function}' needs an integer here, got {scalar.dtype}")
         return cast(scalar, "int64").value

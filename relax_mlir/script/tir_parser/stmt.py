@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir import scalar as S
 from relax_mlir.dialects.tir.builder import Buffer
-from relax_mlir.dialects.tir.layout import NIBBLES
+from relax_mlir.dialects.tir.layout import INT4
 from relax_mlir.dialects.tir.scalar import DtypeError, Scalar
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser import interfaces, macros
@@ -228,7 +228,7 @@ class TirStmtParser(interfaces.TirStmtParser):
     def _store_scalar(self, cell: MutableScalar, raw: Any, value: Node) -> None:
         if isinstance(raw, (SymExpr, Number)) and not isinstance(raw.value, float):
             raw = raw.value if raw.value is not None else raw
-        cell.buffer.store(self.expr.settle(raw, value, cell.buffer.dtype), ())
+        cell.buffer.store(self.expr.to_scalar(raw, value, cell.buffer.dtype), ())
 
     def _bind(self, target: Node, value: Node, node: Node, dtype: str = "") -> None:
         if isinstance(target, ast.Subscript):
@@ -313,8 +313,8 @@ class TirStmtParser(interfaces.TirStmtParser):
         if isinstance(raw, SymExpr) and raw.is_const:
             raw = raw.value
         try:
-            wanted = NIBBLES.get(buffer.dtype, buffer.dtype)
-            buffer.store(self.expr.settle(raw, value, wanted), indices)
+            wanted = INT4.get(buffer.dtype, buffer.dtype)
+            buffer.store(self.expr.to_scalar(raw, value, wanted), indices)
         except DtypeError as error:
             self.scope.fail(value, str(error))
 

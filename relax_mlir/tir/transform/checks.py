@@ -133,7 +133,7 @@ def _stored(cell: ir.Value, value: ir.Value) -> ir.Value:
 
 def _size(buffer: ir.Value, axis: int, emit: Emitter) -> ir.Value:
     """Return a size of a buffer, by its symbols: scripts have no word for `memref.dim`."""
-    noted = buffers.noted_dims(buffer)
+    noted = buffers.annotated_dims(buffer)
     if noted is None or noted[axis].value is not None:
         return emit.index(emit.dim(buffer, axis))
     return ir.Operation.create(

@@ -22,10 +22,10 @@ def remove_no_op(op: ir.Operation) -> None:
     Args:
         op: the module, changed in place.
     """
-    each_prim_func(op, lambda func, _: remove_idle(func))
+    each_prim_func(op, lambda func, _: remove_zero_trip(func))
 
 
-def remove_idle(func: ir.OpView) -> None:
+def remove_zero_trip(func: ir.OpView) -> None:
     """Remove what has no effect from one function."""
     while any([_sweep(op) for op in reversed(collect(func.operation, lambda op: op != func))]):
         pass

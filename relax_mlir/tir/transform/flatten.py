@@ -62,7 +62,7 @@ def _flatten(func: ir.OpView, emit: Emitter) -> None:
 
 def _dims(indices: Indices, buffer: ir.Value, emit: Emitter) -> list[Index]:
     """Return the shape of a buffer, written at the current insertion point."""
-    if isinstance(buffer.owner, ir.Block) and buffers.noted_dims(buffer) is None:
+    if isinstance(buffer.owner, ir.Block) and buffers.annotated_dims(buffer) is None:
         return [emit.dim(buffer, axis) for axis in range(buffer.type.rank)]
     dims = buffers.dims_of(indices, buffer)
     return [indices.emit(dim) if dim.value is None else dim.value for dim in dims]

@@ -5,7 +5,7 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of
 from relax_mlir.lowering.walk import collect
-from relax_mlir.tir.transform.cleanup import remove_idle
+from relax_mlir.tir.transform.cleanup import remove_zero_trip
 from relax_mlir.tir.transform.functions import prim_funcs
 from relax_mlir.tir.view.conditions import Comparison, assume
 from relax_mlir.tir.view.edit import normalize
@@ -39,7 +39,7 @@ def simplify(op: ir.Operation) -> None:
             for found in collect(func.operation, _has_indices):
                 _shorten(found, indices)
             fold.run(func.operation)
-            remove_idle(func)
+            remove_zero_trip(func)
 
 
 stmt_simplify = simplify

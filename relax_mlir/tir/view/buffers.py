@@ -8,7 +8,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir import scalar as S
-from relax_mlir.dialects.tir.layout import NIBBLES, buffer_type
+from relax_mlir.dialects.tir.layout import INT4, buffer_type
 from relax_mlir.tir.view import tree
 from relax_mlir.tir.view.index import Indices
 
@@ -36,7 +36,7 @@ def dims_of(indices: Indices, buffer: ir.Value) -> list[SymExpr]:
         indices: of the function.
         buffer: a parameter, or what an operation makes.
     """
-    noted = noted_dims(buffer)
+    noted = annotated_dims(buffer)
     if noted is not None:
         return noted
     type_ = ir.MemRefType(buffer.type)
@@ -48,7 +48,7 @@ def dims_of(indices: Indices, buffer: ir.Value) -> list[SymExpr]:
     ]
 
 
-def noted_dims(buffer: ir.Value) -> list[SymExpr] | None:
+def annotated_dims(buffer: ir.Value) -> list[SymExpr] | None:
     """Return the shape of a buffer as it was declared, None where it is not noted."""
     details = _details(buffer)
     return list(details["tir.shape"].maybe_downcast().dims) if "tir.shape" in details else None
@@ -65,7 +65,7 @@ def dtype_of(buffer: ir.Value) -> str:
 def loaded_type(buffer: ir.Value) -> ir.Type:
     """Return the type of what scripts get from a buffer: its elements', or that of a wider one."""
     dtype = dtype_of(buffer)
-    return S.scalar_type(NIBBLES.get(dtype, dtype))
+    return S.scalar_type(INT4.get(dtype, dtype))
 
 
 def loaded(buffer: ir.Value, items: Sequence[ir.Value]) -> ir.Value:
@@ -73,7 +73,7 @@ def loaded(buffer: ir.Value, items: Sequence[ir.Value]) -> ir.Value:
     value, dtype = memref.load(buffer, list(items)), dtype_of(buffer)
     if dtype == "bool":
         return (S.Scalar(value, "uint8") != 0).value
-    if dtype in NIBBLES:
+    if dtype in INT4:
         extend = arith.extsi if dtype == "int4" else arith.extui
         return extend(ir.IntegerType.get_signless(8), value)
     return value
@@ -84,7 +84,7 @@ def stored(buffer: ir.Value, value: ir.Value) -> ir.Value:
     dtype = dtype_of(buffer)
     if dtype == "bool":
         return S.cast(S.Scalar(value, "bool"), "uint8").value
-    if dtype in NIBBLES:
+    if dtype in INT4:
         return arith.trunci(ir.IntegerType.get_signless(4), value)
     return value
 

@@ -21,7 +21,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.pass_infra.config import FUSE_DEPTH
 from relax_mlir.pass_infra.context import PassContext
-from relax_mlir.transform.fusion.permuted_operands import match_turned, permuted_axes
+from relax_mlir.transform.fusion.permuted_operands import match_permuted, permuted_axes
 from relax_mlir.transform.kernels.calls import (
     KernelMaker,
     TirCall,
@@ -117,7 +117,7 @@ class _Fuser:
             made = self._made_for(argument, call)
             producer = match_elementwise(made)
             axes = None if producer is None else permuted_axes(producer)
-            turned = None if axes is None else match_turned(call, argument, axes, self._machine)
+            turned = None if axes is None else match_permuted(call, argument, axes, self._machine)
             if made is None or turned is None:
                 continue
             (source,) = made.arguments

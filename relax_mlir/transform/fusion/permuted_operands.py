@@ -31,7 +31,7 @@ _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 
 
 @dataclass
-class Turned:
+class PermutedOperand:
     """A product of matrices that can read what a kernel permutes where it lies.
 
     Attributes:
@@ -78,9 +78,9 @@ def permuted_axes(kernel: ElementwiseKernel) -> list[int] | None:
     return axes if len(set(axes)) == len(axes) else None
 
 
-def match_turned(
+def match_permuted(
     call: TirCall, permuted: ir.Value, axes: list[int], machine: Machine
-) -> Turned | None:
+) -> PermutedOperand | None:
     """Return a product of matrices that can read an argument as it lay before it was permuted.
 
     It can where it stays a product of matrices, and the tensor's last axis is one of a matrix: then
@@ -114,7 +114,7 @@ def match_turned(
                 return None
             accesses[op] = FlatAccess(parameter, _ZERO, strides)
     is_product = _is_product(flat, accesses, positions, call, machine)
-    return Turned(call, positions, axes) if is_product else None
+    return PermutedOperand(call, positions, axes) if is_product else None
 
 
 def _is_product(

@@ -18,13 +18,13 @@ _MIN_SIGNED = -8
 _BITS = 4
 
 
-def fit_nibbles(array: np.ndarray) -> bool:
+def fits_int4(array: np.ndarray) -> bool:
     """Whether all numbers of an array of int8 or uint8 fit in four bits, with a sign or without."""
     least = _least(array.dtype)
     return bool((array >= least).all() and (array < least + (1 << _BITS)).all())
 
 
-def join_nibbles(matrix: np.ndarray, half: int) -> np.ndarray:
+def pack_int4(matrix: np.ndarray, half: int) -> np.ndarray:
     """Return bytes of two rows each, the second `half` rows after the first in its upper bits.
 
     Args:

@@ -51,7 +51,7 @@ from relax_mlir.transform.kernels.contraction import (
     first_nest,
     match_contraction_kernel,
 )
-from relax_mlir.transform.packing.int4 import fit_nibbles, join_nibbles, read_nibble
+from relax_mlir.transform.packing.int4 import fits_int4, pack_int4, read_nibble
 from relax_mlir.transform.packing.weight_provenance import (
     Source,
     computes,
@@ -112,7 +112,7 @@ class _Layout:
         """Return the panels of a matrix."""
         matrix = array.T if self.transposed else array
         if self.half:
-            matrix = join_nibbles(matrix, self.half)
+            matrix = pack_int4(matrix, self.half)
         steps, columns = matrix.shape
         groups = -(-steps // self.group)
         missing = (-groups % self.unit * self.group, -columns % PANEL)
@@ -266,7 +266,7 @@ class _Packer:
         with ir.InsertionPoint(op), op.location:
             attribute = self._packed(source, match.layout)
             constant = constant_op(attribute)
-            others = [_turned(x) if source.lies_across(x) else x for x in source.inputs]
+            others = [_turned(x) if source.is_transposed(x) else x for x in source.inputs]
         inputs = list(call.arguments)
         inputs[match.position] = constant
         name, calls, what = f"{call.callee.name.value}_packed", [call], str(match.position)
@@ -301,7 +301,7 @@ def _half_of(source: Source) -> int:
     if group % 2 or group < _MIN_INT4_GROUP:
         return 0
     array = constant_array(source.matrix.owner.operation.attributes["value"])
-    return group // 2 if fit_nibbles(array) else 0
+    return group // 2 if fits_int4(array) else 0
 
 
 def _pays_for_vectors(

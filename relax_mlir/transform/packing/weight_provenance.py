@@ -52,7 +52,7 @@ class Source:
         """The calls that nobody needs once the matrix is packed, last first."""
         return self.between + ([] if self.producer is None else [self.producer.call.op])
 
-    def lies_across(self, value: ir.Value) -> bool:
+    def is_transposed(self, value: ir.Value) -> bool:
         """Whether an input's groups are beside each other and its rows are what is walked."""
         return self.grouped is not None and self.grouped[0] == 1 and _is_large(value)
 
@@ -81,7 +81,7 @@ class Source:
         across = set()
         for i, buffer in zip(others, buffers, strict=True):
             mapping[parameters[i]] = buffer.value
-            if self.lies_across(kernel.call.arguments[i]):
+            if self.is_transposed(kernel.call.arguments[i]):
                 across.add(parameters[i])
         for view in kernel.body.operations:
             op = view.operation
@@ -197,7 +197,7 @@ def _in_groups(source: Source, grouped: tuple[int, int], inside: ir.Value) -> So
     for i, each in enumerate(kernel.call.arguments):
         if i == source.position or not _is_large(each):
             continue
-        if source.lies_across(each) and not is_constant(each):
+        if source.is_transposed(each) and not is_constant(each):
             return None
         if any(inside in list(load.operands)[1:] for load in kernel.loads.get(i, [])):
             return None

@@ -42,7 +42,7 @@ def forward_copies(func: ir.Operation) -> None:
         _forward(block)
 
 
-def says_no_more(target: ir.Type, source: ir.Type) -> bool:
+def is_redundant(target: ir.Type, source: ir.Type) -> bool:
     """Whether every value of type `source` is known to be of type `target`."""
     if target == source or str(target) == "!relax.object":
         return True
@@ -142,7 +142,7 @@ def _replace(op: ir.Operation, value: ir.Value) -> None:
 
 def _forward_cast(op: ir.Operation) -> None:
     value, result = op.operands[0], op.results[0]
-    if not says_no_more(result.type, value.type):
+    if not is_redundant(result.type, value.type):
         return
     if result.type == value.type:
         _replace(op, value)

@@ -59,7 +59,7 @@ def _sweep(block: ir.Block) -> None:
     for view in reversed(list(block.operations)):
         op = view.operation
         used = _is_used(op)
-        if not used and len(op.results) and (_says_nothing(op) or is_pure(op)):
+        if not used and len(op.results) and (_has_no_effect(op) or is_pure(op)):
             op.erase()
             continue
         if not len(op.regions):
@@ -87,7 +87,7 @@ def _is_used(op: ir.Operation) -> bool:
     return False
 
 
-def _says_nothing(op: ir.Operation) -> bool:
+def _has_no_effect(op: ir.Operation) -> bool:
     return op.name == "relax.match_cast" and op.operands[0].type == op.results[0].type
 
 

@@ -15,7 +15,7 @@ from relax_mlir.errors import ExprError
 from relax_mlir.lowering.relax_to_tir import legalize_ops as lowering
 from relax_mlir.lowering.relax_to_tir.support.axes import spatial
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, call_pure_packed, matched
-from relax_mlir.lowering.relax_to_tir.support.imperative import class_note
+from relax_mlir.lowering.relax_to_tir.support.imperative import class_annotation
 
 # Kernels that are loops with conditions, and what class reports give them.
 _CLASSES = {
@@ -85,7 +85,7 @@ def _kernel(legalizer: Legalizer, op: ir.Operation, result: ir.Type) -> ir.Value
             write_tensors(builder, tensors)
             return
         # One block: what its loops do is said once, as nothing can be read off them.
-        with builder.block(name, [], annotations=class_note(_CLASSES[name])):
+        with builder.block(name, [], annotations=class_annotation(_CLASSES[name])):
             write_tensors(builder, tensors)
 
     return legalizer.call_prim(op, name, operands, body, str(attrs), result=result)

@@ -37,7 +37,7 @@ def _q_multiply_shift(p: TirExprParser, node: Node) -> Scalar:
     q, s = (_literal(p, raw, arg) for raw, arg in zip(raws[2:], node.args[2:], strict=True))
     wide = []
     for raw, arg in zip(raws[:2], node.args, strict=False):
-        value = p.settle(raw, arg, "int32")
+        value = p.to_scalar(raw, arg, "int32")
         if value.dtype != "int32":
             p.scope.fail(arg, f"T.q_multiply_shift takes int32, got {value.dtype}")
         wide.append(S.cast(value, "int64"))

@@ -112,7 +112,7 @@ def _access(p: TirExprParser, node: Node) -> Buffer | ir.Value | None:
     if offset is None or (isinstance(offset, ast.Constant) and offset.value == 0):
         return buffer
     index = ast.copy_location(ast.Subscript(place, offset, ast.Load()), node)
-    return _part(p.builder.linear(buffer), (p.settle(p.evaluate(offset), index, "index"),))
+    return _part(p.builder.linear(buffer), (p.to_scalar(p.evaluate(offset), index, "index"),))
 
 
 def _element(p: TirExprParser, node: Node) -> ir.Value:
@@ -149,7 +149,7 @@ def _of_math(p: TirExprParser, node: Node, dtype: str, name: str) -> Scalar | No
         p.scope.fail(
             node.func, f"{name} takes {count} argument{'s' * (count > 1)}, got {len(places)}"
         )
-    values = [p.settle(p.evaluate(place), place, dtype) for place in places]
+    values = [p.to_scalar(p.evaluate(place), place, dtype) for place in places]
     for value, place in zip(values, places, strict=True):
         if value.dtype != dtype:
             p.scope.fail(place, f"{name} takes {dtype}, got {value.dtype}")

@@ -120,7 +120,7 @@ def _values(p: TirExprParser, node: Node, count: int) -> list[Scalar]:
     p.count(node, count)
     raws = [p.evaluate(arg) for arg in node.args]
     known = next((raw.dtype for raw in raws if isinstance(raw, (Scalar, Number))), "float32")
-    scalars = [p.settle(raw, arg, known) for raw, arg in zip(raws, node.args, strict=True)]
+    scalars = [p.to_scalar(raw, arg, known) for raw, arg in zip(raws, node.args, strict=True)]
     for scalar in scalars[1:]:
         S.unify(scalars[0], scalar)
     return scalars
@@ -163,7 +163,7 @@ def _ldexp(p: TirExprParser, node: Node) -> Scalar:
     p.count(node, 2)
     x = p.scalar(node.args[0])
     power = p.convert(p.evaluate(node.args[1]), x.dtype, node.args[1])
-    return F.ldexp(x, p.settle(power, node.args[1]))
+    return F.ldexp(x, p.to_scalar(power, node.args[1]))
 
 
 def _fma(p: TirExprParser, node: Node) -> Scalar:

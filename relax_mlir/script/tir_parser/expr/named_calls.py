@@ -5,7 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.tir import scalar as S
-from relax_mlir.dialects.tir.layout import NIBBLES
+from relax_mlir.dialects.tir.layout import INT4
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser import macros
@@ -56,7 +56,7 @@ def call(parser: TirExprParser, node: Node) -> Any:
         parser.count(node, 1)
         raw = parser.evaluate(node.args[0])
         wanted = "float32" if isinstance(raw, (int, float)) else ""
-        return S.unary(UNARY[name], parser.settle(raw, node.args[0], wanted))
+        return S.unary(UNARY[name], parser.to_scalar(raw, node.args[0], wanted))
     if name in BINARY:
         parser.count(node, 2)
         left, right = (parser.evaluate(arg) for arg in node.args)
@@ -82,7 +82,7 @@ def call(parser: TirExprParser, node: Node) -> Any:
 def _whole_power(parser: TirExprParser, base: Any, exponent: int, node: Node) -> Any:
     """Return a power of an integer by multiplications; None for a base that is no integer."""
     if isinstance(base, (Number, int)) and isinstance(getattr(base, "value", base), int):
-        base = parser.settle(base, node)
+        base = parser.to_scalar(base, node)
     if not isinstance(base, Scalar) or S.is_float(base.dtype):
         return None
     if exponent < 0:
@@ -118,12 +118,12 @@ def _cast(p: TirExprParser, raw: Any, dtype: Node, node: Node) -> Any:
     name = str(name)
     try:
         name = split_lanes(name)[0] if p.lane is not None else name
-        known = T.normalize_dtype(NIBBLES.get(name, name))
+        known = T.normalize_dtype(INT4.get(name, name))
     except ValueError as error:
         p.scope.fail(dtype, str(error))
     result = p.convert(raw, known, node)
     # What a load gives of what a store keeps.
-    return S.low_bits(p.settle(result, node, known)) if name in NIBBLES else result
+    return S.low_bits(p.to_scalar(result, node, known)) if name in INT4 else result
 
 
 # Those whose first argument it is.

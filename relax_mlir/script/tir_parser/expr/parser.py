@@ -61,9 +61,9 @@ class TirExprParser(interfaces.TirExprParser):
         Raises:
             ScriptError: the expression is wrong.
         """
-        return self.settle(self.evaluate(node), node, dtype)
+        return self.to_scalar(self.evaluate(node), node, dtype)
 
-    def settle(self, raw: Any, node: Node, dtype: str = "") -> Scalar:
+    def to_scalar(self, raw: Any, node: Node, dtype: str = "") -> Scalar:
         """Return a scalar for what `evaluate` gave."""
         if isinstance(raw, SymExpr):
             return self.builder.symbol(raw)
@@ -137,11 +137,11 @@ class TirExprParser(interfaces.TirExprParser):
         left, right = bare(left, right), bare(right, left)
         if isinstance(right, SymExpr):
             # A number in front takes the dtype of a size, as one behind it does.
-            right = self.settle(right, node)
+            right = self.to_scalar(right, node)
         if not isinstance(left, Scalar):
-            left = self.settle(left, node, right.dtype if isinstance(right, Scalar) else "")
+            left = self.to_scalar(left, node, right.dtype if isinstance(right, Scalar) else "")
         if not isinstance(right, Scalar):
-            right = self.settle(right, node, left.dtype)
+            right = self.to_scalar(right, node, left.dtype)
         return S.unify(left, right)
 
     def indices(self, node: Node, buffer: Buffer) -> tuple[Scalar, ...]:
@@ -177,7 +177,7 @@ class TirExprParser(interfaces.TirExprParser):
             past = (index - dim).value if dim is not None and dim.value != 0 else None
             if sure and past is not None and past >= 0:
                 self.scope.fail(node, f"index {index} is outside a dimension of {dim}")
-        scalar = self.settle(raw, node, INDEX)
+        scalar = self.to_scalar(raw, node, INDEX)
         if S.is_float(scalar.dtype):
             self.scope.fail(node, f"an index must be an integer, got {scalar.dtype}")
         if dim is not None:
@@ -270,7 +270,7 @@ class TirExprParser(interfaces.TirExprParser):
         raw = self.evaluate(node.operand)
         if isinstance(node.op, ast.USub):
             if isinstance(raw, Buffer):
-                return self.settle(raw, node.operand)
+                return self.to_scalar(raw, node.operand)
             return Number(-raw.value, raw.dtype) if isinstance(raw, Number) else -raw
         if isinstance(node.op, ast.Not):
             return S.compare("eq", self._condition(raw, node.operand), S.const(False, "bool"))
@@ -282,7 +282,7 @@ class TirExprParser(interfaces.TirExprParser):
         """Return an integer or a bool with all of its bits the other way."""
         if type(raw) is int:
             return ~raw
-        scalar = self.settle(raw, node)
+        scalar = self.to_scalar(raw, node)
         if S.is_float(scalar.dtype):
             self.scope.fail(node, f"'~' needs an integer or a bool, got {scalar.dtype}")
         ones = True if scalar.dtype == "bool" else -1
@@ -337,7 +337,7 @@ class TirExprParser(interfaces.TirExprParser):
         return self._condition(self.evaluate(node), node)
 
     def _condition(self, raw: Any, node: Node) -> Scalar:
-        scalar = self.settle(raw, node)
+        scalar = self.to_scalar(raw, node)
         if scalar.dtype != "bool":
             self.scope.fail(node, f"the condition must be a bool, got {scalar.dtype}")
         return scalar
@@ -367,7 +367,7 @@ class TirExprParser(interfaces.TirExprParser):
         values = []
         for block, raw in zip(blocks, raws, strict=True):
             with ir.InsertionPoint(block):
-                values.append(self.settle(raw, node, dtype))
+                values.append(self.to_scalar(raw, node, dtype))
                 scf.YieldOp([values[-1].value])
         final = ir.Operation.create(
             "scf.if", operands=[condition.value], results=[values[0].value.type], regions=2,
@@ -417,4 +417,4 @@ class TirExprParser(interfaces.TirExprParser):
                 return Number(raw if S.is_float(dtype) else int(raw), dtype)
             except (ValueError, OverflowError):
                 self.scope.fail(node, f"{raw} has no value in {dtype}")
-        return S.cast(self.settle(raw, node), dtype)
+        return S.cast(self.to_scalar(raw, node), dtype)

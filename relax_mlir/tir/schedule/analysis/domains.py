@@ -269,7 +269,7 @@ def box_of(
         if box is None:
             return None
         found.append(box)
-    if _met_apart(exprs, variables, found, facts):
+    if _met_disjoint(exprs, variables, found, facts):
         return found
     return found if inside and _met_at_once(exprs, variables, found, facts, inside) else None
 
@@ -280,7 +280,7 @@ def _used(
     return [each for each in variables if each[0] in expr.symbols]
 
 
-def _met_apart(
+def _met_disjoint(
     exprs: Sequence[SymExpr], variables: Sequence[tuple[str, Range]], boxes: Sequence[Range],
     facts: Facts,
 ) -> bool:  # fmt: skip

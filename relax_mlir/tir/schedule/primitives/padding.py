@@ -6,7 +6,7 @@ from types import ModuleType
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir import scalar as S
-from relax_mlir.dialects.tir.layout import NIBBLES
+from relax_mlir.dialects.tir.layout import INT4
 from relax_mlir.tir.schedule.state import ScheduleState
 from relax_mlir.tir.view import buffers, edit, tree
 from relax_mlir.tir.view.accesses import declare
@@ -25,7 +25,7 @@ def number(value: bool | int | float, buffer: ir.Value) -> ir.Value:
         DtypeError: the dtype of the buffer has no such number.
     """
     dtype = buffers.dtype_of(buffer)
-    return S.const(value, NIBBLES.get(dtype, dtype)).value
+    return S.const(value, INT4.get(dtype, dtype)).value
 
 
 def fill(
