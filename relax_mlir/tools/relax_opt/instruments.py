@@ -1,16 +1,18 @@
 """Flags for instruments and reproducers."""
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from relax_mlir import instrument
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import did_you_mean
 from relax_mlir.ir.module import IRModule
-from relax_mlir.pass_infra import config
+from relax_mlir.pass_infra import config, registry
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.execution.diagnostics import Diagnostic, DiagnosticContext
+from relax_mlir.pass_infra.interface import AnyPass
 from relax_mlir.pass_infra.kinds.sequential import Sequential, passes_of
 from relax_mlir.pass_infra.text.pipeline import Pipeline
 from relax_mlir.pass_infra.text.reproducer import remaining
@@ -21,6 +23,8 @@ FLAGS = (
     "time-trace",
     "pass-statistics",
     "print-ir-diff",
+    "mlir-print-ir-before",
+    "mlir-print-ir-after",
     "check-well-formed",
     "check-equivalence",
     "dump-ir-dir",
@@ -75,6 +79,9 @@ class Watch:
         found: list[Any] = []
         if limit is not None:
             found.append(_AnnouncedLimit(limit))
+        around = [_names(options[flag]) for flag in _AROUND]
+        if any(around):
+            found.append(instrument.PassPrintingInstrument(*around))
         if options["print-ir-diff"]:
             found.append(instrument.IRDiff())
         if options["dump-ir-dir"]:
@@ -104,6 +111,27 @@ class Watch:
             sys.stderr.write(self._statistics.render())
 
 
+# The flags that print around the passes they name.
+_AROUND = ("mlir-print-ir-before", "mlir-print-ir-after")
+
+
+def _names(text: str | None) -> set[str]:
+    """Return the names of passes that are given as names or flags."""
+    given = {name.strip() for name in (text or "").split(",") if name.strip()}
+    return given | {each.name for each in registry.entries() if each.flag in given}
+
+
+def _check_names(options: Options, passes: Sequence[AnyPass]) -> None:
+    """Reject names of passes that do not run."""
+    names = [each.info.name for each in passes]
+    for flag in _AROUND:
+        for name in filter(None, (options[flag] or "").split(",")):
+            if not _names(name) & set(names):
+                flags = [registry.flag_of(each) for each in names]
+                hint = did_you_mean(name, flags) or f"; it has {', '.join(flags) or 'no passes'}"
+                raise UsageError(f"flag '--{flag}': the pipeline has no pass '{name}'{hint}")
+
+
 class Stepwise:
     """Runs a pipeline pass by pass, as the command line has it, under instruments.
 
@@ -114,7 +142,9 @@ class Stepwise:
     def __init__(self, pipeline: Pipeline, options: Options) -> None:
         self.options = options
         self.diagnostics: list[Diagnostic] = []
-        self._passes = _Steps(passes_of(pipeline), name="pipeline")
+        passes = passes_of(pipeline)
+        _check_names(options, passes)
+        self._passes = _Steps(passes, name="pipeline")
         self._watch = Watch(options)
 
     def run(self, module: ir.Module) -> None:

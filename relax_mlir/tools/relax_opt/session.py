@@ -35,6 +35,8 @@ class Session:
         self.options = options
         self.context: ir.Context = make_context()
         self.context.allow_unregistered_dialects = bool(options["allow-unregistered-dialect"])
+        if options["mlir-disable-threading"]:
+            self.context.enable_multithreading(False)
         self.execution: Execution | Stepwise | None = None
         # A reproducer brings its pipeline with it.
         if not options["run-reproducer"]:
@@ -126,12 +128,22 @@ class Session:
             diagnostics = [each for each in diagnostics if "'mlir_reproducer'" not in each.message]
         if module is None or self.execution is None:
             return None, diagnostics
+        if self.options["verify-roundtrip"] and not self._round_trips(module):
+            message = "the input, printed and read again, is not the same"
+            return None, [*diagnostics, Diagnostic("error", message)]
         try:
             self.execution.run(module)
         except PassError as error:
             self._show_stacktrace(error)
             return None, diagnostics + reading.failure(error, self.execution.diagnostics)
         return self._print(module), diagnostics + self.execution.diagnostics
+
+    def _round_trips(self, module: ir.Module) -> bool:
+        text = str(module)
+        try:
+            return str(ir.Module.parse(text, self.context)) == text
+        except ir.MLIRError:
+            return False
 
     def _print(self, module: ir.Module) -> bytes:
         options = self.options
