@@ -1,6 +1,7 @@
 """Profiles: a table of kernels, Chrome trace, JSON."""
 
 import csv
+import html
 import io
 import json
 from collections.abc import Sequence
@@ -188,6 +189,10 @@ class Report:
 
     def __str__(self) -> str:
         return self.table(peak=False)
+
+    def _repr_html_(self) -> str:
+        """Return the table as notebooks show it."""
+        return f"<pre>{html.escape(str(self))}</pre>"
 
 
 def _sum(values: Sequence[int | None]) -> int | None:

@@ -197,6 +197,10 @@ class Schedule(
         if self._trace is not None:
             self._trace.show(style)
 
+    def _repr_html_(self) -> str:
+        """Return the program and the trace as notebooks show them."""
+        return self.mod._repr_html_() + ("" if self._trace is None else self._trace._repr_html_())
+
     def get(self, rand_var: RandomVariable | ExprRV) -> Any:
         """Return what a random variable stands for: an integer, or the loop's or block's operation.
 

@@ -1,5 +1,6 @@
 """Watching the VM: instruments, profiles, timing, kept inputs; random control flow."""
 
+import html
 import json
 import random
 import threading
@@ -316,6 +317,7 @@ def test_profile() -> None:
     assert table[0].split() == ["function", "kind", "calls", "total", "us", "us/call", "share"]
     assert any(line.startswith("(builtins)") for line in table)
     assert "vm.builtin.move" in report.table(builtins=True)
+    assert report._repr_html_() == f"<pre>{html.escape(str(report))}</pre>"
     assert report.csv().splitlines()[0] == "name,kind,calls,seconds,share,flops,bytes"
     assert len(report.csv().splitlines()) == len(rows) + 1
     assert json.loads(report.json())["repeat"] == 3

@@ -246,6 +246,10 @@ def test_show(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     assert "for i_j_fused in range(120):" in shown
     assert "def apply_trace(sch: tir.Schedule) -> None:" in shown
+    page = sch._repr_html_()
+    assert page.count("<pre>") == 2
+    assert "i_j_fused" in page
+    assert "apply_trace" in page
 
 
 def test_interrupts_leave_the_program_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

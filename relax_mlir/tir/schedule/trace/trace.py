@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from relax_mlir.errors import ScheduleTypeError, ScheduleValueError
+from relax_mlir.extension_points import extension
 from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.tir.schedule.handles import ExprRV, RandomVariable
 from relax_mlir.tir.schedule.trace.instruction import Instruction, as_python
@@ -175,9 +176,11 @@ class Trace:
         Args:
             style: `"ansi"` for colour always, `"plain"` for none.
         """
-        from relax_mlir.script import highlight
+        extension("ir.show")(str(self), style)
 
-        highlight.show(str(self), style)
+    def _repr_html_(self) -> str:
+        """Return the trace as notebooks show it."""
+        return extension("ir.html")(str(self))
 
 
 def replay(
