@@ -1,4 +1,4 @@
-"""Questions about prim funcs under TVM's names: forms, arithmetic, memory, accesses."""
+"""Analyses of prim funcs under TVM's names: forms, arithmetic, memory, accesses."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

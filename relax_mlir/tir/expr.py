@@ -1,4 +1,4 @@
-"""Symbolic integers under TVM's names; all of them are `SymExpr` of the Relax dialect."""
+"""Symbolic integers under TVM's names: `SymExpr`."""
 
 from dataclasses import dataclass
 from typing import Any

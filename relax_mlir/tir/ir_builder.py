@@ -1,4 +1,4 @@
-"""Loops and stores written one after another, TVM's `tir.ir_builder`: the bodies of `te.extern`.
+"""TVM's `tir.ir_builder`: loops and stores in sequence, for the bodies of `te.extern`.
 
 Statements go into the prim func as they are written. Loads are expressions, evaluated by the
 statement that they are part of.

@@ -1,4 +1,4 @@
-"""`tir.lower` and `tir.build`: prim funcs through the passes, and to machine code."""
+"""`tir.lower` and `tir.build`."""
 
 from typing import Any
 

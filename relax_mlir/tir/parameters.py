@@ -1,4 +1,4 @@
-"""The parameters of a prim func, as people who know TVM look at them."""
+"""Parameters of prim funcs under TVM's interface."""
 
 from typing import Any
 

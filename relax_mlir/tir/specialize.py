@@ -1,4 +1,4 @@
-"""`func.specialize`: a prim func with sizes that were symbols, and integers, as numbers."""
+"""`func.specialize`: symbols and integer parameters become constants."""
 
 import ast
 from collections.abc import Mapping

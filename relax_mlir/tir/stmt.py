@@ -1,4 +1,4 @@
-"""Statements as trees: `tir.For(i, 0, 8, tir.ForKind.SERIAL, body)`, for `tir.PrimFunc` to write.
+"""Statements as trees: `tir.For(i, 0, 8, tir.ForKind.SERIAL, body)`.
 
 A tree is Python's until `tir.PrimFunc` writes it as operations of MLIR, which `tir.stmt_functor`
 and `sch.get` show as views. `isinstance(x, tir.For)` holds for both.

@@ -1,4 +1,4 @@
-"""Visiting the statements of prim funcs, and replacing variables of expressions."""
+"""Visitors of statements, and substitution of variables."""
 
 import copy
 import importlib

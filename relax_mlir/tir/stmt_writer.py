@@ -1,4 +1,4 @@
-"""Trees of statements as prim funcs."""
+"""Statement trees to prim funcs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Tensor intrinsics: what a piece of a program computes, and another way to compute it."""
+"""Tensor intrinsics: a description and an implementation."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""Elementary functions as short sequences that vectorise."""
+"""Elementary functions as branch-free sequences that vectorize."""

@@ -1,4 +1,4 @@
-"""Activations that are written as arithmetic: finding them, to compute each as one function."""
+"""Matchers of decomposed activations, which become one function each."""
 
 import math
 from collections.abc import Callable

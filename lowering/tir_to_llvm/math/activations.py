@@ -1,4 +1,4 @@
-"""Functions of neural networks that are one of their own: fewer steps and roundings than parts."""
+"""Activations computed as one function: fewer operations and roundings than their parts."""
 
 import math
 

@@ -1,6 +1,6 @@
-"""Powers of e as powers of two and a rest: what functions of f32 that use them are made of.
+"""exp by 2^n and a polynomial of the remainder, for functions of f32 that use it.
 
-With a table in registers so little of x is left that a short polynomial will do.
+A table in registers makes the remainder so small that a short polynomial is enough.
 """
 
 import math

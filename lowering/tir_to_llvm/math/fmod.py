@@ -1,4 +1,4 @@
-"""The remainder of a division of floats, exact as C's `fmod` is, in vectors."""
+"""fmod of vectors, exact as C's."""
 
 from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes, choose
 

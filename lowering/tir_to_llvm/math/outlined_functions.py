@@ -1,7 +1,6 @@
-"""Elementary functions that one nest computes many times: one function each, which is called.
+"""Outlining: an elementary function that a nest computes many times becomes a function.
 
-Written out each time they are dozens of instructions, which takes long to compile and does not fit
-the cache of instructions.
+Inlined, each is dozens of instructions: long compile times, and code beyond the instruction cache.
 """
 
 from collections import Counter

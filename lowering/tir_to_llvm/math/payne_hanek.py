@@ -1,4 +1,4 @@
-"""Quarter turns in an f64 far from zero, by Payne and Hanek's method in integers.
+"""Payne-Hanek argument reduction of f64 by pi/2, in integers.
 
 An angle of 53 bits times 2^n is multiplied by just those bits of 2 / pi that matter: those before
 make whole turns, those after are less than the rounding of the result. An f64 may be as near to a

@@ -1,4 +1,4 @@
-"""Functions of f32 by polynomials in pieces, whose coefficients lie in registers."""
+"""f32 functions by piecewise polynomials with coefficients in registers."""
 
 import functools
 import itertools

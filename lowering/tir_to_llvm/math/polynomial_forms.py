@@ -1,4 +1,4 @@
-"""Elementary functions that are one form for f32 and f64, made of the numbers of each."""
+"""Elementary functions with one form for f32 and f64 and coefficients of each."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Powers of f32 and f64, with C's special cases."""
+"""pow of f32 and f64, with C's special cases."""
 
 import math
 

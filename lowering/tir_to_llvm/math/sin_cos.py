@@ -1,4 +1,4 @@
-"""Sine and cosine of a type of floats, by the rest of the argument after whole quarter turns."""
+"""Sine and cosine after argument reduction by pi/2."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Between which numbers a float lies, as far as the operations that made it tell."""
+"""Value ranges of floats, from the operations that compute them."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Long computations of a vector in a loop over its parts, so that their code is there once."""
+"""Loops over chunks of a vector for long computations, to limit code size."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""`BlockBuilder`: a Relax program built from Python, binding by binding, straight into MLIR."""
+"""`BlockBuilder`: builds a Relax program in MLIR, binding by binding."""
 
 from collections.abc import Iterable
 from typing import Any

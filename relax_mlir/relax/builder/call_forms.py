@@ -1,4 +1,4 @@
-"""Calls whose result type is said, not inferred: prim funcs, packed functions, closures."""
+"""Calls with explicit result types: prim funcs, packed functions, closures."""
 
 from collections.abc import Callable
 from typing import Any

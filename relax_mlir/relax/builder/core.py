@@ -1,4 +1,4 @@
-"""What every part of a builder has: its module, the scopes that are open, where it writes."""
+"""State that the parts of a builder share: module, open scopes, insertion point."""
 
 import atexit
 import sys

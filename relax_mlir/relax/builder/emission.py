@@ -1,4 +1,4 @@
-"""Bindings: expressions to variables, in the scope that is open."""
+"""Bindings: emits expressions as variables of the open scope."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

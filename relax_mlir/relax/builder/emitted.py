@@ -1,4 +1,4 @@
-"""Functions that Python built, as operations."""
+"""Emission of function expressions as operations."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule

@@ -1,4 +1,4 @@
-"""Scopes that a builder has open, and which values they may use."""
+"""Open scopes of a builder, and the values visible in each."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Functions that come into a builder's module from elsewhere: copied, named, never twice."""
+"""Import of functions from other modules into a builder's: copied once, renamed."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""A place in a function that is in the module already."""
+"""Insertion points in existing functions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""From expressions to MLIR at a builder's place, without recursion over expressions."""
+"""Expressions to MLIR operations at the insertion point, by an iterative walk."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The functions of a builder's module: adding, replacing, never the same one twice."""
+"""Functions of a builder's module: adding, replacing, deduplication."""
 
 from typing import Any
 

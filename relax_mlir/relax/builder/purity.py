@@ -1,4 +1,4 @@
-"""Whether a Relax function may have a side effect, which calls of it in dataflow blocks ask."""
+"""Purity of Relax functions, for calls in dataflow blocks."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.ops.core import impurity

@@ -1,4 +1,4 @@
-"""The `with` blocks of a builder: functions, dataflow blocks, places in functions."""
+"""`with` blocks of a builder: functions, dataflow blocks, insertion points."""
 
 from typing import Any
 

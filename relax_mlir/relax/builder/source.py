@@ -1,4 +1,4 @@
-"""Where in a person's Python something is built: the line that errors and passes point at."""
+"""Source locations: the line of the user's program that builds an operation."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tensor expressions in a builder: arguments to te tensors, results to `call_tir`.
+"""Tensor expressions in a builder: arguments as te tensors, results by `call_tir`.
 
 What it needs of `relax_mlir.te`:
 

@@ -1,4 +1,4 @@
-"""Expressions of Relax programs as TVM's people know them: views over MLIR, not a second IR."""
+"""TVM's Relax expressions as views over MLIR."""
 
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.blocks import (

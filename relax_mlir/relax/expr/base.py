@@ -1,4 +1,4 @@
-"""What every expression shares: its type, its shape, Python's operators."""
+"""The base class of expressions: type, shape, Python's operators."""
 
 from typing import Any, NoReturn
 

@@ -1,4 +1,4 @@
-"""Bindings, the blocks that they stand in, and sequences of blocks."""
+"""Bindings, binding blocks, and sequences of blocks."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Fields of tuples, and branches."""
+"""Tuple fields and branches."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`x[...]`: fields of tuples, values of shapes, and parts of tensors as numpy indexes them."""
+"""Indexing, `x[...]`: tuples, shapes, and tensors by numpy's rules."""
 
 import operator
 from typing import Any

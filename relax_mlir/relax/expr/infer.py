@@ -1,4 +1,4 @@
-"""Types of expressions that have not been emitted: the rules of the dialect, asked ahead."""
+"""Types of expressions that are not emitted yet, by the dialect's inference rules."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Variables, and the names of functions."""
+"""Variables and names of functions."""
 
 from typing import Any
 

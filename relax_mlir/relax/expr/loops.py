@@ -1,4 +1,4 @@
-"""Loops of the graph as expressions: what they start with, repeat, and give (TVM has none)."""
+"""Loops as expressions: initial values, body, results (not in TVM)."""
 
 from typing import Any
 

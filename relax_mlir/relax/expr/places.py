@@ -1,4 +1,4 @@
-"""Where values stand: what dataflow blocks give out, which operations are parts of expressions.
+"""Positions of values: outputs of dataflow blocks, operations nested in expressions.
 
 In MLIR a value that leaves a dataflow block is two values: the one inside, and a result of the
 block's operation. For people both are one variable; `canonical` says which value stands for it.

@@ -1,4 +1,4 @@
-"""The one answer to what the shape of an expression is: known, computed, or unknown."""
+"""The shape of an expression: static, computed, or unknown."""
 
 from typing import Any
 

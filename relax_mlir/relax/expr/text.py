@@ -1,4 +1,4 @@
-"""Expressions in messages: short, one line, no elements of constants."""
+"""One-line text of expressions for messages."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Types of expressions: plain Python values, made without MLIR and turned into its types on use.
+"""Types of expressions: Python values, converted to MLIR types on use.
 
-A type object belongs to no MLIR context, so a program's types can be written down before anything
-else exists, kept, compared and used in any thread.
+A type object belongs to no MLIR context, so types can be made before any module, stored, compared
+and used in any thread.
 """
 
 from collections.abc import Iterable, Sequence

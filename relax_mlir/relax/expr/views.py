@@ -1,4 +1,4 @@
-"""From MLIR to expressions: the view of a value, and of what an operation computes."""
+"""Views of MLIR values and operations as expressions."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Arithmetic of scalar expressions: promotion, and folding of what is known already."""
+"""Arithmetic of scalar expressions: promotion and constant folding."""
 
 import operator
 from collections.abc import Callable

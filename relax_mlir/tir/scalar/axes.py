@@ -1,4 +1,4 @@
-"""Axes of loop nests, and the shapes that they run over."""
+"""Axes of loop nests and their extents."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Functions of numbers that are small algorithms, and intrinsics called by their names."""
+"""Composite functions of scalars, and intrinsics by name."""
 
 from typing import Any
 

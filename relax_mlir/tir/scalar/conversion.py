@@ -1,4 +1,4 @@
-"""Values as scalar expressions: conversion, promotion to a common dtype, casts."""
+"""Conversion of values to scalar expressions: promotion, casts."""
 
 import operator
 from collections.abc import Callable

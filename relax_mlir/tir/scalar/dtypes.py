@@ -1,4 +1,4 @@
-"""Dtypes of scalar expressions: names, promotion as TVM does it, numbers that a dtype holds."""
+"""Dtypes of scalar expressions: names, TVM's promotion, ranges."""
 
 import math
 from typing import Any

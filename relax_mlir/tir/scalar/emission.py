@@ -1,4 +1,4 @@
-"""Writing scalar expressions into a prim func: trees to operations, without recursion over them."""
+"""Scalar expressions to operations of a prim func, by an iterative walk."""
 
 from collections.abc import Callable, Mapping
 from types import ModuleType

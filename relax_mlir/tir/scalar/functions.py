@@ -1,4 +1,4 @@
-"""The functions of scalar expressions under TVM's names; sizes stay symbolic where they can."""
+"""Functions of scalar expressions under TVM's names; sizes stay symbolic where possible."""
 
 import functools
 from collections.abc import Callable

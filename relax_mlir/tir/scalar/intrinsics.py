@@ -1,4 +1,4 @@
-"""What calls in scalar expressions become: the functions of the operation library, and a few."""
+"""Emission of intrinsics, by the scalar functions of legalization."""
 
 from collections.abc import Callable
 from typing import Any

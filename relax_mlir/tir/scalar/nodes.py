@@ -1,4 +1,4 @@
-"""Scalar expressions that are made of others: operations, calls, loads, reductions."""
+"""Composite scalar expressions: operations, calls, loads, reductions."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Reductions: axes to reduce over, sums and maxima, and combiners that a user writes."""
+"""Reductions: reduce axes, sum, max, and custom combiners."""
 
 import functools
 from collections.abc import Callable, Sequence

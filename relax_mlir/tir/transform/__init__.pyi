@@ -1,4 +1,4 @@
-"""Passes over prim funcs by TVM's names: `tir.transform.UnrollLoop()` and its kin."""
+"""Passes over prim funcs under TVM's names: `tir.transform.UnrollLoop()`."""
 
 # Made by .ci/stubs, do not edit.
 

@@ -1,4 +1,4 @@
-"""Where buffers are allocated, and which of them share memory."""
+"""Passes that place allocations and share memory between buffers."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter

@@ -1,4 +1,4 @@
-"""Passes that take blocks apart: their init regions, their iterators, the blocks themselves."""
+"""Passes that lower blocks: initialization, iterators, blocks."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.ops import block_predicate, set_block_predicate

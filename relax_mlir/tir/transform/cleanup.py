@@ -1,4 +1,4 @@
-"""Removing what does nothing, and computing once what is the same."""
+"""Dead code, no-op and common subexpression elimination."""
 
 from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of

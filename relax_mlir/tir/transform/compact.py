@@ -1,4 +1,4 @@
-"""Shrinking buffers to what is used of them."""
+"""Compaction: buffers shrink to the accessed region."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims

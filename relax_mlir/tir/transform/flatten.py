@@ -1,4 +1,4 @@
-"""Accessing buffers in one dimension."""
+"""Flattening: buffer accesses in one dimension."""
 
 from collections.abc import Sequence
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Which elements of a buffer an access is limited to by the predicates of the blocks around it."""
+"""Bounds of accesses by the predicates of enclosing blocks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Moving out of loops what does not change in them."""
+"""Loop-invariant code motion."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter

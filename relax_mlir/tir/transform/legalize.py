@@ -1,4 +1,4 @@
-"""Passes that say something by other operations: bfloat16 arithmetic, selects of what is loaded."""
+"""Legalization: bfloat16 arithmetic, selects of loads."""
 
 from types import ModuleType
 

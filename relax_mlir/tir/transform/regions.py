@@ -1,4 +1,4 @@
-"""Which part of a buffer what is inside a block of operations touches."""
+"""The region of a buffer that the operations of a block access."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Simplifying index arithmetic, conditions and predicates by what is known of variables."""
+"""Simplification of indices, conditions and predicates by the ranges of variables."""
 
 from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.dialects.symbolic.expr import SymExpr

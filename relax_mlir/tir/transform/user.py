@@ -1,4 +1,4 @@
-"""Passes made of a user's function: what to do with, or whether to keep, each prim func."""
+"""Passes from a user's function on prim funcs: a rewrite or a filter."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,1 +1,1 @@
-"""Prim funcs as MLIR operations, read and edited: loops, blocks, indices, buffers, accesses."""
+"""Views that read and edit prim funcs: loops, blocks, indices, buffers, accesses."""

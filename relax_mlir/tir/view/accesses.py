@@ -1,4 +1,4 @@
-"""What blocks read and write: elements by index expressions, and regions of buffers."""
+"""Reads and writes of blocks: indices of elements, and regions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

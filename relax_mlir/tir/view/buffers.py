@@ -1,4 +1,4 @@
-"""Buffers: what is known of them, and making new ones where a function begins."""
+"""Buffers: their attributes, and new allocations at the start of a function."""
 
 from collections.abc import Sequence
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Conditions on indices: what predicates are made of."""
+"""Conditions on indices, of which predicates consist."""
 
 from collections.abc import Iterable, Mapping
 

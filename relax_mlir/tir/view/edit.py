@@ -1,4 +1,4 @@
-"""Changing loops and blocks in place: what primitives are written with."""
+"""Edits of loops and blocks in place, for primitives."""
 
 from collections.abc import Sequence
 

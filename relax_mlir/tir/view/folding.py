@@ -1,4 +1,4 @@
-"""Numbers in place of what is computed of numbers, as the reading of a script computes it."""
+"""Constant folding, with the same results as when a script is parsed."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Values under conditions, as scripts have them: `T.if_then_else(a and b, value, other)`."""
+"""Values under conditions in scripts: `T.if_then_else(a and b, value, other)`."""
 
 from collections.abc import Callable, Sequence
 

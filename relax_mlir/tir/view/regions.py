@@ -1,4 +1,4 @@
-"""Which part of a buffer is accessed while some variables take all their values."""
+"""The region of a buffer that is accessed over the ranges of some variables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

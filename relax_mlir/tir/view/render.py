@@ -1,4 +1,4 @@
-"""Errors of schedules: the program with carets under what the error is about."""
+"""Errors of schedules: the program with carets at the cause."""
 
 from collections.abc import Collection
 

@@ -1,4 +1,4 @@
-"""Index expressions made simpler by what is known of the ranges of variables."""
+"""Simplification of index expressions by the ranges of variables."""
 
 from relax_mlir.dialects.symbolic.atoms import Quotient
 from relax_mlir.dialects.symbolic.expr import SymExpr

@@ -1,4 +1,4 @@
-"""Statements of prim funcs: MLIR's operations with the attributes of TVM's statement classes."""
+"""Statement views: MLIR operations with the attributes of TVM's statement classes."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Sums as people write them: remainders put together, outer variables first, sizes last."""
+"""Readable order of sums: remainders merged, outer variables first, sizes last."""
 
 from collections.abc import Callable
 

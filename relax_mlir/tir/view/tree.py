@@ -1,4 +1,4 @@
-"""Walking the loops and blocks of a prim func: parents, scopes, children."""
+"""Traversal of loops and blocks: parents, scopes, children."""
 
 from collections.abc import Collection, Iterator
 

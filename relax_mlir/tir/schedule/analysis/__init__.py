@@ -1,1 +1,1 @@
-"""What the legality of schedule primitives rests on: scopes, domains, regions, reducers."""
+"""Legality analyses of schedule primitives: scopes, domains, regions, reducers."""

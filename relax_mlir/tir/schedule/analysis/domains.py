@@ -1,4 +1,4 @@
-"""Which points of a block one step of a loop needs, or can compute."""
+"""Iteration domains: the instances of a block that one iteration of a loop needs or computes."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,6 @@
-"""Which variables a set of expressions tells apart: the heart of most legality checks.
+"""Injectivity of index expressions, on which most legality checks rest.
 
-`i * 4 + j` with `0 <= j < 4` has another value for every `i` and every `j`; so have `f // 4` and
-`f % 4` together for every `f`.
+`i * 4 + j` with `0 <= j < 4` is injective in `i` and `j`; the pair `f // 4`, `f % 4` is in `f`.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Whether iterations may run in another order, or at once."""
+"""Dependence checks: whether iterations may be reordered or run in parallel."""
 
 from collections.abc import Sequence
 from math import gcd

@@ -1,4 +1,4 @@
-"""Whether a block computes what a description says, and with which parts of which buffers."""
+"""Matching a block against an intrinsic's description, and its buffers' regions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Buffers of which each iteration of a loop may have its own."""
+"""Buffers that can be private to each iteration of a loop."""
 
 from collections.abc import Sequence
 

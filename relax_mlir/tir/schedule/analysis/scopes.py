@@ -1,4 +1,4 @@
-"""The blocks of one scope: which writes what which other reads."""
+"""Dependences between the blocks of one scope."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr, product

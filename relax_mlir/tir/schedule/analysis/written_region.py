@@ -1,4 +1,4 @@
-"""The box of a buffer that a block writes while loops around it run."""
+"""The bounding box of a block's writes over its loops."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Annotations of loops and blocks: a dictionary of values that lowering and people read."""
+"""Annotations of loops and blocks: a dictionary of attribute values."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Making a block of loops and the block inside them."""
+"""The primitive `blockize`: a loop nest and its block become an outer and an inner block."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What is said of a buffer beside its shape: axis separators, its dtype, declared regions."""
+"""Attributes of buffers other than the shape: axis separators, dtype, declared regions."""
 
 from collections.abc import Callable, Sequence
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Copies of buffers for some of their readers or for their writer, and what is noted of buffers."""
+"""The primitives `cache_read`, `cache_write`, `set_scope` and `storage_align`."""
 
 from collections.abc import Sequence
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Copies of what one step of a loop reads or writes."""
+"""The primitives `read_at` and `write_at`: copies of the region of one iteration of a loop."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive

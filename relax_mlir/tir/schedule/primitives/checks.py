@@ -1,4 +1,4 @@
-"""Conditions that several primitives share, each with the error that says why not."""
+"""Preconditions that several primitives share, with their errors."""
 
 from collections.abc import Sequence
 from itertools import pairwise

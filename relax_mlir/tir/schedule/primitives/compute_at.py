@@ -1,4 +1,4 @@
-"""Moving a block under a loop of the blocks that read it, or of those that it reads."""
+"""The primitives `compute_at` and `reverse_compute_at`."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Taking the constant part of a padded copy apart from what is copied."""
+"""The primitive `decompose_padding`: fill with the constant, then copy the interior."""
 
 from dataclasses import dataclass
 from types import ModuleType

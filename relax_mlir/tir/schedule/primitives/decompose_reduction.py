@@ -1,4 +1,4 @@
-"""Taking what a reduction begins with apart from what it adds."""
+"""The primitive `decompose_reduction`: the initialization becomes a block of its own."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Making one block of several, with the loops around each of them."""
+"""Merging several blocks and their loops into one block."""
 
 from collections.abc import Sequence
 from itertools import pairwise

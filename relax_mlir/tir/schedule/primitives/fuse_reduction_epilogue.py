@@ -1,4 +1,4 @@
-"""Starting a reduction with what a block after it would combine with its result."""
+"""The primitive `fuse_reduction_epilogue`: the epilogue's operand becomes the initial value."""
 
 from types import ModuleType
 

@@ -1,4 +1,4 @@
-"""Computing a block where its result is read, or where what it reads is computed."""
+"""The primitives `compute_inline` and `reverse_compute_inline`."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The order of a block's iterators, and indices that are computed before a block runs."""
+"""The primitives `reorder_block_iter_var` and `cache_index`."""
 
 from collections.abc import Sequence
 from types import ModuleType

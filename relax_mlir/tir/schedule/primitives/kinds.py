@@ -1,4 +1,4 @@
-"""How loops run: in parallel, as vectors, unrolled, bound to threads."""
+"""The primitives `parallel`, `vectorize`, `unroll` and `bind`."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Finding blocks and loops: the primitives that leave the program as it is."""
+"""Lookup of blocks and loops, which changes nothing."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.tir.schedule.analysis import scopes

@@ -1,4 +1,4 @@
-"""Merging loops that are beside each other, cutting a loop in parts, loops of one step."""
+"""The primitives `merge`, `loop_partition` and `add_unit_loop`."""
 
 from collections.abc import Sequence
 from itertools import pairwise

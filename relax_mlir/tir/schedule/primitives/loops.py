@@ -1,4 +1,4 @@
-"""Splitting, fusing and reordering loops."""
+"""The primitives `split`, `fuse` and `reorder`."""
 
 from collections.abc import Sequence
 from itertools import pairwise

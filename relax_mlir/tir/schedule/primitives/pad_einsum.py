@@ -1,4 +1,4 @@
-"""Padding the iterators of a block, and the buffers that it uses."""
+"""The primitive `pad_einsum`: pads iterators of a block and its buffers."""
 
 from collections.abc import Sequence
 from itertools import pairwise

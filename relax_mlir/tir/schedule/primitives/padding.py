@@ -1,4 +1,4 @@
-"""Giving the elements of a buffer that stand for nothing a value."""
+"""Values of padding elements of a buffer."""
 
 from collections.abc import Sequence
 from types import ModuleType

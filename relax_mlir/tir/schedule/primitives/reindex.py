@@ -1,4 +1,4 @@
-"""Copies of what a block accesses, laid out by its iterators; a copy of what it updates."""
+"""The primitives `reindex`, `reindex_cache_read`, `reindex_cache_write` and `cache_inplace`."""
 
 from collections.abc import Callable, Sequence
 from types import ModuleType

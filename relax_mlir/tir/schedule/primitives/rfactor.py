@@ -1,4 +1,4 @@
-"""Factoring a loop out of a reduction: a partial result for each of its steps."""
+"""The primitive `rfactor`: partial reductions over one loop, then their reduction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Buffers that keep only what the next step of a loop uses again, in a circle."""
+"""The primitive `rolling_buffer`: circular buffers for overlapping iterations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

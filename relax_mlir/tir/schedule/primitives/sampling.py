@@ -1,4 +1,4 @@
-"""Sampling of numbers and tile sizes; which were sampled is a decision that traces keep."""
+"""Sampling of values and tile sizes; the choices are decisions of the trace."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Putting the implementation of a tensor intrinsic where a block computes what it describes."""
+"""The primitive `tensorize`: replaces a block by the implementation of a matching intrinsic."""
 
 from collections.abc import Sequence
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Other points for a block to run for."""
+"""The primitive `transform_block_layout`: a new iteration space of a block."""
 
 from collections.abc import Callable
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Other layouts: of a buffer, or of the points that a block runs for."""
+"""The primitive `transform_layout`: a new layout of a buffer."""
 
 import functools
 import inspect
