@@ -3,7 +3,7 @@
 MLIR trusts `Operation.erase()`: nothing may use the results any more, and while a rewrite runs the
 operation has to go through the driver's rewriter, which keeps pointers to all of them. It also
 trusts that a value that is put in the place of another lives on, which the result of an operation
-outside of any block does not. So these methods are replaced, once per process: they look first, and
+outside of any block does not. So the first Python pass replaces these methods: they look first, and
 in a thread in which a rewrite runs `erase()` asks the rewriter, for operations of that module.
 """
 
@@ -30,6 +30,7 @@ class _Thread(threading.local):
 
 
 _THREAD = _Thread()
+_INSTALLING = threading.Lock()
 
 
 class guarded:
@@ -98,10 +99,14 @@ def _rewriting(op: ir.Operation) -> Callable[[ir.Operation], None] | None:
 
 
 def install() -> None:
-    """Replace the method, unless that was done before."""
+    """Replace the methods for the rest of the process, unless that was done before."""
+    with _INSTALLING:
+        if not hasattr(_BASE.erase, "is_safe"):
+            _replace_methods()
+
+
+def _replace_methods() -> None:
     erase, detach = _BASE.erase, _BASE.detach_from_parent
-    if hasattr(erase, "is_safe"):
-        return
 
     def safe_erase(self: Any) -> None:
         """Erase the operation.

@@ -22,9 +22,6 @@ from relax_mlir.pass_infra.execution.diagnostics import (
 # here is anchored on the module and no Python pass names an operation.
 ANCHOR = "builtin.module"
 
-# Passes written in Python erase operations; one that is in use must not take the process along.
-erase_guard.install()
-
 
 class _Thread(threading.local):
     """Whether somebody verifies what this thread's passes leave once they all have run."""
@@ -79,6 +76,8 @@ class Execution:
 
     def add_python(self, name: str, apply: Callable[[ir.Module], None], flag: str = "") -> None:
         """Append a Python pass: `apply` changes the module in place."""
+        # The pass may erase operations; one that is in use must not take the process along.
+        erase_guard.install()
         # Not `self`: MLIR's manager keeps the callable, and a cycle through it is never collected.
         state = self._state
 
