@@ -10,6 +10,7 @@ import functools
 import hashlib
 import importlib.metadata
 import json
+import logging
 import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,6 +33,7 @@ _OBJECT = ".relaxobj"
 _SUFFIX = ".relax"  # of all entries: what comes before `obj` and the like
 _LIBRARIES = ("torch-mlir", "llvmlite", "relax-mlir")
 DEFAULT_MOST_BYTES = 1 << 30
+_LOGGER = logging.getLogger("relax_mlir.cache")
 
 
 @dataclass(frozen=True)
@@ -101,11 +103,14 @@ class CompileCache:
         try:
             os.utime(path)
         except OSError:
+            _LOGGER.debug("no entry %s", path)
             return None
+        _LOGGER.debug("entry %s", path)
         return path
 
     def drop(self, path: Path) -> None:
         """Delete a file of the folder that is not as it was written."""
+        _LOGGER.info("%s is damaged; it is compiled again", path)
         with contextlib.suppress(OSError):
             path.unlink()
 
@@ -116,10 +121,12 @@ class CompileCache:
         """
         if sum(memoryview(part).nbytes for part in parts) > self.most_bytes // 2:
             return
-        with contextlib.suppress(OSError):
+        try:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_file(self.folder / name, parts)
             self._shrink()
+        except OSError as error:
+            _LOGGER.info("%s is not kept: %s", self.folder / name, error)
 
     def _shrink(self) -> None:
         entries = []

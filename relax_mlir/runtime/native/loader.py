@@ -6,7 +6,6 @@ import ctypes
 import ctypes.util
 import functools
 import itertools
-import logging
 import re
 import sys
 import threading
@@ -35,7 +34,6 @@ PREFIX = "__tvm_ffi_"
 _NATIVE_ERRORS = {ValueError: ShapeMismatchError, TypeError: ArgumentTypeError}
 _NUMPY_DTYPES = 255
 ndarray = np.ndarray
-_LOGGER = logging.getLogger(__name__)
 _LOCK = threading.Lock()
 _COUNTER = itertools.count()
 _LIBRARIES: "weakref.WeakSet[_Library]" = weakref.WeakSet()

@@ -146,13 +146,15 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("change", DAMAGE.values(), ids=DAMAGE)
 def test_damaged_entries_are_compiled_anew(
-    tmp_path: Path, change: Callable[[bytes], bytes]
+    tmp_path: Path, change: Callable[[bytes], bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
     cache = CompileCache(tmp_path)
     first = compiled(kernel("f"), cache)
     (path,) = entries(tmp_path)
     path.write_bytes(change(path.read_bytes()))
-    second = compiled(kernel("f"), cache)
+    with caplog.at_level("INFO", "relax_mlir.cache"):
+        second = compiled(kernel("f"), cache)
+    assert caplog.messages == [f"{path} is damaged; it is compiled again"]
     assert "llvm-optimize" in second.seconds
     assert second.object == first.object
     assert "llvm-optimize" not in compiled(kernel("f"), cache).seconds
