@@ -70,7 +70,7 @@ class _ContextLock:
                 self.waits.pop(me, None)
 
     def _waits_for(self, thread: int) -> bool:
-        """Whether whoever has this lock waits, over however many others, for a thread's."""
+        """Whether the owner of this lock waits, over however many others, for a thread's."""
         lock: _ContextLock | None = self
         seen: list[_ContextLock] = []
         while lock is not None and lock not in seen:

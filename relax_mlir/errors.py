@@ -184,7 +184,7 @@ class ShapeMismatchError(VMError, ValueError):
 
 
 class DeviceError(VMError, ValueError):
-    """A device that does not exist, or of a kind that nobody registered."""
+    """A device that does not exist, or of a kind that is not registered."""
 
 
 class FunctionKeyError(RelaxMLIRError, KeyError):

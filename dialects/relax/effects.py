@@ -3,7 +3,7 @@
 A computation is pure, and upstream's `cse` merges equal ones. But an impure call may change a
 tensor in place, what a computation reads as well as what it made, and MLIR cannot see that. So in a
 function with such calls each computation says that it reads memory and makes a new tensor: it may
-still be dropped when nobody uses it, but is never merged with another, nor moved.
+still be dropped when it has no use, but is never merged with another, nor moved.
 """
 
 import threading
@@ -19,7 +19,7 @@ class _Thread(threading.local):
 
     Attributes:
         find: returns the names of the functions in which tensors are written to.
-        writing: what it returned, None as long as nobody has asked.
+        writing: what it returned, None before the first query.
     """
 
     find: Callable[[], frozenset[str]] | None = None

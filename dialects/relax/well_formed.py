@@ -69,7 +69,7 @@ def require_sound_types(module: ir.Operation, pass_name: str) -> None:
 
 
 def _signature_problems(func: ir.Operation) -> list[Problem]:
-    # The types of operations were verified with them; nobody verified those of the signature.
+    # The types of operations were verified with them; those of the signature were not.
     name = ir.StringAttr(func.attributes["sym_name"]).value
     signature = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
     block = next(iter(func.regions[0].blocks), None)

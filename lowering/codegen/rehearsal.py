@@ -4,7 +4,7 @@ LLVM and the translation to it end the process, by `exit`, `abort` or a crash, a
 compile. What this project's lowering makes for the targets that its tests compile for is known not
 to be such. What else there may be is what a user wrote: operations of the LLVM dialect, such as
 inline assembly and intrinsics; types that no lowering here makes; and features and architectures
-that nobody tried. Only such modules are compiled twice.
+that have not been tried. Only such modules are compiled twice.
 """
 
 import contextlib

@@ -18,7 +18,7 @@ _REWRITTEN = (*_DESTINATION_PASSING, "relax.call_inplace_packed")
 def call_tir_rewrite(module: ir.Operation) -> None:
     """Replace each such call by `relax.alloc_tensor` for every output and a `vm.call`.
 
-    A call that may overwrite arguments is given those that nobody needs any more, and copies of the
+    A call that may overwrite arguments is given those that are dead, and copies of the
     others.
 
     Raises:

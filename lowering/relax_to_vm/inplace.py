@@ -9,7 +9,7 @@ from relax_mlir.lowering.relax_to_vm.vm_memory_lower import last_use
 
 # The same memory under another name, and nothing else.
 _RENAMES = ("relax.match_cast", "vm.reinterpret")
-# What makes a tensor that is nobody else's.
+# Operations that allocate a tensor without aliases.
 _FRESH = "relax.alloc_tensor"
 _FRESH_CALLS = ("vm.op.", "vm.builtin.copy", "vm.builtin.unique", "vm.builtin.nonzero")
 
@@ -32,7 +32,7 @@ def overwritable_arguments(
 
 
 def _is_free(op: ir.Operation, arguments: Sequence[ir.Value], index: int) -> bool:
-    """Whether nobody but the call sees the memory of an argument from now on."""
+    """Whether only the call accesses the memory of an argument from now on."""
     root = _root(arguments[index])
     if sum(_root(argument) == root for argument in arguments) > 1:
         return False

@@ -1,4 +1,4 @@
-"""How many threads kernels may use where nobody says: as many as this process has CPUs."""
+"""The default number of threads of kernels: the CPUs of this process."""
 
 import functools
 import os

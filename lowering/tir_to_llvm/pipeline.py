@@ -119,7 +119,7 @@ def run_step(op: ir.Operation, step: str, target: str | Target = "") -> None:
         return
     with op.context:
         manager = passmanager.PassManager.parse(f"builtin.module({step})")
-        # Verifying after every pass was a third of the time; whoever runs the steps does it last.
+        # Verifying after every pass was a third of the time; the caller verifies at the end.
         manager.enable_verifier(False)
         try:
             manager.run(op)
@@ -129,9 +129,9 @@ def run_step(op: ir.Operation, step: str, target: str | Target = "") -> None:
 
 
 def _crashes(op: ir.Operation, step: str) -> bool:
-    """Whether a step is one that crashes on operations nobody knows, and there are such.
+    """Whether a step is one that crashes on unregistered operations, and there are such.
 
-    They have no LLVM IR, which who translates the module says, with their places.
+    They have no LLVM IR; the translation reports them with their locations.
     """
     if "math-extend-to-supported-types" not in step or not op.context.allow_unregistered_dialects:
         return False

@@ -42,8 +42,8 @@ def build_once(
     Args:
         mod: what is built.
         target: the machine to build for.
-        context: its options are part of what an executable depends on. Whoever names passes in
-            it, and whoever has operations of one's own, has everything built.
+        context: its options are part of the key. The cache is not used if it requires or disables
+            passes, or if operators have custom attributes.
         build: builds it; nothing but `mod`, `target` and the options of `context` may matter.
     """
     cache = CompileCache.find(context.option(config.COMPILE_CACHE))

@@ -98,8 +98,8 @@ def build(
     The current PassContext's instruments see every pass. Its `disabled_pass` leaves passes out, and
     its `opt_level` those that only optimise: at 0 all of them; 2, the default, leaves out what
     moves scales into weights and changes layouts; `required_pass` overrides that. What an equal
-    build gave is taken from the cache on disk where nobody looks at passes: without instruments,
-    log, lists of passes and operations of one's own.
+    build gave is taken from the cache on disk where nothing observes or changes passes: no
+    instruments, log, lists of passes or custom operators.
 
     Args:
         mod: Relax functions and prim funcs, in a module, a schedule or alone; it stays as it is.
@@ -285,7 +285,7 @@ def _calls_by_name(module: ir.Module) -> bool:
 
 
 def _is_plain(pipeline: Sequence[str] | None, context: PassContext, log: BuildLog) -> bool:
-    """Whether the passes are ours, and nobody looks at what one of them leaves."""
+    """Whether the passes are built in, and no instrument observes them."""
     told = config.VERIFY_EACH in context.config or context.option(config.REPRODUCER)
     return pipeline is None and not context.instruments and not log.dumps and not told
 
@@ -317,7 +317,7 @@ def _run(
 
 
 def _private_names(mod: IRModule) -> list[str]:
-    """Return the functions that are nobody's business outside: made by passes, or private."""
+    """Return the functions without external callers: made by passes, or private."""
     attributes = [op.operation.attributes for op in mod.mlir_module.body.operations]
     return [
         each["sym_name"].value

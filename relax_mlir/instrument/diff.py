@@ -55,5 +55,5 @@ class IRDiff(PairedInstrument):
             print(line, file=self.file or sys.stderr)
 
     def _text(self, mod: "IRModule") -> list[str]:
-        # Elided: a diff of weights' numbers helps nobody.
+        # Elided: numbers of weights make no readable diff.
         return (mod.script() if self.script else mod.as_text(elide=16)).splitlines()

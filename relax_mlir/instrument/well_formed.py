@@ -16,7 +16,7 @@ class WellFormedInstrument(PassInstrument):
 
     Args:
         skip: passes that may leave one, such as a first half of two that belong together.
-        check_input: also check what a pass is given, and blame nobody for it.
+        check_input: also check the input of passes; its errors name no pass.
     """
 
     def __init__(self, skip: Iterable[str] = (), check_input: bool = False) -> None:

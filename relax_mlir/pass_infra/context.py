@@ -207,7 +207,7 @@ class PassContext:
     def instrument_pass_failed(self, mod: "IRModule", info: PassInfo, error: BaseException) -> None:
         """Tell every instrument in order that the pass has failed: a hook that TVM lacks.
 
-        What a hook raises becomes a note on `error` and keeps it from nobody else.
+        What a hook raises becomes a note on `error`; the other hooks still run.
         """
         _notify_failed(self.instruments, mod, info, error)
 

@@ -100,7 +100,7 @@ def _check_hooks(target: type) -> None:
 
 
 def _warn_misspelled(target: type) -> None:
-    """Warn of methods that are nearly hooks: nobody would ever call them."""
+    """Warn of methods whose names are nearly hooks: they are never called."""
     for name, value in vars(target).items():
         near = difflib.get_close_matches(name, _HOOKS, n=1, cutoff=0.85)
         if near and name not in _HOOKS and near[0] not in vars(target) and callable(value):

@@ -106,7 +106,7 @@ def register_pass(
 
 
 def _constant(made: Any) -> Callable[[], AnyPass]:
-    """Return a function that returns a pass; whoever looks for its source finds the pass's."""
+    """Return a function that returns a pass; `inspect` finds the source of the pass."""
 
     def make() -> AnyPass:
         return made

@@ -180,7 +180,7 @@ def test_signatures(params: str, underlined: str, message: str) -> None:
             "T.axis.spacial", "there is no T.axis.spacial; did you mean 'spatial'?",
         ),
         ("while True:\n    pass", "True", "this loop never ends"),
-        ("if n > 1:\n    break", "break", "'break' stands outside of loops"),
+        ("if n > 1:\n    break", "break", "'break' is outside of loops"),
         ("assert B[0]", "B[0]", "the condition must be a bool, got int32"),
         ("B[0] = k", "k", "undefined variable 'k'"),
         ("k = T.int64()\nB[0] = k", "k", "symbol 'k' has no value: no buffer has it as a dimension"),

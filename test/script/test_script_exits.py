@@ -180,7 +180,7 @@ def test_refusals() -> None:
     assert "'break' leaves a parallel loop" in refused(loop.format("", "T.parallel(8)", "break"))
     several = refused(loop.format(", j", "T.grid(2, 4)", "return"))
     assert "'return' leaves several loops at once" in several
-    assert "'break' stands outside of loops" in refused(
+    assert "'break' is outside of loops" in refused(
         "def main(A: T.Buffer((8,), 'float32')):\n    break\n"
     )
     assert "say what the function returns" in refused(

@@ -1,7 +1,7 @@
 """Functions that call packed functions for prim funcs, as LLVM-dialect text.
 
 Layouts are those of the TVM FFI and DLPack, as `ffi_argument_check` has them. A buffer is passed as a
-tensor object over its memory, which is the prim func's: nobody may use it after the call.
+tensor object over its memory, which is the prim func's: it is invalid after the call.
 """
 # ruff: noqa: E501  (one operation of the text below is one line)
 

@@ -21,7 +21,7 @@ SKIP_ATTRIBUTES = ("SkipOptimization", "Codegen", "Compiler")
 class FunctionPass(Pass):
     """`pass_func(func, mod, ctx)` returns the function to put in `func`'s place.
 
-    `func` is a copy that belongs to nobody yet: change it and return it, or build another. All
+    `func` is a copy outside of any module: change it and return it, or build another. All
     calls see the module as it was before the pass; the results go in after the last one.
     """
 

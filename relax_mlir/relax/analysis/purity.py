@@ -15,7 +15,7 @@ from relax_mlir.relax.analysis.scopes import (
 )
 from relax_mlir.relax.expr import Var
 
-# Scopes, whose contents decide; and an allocation, whose effect nobody sees.
+# Scopes, whose contents decide; and an allocation, whose effect is not observable.
 _HARMLESS = frozenset(
     ("relax.if", "relax.while", "relax.for", "relax.dataflow", "relax.alloc_tensor", "relax.lambda")
 )

@@ -1,4 +1,4 @@
-"""Programs without what nobody uses."""
+"""Removal of unused bindings and outputs."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from relax_mlir.relax.expr import Function
 
 
 def remove_all_unused(node: Any) -> Any:
-    """Return a function or module without the bindings and outputs that nobody uses.
+    """Return a function or module without the bindings and outputs that are unused.
 
     What has an effect stays. The argument is not changed. For what no function reaches, and for
     parameters, there is `transform.DeadCodeElimination`.

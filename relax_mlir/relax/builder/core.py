@@ -91,7 +91,7 @@ class Core:
         return frame
 
     def _close(self, frame: Frame) -> None:
-        """Close a scope, and those inside of it that nobody has closed."""
+        """Close a scope, and the open scopes inside of it."""
         while frame in self._frames:
             inner = self._pop()
             if inner.kind == "scope" and inner.op is not None:

@@ -28,7 +28,7 @@ class InsertionScope:
             blocks.append(parent.operation.block)
             parent = parent.operation.parent
         if parent is None:
-            raise BuilderError("the operation stands in no function")
+            raise BuilderError("the operation is in no function")
         func = parent.operation
         names = builder._names_of.get(func)
         if names is None:

@@ -185,7 +185,7 @@ class FunctionRewriter:
         old.replace_all_uses_with(new)
 
     def tidy(self) -> None:
-        """Remove copies, what is computed twice, and what nobody uses."""
+        """Remove copies, common subexpressions and dead code."""
         extension("relax.remove_unused")(self.func)
         if self._retyped:
             extension("relax.infer_type_pass")(self.module)

@@ -99,7 +99,7 @@ class Call(OperationExpr):
         """What is called: an `Op`, a `GlobalVar`, an `ExternFunc` or a closure."""
         if self._op is None:
             return self._callee
-        # Asked of every call by whoever looks for one kind: no need to look at the arguments.
+        # Matchers read this of every call, so the arguments are not looked at.
         name = self._op.name
         return self._parts()[0] if name in _PARTS else Op.named(name)
 

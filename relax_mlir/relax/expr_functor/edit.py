@@ -139,7 +139,7 @@ class Edit:
         self._settled = None
 
     def finish(self, op: ir.Operation) -> None:
-        """Leave a binding; one that nobody kept or replaced is dropped."""
+        """Leave a binding; one that was neither kept nor replaced is dropped."""
         # The bindings do not compare an operation with None.
         if self._settled is None or self._settled != op:
             self.version += 1

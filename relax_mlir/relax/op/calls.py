@@ -45,7 +45,7 @@ def call_tir_inplace(
     gvar: Any, args: Any, inplace_indices: Any, out_sinfo: Any = None, tir_vars: Any = None,
     *, out_ty: Any = None,
 ) -> Call:  # fmt: skip
-    """Return `call_tir` whose outputs may take the place of arguments that nobody uses after it.
+    """Return `call_tir` whose outputs may take the place of arguments that are dead after it.
 
     Args:
         gvar: the prim func, a GlobalVar or its name.

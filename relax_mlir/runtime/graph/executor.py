@@ -100,7 +100,7 @@ class GraphExecutor(Module):
             None if i in constants else allocator.alloc(size)
             for i, size in enumerate(attrs["storage_size"])
         ]
-        # An input that nobody sets is zero, and not what the memory was used for before.
+        # An input that is not set is zero, and not what the memory was used for before.
         for memory in self._storage:
             if memory is not None:
                 memory[...] = 0

@@ -77,7 +77,7 @@ class VirtualMachine(StatefulCalls):
 
     Raises:
         ExecutableFormatError: native code that this machine cannot run.
-        DeviceError: a device that nobody registered or that does not exist.
+        DeviceError: a device that is not registered or does not exist.
         ValueError: another memory kind.
         TypeError: neither an Executable nor a path.
     """

@@ -13,7 +13,7 @@ from relax_mlir.errors import ScriptError, did_you_mean
 from relax_mlir.script.parser.env import MISSING, Env
 from relax_mlir.script.parser.source import Node, Source
 
-# What library calls raise for operands that nobody has thought of.
+# What library calls raise for unexpected operands.
 UNFORESEEN = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError,
               MemoryError, ir.MLIRError)  # fmt: skip
 

@@ -78,7 +78,7 @@ class Exits:
                 self._raise(self._return_flag())
             return
         if not self._loops:
-            self.stmts.scope.fail(node, f"'{kind}' stands outside of loops")
+            self.stmts.scope.fail(node, f"'{kind}' is outside of loops")
         loop = self._loops[-1]
         if kind == "break" and loop.done is not None:
             self._raise(loop.done)

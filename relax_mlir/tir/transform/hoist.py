@@ -10,7 +10,7 @@ from relax_mlir.pass_infra.tir_config import HOIST_IF_THEN_ELSE
 from relax_mlir.tir.transform.functions import each_prim_func
 
 _PURE = ("arith.", "tir.symbol", "memref.dim", "math.")
-# Dividing by nothing is no number; in a loop without steps nobody does.
+# Division by zero is undefined, and a loop with a trip count of 0 would not execute it.
 _MAY_FAIL = (
     "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi",
     "arith.ceildivsi", "arith.ceildivui",

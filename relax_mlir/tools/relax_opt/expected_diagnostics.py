@@ -35,7 +35,7 @@ class _Expectation:
 
 
 def check(source: Source, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return what is wrong: diagnostics nobody announced, and announced ones that did not come."""
+    """Return what is wrong: unexpected diagnostics, and expected ones that did not occur."""
     expectations, problems = _read(source)
     for diagnostic in diagnostics:
         for each in (diagnostic, *diagnostic.notes):

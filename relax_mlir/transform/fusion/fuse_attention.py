@@ -67,7 +67,7 @@ class _Found:
 
 
 def fuse_attention(module: ir.Operation) -> None:
-    """Replace composed attention whose scores and their softmax nobody else uses.
+    """Replace composed attention whose scores and softmax have no other use.
 
     Rows of which no key is seen stay NaN, as a softmax makes them.
     """

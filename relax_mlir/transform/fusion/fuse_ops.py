@@ -42,7 +42,7 @@ from relax_mlir.transform.kernels.elementwise import (
     repeated_axes,
 )
 
-# Past so many characters the name of a fused kernel tells nobody more.
+# Longer names of fused kernels are cut: they are unreadable.
 _LONGEST_NAME = 40
 # Most operations of one elementwise kernel, and as how many of them one of math counts.
 _MAX_WORK, _MATH = 256, 4

@@ -63,7 +63,7 @@ def outline_native(module: ir.Operation) -> None:
 
 
 def _separate(symbols: ir.SymbolTable, calls: Sequence[ir.Operation]) -> None:
-    """Let calls whose arguments overlap call prim funcs that promise nobody the contrary."""
+    """Let calls whose arguments overlap call prim funcs that do not assume the contrary."""
     copies: dict[str, str] = {}
     for call in calls:
         name = call.attributes["callee"].value
@@ -174,7 +174,7 @@ class _Outliner:
             erase_call(op)
 
     def _share(self) -> None:
-        """Find results that can be written over an argument that nobody needs any more."""
+        """Find results that can be written over an argument that is dead."""
         made = {call.result for call in self._calls} - set(self._outputs)
         for position, call in enumerate(self._calls):
             arguments = self._arguments(call)
@@ -339,7 +339,7 @@ def _dead_casts(run: Run) -> list[ir.Operation]:
 
 
 def _escapes(value: ir.Value, calls: Set[ir.Operation]) -> bool:
-    """Whether anything but the calls of the run uses a value; a tuple that nobody uses does."""
+    """Whether anything but the calls of the run uses a value; an unused tuple counts as a use."""
     for use in value.uses:
         user = use.owner.operation
         if user in calls:

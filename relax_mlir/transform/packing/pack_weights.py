@@ -163,7 +163,7 @@ class _Packer:
         self._sources: dict[str, int] = {}
 
     def account(self) -> None:
-        """Note on the module what was packed, and what of it nobody needs any more."""
+        """Record on the module what was packed, and which of it is dead."""
         if not self._constants:
             return
         left = dict(self._sources)

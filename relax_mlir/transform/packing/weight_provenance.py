@@ -49,7 +49,7 @@ class Source:
 
     @property
     def calls(self) -> list[ir.Operation]:
-        """The calls that nobody needs once the matrix is packed, last first."""
+        """The calls that are dead once the matrix is packed, last first."""
         return self.between + ([] if self.producer is None else [self.producer.call.op])
 
     def is_transposed(self, value: ir.Value) -> bool:

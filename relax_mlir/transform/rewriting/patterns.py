@@ -49,7 +49,7 @@ def pattern(root: str, benefit: int = 1) -> Callable[[Rewrite], Pattern]:
     """Make a pattern of `f(op, rewriter)`; operations made in it go in front of `op`.
 
     It returns None where it does not match; the value, the list of values or the operation that
-    replaces `op`; or True where it has itself changed something. An `op` whose results nobody uses
+    replaces `op`; or True where it has itself changed something. An `op` whose results are unused
     goes away by `rewriter.erase_op(op)` and True. Other operations go away the same way, or by
     their `erase()`, which means the same inside a pattern; what has uses left cannot be erased.
 

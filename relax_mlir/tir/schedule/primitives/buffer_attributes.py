@@ -98,7 +98,7 @@ def unsafe_set_dtype(
 def annotate_buffer_access(
     state: ScheduleState, block: ir.Operation, index: int, kind: str, index_map: IndexMap
 ) -> None:
-    """Declare which part of a buffer a block accesses, as whoever calls it knows."""
+    """Declare which part of a buffer a block accesses; the caller vouches for it."""
     buffer = buffer_of(state, block, (kind, index))
     name, rank = buffers.name_of(buffer), ir.MemRefType(buffer.type).rank
     indices = state.indices(block)

@@ -184,7 +184,7 @@ def _dims(
 
 
 def _harmless(state: ScheduleState, block: ir.Operation) -> None:
-    """Check that a block may run for zeros whose results nobody sees."""
+    """Check that a block may run for padding zeros whose results are dead."""
     for op in (each for region in block.regions for b in region.blocks for each in b.operations):
         name = op.operation.name
         known = name.startswith(_PURE) or name in _PLACES or name in _SILENT

@@ -24,7 +24,7 @@ class InstructionKind:
         variadic: the one that takes any number of positional arguments, empty for none.
         samples: whether it makes a decision.
         postproc: whether `remove_postproc` leaves it out, with all that follows.
-        pure: whether the program stays as it is, so that it can go when nobody uses its results.
+        pure: whether the program stays as it is, so that it is removed when its results are unused.
         gives: the letter of the random variables that it gives, empty for none.
         gives_list: whether the method returns a list.
     """

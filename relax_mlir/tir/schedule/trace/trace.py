@@ -90,7 +90,7 @@ class Trace:
         )
 
     def simplified(self, remove_postproc: bool = False) -> "Trace":
-        """Return a trace without instructions that change nothing and whose results nobody uses.
+        """Return a trace without instructions that change nothing and whose results are unused.
 
         Args:
             remove_postproc: whether `enter_postproc` and what follows it go too.
