@@ -11,12 +11,14 @@ from types import ModuleType
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.symbolic.expr import product
 from relax_mlir.dialects.symbolic.sizes import size_of
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.layout import Layout
 from relax_mlir.dialects.tir.ops import LOOP_KINDS
 from relax_mlir.dialects.tir.scalar import Scalar, cast
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
+from relax_mlir.tir.scalar.arithmetic import binary
 from relax_mlir.tir.scalar.conversion import as_expr, condition
 from relax_mlir.tir.scalar.conversion import cast as converted
 from relax_mlir.tir.scalar.dtypes import SIZE, checked
@@ -71,8 +73,6 @@ class IRBuilder:
             yield variable
 
     def _positive(self, count: PrimExpr) -> Scalar:
-        from relax_mlir.tir.scalar.arithmetic import binary
-
         return cast(self.value(binary("max", count, 0)), "index")
 
     @contextmanager
@@ -222,8 +222,6 @@ class BufferVar:
 
 
 def _total(buffer: Buffer) -> Any:
-    from relax_mlir.dialects.symbolic.expr import product
-
     return product(buffer.dims)
 
 

@@ -9,6 +9,7 @@ from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir.scalar import arithmetic, conversion, intrinsics
 from relax_mlir.tir.scalar.dtypes import checked, is_float
+from relax_mlir.tir.scalar.functions import reinterpret as bits
 from relax_mlir.topi.support import narrowed, scalar, spelled, tensor
 
 _NAMES = (
@@ -52,8 +53,6 @@ def cast(x: Any, dtype: Any) -> Any:
 
 def reinterpret(x: Tensor, dtype: str) -> Tensor:
     """Return the bits of each element as a number of another dtype of the same width."""
-    from relax_mlir.tir.scalar.functions import reinterpret as bits
-
     return compute(x.shape, lambda *i: bits(dtype, x[i]), name="T_reinterpret")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.frontend.onnx.weights import dtype_name
 from relax_mlir.frontend.values import TupleValue, Value, number, of_ints
 
 # Larger arrays are weights: the compiler folds those.
@@ -83,8 +84,6 @@ def _compare(compute: Callable[[Any, Any], Any]) -> Callable[[Any], Value | None
 
 
 def _cast(node: Any) -> Value | None:
-    from relax_mlir.frontend.onnx.weights import dtype_name
-
     to = dtype_name(node.attrs["to"], "Cast")
     return _value(node.value(0).data, to) if to in _INTEGERS - {"bool"} else None
 

@@ -11,6 +11,7 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.params import given_attribute
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
+from relax_mlir.relax.builder.call_forms import make_call
 from relax_mlir.relax.builder.frames import require_symbols, resolve
 from relax_mlir.relax.expr.blocks import SeqExpr
 from relax_mlir.relax.expr.call import Call, Op
@@ -255,8 +256,6 @@ def _call(m: Materializer, expr: Call, operands: list[ir.Value], loc: ir.Locatio
         short = op.name.removeprefix("relax.")
         if short in COMPUTE_OPS:
             return m.computation(short, operands, expr.attrs, loc)
-    from relax_mlir.relax.builder.call_forms import make_call
-
     return make_call(m, expr, operands, loc)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.ops.control import is_condition
+from relax_mlir.dialects.relax.type_lattice import join
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
@@ -154,7 +155,6 @@ class IfScope:
 
 def _joined(left: ir.Type, right: ir.Type) -> ir.Type:
     """Return what both branches give; symbols that one binds mean nothing after it."""
-    from relax_mlir.dialects.relax.type_lattice import join
     from relax_mlir.script.relax_parser.calls import substitute
 
     common = {

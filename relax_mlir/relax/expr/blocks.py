@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.locations import location_name
 from relax_mlir.extension_points import extension
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.leaves import Var, make_var
@@ -35,8 +36,6 @@ class Binding:
         """The variable; None for an operation that gives no value."""
         if self._op is None or not len(self._op.results):
             return self._var if self._op is None else None
-        from relax_mlir.dialects.locations import location_name
-
         name = location_name(self._op.location)
         return make_var(self._op.results[0], name, self._keep, None, self._local)
 

@@ -7,6 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.params import given_attribute
+from relax_mlir.dialects.relax.type_lattice import join
 from relax_mlir.errors import ExprError
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.call import Call, Op
@@ -113,8 +114,6 @@ def computation_type(name: str, args: Any, attrs: dict[str, Any]) -> Type:
 
 def join_types(left: Type, right: Type) -> Type:
     """Return the most precise type that both satisfy, an object when there is none of use."""
-    from relax_mlir.dialects.relax.type_lattice import join
-
     with default_context(), ir.Location.unknown():
         joined = join(left.to_mlir(), right.to_mlir())
         return ObjectType() if joined is None else from_mlir(joined)

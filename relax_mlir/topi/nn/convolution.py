@@ -22,6 +22,7 @@ from relax_mlir.tir.scalar.functions import all as all_of
 from relax_mlir.tir.scalar.functions import if_then_else
 from relax_mlir.tir.scalar.prim_expr import PrimExpr
 from relax_mlir.topi.linear_algebra import check_inner, common_dtype
+from relax_mlir.topi.manipulate import reshape
 from relax_mlir.topi.support import narrowed, tensor
 
 
@@ -300,8 +301,6 @@ def depthwise_conv2d_nhwc(
     Raises:
         ExprError: the number of channels is not known, or the layout is another one.
     """
-    from relax_mlir.topi.manipulate import reshape
-
     if kernel_layout != "HWOI" or tensor(Filter, "nn.depthwise_conv2d_nhwc").ndim != 4:
         raise ExprError(f"topi.nn.depthwise_conv2d_nhwc takes kernels HWOI, got {kernel_layout}")
     *window, channels, times = Filter.shape

@@ -9,7 +9,7 @@ from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir.scalar.axes import Dim, plain
 from relax_mlir.tir.scalar.prim_expr import PrimExpr
-from relax_mlir.topi.manipulate import reshape, transpose
+from relax_mlir.topi.manipulate import reshape, strided_slice, transpose
 from relax_mlir.topi.nn.convolution import pad
 from relax_mlir.topi.support import tensor
 
@@ -161,8 +161,6 @@ def batch_to_space_nd(
     Raises:
         ExprError: there is not one number for each axis, or the batch makes no whole blocks.
     """
-    from relax_mlir.topi.manipulate import strided_slice
-
     where = "nn.batch_to_space_nd"
     count = _blocks(data, block_shape, crop_begin_list, crop_end_list, where=where)
     area = 1

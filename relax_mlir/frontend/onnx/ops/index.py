@@ -6,7 +6,7 @@ import numpy as np
 
 from relax_mlir.frontend.registry import converts
 from relax_mlir.relax import op
-from relax_mlir.relax.expr import const
+from relax_mlir.relax.expr import ShapeExpr, const
 
 
 def wrapped(node: Any, index: int, axis: int) -> Any:
@@ -24,8 +24,6 @@ def wrapped(node: Any, index: int, axis: int) -> Any:
 
 
 def _length(node: Any, axis: int) -> Any:
-    from relax_mlir.relax.expr import ShapeExpr
-
     return op.reshape(op.shape_to_tensor(ShapeExpr([node.dims()[axis]])), ())
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from relax_mlir.frontend.registry import converts
 from relax_mlir.relax import op
+from relax_mlir.relax.expr import ShapeExpr
 
 
 def _log_sum_exp(x: Any, axes: Any, keep: bool) -> Any:
@@ -91,8 +92,6 @@ def _arg(node: Any) -> Any:
     find = op.argmax if node.op_type == "ArgMax" else op.argmin
     if not node.attrs.get("select_last_index", 0):
         return op.astype(find(node.x(), axis, keep), "int64")
-    from relax_mlir.relax.expr import ShapeExpr
-
     last = op.shape_to_tensor(ShapeExpr([node.dims()[axis] - 1]))
     found = op.astype(find(op.flip(node.x(), axis), axis, keep), "int64")
     return op.subtract(op.reshape(last, ()), found)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.errors import did_you_mean
 from relax_mlir.tir.scalar.conversion import Cast
 from relax_mlir.tir.scalar.nodes import BinaryExpr
 from relax_mlir.tir.scalar.prim_expr import IntImm, PrimExpr
@@ -110,8 +111,6 @@ def kind_of(name: str) -> InstructionKind:
     Raises:
         KeyError: there is none.
     """
-    from relax_mlir.errors import did_you_mean
-
     if name not in _KINDS:
         raise KeyError(f"no instruction '{name}'{did_you_mean(name, _KINDS)}")
     return _KINDS[name]
