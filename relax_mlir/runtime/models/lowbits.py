@@ -55,7 +55,9 @@ def _write(x: _Array, to: str, saturate: bool = True) -> Any:
         x = np.where(np.isnan(wide), wide, np.clip(wide, -limit, limit))
     wide = x if x.dtype.kind == "f" else x.astype("float32")
     if to == "float8_e8m0fnu":
-        wide = _power_of_two(wide.astype("float64"))
+        # Cast's table of special values: Inf and what is greater become the greatest number.
+        wide = wide.astype("float64")
+        wide = _power_of_two(np.minimum(wide, np.ldexp(1.0, 127)) if saturate else wide)
     return wide.astype(target).view("uint8")
 
 
