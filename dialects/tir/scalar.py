@@ -449,6 +449,19 @@ def multiply_add(a: Scalar, b: Scalar, c: Scalar) -> Scalar:
     return Scalar(math.fma(a.value, b.value, c.value), a.dtype)
 
 
+def multiply_extended(lhs: Scalar, rhs: Scalar) -> tuple[Scalar, Scalar]:
+    """Return the low and the high half of a signed product, `arith.mulsi_extended`.
+
+    Raises:
+        DtypeError: the factors are floats or of different dtypes.
+    """
+    a, b = unify(lhs, rhs)
+    if is_float(a.dtype):
+        raise DtypeError(f"the halves of a product are integers, got {a.dtype}")
+    low, high = arith.MulSIExtendedOp(a.value, b.value).results
+    return Scalar(low, a.dtype), Scalar(high, a.dtype)
+
+
 def _resize_float(value: ir.Value, source: str, dtype: str, target: ir.Type) -> ir.Value:
     if T.dtype_size(source) < T.dtype_size(dtype):
         return arith.extf(target, value)

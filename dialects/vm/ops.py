@@ -59,6 +59,8 @@ class VmOp(Vm.Operation):
         RESULTS: kinds of the results; `OPTIONAL_RESULT` allows one result of any type instead.
         ATTRIBUTES: each attribute's name and kind: `str`, `dtype`, `slots`, `count` (an integer
             from 0), `ndim` (an integer from -1) or `kind`.
+        OPTIONAL_ATTRIBUTES: those that may be left out, also of kind `words` (a list of strings) or
+            `static` (arguments that are no values of the program).
     """
 
     # Without annotations, which would declare fields of the operation.
@@ -66,6 +68,7 @@ class VmOp(Vm.Operation):
     RESULTS = ()
     OPTIONAL_RESULT = False
     ATTRIBUTES = ()
+    OPTIONAL_ATTRIBUTES = ()
 
     @once_each
     def verify_invariants(self) -> bool:
@@ -176,6 +179,7 @@ class CallOp(VmOp, name="call"):
     OPERANDS = ("tuple",)
     OPTIONAL_RESULT = True
     ATTRIBUTES = (("func", "str"),)
+    OPTIONAL_ATTRIBUTES = (("static_args", "static"),)
     args: ext.Operand[Any]
     func: ir.StringAttr
     results_: Sequence[ext.Result[Any]]
@@ -234,6 +238,7 @@ class AssertShapeOp(_SlotsOp, name="assert_shape"):
 
     OPERANDS = ("dims", "heap")
     ATTRIBUTES = (("slots", "slots"), ("context", "str"))
+    OPTIONAL_ATTRIBUTES = (("dims", "words"),)
     value: ext.Operand[Any]
     heap: ext.Operand[ShapeHeap]
     slots: Any
@@ -270,6 +275,7 @@ class CheckOp(VmOp, name="check"):
 
     OPERANDS = ("any",)
     ATTRIBUTES = (("kind", "kind"), ("ndim", "ndim"), ("dtype", "dtype"), ("context", "str"))
+    OPTIONAL_ATTRIBUTES = (("dims", "slots"),)
     value: ext.Operand[Any]
     kind: ir.StringAttr
     ndim: ir.IntegerAttr
@@ -293,3 +299,13 @@ class ReinterpretOp(VmOp, name="reinterpret"):
     RESULTS = ("any",)
     value: ext.Operand[Any]
     result: ext.Result[Any]
+
+
+# Operations by their name in the dialect.
+OPERATIONS: dict[str, type[VmOp]] = {
+    cls.OPERATION_NAME.removeprefix("vm."): cls
+    for cls in (
+        AllocStorageOp, AllocTensorOp, KillOp, CallOp, CallTirDynOp, AllocShapeHeapOp, StoreShapeOp,
+        AssertShapeOp, LoadShapeOp, CheckOp, ReinterpretOp,
+    )
+}  # fmt: skip

@@ -2,14 +2,18 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from types import ModuleType
 
-from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, BufferDecl, PrimFuncBuilder
-from relax_mlir.dialects.tir.scalar import Scalar, binary, compare, const, select
-
-arith: ModuleType = submodule("dialects.arith")
+from relax_mlir.dialects.tir.scalar import (
+    Scalar,
+    binary,
+    compare,
+    const,
+    multiply_extended,
+    select,
+)
 
 # What an expression is that has no value, as it divides by zero or does not fit 64 bits. The checks
 # of the virtual machine know it; as a size it is rejected like every negative number.
@@ -92,7 +96,6 @@ class _Checked:
         return _Checked(total, self._failures)
 
     def __mul__(self, other: "_Checked") -> "_Checked":
-        operation = arith.MulSIExtendedOp(self.value.value, other.value.value)
-        low, high = (Scalar(result, "int64") for result in operation.results)
+        low, high = multiply_extended(self.value, other.value)
         self._failures.append(compare("ne", high, binary("shr", low, 63)))
         return _Checked(low, self._failures)

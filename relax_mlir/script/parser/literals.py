@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.script.parser import macros
 from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
@@ -89,3 +91,27 @@ def scalar_literal(scope: Scope, node: Node) -> Any:
         return literal(scope, node)
     captured = captured_value(scope, node) if isinstance(node, (ast.Name, ast.Attribute)) else None
     return captured if isinstance(captured, (bool, float, np.floating, np.bool_)) else None
+
+
+def static_arguments(scope: Scope, node: Node) -> ir.ArrayAttr:
+    """Return the arguments of a packed function that are no values of the program.
+
+    Raises:
+        ScriptError: one of them is no literal of a kind that they may have.
+    """
+    values = literal(scope, node)
+    if not isinstance(values, (list, tuple)):
+        scope.fail(node, "'static_args' is a list of numbers, strings, tuples of them, and None")
+    found = []
+    for value in values:
+        if isinstance(value, (tuple, list)) and all(type(item) is int for item in value):
+            found.append(ir.DenseI64ArrayAttr.get(list(value)))
+        elif isinstance(value, (tuple, list)) and all(type(item) is float for item in value):
+            found.append(ir.DenseF64ArrayAttr.get(list(value)))
+        elif value is None:
+            found.append(ir.UnitAttr.get())
+        elif isinstance(value, (bool, int, float, str)):
+            found.append(python_attribute(value))
+        else:
+            scope.fail(node, f"a static argument is no {type(value).__name__}")
+    return ir.ArrayAttr.get(found)

@@ -268,7 +268,7 @@ class RelaxPrinter:
         self.line(f"{name}{self._annotation(op)} = {text}")
 
     def _annotation(self, op: ir.Operation) -> str:
-        if op.name in _SELF_EXPLAINING or not op.name.startswith("relax."):
+        if op.name in _SELF_EXPLAINING or not op.name.startswith(("relax.", "vm.")):
             return ""
         return f": {spelling.type_text(op.results[0].type)}"
 
@@ -281,7 +281,8 @@ _SELF_EXPLAINING = (
     "relax.constant", "relax.shape_expr", "relax.prim_value", "relax.match_cast", "relax.call_tir",
     "relax.call_dps_packed", "relax.call_packed", "relax.call_pure_packed", "relax.make_closure",
     "relax.compare_prim", "relax.logic_prim", "relax.call_tir_inplace",
-    "relax.call_dps_packed_inplace", "relax.call_inplace_packed",
+    "relax.call_dps_packed_inplace", "relax.call_inplace_packed", "relax.alloc_tensor",
+    "vm.alloc_storage", "vm.alloc_shape_heap",
 )  # fmt: skip
 _TUPLE_USERS = (
     "relax.call", "relax.call_tir", "relax.call_dps_packed", "relax.call_packed",

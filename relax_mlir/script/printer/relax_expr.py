@@ -16,6 +16,7 @@ from relax_mlir.dialects.relax.ops.base import (
     is_absent,
 )
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
+from relax_mlir.dialects.vm.ops import OPERATIONS
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer
 
@@ -105,10 +106,14 @@ class RelaxExprPrinter:
         return f"R.{NAMESPACES.get(name, '')}{name}({', '.join(args)})"
 
     def _generic(self, op: ir.Operation) -> str:
-        """Return a lowered operation, whose spelling is for people only."""
+        """Return a lowered operation: operands by position, attributes by name."""
         args = []
-        for operand in op.operands:
-            args += self._arguments(operand)
+        takes = OPERATIONS[op.name[3:]].OPERANDS if op.name.startswith("vm.") else ()
+        for i, operand in enumerate(op.operands):
+            if i < len(takes) and takes[i] == "tuple":
+                args += self._arguments(operand)
+            else:
+                args.append(self.value(operand))
         for name, attribute in op.attributes.items():
             text = spelling.attribute(attribute)
             args.append(f"{name}={text if text is not None else attribute}")

@@ -175,6 +175,12 @@ class TirPrinter:
             test = list(op.regions[0].blocks[0].operations)[-1].operation.operands[0]
             self._line(f"while {self.expr.value(test)}:")
             self._nested(op.regions[1].blocks[0])
+        elif op.name == "arith.mulsi_extended":
+            # Both halves of a product, which TVM has no word for.
+            low, high = op.results
+            halves = [self.namer.name(low, "low"), self.namer.name(high, "high")]
+            factors = ", ".join(map(self.expr.value, op.operands))
+            self._line(f"{', '.join(halves)} = T.mulsi_extended({factors})")
         elif len(op.results) == 1 and self.expr.can_spell(op):
             if not self.expr.is_inlined(op):
                 text = self.expr.text(op)

@@ -14,8 +14,9 @@ from relax_mlir.errors import did_you_mean, wrong_count
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.dims import DimParser
-from relax_mlir.script.parser.literals import literal, scalar_literal
+from relax_mlir.script.parser.literals import literal, scalar_literal, static_arguments
 from relax_mlir.script.parser.source import Node
+from relax_mlir.script.relax_parser import lowered
 from relax_mlir.script.relax_parser.dps import INPLACE, call_dps_packed, call_tir
 from relax_mlir.script.relax_parser.expr import ExprParser, Hint
 from relax_mlir.script.relax_parser.logic import integers
@@ -202,7 +203,7 @@ def _call_packed(
     attributes: dict[str, ir.Attribute] = {"func": ir.StringAttr.get(func)}
     for keyword in node.keywords:
         if keyword.arg == "static_args":
-            attributes["static_args"] = _static_arguments(p, keyword.value)
+            attributes["static_args"] = static_arguments(p.scope, keyword.value)
             continue
         if keyword.arg not in TYPE_KEYWORDS:
             near = did_you_mean(str(keyword.arg), (*TYPE_KEYWORDS, "static_args"))
@@ -231,29 +232,6 @@ def _call_packed(
     operand = make_tuple(args, p.scope.location(node))
     op = "relax.call_pure_packed" if pure else "relax.call_packed"
     return p.emit(op, [operand], result, node, name, **attributes)
-
-
-def _static_arguments(p: ExprParser, node: Node) -> ir.ArrayAttr:
-    """Return the arguments of a packed function that are no values of the program."""
-    # That module imports this one.
-    from relax_mlir.ir.attribute_value import python_attribute
-
-    values = literal(p.scope, node)
-    if not isinstance(values, (list, tuple)):
-        p.scope.fail(node, "'static_args' is a list of numbers, strings, tuples of them, and None")
-    found = []
-    for value in values:
-        if isinstance(value, (tuple, list)) and all(type(item) is int for item in value):
-            found.append(ir.DenseI64ArrayAttr.get(list(value)))
-        elif isinstance(value, (tuple, list)) and all(type(item) is float for item in value):
-            found.append(ir.DenseF64ArrayAttr.get(list(value)))
-        elif value is None:
-            found.append(ir.UnitAttr.get())
-        elif isinstance(value, (bool, int, float, str)):
-            found.append(python_attribute(value))
-        else:
-            p.scope.fail(node, f"a static argument is no {type(value).__name__}")
-    return ir.ArrayAttr.get(found)
 
 
 def _unchecked(type_: ir.Type) -> ir.Type:
@@ -329,6 +307,8 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "emit": _emit,
     "print": _builtin("vm.builtin.print"),
     "assert_op": _builtin("vm.builtin.assert_op"),
+    "builtin.alloc_tensor": lowered.alloc_tensor,
+    **lowered.VM_CALLS,
     "Tensor": _is_type,
     "Shape": _is_type,
     "Object": _is_type,

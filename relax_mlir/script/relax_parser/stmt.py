@@ -158,7 +158,10 @@ class StmtParser(interfaces.StmtParser):
             if path in ("R.output", "R.outputs"):
                 self.scope.fail(node, f"{path} belongs at the end of a 'with R.dataflow()' block")
             raw = self.expr.evaluate(node)
-            if raw is None and macros.captured_macro(self.scope, node.func) is not None:
+            if raw is None and (
+                (path or "").startswith("R.vm.")
+                or macros.captured_macro(self.scope, node.func) is not None
+            ):
                 return
             if not isinstance(raw, ir.Value):
                 self.scope.fail(node, "this statement has no effect")

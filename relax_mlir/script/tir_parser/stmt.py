@@ -241,6 +241,14 @@ class TirStmtParser(interfaces.TirStmtParser):
         if pair and len(target.elts) == len(value.elts) and all(map(self._is_variable, value.elts)):
             # `s0, s1 = T.int32(), T.int32()`: the strides of a T.match_buffer.
             return
+        path = self.scope.path(value.func) if isinstance(value, ast.Call) else None
+        if path == "T.mulsi_extended":
+            self.expr.count(value, 2)
+            left, right = (self.expr.evaluate(factor) for factor in value.args)
+            halves = S.multiply_extended(*self.expr.pair(left, right, value))
+            for name, half in zip(self.names(target, 2, node), halves, strict=True):
+                self.scope.bind(name, half)
+            return
         if not isinstance(target, ast.Name):
             self.scope.fail(
                 target,
@@ -251,7 +259,6 @@ class TirStmtParser(interfaces.TirStmtParser):
             self.scope.modules.add(target.id)
             return
         known = self.scope.values.get(target.id)
-        path = self.scope.path(value.func) if isinstance(value, ast.Call) else None
         if isinstance(known, MutableScalar) and path not in memory.MAKERS:
             self._store_scalar(known, self.expr.evaluate(value), value)
             return
