@@ -92,7 +92,7 @@ def _quantize(
     y = x.astype("float32") / _spread(scale, x.shape, axis, block).astype("float32")
     if to.startswith("float"):
         # The zero point is 0, and -0.0 plus it is 0.0.
-        return _write(y + np.float32(0), to, saturate)
+        return _write(y if zero is None else y + np.float32(0), to, saturate)
     offset = 0 if zero is None else _spread(zero, x.shape, axis, block).astype("float32")
     bits = int(to.lstrip("uint"))
     low = 0 if to.startswith("u") else -(1 << (bits - 1))

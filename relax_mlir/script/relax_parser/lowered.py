@@ -106,26 +106,28 @@ def _operands(p: ExprParser, cls: type[VmOp], node: Node) -> list[ir.Value]:
 
 
 def _attributes(p: ExprParser, cls: type[VmOp], node: Node) -> dict[str, ir.Attribute]:
-    kinds = dict((*cls.ATTRIBUTES, *cls.OPTIONAL_ATTRIBUTES))
+    needed: dict[str, str] = dict(cls.ATTRIBUTES)
+    kinds = needed | dict(cls.OPTIONAL_ATTRIBUTES)
     what = ast.unparse(node.func)
     found: dict[str, ir.Attribute] = {}
     for keyword in node.keywords:
-        kind = kinds.get(keyword.arg)
+        # `**options` has no name.
+        name = keyword.arg or "**"
+        kind = kinds.get(name)
         if kind is None:
-            near = did_you_mean(str(keyword.arg), kinds)
-            p.scope.fail(keyword, f"{what} has no argument '{keyword.arg}'{near}")
+            p.scope.fail(keyword, f"{what} has no argument '{name}'{did_you_mean(name, kinds)}")
         if kind == "static":
-            found[keyword.arg] = static_arguments(p.scope, keyword.value)
+            found[name] = static_arguments(p.scope, keyword.value)
             continue
         type_, attribute = _ATTRIBUTES[kind]
         value = literal(p.scope, keyword.value)
         try:
             if not isinstance(value, type_):
                 raise TypeError
-            found[keyword.arg] = attribute(value)
+            found[name] = attribute(value)
         except TypeError:
-            p.scope.fail(keyword.value, f"'{keyword.arg}' of {what} is no {value!r}")
-    for required, _ in cls.ATTRIBUTES:
+            p.scope.fail(keyword.value, f"'{name}' of {what} is no {value!r}")
+    for required in needed:
         if required not in found:
             p.scope.fail(node, f"{what} needs argument '{required}'")
     return found

@@ -242,7 +242,7 @@ class TirStmtParser(interfaces.TirStmtParser):
             # `s0, s1 = T.int32(), T.int32()`: the strides of a T.match_buffer.
             return
         path = self.scope.path(value.func) if isinstance(value, ast.Call) else None
-        if path == "T.mulsi_extended":
+        if isinstance(value, ast.Call) and path == "T.mulsi_extended":
             self.expr.count(value, 2)
             left, right = (self.expr.evaluate(factor) for factor in value.args)
             halves = S.multiply_extended(*self.expr.pair(left, right, value))

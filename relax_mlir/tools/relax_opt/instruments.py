@@ -79,9 +79,9 @@ class Watch:
         found: list[Any] = []
         if limit is not None:
             found.append(_AnnouncedLimit(limit))
-        around = [_names(options[flag]) for flag in _AROUND]
-        if any(around):
-            found.append(instrument.PassPrintingInstrument(*around))
+        before, after = (_names(options[flag]) for flag in _AROUND)
+        if before or after:
+            found.append(instrument.PassPrintingInstrument(before, after))
         if options["print-ir-diff"]:
             found.append(instrument.IRDiff())
         if options["dump-ir-dir"]:
