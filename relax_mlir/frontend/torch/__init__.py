@@ -4,7 +4,8 @@ import importlib
 from typing import Any
 
 _EXPORTS = {
-    "coverage": "relax_mlir.frontend.torch.coverage",
+    "compile_counts": "relax_mlir.frontend.torch.dynamo",
+    "coverage": "relax_mlir.frontend.torch.needs",
     "from_exported_program": "relax_mlir.frontend.torch.program",
     "load_model": "relax_mlir.frontend.torch.compiled",
     "parameters_of": "relax_mlir.frontend.torch.program",

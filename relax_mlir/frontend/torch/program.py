@@ -11,10 +11,10 @@ from torch.export.graph_signature import InputKind, InputSpec, OutputKind
 
 from relax_mlir.errors import ModelError
 from relax_mlir.frontend.torch.arrays import array_of
-from relax_mlir.frontend.torch.coverage import needs
 from relax_mlir.frontend.torch.decompositions import decomposition_table
 from relax_mlir.frontend.torch.dtypes import dtype_name
 from relax_mlir.frontend.torch.importer import Importer
+from relax_mlir.frontend.torch.needs import needs
 from relax_mlir.frontend.torch.ops import LOOPS, converters
 from relax_mlir.frontend.torch.symbols import bounds_of, size
 from relax_mlir.ir.module import IRModule
@@ -63,7 +63,7 @@ def from_exported_program(
     if run_ep_decomposition:
         program = program.run_decompositions(decomposition_table())
     custom = dict(custom_convert_map or {})
-    needs(program, custom).check()
+    needs(program.graph_module, custom).check()
     return _Program(program, custom, keep_params_as_input).build(
         unwrap_unit_return_tuple, no_bind_return_tuple
     )
@@ -95,13 +95,12 @@ class _Program:
         if self._keep_params:
             attrs["num_input"] = len(inputs)
         nodes = list(self.program.graph.nodes)
-        has_loops = any(getattr(node.target, "__name__", "") in LOOPS for node in nodes)
-        has_loops = has_loops or any(str(node.target) in LOOPS for node in nodes)
+        has_loops = _has_loops(nodes)
         bb = self._builder
         with bb.function("main", [*inputs, *weights], attrs=attrs):
             with nullcontext() if has_loops else bb.dataflow():
                 run_nodes(self._importer, nodes)
-                outputs = [self._output(node) for node in self._results()]
+                outputs = [_output(self._importer, node) for node in self._results()]
                 single = unwrap and len(outputs) == 1
                 result = outputs[0] if single else Tuple(outputs)
                 if not no_bind:
@@ -121,25 +120,19 @@ class _Program:
             if spec.kind is not OutputKind.TOKEN
         ]
 
-    def _output(self, result: Any) -> Any:
-        value = self._importer.env[result] if isinstance(result, fx.Node) else result
-        if isinstance(value, (bool, int, float)):
-            return const(np.asarray(value))
-        return value
-
     def _parameters(self) -> tuple[list[Var], list[Var], list[Var]]:
         """Return the function's parameters: inputs, changed buffers, weights."""
         inputs, state, weights = [], [], []
         for node, spec in input_nodes(self.program):
             if spec.kind is InputKind.USER_INPUT:
-                var = self._input(node)
+                var = _input(node)
                 inputs += [] if var is None else [var]
                 self._importer.env[node] = _plain(node, var)
             elif spec.target in self.mutated:
-                state.append(self._tensor(node, spec.target))
+                state.append(_tensor(node, spec.target))
                 self._importer.env[node] = state[-1]
             elif spec.kind in _WEIGHTS and self._keep_params:
-                weights.append(self._tensor(node, spec.target))
+                weights.append(_tensor(node, spec.target))
                 self._importer.env[node] = weights[-1]
             elif spec.kind in _WEIGHTS:
                 self._importer.env[node] = Constant(array_of(weight_of(self.program, spec)))
@@ -147,18 +140,66 @@ class _Program:
                 raise ModelError(f"input '{node.name}' is a {spec.kind.name.lower()}, no tensor")
         return inputs, state, weights
 
-    def _input(self, node: fx.Node) -> Var | None:
-        value = node.meta.get("val")
-        if isinstance(value, torch.Tensor):
-            return self._tensor(node, node.name)
-        if isinstance(value, torch.SymInt):
-            return Var(node.name, PrimType("int64", size(value)))
-        return None
 
-    def _tensor(self, node: fx.Node, name: str) -> Var:
-        value = node.meta["val"]
-        dims = [size(dim) for dim in value.shape]
-        return Var(name.replace(".", "_"), TensorType(dims, dtype_name(value.dtype)))
+def from_graph(graph: fx.GraphModule) -> IRModule:
+    """Return a graph of ATen operators as a Relax module with one function, `main`.
+
+    Its parameters are the placeholders; its result is a tuple of the outputs that are not None.
+
+    Args:
+        graph: without mutation, each node with its value in `meta["val"]`, as dispatch of ahead of
+            time autograd gives it.
+
+    Raises:
+        ExprError: an operator could not be converted; the message has the line of the model.
+    """
+    builder = BlockBuilder()
+    importer = Importer(builder, converters())
+    nodes = list(graph.graph.nodes)
+    params = []
+    for node in nodes:
+        if node.op == "placeholder":
+            var = _input(node)
+            params += [] if var is None else [var]
+            importer.env[node] = _plain(node, var)
+    (output,) = (node for node in nodes if node.op == "output")
+    has_loops = _has_loops(nodes)
+    with builder.function("main", params):
+        with nullcontext() if has_loops else builder.dataflow():
+            run_nodes(importer, nodes)
+            results = [_output(importer, each) for each in output.args[0] if each is not None]
+            emit = builder.emit if has_loops else builder.emit_output
+            result = emit(Tuple(results))
+        builder.emit_func_output(result)
+    return builder.finalize()
+
+
+def _has_loops(nodes: list[fx.Node]) -> bool:
+    """Whether a node becomes a loop or a branch."""
+    targets = [node.target for node in nodes]
+    return any(getattr(each, "__name__", "") in LOOPS or str(each) in LOOPS for each in targets)
+
+
+def _output(importer: Importer, result: Any) -> Any:
+    value = importer.env[result] if isinstance(result, fx.Node) else result
+    if isinstance(value, (bool, int, float)):
+        return const(np.asarray(value))
+    return value
+
+
+def _input(node: fx.Node) -> Var | None:
+    value = node.meta.get("val")
+    if isinstance(value, torch.Tensor):
+        return _tensor(node, node.name)
+    if isinstance(value, torch.SymInt):
+        return Var(node.name, PrimType("int64", size(value)))
+    return None
+
+
+def _tensor(node: fx.Node, name: str) -> Var:
+    value = node.meta["val"]
+    dims = [size(dim) for dim in value.shape]
+    return Var(name.replace(".", "_"), TensorType(dims, dtype_name(value.dtype)))
 
 
 def run_nodes(importer: Importer, nodes: list[fx.Node]) -> None:

@@ -14,14 +14,16 @@ from relax_mlir.frontend.torch.ops import converters
 
 def coverage(exported_program: Any) -> Coverage:
     """Return the operators that an exported program needs, once taken apart."""
-    return needs(exported_program.run_decompositions(decomposition_table()), {})
+    return needs(exported_program.run_decompositions(decomposition_table()).graph_module, {})
 
 
-def needs(program: Any, custom: Mapping[str, Any]) -> Coverage:
-    """Return the operators of a decomposed program."""
-    found = Coverage("the exported program")
+def needs(
+    graph: fx.GraphModule, custom: Mapping[str, Any], what: str = "the exported program"
+) -> Coverage:
+    """Return the operators of a decomposed graph; messages call it `what`."""
+    found = Coverage(what)
     known = converters()
-    for node in calls(program.graph_module):
+    for node in calls(graph):
         if isinstance(node.meta.get("val"), torch.SymInt):
             continue
         name = target_name(node)
