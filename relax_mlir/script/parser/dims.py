@@ -5,6 +5,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
@@ -264,17 +266,45 @@ def captured_dims(scope: Scope, node: Node, values: Sequence[Any]) -> list[SymEx
 def captured_value(scope: Scope, node: Node) -> Any:
     """Return an attribute or item of a captured Python value, MISSING when it is none.
 
-    Only attributes and constant subscripts are followed: the text of a script is never executed.
+    Variables of unrolled loops and parameters of macros may be Python values too. Only attributes
+    and constant subscripts are followed: the text of a script is never executed.
     """
     if isinstance(node, ast.Name):
-        return MISSING if node.id in scope.values else scope.env.lookup(node.id)
+        if node.id not in scope.values:
+            return scope.env.lookup(node.id)
+        value = scope.values[node.id]
+        return value if _is_python(value) else MISSING
     if isinstance(node, ast.Attribute):
         base = captured_value(scope, node.value)
         return MISSING if base is MISSING else getattr(base, node.attr, MISSING)
     if isinstance(node, ast.Subscript):
         base = captured_value(scope, node.value)
         try:
-            return MISSING if base is MISSING else base[ast.literal_eval(node.slice)]
+            return MISSING if base is MISSING else base[constant_index(scope, node.slice)]
         except (LookupError, TypeError, ValueError):
             return MISSING
     return MISSING
+
+
+def _is_python(value: Any) -> bool:
+    """Whether a variable of a script is a Python number, string or array, or a sequence of them."""
+    if isinstance(value, (list, tuple)):
+        return all(_is_python(item) for item in value)
+    return isinstance(value, (bool, int, float, str, np.generic, np.ndarray))
+
+
+def constant_index(scope: Scope, node: Node) -> Any:
+    """Return the value of a subscript of literals, Python values, and integer arithmetic on both.
+
+    Raises:
+        ValueError: it is something else, or divides by zero.
+    """
+    if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
+        sides = [constant_index(scope, side) for side in (node.left, node.right)]
+        if all(type(side) is int for side in sides):
+            try:
+                return BINARY[type(node.op)](*sides)
+            except ZeroDivisionError as error:
+                raise ValueError(str(error)) from None
+    captured = captured_value(scope, node)
+    return ast.literal_eval(node) if captured is MISSING else captured

@@ -21,6 +21,8 @@ from relax_mlir.script.parser.source import Node
 from relax_mlir.script.relax_parser.calls import match_cast, substitute
 
 _COMPOUND = (ast.If, ast.With, ast.For, ast.While)
+# Each turn becomes bindings: models have hundreds of layers, and a typing error no end.
+_MAX_UNROLLED = 4096
 _RANGES = ("T.serial", "R.range", "T.range")
 
 
@@ -51,7 +53,10 @@ class ControlParser:
         """Raise a ScriptError for control flow in a dataflow block."""
         if self.expr.in_dataflow:
             self.scope.fail(
-                node, f"a dataflow block holds no control flow; move the {what} outside the block"
+                node,
+                f"a dataflow block holds no control flow; move the {what} outside the block (what "
+                "Python knows is unrolled: a range of constants, a Python sequence or condition; "
+                "relax.BlockBuilder takes any Python code)",
             )
 
     # Branches
@@ -62,7 +67,7 @@ class ControlParser:
         Raises:
             ScriptError: the branches give what cannot be one variable.
         """
-        raw = None if self.expr.in_dataflow else self.expr.evaluate(node.test)
+        raw = self.expr.evaluate(node.test)
         if isinstance(raw, bool) and not isinstance(node.test, ast.Constant):
             # Python knows already: the other branch may not even make sense.
             self._statements.sequence(node.body if raw else node.orelse)
@@ -216,7 +221,8 @@ class ControlParser:
             ScriptError: it cannot be a loop of the graph, or a variable changes its kind.
         """
         word = "'while'" if isinstance(node, ast.While) else "'for'"
-        self.reject_in_dataflow(node, f"{word} loop")
+        if isinstance(node, ast.While):
+            self.reject_in_dataflow(node, "'while' loop")
         if node.orelse:
             self.scope.fail(node.orelse[0], f"{word} has no 'else' here")
         stray = flow.find(node.body, (ast.Break, ast.Continue), (ast.If, ast.With))
@@ -234,7 +240,7 @@ class ControlParser:
         elif self._is_range(node.iter):
             self._for(node)
         else:
-            self._unrolled(node)
+            self._unrolled(node, self._items(node.iter))
 
     def _is_range(self, node: Node) -> bool:
         if not isinstance(node, ast.Call):
@@ -243,17 +249,31 @@ class ControlParser:
             return "range" not in self.scope.values
         return self.scope.path(node.func) in _RANGES
 
-    def _unrolled(self, node: ast.For) -> None:
-        """Parse the body once for each field of a tuple or item of a Python sequence."""
-        raw = self.expr.evaluate(node.iter)
+    def _items(self, node: Node) -> Sequence[Any]:
+        """Return the fields of a tuple, or the items of a Python sequence."""
+        raw = self.expr.evaluate(node)
         if isinstance(raw, ir.Value) and isinstance(raw.type, ir.TupleType):
-            raw = [self.expr.field(raw, i, node.iter) for i in range(raw.type.num_types)]
-        if not isinstance(raw, (tuple, list)):
-            self.scope.fail(node.iter, "a loop goes over range(...), or the fields of a tuple")
+            return [self.expr.field(raw, i, node) for i in range(raw.type.num_types)]
+        if not isinstance(raw, (tuple, list, range)):
+            self.scope.fail(
+                node,
+                "a loop goes over range(...), a Python sequence, or the fields of a tuple; "
+                "relax.BlockBuilder takes any Python loop",
+            )
+        return raw
+
+    def _unrolled(self, node: ast.For, items: Sequence[Any]) -> None:
+        """Parse the body once for each item."""
         target = node.target
         if not isinstance(target, ast.Name):
             self.scope.fail(target, "this loop has one variable")
-        for item in raw:
+        if len(items) > _MAX_UNROLLED:
+            self.scope.fail(
+                node.iter,
+                f"{len(items)} turns are too many to unroll (at most {_MAX_UNROLLED}); move the "
+                "'for' loop outside the dataflow block, where a range stays a loop",
+            )
+        for item in items:
             self.scope.bind(target.id, item)
             with self._statements.within([*node.body], turns=True):
                 self._statements.sequence(node.body)
@@ -285,6 +305,10 @@ class ControlParser:
         raws = [*raws, 1] if len(raws) == 2 else raws
         if raws[2] == 0:
             self.scope.fail(call, "the step of a loop cannot be 0")
+        if self.expr.in_dataflow:
+            if not all(isinstance(raw, int) for raw in raws):
+                self.reject_in_dataflow(node, "'for' loop")
+            return self._unrolled(node, range(*raws))
         bounds = [self.expr.materialize(raw, call) for raw in raws]
         names, values = self._carried(node, [])
         self._settle(node, names, values, make_tuple(bounds, self.scope.location(call)))

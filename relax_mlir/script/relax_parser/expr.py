@@ -18,7 +18,13 @@ from relax_mlir.errors import did_you_mean, hint_of
 from relax_mlir.extension_points import extension
 from relax_mlir.script.parser import flow, interfaces, macros, tables
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser
-from relax_mlir.script.parser.dims import BINARY, DimParser, captured_value, check_size
+from relax_mlir.script.parser.dims import (
+    BINARY,
+    DimParser,
+    captured_value,
+    check_size,
+    constant_index,
+)
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.interfaces import ModuleParser
 from relax_mlir.script.parser.literals import literal
@@ -251,11 +257,15 @@ class ExprParser(interfaces.ExprParser):
         if isinstance(base, ir.Value) and T.is_tensor(base.type):
             return part_of_tensor(self, base, node, name)
         try:
-            index = ast.literal_eval(node.slice)
+            index = constant_index(self.scope, node.slice)
         except ValueError:
             index = None
         if type(index) is not int:
-            self.scope.fail(node.slice, "the index of a tuple must be an integer literal")
+            self.scope.fail(
+                node.slice,
+                "the index of a tuple must be an integer literal, or the variable of an unrolled "
+                "loop; relax.BlockBuilder takes any Python index",
+            )
         if isinstance(base, (tuple, list)):
             if not -len(base) <= index < len(base):
                 self.scope.fail(node, f"index {index} is out of range for {len(base)} fields")

@@ -142,7 +142,10 @@ class StmtParser(interfaces.StmtParser):
             self.scope.fail(node, "'return' can only be the last statement of the function")
         if isinstance(node, (ast.Break, ast.Continue)):
             self.scope.fail(node, "'break' and 'continue' are not part of the Relax language")
-        hint = "; R.assert_op(condition) checks at run time" if isinstance(node, ast.Assert) else ""
+        says = "; relax.BlockBuilder takes any Python code"
+        hint = (
+            "; R.assert_op(condition) checks at run time" if isinstance(node, ast.Assert) else says
+        )
         self.scope.fail(node, f"this Python statement has no meaning in a Relax function{hint}")
 
     def _expression(self, node: Node) -> None:
