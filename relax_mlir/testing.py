@@ -27,6 +27,10 @@ def __getattr__(name: str) -> Any:
         from relax_mlir.ir import assert_structural_equal
 
         return assert_structural_equal
+    if name == "compare":
+        from relax_mlir.frontend.loaders import compare
+
+        return compare
     raise AttributeError(missing("testing", name, _UNSUPPORTED, globals()))
 
 

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from relax_mlir.errors import ModelError
+from relax_mlir.frontend.comparison import Comparison
 from relax_mlir.frontend.coverage import Coverage
 
 
@@ -19,6 +20,7 @@ class Kind:
         name: for messages.
         load: `module:function` that makes an IRModule of one, or what compiles it.
         report: `module:function` that says what of one can be imported.
+        compare: `module:function` that runs one beside what it is compiled to; none if empty.
         suffixes: of the names of its files.
         classes: full names of classes whose objects, also of derived classes, are such models.
     """
@@ -26,6 +28,7 @@ class Kind:
     name: str
     load: str
     report: str
+    compare: str = ""
     suffixes: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
 
@@ -49,6 +52,7 @@ KINDS = [
         "PyTorch",
         load="relax_mlir.frontend.torch:load_model",
         report="relax_mlir.frontend.torch:coverage",
+        compare="relax_mlir.frontend.torch.compare:compare",
         classes=(
             "torch.export.exported_program.ExportedProgram",
             "torch.nn.modules.module.Module",
@@ -94,6 +98,25 @@ def report(model: Any) -> Coverage:
     if kind is None:
         raise _unknown(model)
     return _function(kind.report)(model)
+
+
+def compare(model: Any, inputs: tuple[Any, ...], **options: Any) -> Comparison:
+    """Return how far a compiled model's results are from those of its source framework.
+
+    Args:
+        model: a model of another framework.
+        inputs: what to run it on, positional.
+        options: `rtol`, `atol`, `target`, and those of the importer, as `dynamic_shapes`.
+
+    Raises:
+        ModelError: the model cannot be compiled, or its framework not run.
+    """
+    kind = _kind_of(model)
+    if kind is None or not kind.compare:
+        known = ", ".join(each.name for each in KINDS if each.compare)
+        what = type(model).__name__ if kind is None else f"an {kind.name} model"
+        raise ModelError(f"compare runs models of {known}, got {what}")
+    return _function(kind.compare)(model, inputs, **options)
 
 
 def _kind_of(model: Any) -> Kind | None:

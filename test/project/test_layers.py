@@ -35,7 +35,8 @@ LAYERS = (
     ("relax",),
     ("transform",),
     ("compiler",),
-    ("instrument", "frontend", "contrib", "nd", "target", "testing"),
+    ("instrument", "frontend", "contrib", "nd", "target"),
+    ("testing",),
     ("tools",),
 )  # fmt: skip
 # Reached by a name only: packages whose modules are imported from elsewhere.
