@@ -51,7 +51,8 @@ def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     Constants count by their bytes. Linear in the size of the program.
 
     Args:
-        lhs: IRModule, function, operation, type, attribute or symbolic expression.
+        lhs: IRModule, function, operation, type, attribute or symbolic expression, or a list or
+            tuple of these: a symbol is renamed in the same way in all of its items.
         rhs: the other.
         map_free_vars: whether values and symbols that neither defines may have different names.
 
@@ -59,7 +60,7 @@ def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
         TypeError: one of them is none of these.
     """
     try:
-        _compare(unwrap(lhs), unwrap(rhs), map_free_vars)
+        _compare(lhs, rhs, map_free_vars)
     except Difference:
         return False
     return True
@@ -91,7 +92,7 @@ def get_first_structural_mismatch(
         TypeError: one of them is nothing that can be compared.
     """
     try:
-        _compare(unwrap(lhs), unwrap(rhs), map_free_vars)
+        _compare(lhs, rhs, map_free_vars)
     except Difference as found:
         return _mismatch(found)
     return None
@@ -103,16 +104,21 @@ def structural_hash(node: Any, map_free_vars: bool = False) -> int:
     Raises:
         TypeError: it is nothing that can be compared.
     """
+    return int.from_bytes(_digest(node, map_free_vars)[:8], "little")
+
+
+def _digest(node: Any, map_free: bool) -> bytes:
+    if isinstance(node, (list, tuple)):
+        items = b"".join(_digest(item, map_free) for item in node)
+        return hashlib.blake2b(b"sequence" + items, digest_size=16).digest()
     node = unwrap(node)
     if isinstance(node, ir.Operation):
-        data = (
+        return (
             module_digest(node)
             if node.name == "builtin.module"
-            else function_digest(node, map_free_vars)
+            else function_digest(node, map_free)
         )
-    else:
-        data = _thing_digest(node, map_free_vars)
-    return int.from_bytes(data[:8], "little")
+    return _thing_digest(node, map_free)
 
 
 def unwrap(node: Any) -> "ir.Operation | ir.Type | ir.Attribute | SymExpr":
@@ -144,6 +150,24 @@ def unwrap(node: Any) -> "ir.Operation | ir.Type | ir.Attribute | SymExpr":
 
 
 def _compare(lhs: Any, rhs: Any, map_free: bool) -> None:
+    symbols = Renaming(fixed=not map_free)
+    symbols.open()
+    _compare_nodes(lhs, rhs, symbols, map_free, "itself")
+    if symbols.close()[1] is not None:
+        raise Difference(None, None, "itself", lhs, rhs)
+
+
+def _compare_nodes(lhs: Any, rhs: Any, symbols: Renaming, map_free: bool, what: str) -> None:
+    sequences = [isinstance(side, (list, tuple)) for side in (lhs, rhs)]
+    if all(sequences):
+        if len(lhs) != len(rhs):
+            raise Difference(None, None, "number of items", len(lhs), len(rhs))
+        for i, (mine, theirs) in enumerate(zip(lhs, rhs, strict=True)):
+            _compare_nodes(mine, theirs, symbols, map_free, f"item {i}")
+        return
+    if any(sequences):
+        raise Difference(None, None, "kind", type(lhs).__name__, type(rhs).__name__)
+    lhs, rhs = unwrap(lhs), unwrap(rhs)
     if isinstance(lhs, ir.Operation) and isinstance(rhs, ir.Operation):
         if lhs == rhs:
             return
@@ -155,17 +179,14 @@ def _compare(lhs: Any, rhs: Any, map_free: bool) -> None:
     if isinstance(lhs, (ir.Operation, SymExpr)) or isinstance(rhs, (ir.Operation, SymExpr)):
         if not isinstance(lhs, SymExpr) or not isinstance(rhs, SymExpr):
             raise Difference(None, None, "kind", type(lhs).__name__, type(rhs).__name__)
-        mine, theirs = Parts("", (lhs,)), Parts("", (rhs,))
+        left, right = Parts("", (lhs,)), Parts("", (rhs,))
     else:
-        mine, theirs = parts_of(lhs), parts_of(rhs)
-    symbols = Renaming(fixed=not map_free)
-    symbols.open()
-    equal = mine.skeleton == theirs.skeleton and all(
+        left, right = parts_of(lhs), parts_of(rhs)
+    if left.skeleton != right.skeleton or not all(
         symbols.match(a, b, (None, None, "dimension"))
-        for a, b in zip(mine.dims, theirs.dims, strict=True)
-    )
-    if not equal or symbols.close()[1] is not None:
-        raise Difference(None, None, "itself", lhs, rhs)
+        for a, b in zip(left.dims, right.dims, strict=True)
+    ):
+        raise Difference(None, None, what, lhs, rhs)
 
 
 def _thing_digest(node: Any, map_free: bool) -> bytes:

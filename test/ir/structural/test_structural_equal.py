@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relax_mlir import ir
+from relax_mlir import ir, relax
 from relax_mlir.dialects.bindings import ir as mlir
 from relax_mlir.dialects.context import default_context, make_context
 from relax_mlir.dialects.relax import SymExpr
@@ -329,7 +329,7 @@ def test_operations_with_values_from_outside():
 
 
 def test_bad_arguments():
-    for bad in (None, "text", 1.5, [1]):
+    for bad in (None, "text", 1.5, {1}):
         with pytest.raises(TypeError, match="can compare"):
             ir.structural_equal(bad, module(*BASE))
         with pytest.raises(TypeError, match="can compare"):
@@ -459,3 +459,22 @@ def test_the_path_of_something_deep():
     assert path.startswith("function 'main', ..., ")
     assert path.endswith("then branch, binding 0 (relax.exp)")
     assert path.count(",") < 20
+
+
+def test_sequences_are_compared_item_by_item() -> None:
+    n, m = SymExpr.var("n"), SymExpr.var("m")
+    assert ir.structural_equal([n, m * 2], (n, m * 2))
+    assert not ir.structural_equal([n, m], [m, n])
+    assert ir.structural_equal([n, m], [m, n], map_free_vars=True)
+    # One renaming for all items.
+    assert not ir.structural_equal([n, n], [n, m], map_free_vars=True)
+    assert not ir.structural_equal([n], n)
+    assert ir.structural_equal([[n], relax.ShapeType([n])], [[m], relax.ShapeType([m])], True)
+    assert ir.structural_hash([n, m]) == ir.structural_hash((n, m)) != ir.structural_hash([m, n])
+    assert ir.structural_hash([n, m], True) == ir.structural_hash([m, n], True)
+    with pytest.raises(StructuralEqualError, match="item 1: expected n, got m"):
+        ir.assert_structural_equal([n, m], [n, n])
+    with pytest.raises(StructuralEqualError, match="number of items: expected 1, got 2"):
+        ir.assert_structural_equal([n, m], [n])
+    with pytest.raises(TypeError, match="not str"):
+        ir.assert_structural_equal(["n"], ["n"])
