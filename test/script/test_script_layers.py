@@ -120,6 +120,7 @@ REFUSED = [
     ("for i in range(2):\n            y = t[x]", "relax.BlockBuilder takes any Python index"),
     ("for i in range(2):\n            y = t[i // 0]", "relax.BlockBuilder takes any Python index"),
     ("for i in range(3):\n            y = t[i]", "out of range"),
+    ('x = R.add(x, metadata["relax.expr.Constant"][0])', "script_with_metadata(module)"),
     ("del x", "relax.BlockBuilder takes any Python code"),
 ]
 

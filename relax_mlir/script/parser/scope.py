@@ -145,6 +145,13 @@ class Scope:
             self.fail(node, f"'{name}' is bound in one branch only; bind it before the 'if'")
         if name in self.ended:
             self.fail(node, f"'{name}' is local to its {self.ended[name]} and means nothing here")
+        if name == "metadata":
+            self.fail(
+                node,
+                "undefined variable 'metadata': it holds the constants of a printed module, the "
+                "second result of script_with_metadata(module); pass it as "
+                "from_source(text, extra_vars={'metadata': constants})",
+            )
         near = did_you_mean(name, [*self.values, *self.symbols])
         self.fail(node, f"undefined variable '{name}'{near}")
 
