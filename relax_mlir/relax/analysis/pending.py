@@ -79,13 +79,20 @@ def _with_regions(node: Any, op: ir.Operation) -> list[Any]:
 
 
 def pending_variables(node: Any) -> Iterator[tuple[Var, bool]]:
-    """Yield the variables of an expression and whether each is declared where it stands."""
+    """Yield the variables of an expression and whether each is declared where it stands.
+
+    What is shared is looked at once, so the time is linear in the number of nodes.
+    """
     stack: list[tuple[Any, bool]] = [(node, False)]
+    seen: set[Any] = set()
     while stack:
         part, bound = stack.pop()
         if isinstance(part, Var):
             yield part, bound
             continue
+        if part in seen:
+            continue
+        seen.add(part)
         declared = list(part.params) if isinstance(part, Function) else []
         if isinstance(part, Binding) and part.var is not None:
             declared = [part.var]
@@ -97,8 +104,12 @@ def pending_global_vars(node: Any) -> list[GlobalVar]:
     """Return the functions of the module that an expression refers to, in order."""
     found: dict[GlobalVar, None] = {}
     stack = [node]
+    seen: set[Any] = set()
     while stack:
         part = stack.pop()
+        if part in seen:
+            continue
+        seen.add(part)
         if isinstance(part, GlobalVar):
             found[part] = None
         stack += reversed(children(part))

@@ -421,3 +421,12 @@ def test_dot(main):
     assert '[label="arg1"]' in text
     assert 'label="exp(1)"' in text
     assert "constant" not in text
+
+
+def test_variables_of_shared_expressions_take_linear_time():
+    x = Var("x", R.Tensor((2,), "float32"))
+    expr = x
+    for _ in range(200):
+        expr = expr + expr
+    assert analysis.free_vars(expr) == [x]
+    assert analysis.all_global_vars(expr) == []
