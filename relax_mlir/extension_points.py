@@ -34,6 +34,7 @@ TABLE = {
     "relax.merge_equal": "relax_mlir.transform.relax.eliminate_common_subexpr:merge_equal",
     "relax.remove_unused": "relax_mlir.transform.relax.dead_code_elimination:remove_unused",
     "relax.takes_arguments": "relax_mlir.transform.relax.rebuild:takes_arguments",
+    "runtime.find_pass": "relax_mlir.pass_infra.registry:find",
     "runtime.graph_function": "relax_mlir.runtime.graph.executor:factory_function",
     "runtime.VirtualMachine": "relax_mlir.runtime.vm.virtual_machine:VirtualMachine",
     # Methods of expressions that make or read expressions of other classes.

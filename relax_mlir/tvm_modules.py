@@ -10,13 +10,16 @@ from types import ModuleType
 _ROOT = "relax_mlir."
 # A module's parts are found with it: relax_mlir.tirx.transform is relax_mlir.tir.transform.
 ALIASES = {
+    "ir.base": "ir",
     "ir.instrument": "instrument",
     "ir.transform": "transform",
     "relax.transform": "transform",
+    "relax.transform.transform": "transform",
     "s_tir": "tir",
     "script.parser.ir": "script.ir",
     "script.parser.relax": "script.relax",
     "script.parser.tir": "script.tir",
+    "script.parser.tirx": "script.tir",
     "script.s_tir": "script.tir",
     "script.tirx": "script.tir",
     "tirx": "tir",

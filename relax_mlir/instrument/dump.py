@@ -1,10 +1,11 @@
 """The program after every pass, in numbered files."""
 
+import contextlib
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from relax_mlir.errors import PassTypeError
+from relax_mlir.errors import PassTypeError, RelaxMLIRError
 from relax_mlir.pass_infra.instrument import PassInstrument
 
 if TYPE_CHECKING:
@@ -13,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class DumpIR(PassInstrument):
-    """Writes `NNN_Pass.mlir` after every pass, and `NNN_Pass_failed.mlir` for one that failed.
+    """Writes `NNN_Pass.py` after every pass, and `NNN_Pass_failed.mlir` for one that failed.
 
     Args:
         dump_dir: the folder; made when missing.
         refresh: remove what is in it first.
-        script: write TVMScript, `NNN_Pass.py`.
-        before: also write what each pass was given, `NNN_Pass_before.mlir`.
+        script: write TVMScript; else, and where a module has no script, MLIR, `NNN_Pass.mlir`.
+        before: also write what each pass was given, `NNN_Pass_before.py`.
 
     Attributes:
         files: what was written, in order.
@@ -34,7 +35,7 @@ class DumpIR(PassInstrument):
         dump_dir: str | Path,
         refresh: bool = False,
         *,
-        script: bool = False,
+        script: bool = True,
         before: bool = False,
     ) -> None:
         if not isinstance(dump_dir, (str, Path)):
@@ -71,8 +72,11 @@ class DumpIR(PassInstrument):
 
     def _write(self, name: str, mod: "IRModule", script: bool | None = None) -> None:
         stem = "".join(char if char.isalnum() or char in "-." else "_" for char in name)[:80]
-        script = self.script if script is None else script
-        path = self.dump_dir / f"{len(self.files):03d}_{stem}.{'py' if script else 'mlir'}"
-        text = mod.mlir_module.operation.get_asm(assume_verified=True) if not script else ""
-        path.write_text(mod.script() if script else text, encoding="utf-8")
+        text, suffix = "", "mlir"
+        if self.script if script is None else script:
+            with contextlib.suppress(RelaxMLIRError):
+                text, suffix = mod.script(), "py"
+        text = text or mod.mlir_module.operation.get_asm(assume_verified=True)
+        path = self.dump_dir / f"{len(self.files):03d}_{stem}.{suffix}"
+        path.write_text(text, encoding="utf-8")
         self.files.append(path)

@@ -32,7 +32,8 @@ class PassContext:
         config: options by registered key, see `list_configs`.
         diag_ctx: collects what MLIR reports while passes run; without one, what a pass that
             succeeds reports goes to standard error. May be set later.
-        fallback_device: where things run that name no device: the CPU, `"cpu"` or DLPack's 1.
+        fallback_device: where things run that name no device: the CPU, as `cpu(0)`, `"cpu"` or
+            DLPack's 1.
 
     Raises:
         ValueError: the fallback device is none that there is.
@@ -70,11 +71,25 @@ class PassContext:
         """Return a context with every default; TVM's name of the constructor."""
         return PassContext()
 
+    # C++'s names.
+    Create = create
+
     @staticmethod
     def current() -> "PassContext":
         """Return the innermost entered context of this thread, or the thread's default one."""
         stack = _THREAD.stack
         return stack[-1] if stack else _THREAD.default
+
+    Current = current
+
+    @property
+    def err_reporter(self) -> "DiagnosticContext | None":
+        """The RFC's name of `diag_ctx`."""
+        return self.diag_ctx
+
+    @err_reporter.setter
+    def err_reporter(self, value: "DiagnosticContext | None") -> None:
+        self.diag_ctx = value
 
     @staticmethod
     def list_configs() -> dict[str, dict[str, Any]]:
@@ -112,6 +127,18 @@ class PassContext:
         self.instrument_enter_pass_context()
         _THREAD.stack.append(self)
         return self
+
+    def EnterWithScope(self) -> None:
+        """Make this the current context: what `with` does, under C++'s name."""
+        self.__enter__()
+
+    def ExitWithScope(self) -> None:
+        """Leave this context: what the end of a `with` does, under C++'s name.
+
+        Raises:
+            RuntimeError: it is not the current one.
+        """
+        self.__exit__(None, None, None)
 
     def __exit__(
         self,
@@ -273,12 +300,11 @@ def _kind(value: object) -> str:
 
 
 def _device(device: Any) -> int:
-    if (
-        device in ("cpu", "llvm")
-        or getattr(device, "dlpack_device_type", lambda: device)() == DLCPU
-    ):
+    kind = getattr(device, "dlpack_device_type", None)
+    number = kind() if callable(kind) else getattr(device, "device_type", device)
+    if device in ("cpu", "llvm") or number == DLCPU:
         return DLCPU
-    raise PipelineError(f"fallback_device must be the CPU ('cpu' or {DLCPU}), got {device!r}")
+    raise PipelineError(f"fallback_device must be the CPU: cpu(0), 'cpu' or 1, got {device!r}")
 
 
 def _names(what: str, names: Iterable[str] | None) -> list[str]:

@@ -1,7 +1,7 @@
-"""PassInfo: a pass's name, optimization level and required passes."""
+"""PassInfo: a pass's name, optimization level, required passes and whether traces record it."""
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.errors import PassTypeError
@@ -9,7 +9,9 @@ from relax_mlir.errors import PassTypeError
 
 @dataclass(frozen=True)
 class PassInfo:
-    """Name, optimisation level and the passes to run first.
+    """Name, optimisation level, the passes to run first, and whether traces record the pass.
+
+    TVM's order `PassInfo(opt_level, name)` works as well.
 
     Raises:
         TypeError: one of them is of another kind.
@@ -18,8 +20,13 @@ class PassInfo:
     name: str
     opt_level: int = 0
     required: tuple[str, ...] = ()
+    traceable: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.opt_level, str) and isinstance(self.name, int):
+            name, opt_level = self.opt_level, self.name
+            object.__setattr__(self, "name", name)
+            object.__setattr__(self, "opt_level", opt_level)
         if not isinstance(self.name, str):
             raise PassTypeError(f"the name of a pass is a str, got {_kind(self.name)}")
         what = f"opt_level of '{self.name}'" if self.name else "opt_level"

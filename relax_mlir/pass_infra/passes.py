@@ -289,7 +289,9 @@ class PrintIR(Pass):
         print(f"PrintIR({self.header}):\n{mod.mlir_module}", file=sys.stderr)
 
 
-def make_info(name: str, opt_level: int, required: Iterable[str] | None) -> PassInfo:
+def make_info(
+    name: str, opt_level: int, required: Iterable[str] | None, traceable: bool = False
+) -> PassInfo:
     """Return a PassInfo.
 
     Raises:
@@ -300,7 +302,7 @@ def make_info(name: str, opt_level: int, required: Iterable[str] | None) -> Pass
         raise PassTypeError(
             f"Required is expected to be the type of list/tuple of names, got {required!r}"
         )
-    return PassInfo(name, opt_level, tuple(required))
+    return PassInfo(name, opt_level, tuple(required), traceable)
 
 
 def _module_of(given: Any) -> str:

@@ -6,6 +6,7 @@ from sys import getrecursionlimit
 from typing import Any
 
 from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, did_you_mean
+from relax_mlir.extension_points import extension
 from relax_mlir.runtime.bytecode.builtins import (
     BUILTINS,
     CALL_TIR_DYN,
@@ -76,7 +77,7 @@ register_global_func = register_func
 
 
 def find_func(name: str) -> Callable[..., Any] | None:
-    """Return what a name stands for, or None: builtins, ours, TVM FFI's, the library's."""
+    """Return what a name stands for, or None: builtins, ours, TVM FFI's, the library's, passes."""
     func = BUILTINS.get(name) or _FUNCTIONS.get(name)
     if func is None:
         import tvm_ffi
@@ -90,7 +91,19 @@ def find_func(name: str) -> Callable[..., Any] | None:
         from relax_mlir.runtime.models import model_function
 
         return model_function(name)
+    if func is None and ".transform." in f".{name}":
+        return _pass_maker(name)
     return func
+
+
+def _pass_maker(name: str) -> Callable[..., Any] | None:
+    """Return what makes a pass, as TVM registers `relax.transform.FoldConstant`."""
+    try:
+        entry = extension("runtime.find_pass")(name)
+    except ImportError:
+        # A machine that only runs programs has no passes.
+        return None
+    return None if entry is None else entry.make
 
 
 def _library() -> dict[str, Callable[..., Any]]:

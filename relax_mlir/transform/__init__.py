@@ -30,6 +30,7 @@ _EXPORTS = {
     "CreatePrimFuncPass": "relax_mlir.pass_infra.kinds.decorators",
     "CreateDataflowBlockPass": "relax_mlir.pass_infra.kinds.decorators",
     "CreateSequentialPass": "relax_mlir.pass_infra.kinds.decorators",
+    "sequential": "relax_mlir.pass_infra.kinds.decorators",
     "fingerprint": "relax_mlir.pass_infra.execution.program_hash",
     "pattern": "relax_mlir.transform.rewriting.patterns",
     "rewrite": "relax_mlir.transform.rewriting.patterns",

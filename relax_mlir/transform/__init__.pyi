@@ -19,6 +19,7 @@ from relax_mlir.pass_infra.kinds.decorators import (
     module_pass,
     prim_func_pass,
 )
+from relax_mlir.pass_infra.kinds.decorators import CreateSequentialPass as sequential
 from relax_mlir.pass_infra.kinds.per_function import FunctionPass, PrimFuncPass
 from relax_mlir.pass_infra.kinds.sequential import Sequential
 from relax_mlir.pass_infra.passes import MLIRPass, ModulePass, Pass, PrintIR, mlir
@@ -139,6 +140,7 @@ __all__ = [
     "register_config_option",
     "register_pass",
     "rewrite",
+    "sequential",
 ]
 
 def AdjustMatmulOrder() -> Pass:

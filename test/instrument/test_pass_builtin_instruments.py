@@ -122,7 +122,7 @@ class TestPrinting:
 
     def test_numbered_files(self, mod, tmp_path):
         folder = tmp_path / "ir"
-        with PassContext(instruments=[DumpIR(folder)]):
+        with PassContext(instruments=[DumpIR(folder, script=False)]):
             CSE(mod)
             mlir("func.func(canonicalize)")(mod)
         names = sorted(path.name for path in folder.iterdir())
@@ -130,7 +130,7 @@ class TestPrinting:
         assert (folder / "000_cse.mlir").read_text() == str(CSE(mod))
 
     def test_numbered_files_of_a_failure(self, mod, tmp_path):
-        dump = DumpIR(tmp_path, before=True)
+        dump = DumpIR(tmp_path, before=True, script=False)
         with pytest.raises(PassError), PassContext(instruments=[dump]):
             Sequential([fail], name="all")(mod)
         assert [path.name for path in dump.files] == [
@@ -140,7 +140,7 @@ class TestPrinting:
         ]
 
     def test_numbered_files_as_tvmscript(self, mod, tmp_path):
-        dump = DumpIR(tmp_path, script=True)
+        dump = DumpIR(tmp_path)
         with PassContext(instruments=[dump]):
             CSE(mod)
         assert dump.files[0].name == "000_cse.py"

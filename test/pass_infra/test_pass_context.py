@@ -4,14 +4,16 @@ import threading
 import warnings
 
 import pytest
+import tvm_ffi
 from pass_programs import MAIN
 
+import relax_mlir
 from relax_mlir import transform
 from relax_mlir.errors import PipelineError
 from relax_mlir.instrument import pass_instrument
 from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra.registry import register_pass, unregister_pass
-from relax_mlir.transform import PassContext, Sequential, module_pass
+from relax_mlir.transform import PassContext, PassInfo, Sequential, module_pass
 
 
 @pytest.fixture
@@ -48,6 +50,9 @@ def make(log):
 def test_p02_pass_info_has_name_level_and_required(make):
     info = make("A", opt_level=3, required=["B"]).info
     assert (info.name, info.opt_level, list(info.required)) == ("A", 3, ["B"])
+    assert not info.traceable
+    assert transform.module_pass(lambda mod, ctx: mod, opt_level=0, traceable=True).info.traceable
+    assert PassInfo(3, "A") == PassInfo("A", 3)
 
 
 def test_p03_fields_and_defaults():
@@ -60,6 +65,8 @@ def test_p03_fields_and_defaults():
 def test_p03_fallback_device_is_the_cpu():
     assert PassContext().fallback_device == 1
     assert PassContext(fallback_device="cpu").fallback_device == 1
+    assert PassContext(fallback_device=relax_mlir.cpu(0)).fallback_device == 1
+    assert PassContext(fallback_device=tvm_ffi.device("cpu:0")).fallback_device == 1
     with pytest.raises(ValueError, match="fallback_device must be the CPU"):
         PassContext(fallback_device="cuda")
 
@@ -68,6 +75,39 @@ def test_p03_fallback_device_is_the_cpu():
 def test_p03_pass_lists_are_lists_of_names(names):
     with pytest.raises(TypeError, match="required_pass is expected"):
         PassContext(required_pass=names)
+
+
+def test_p03_err_reporter_is_the_diagnostic_context():
+    ctx = PassContext()
+    ctx.err_reporter = transform.DiagnosticContext()
+    assert ctx.diag_ctx is ctx.err_reporter is not None
+
+
+def test_p04_names_of_cpp():
+    ctx = PassContext.Create()
+    ctx.EnterWithScope()
+    assert PassContext.Current() is ctx
+    ctx.ExitWithScope()
+    assert PassContext.Current() is not ctx
+    with pytest.raises(RuntimeError, match="out of order"):
+        ctx.ExitWithScope()
+
+
+def test_p16_passes_are_packed_functions():
+    made = relax_mlir.get_global_func("relax.transform.FoldConstant")()
+    assert made.info == transform.FoldConstant().info
+    assert relax_mlir.get_global_func("relax.transform.FoldConstants", allow_missing=True) is None
+
+
+def test_p17_orders_of_cpp_and_of_the_rfc():
+    fold, tidy = transform.FoldConstant(), transform.DeadCodeElimination()
+    assert transform.Sequential([fold], PassInfo("both", 2)).info == PassInfo("both", 2)
+    made = transform.CreateModulePass("Mine", 1, lambda mod, ctx: mod)
+    assert made.info == PassInfo("Mine", 1)
+    less = transform.CreateSequentialPass("less", 1, [fold, tidy], ["FoldConstant"])
+    assert less.info == PassInfo("less", 1)
+    assert less.passes == [tidy]
+    assert transform.sequential([fold, tidy], disabled=["DeadCodeElimination"]).passes == [fold]
 
 
 def test_p04_with_nests_and_current_follows():

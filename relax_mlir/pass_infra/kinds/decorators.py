@@ -18,6 +18,7 @@ def module_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Sequence[str] | None = None,
+    traceable: bool = False,
 ) -> Any:
     """Make a module pass of `f(mod, ctx)` or of a class with `transform_module(self, mod, ctx)`.
 
@@ -25,7 +26,8 @@ def module_pass(
         ValueError: no opt_level.
         TypeError: `required` is no list, or what is decorated is not callable.
     """
-    return _decorate(ModulePass, "transform_module", pass_func, opt_level, name, required)
+    info = opt_level, name, required, traceable
+    return _decorate(ModulePass, "transform_module", pass_func, *info)
 
 
 def function_pass(
@@ -33,6 +35,7 @@ def function_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Sequence[str] | None = None,
+    traceable: bool = False,
 ) -> Any:
     """Make a function pass of `f(func, mod, ctx)` or of a class with `transform_function`.
 
@@ -40,7 +43,8 @@ def function_pass(
         ValueError: no opt_level.
         TypeError: `required` is no list, or what is decorated is not callable.
     """
-    return _decorate(FunctionPass, "transform_function", pass_func, opt_level, name, required)
+    info = opt_level, name, required, traceable
+    return _decorate(FunctionPass, "transform_function", pass_func, *info)
 
 
 def prim_func_pass(
@@ -48,6 +52,7 @@ def prim_func_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Sequence[str] | None = None,
+    traceable: bool = False,
 ) -> Any:
     """Make a pass over prim funcs of `f(func, mod, ctx)` or of a class with `transform_function`.
 
@@ -55,7 +60,8 @@ def prim_func_pass(
         ValueError: no opt_level.
         TypeError: `required` is no list, or what is decorated is not callable.
     """
-    return _decorate(PrimFuncPass, "transform_function", pass_func, opt_level, name, required)
+    info = opt_level, name, required, traceable
+    return _decorate(PrimFuncPass, "transform_function", pass_func, *info)
 
 
 def dataflowblock_pass(
@@ -63,6 +69,7 @@ def dataflowblock_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Sequence[str] | None = None,
+    traceable: bool = False,
 ) -> Any:
     """Make a pass over dataflow blocks of `f(block, mod, ctx)`.
 
@@ -72,37 +79,39 @@ def dataflowblock_pass(
         ValueError: no opt_level.
         TypeError: `required` is no list, or what is decorated is not callable.
     """
-    return _decorate(
-        DataflowBlockPass, "transform_dataflowblock", pass_func, opt_level, name, required
-    )
+    info = opt_level, name, required, traceable
+    return _decorate(DataflowBlockPass, "transform_dataflowblock", pass_func, *info)
 
 
 def CreateModulePass(
     pass_func: Callable[..., Any], opt_level: int, name: str, required: Sequence[str] = ()
 ) -> ModulePass:
-    """Return a module pass of `pass_func(mod, ctx)`."""
-    return ModulePass(pass_func, make_info(name, opt_level, required))
+    """Return a module pass of `pass_func(mod, ctx)`.
+
+    This and the functions like it also take the order of Relay's RFC, `(name, opt_level, func)`.
+    """
+    return _create(ModulePass, pass_func, opt_level, name, required)
 
 
 def CreateFunctionPass(
     pass_func: Callable[..., Any], opt_level: int, name: str, required: Sequence[str] = ()
 ) -> FunctionPass:
     """Return a function pass of `pass_func(func, mod, ctx)`."""
-    return FunctionPass(pass_func, make_info(name, opt_level, required))
+    return _create(FunctionPass, pass_func, opt_level, name, required)
 
 
 def CreatePrimFuncPass(
     pass_func: Callable[..., Any], opt_level: int, name: str, required: Sequence[str] = ()
 ) -> PrimFuncPass:
     """Return a pass over prim funcs of `pass_func(func, mod, ctx)`."""
-    return PrimFuncPass(pass_func, make_info(name, opt_level, required))
+    return _create(PrimFuncPass, pass_func, opt_level, name, required)
 
 
 def CreateDataflowBlockPass(
     pass_func: Callable[..., Any], opt_level: int, name: str, required: Sequence[str] = ()
 ) -> DataflowBlockPass:
     """Return a pass over dataflow blocks of `pass_func(block, mod, ctx)`."""
-    return DataflowBlockPass(pass_func, make_info(name, opt_level, required))
+    return _create(DataflowBlockPass, pass_func, opt_level, name, required)
 
 
 def CreateSequentialPass(
@@ -110,9 +119,27 @@ def CreateSequentialPass(
     opt_level: int = 0,
     name: str = "sequential",
     required: Sequence[str] = (),
+    disabled: Sequence[str] = (),
 ) -> Sequential:
-    """Return the passes in a row as one."""
-    return Sequential(passes, opt_level, name, required)
+    """Return the passes in a row as one, but for those whose names are in `disabled`.
+
+    Relay's RFC has the order `(name, opt_level, passes, disabled)`, which works as well.
+    """
+    if isinstance(passes, str):
+        passes, name = name, passes
+        required, disabled = (required, disabled) if disabled else ((), required)
+    kept = [each for each in passes if each.info.name not in disabled]
+    return Sequential(kept, opt_level, name, required)
+
+
+# The RFC's Python name.
+sequential = CreateSequentialPass
+
+
+def _create(base: Any, pass_func: Any, opt_level: int, name: Any, required: Sequence[str]) -> Any:
+    if isinstance(pass_func, str):
+        pass_func, name = name, pass_func
+    return base(pass_func, make_info(name, opt_level, required))
 
 
 # What each kind of pass calls its function with.
@@ -130,6 +157,7 @@ def _decorate(
     opt_level: int | None,
     name: str | None,
     required: Sequence[str] | None,
+    traceable: bool,
 ) -> Any:
     if opt_level is None:
         raise PipelineError("Please provide opt_level for the pass.")
@@ -140,9 +168,8 @@ def _decorate(
     def decorate(target: Any) -> Any:
         if not callable(target):
             raise PassTypeError(f"pass_func must be a callable, got {type(target).__name__}")
-        info = make_info(
-            name or getattr(target, "__name__", type(target).__name__), opt_level, required
-        )
+        called = name or getattr(target, "__name__", type(target).__name__)
+        info = make_info(called, opt_level, required, traceable)
         if isinstance(target, type):
             return _wrap_class(base, method, target, info)
         _check_arguments(target, info.name, _CALLED_WITH[method])

@@ -8,6 +8,7 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra import config
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.execution.pass_manager import flatten
+from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.interface import AnyPass
 from relax_mlir.pass_infra.passes import MLIRPass, Pass, make_info
 from relax_mlir.pass_infra.required_passes import Results, required_passes, results_of
@@ -23,6 +24,13 @@ class Sequential(Pass):
     these require; one whose result still stands, because nothing has changed the module since, is
     not run again. `PassContext(config={"transform.transitive_required": False})` gives TVM's rule.
 
+    Args:
+        passes: the passes, in order.
+        opt_level: the level of the whole, or its PassInfo, as C++ takes it.
+        name: its name.
+        required: passes to run first.
+        traceable: as in PassInfo.
+
     Raises:
         TypeError: `passes` is not a list or tuple, or holds something that is not a pass.
     """
@@ -32,9 +40,10 @@ class Sequential(Pass):
     def __init__(
         self,
         passes: Sequence[AnyPass] | None = None,
-        opt_level: int = 0,
+        opt_level: int | PassInfo = 0,
         name: str = "sequential",
         required: Iterable[str] | None = None,
+        traceable: bool = False,
     ) -> None:
         if not isinstance(passes or (), (list, tuple)):
             raise PassTypeError(
@@ -48,7 +57,10 @@ class Sequential(Pass):
                 raise PassTypeError(
                     f"passes must be a list of Pass objects, got {each!r} in it{_meant(each)}"
                 )
-        self.info = make_info(name, opt_level, required)
+        if isinstance(opt_level, PassInfo):
+            self.info = opt_level
+        else:
+            self.info = make_info(name, opt_level, required, traceable)
 
     @classmethod
     def parse(cls, pipeline: str, opt_level: int = 0, name: str = "sequential") -> "Sequential":

@@ -86,7 +86,7 @@ class Watch:
             found.append(instrument.IRDiff())
         if options["dump-ir-dir"]:
             # One instrument for all parts of a split input, so that the numbers go on.
-            self._dump = self._dump or instrument.DumpIR(options["dump-ir-dir"])
+            self._dump = self._dump or instrument.DumpIR(options["dump-ir-dir"], script=False)
             found.append(self._dump)
         if options["check-well-formed"]:
             found.append(instrument.WellFormedInstrument())
