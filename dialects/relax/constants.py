@@ -11,6 +11,7 @@ import numpy as np
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_memory import count_constant
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.background_copy import finish_copy, start_copy
 
 # MLIR keeps the blob alive through the buffer it was made from; this only finds the array again.
 _ARRAYS: "weakref.WeakKeyDictionary[ir.Context, dict[str, np.ndarray]]" = (
@@ -46,7 +47,7 @@ def numpy_dtype(dtype: str) -> np.dtype:
 def aligned(array: np.ndarray) -> np.ndarray:
     """Return an array, a copy if need be, that begins where a line of the cache does.
 
-    It is contiguous, or smaller than a line.
+    It is contiguous, or smaller than a line. In `copy_in_background` a large copy is filled later.
     """
     fits = array.ctypes.data % LINE == 0 and array.flags.c_contiguous
     if fits or array.nbytes < LINE:
@@ -54,7 +55,7 @@ def aligned(array: np.ndarray) -> np.ndarray:
     room = np.empty(array.nbytes + LINE, np.uint8)
     start = -room.ctypes.data % LINE
     copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    copy[...] = array
+    start_copy(copy, array)
     return copy
 
 
@@ -78,7 +79,7 @@ def constant_attribute(array: np.ndarray, name: str | None = None) -> ir.Attribu
     # A 0-d or empty array has no buffer MLIR accepts, and bool elements are bits in an i1 blob's
     # textual form but bytes in memory: small and bool constants are therefore plain attributes.
     if array.size <= 1 or array.dtype == np.bool_:
-        return _dense(array, type_)
+        return _dense(finish_copy(array), type_)
     data = np.frombuffer(array.reshape(-1).view(np.uint8), dtype=np.uint8)
     attribute = ir.DenseResourceElementsAttr.get_from_buffer(
         data.data, key, type_, array.dtype.alignment, False
@@ -115,11 +116,15 @@ def _nested(array: np.ndarray, spell: Callable[[Any], str]) -> str:
     return f"[{', '.join(_nested(item, spell) for item in array)}]"
 
 
-def constant_array(attribute: ir.Attribute) -> np.ndarray:
+def constant_array(attribute: ir.Attribute, *, filled: bool = True) -> np.ndarray:
     """Return the elements of a constant's attribute as a numpy array.
 
     No copy is made for constants created in this process. A resource is bytes: attributes of
     other types may be made of the same one.
+
+    Args:
+        attribute: the constant's `value`.
+        filled: whether to wait for a copy in the background (`copy_in_background`).
 
     Raises:
         ValueError: the attribute holds no elements (an elided or missing resource), or another
@@ -133,6 +138,8 @@ def constant_array(attribute: ir.Attribute) -> np.ndarray:
         return _from_dense(attribute, shape, dtype)
     found = _ARRAYS.get(attribute.context, {}).get(name)
     if found is not None:
+        if filled:
+            finish_copy(found)
         return found if _is_of(found, shape, dtype) else _viewed(found, name, shape, dtype)
     return _from_text(attribute, name, shape, dtype)
 

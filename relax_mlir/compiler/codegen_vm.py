@@ -156,7 +156,7 @@ class FunctionCodegen:
 
     def _constant(self, op: ir.Operation) -> None:
         try:
-            array = constant_array(op.attributes["value"])
+            array = constant_array(op.attributes["value"], filled=False)
         except ValueError as error:
             raise CompileError(
                 "CodeGenVM", f"'{op.name}'{at_source(op.location)}: {error}"

@@ -14,6 +14,7 @@ from relax_mlir.compiler.working_copy import working_copy
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.dialects.locations import at_source
+from relax_mlir.dialects.relax.background_copy import copy_in_background
 from relax_mlir.errors import CompileError, PipelineError, did_you_mean
 from relax_mlir.ir.module import IRModule, module_of
 from relax_mlir.lowering.codegen.compile_cache import CompileCache
@@ -144,7 +145,9 @@ def _built(
     context: PassContext,
     log: BuildLog,
 ) -> Executable:
-    with recorded(context.option(config.REPRODUCER)):
+    # Whoever sees the program between passes is to see its constants.
+    copying = copy_in_background if _is_plain(pipeline, context, log) else nullcontext
+    with recorded(context.option(config.REPRODUCER)), copying():
         working = _lowered(mod, pipeline, context, log, resolved)
         with lock_of(working.context), working.context, ir.Location.unknown():
             builder = ExecBuilder(warn_unused_inputs=False)

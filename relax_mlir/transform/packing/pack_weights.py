@@ -174,7 +174,8 @@ class _Packer:
             return ir.WalkResult.ADVANCE
 
         self._module.walk(visit)
-        panels = sum(constant_array(each).nbytes for each in self._constants.values())
+        packed = (constant_array(each, filled=False) for each in self._constants.values())
+        panels = sum(array.nbytes for array in packed)
         numbers = len(self._constants), panels, sum(self._sources.values()), sum(left.values())
         self._module.attributes[_ACCOUNT] = ir.DenseI64ArrayAttr.get(numbers)
 

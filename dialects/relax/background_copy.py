@@ -1,0 +1,71 @@
+"""Copies of large arrays that another thread makes while a build goes on."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import numpy as np
+
+# A smaller array is copied in less time than another thread takes to begin.
+_MIN_BYTES = 1 << 18
+
+
+class _Copies:
+    """The copies of one build, by the address of what they fill."""
+
+    def __init__(self) -> None:
+        self.executor = ThreadPoolExecutor(1, "relax_mlir.copy")
+        self.running: dict[int, Future[None]] = {}
+
+
+_CURRENT: ContextVar[_Copies | None] = ContextVar("relax_mlir.copies", default=None)
+
+
+@contextmanager
+def copy_in_background() -> Iterator[None]:
+    """Let `start_copy` return before arrays are filled; when this ends, all of them are.
+
+    On a machine of one core it changes nothing.
+
+    Raises:
+        MemoryError: there was no memory for a copy.
+    """
+    if (os.cpu_count() or 1) == 1:
+        yield
+        return
+    copies = _Copies()
+    token = _CURRENT.set(copies)
+    try:
+        with copies.executor:
+            yield
+    finally:
+        _CURRENT.reset(token)
+    for future in copies.running.values():
+        future.result()
+
+
+def start_copy(target: np.ndarray, source: np.ndarray) -> None:
+    """Fill an array with another one's elements, at once or in the background.
+
+    Args:
+        target: nobody may read it before `finish_copy` or the end of `copy_in_background`.
+        source: of the same shape and dtype; nobody may write to it until then.
+    """
+    copies = _CURRENT.get()
+    if copies is None or target.nbytes < _MIN_BYTES:
+        np.copyto(target, source)
+    else:
+        future = copies.executor.submit(np.copyto, target, source)
+        copies.running[target.ctypes.data] = future
+
+
+def finish_copy(array: np.ndarray) -> np.ndarray:
+    """Wait until an array is filled, if it is being copied to; return it."""
+    copies = _CURRENT.get()
+    if copies is not None and copies.running:
+        future = copies.running.get(array.ctypes.data)
+        if future is not None:
+            future.result()
+    return array
