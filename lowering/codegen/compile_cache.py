@@ -26,7 +26,7 @@ from relax_mlir.atomic_file import write_file
 ENVIRONMENT = "RELAX_MLIR_CACHE"
 _OFF = ("", "0", "off", "false", "no")
 _ON = ("1", "on", "true", "yes")
-_MAGIC = b"relax-mlir cache 2\n"
+_MAGIC = b"relax-mlir cache 3\n"
 _DIGEST_BYTES = 32
 _LENGTH_BYTES = 8
 _OBJECT = ".relaxobj"
@@ -38,10 +38,14 @@ _LOGGER = logging.getLogger("relax_mlir.cache")
 
 @dataclass(frozen=True)
 class Entry:
-    """What is kept of a compilation: the object file, its functions, and the LLVM IR it is from."""
+    """What is kept of a compilation.
 
-    object: bytes
-    names: tuple[str, ...]
+    Attributes:
+        objects: each object file, and the functions that it exports.
+        source: the LLVM IR that they are from.
+    """
+
+    objects: tuple[tuple[bytes, tuple[str, ...]], ...]
     source: str
 
 
@@ -186,8 +190,9 @@ def add_sources(digest: Any, folder: Path) -> None:
 
 def _encode(entry: Entry) -> list[bytes]:
     source = zlib.compress(entry.source.encode(), 1)
-    header = json.dumps({"names": entry.names, "object": len(entry.object)}).encode()
-    body = [len(header).to_bytes(_LENGTH_BYTES, "little"), header, entry.object, source]
+    header = json.dumps([[len(data), names] for data, names in entry.objects]).encode()
+    images = [data for data, _ in entry.objects]
+    body = [len(header).to_bytes(_LENGTH_BYTES, "little"), header, *images, source]
     return [_MAGIC, hashlib.sha256(b"".join(body)).digest(), *body]
 
 
@@ -198,6 +203,8 @@ def _decode(data: bytes) -> Entry | None:
         return None
     # What has the right digest is as it was written.
     at = _LENGTH_BYTES + int.from_bytes(body[:_LENGTH_BYTES], "little")
-    header = json.loads(body[_LENGTH_BYTES:at])
-    end = at + header["object"]
-    return Entry(body[at:end], tuple(header["names"]), zlib.decompress(body[end:]).decode())
+    objects = []
+    for size, names in json.loads(body[_LENGTH_BYTES:at]):
+        objects.append((body[at : at + size], tuple(names)))
+        at += size
+    return Entry(tuple(objects), zlib.decompress(body[at:]).decode())

@@ -1,8 +1,10 @@
 """Compiles a module of prim funcs to one native object."""
 
 import functools
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -14,10 +16,12 @@ from relax_mlir.lowering.codegen.compile_cache import CompileCache, Entry, key_o
 from relax_mlir.lowering.codegen.deduplicate_kernels import deduplicate_kernels
 from relax_mlir.lowering.codegen.ffi.abi import emit_wrappers
 from relax_mlir.lowering.codegen.ffi.linked_checks import link_checks
-from relax_mlir.lowering.codegen.ffi.signature import take_signatures
+from relax_mlir.lowering.codegen.ffi.signature import Signature, take_signatures
 from relax_mlir.lowering.codegen.ffi.wrapper import SYMBOL_PREFIX
+from relax_mlir.lowering.codegen.llvm.emit import emit_object
 from relax_mlir.lowering.codegen.llvm.llvm_ir import to_llvm_ir
-from relax_mlir.lowering.codegen.llvm.optimize import optimize
+from relax_mlir.lowering.codegen.llvm.optimize import is_vector_code, optimize
+from relax_mlir.lowering.codegen.llvm.split import split_source
 from relax_mlir.lowering.codegen.rehearsal import STAGE, rehearse
 from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.target.target import Target
@@ -25,21 +29,16 @@ from relax_mlir.lowering.tir_to_llvm.pipeline import run_steps
 
 
 @dataclass(frozen=True)
-class NativeCode:
-    """Native code of a module.
+class ObjectFile:
+    """A relocatable object file.
 
     Attributes:
-        object: a relocatable object file for the target.
-        names: the functions in it, as they are called in the program.
-        target: what it was made for.
-        seconds: how long each step took, in order.
+        data: its bytes.
+        names: the functions that it exports, as they are called in the program.
     """
 
-    object: bytes
+    data: bytes
     names: tuple[str, ...]
-    target: Target
-    seconds: dict[str, float] = field(compare=False, repr=False)
-    _source: str = field(compare=False, repr=False)
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -49,7 +48,44 @@ class NativeCode:
     @property
     def is_parallel(self) -> bool:
         """Whether the code calls the thread pool."""
-        return b"relax_mlir_parallel" in self.object
+        return b"relax_mlir_parallel" in self.data
+
+
+@dataclass(frozen=True)
+class NativeCode:
+    """Native code of a module.
+
+    Attributes:
+        objects: relocatable object files for the target, which call each other.
+        target: what they were made for.
+        seconds: how long each step took, in order.
+    """
+
+    objects: tuple[ObjectFile, ...]
+    target: Target
+    seconds: dict[str, float] = field(compare=False, repr=False)
+    _source: str = field(compare=False, repr=False)
+
+    @property
+    def object(self) -> bytes:
+        """The only object file: there is one unless the module was compiled with `split`."""
+        (only,) = self.objects
+        return only.data
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The exported functions, as they are called in the program."""
+        return tuple(name for each in self.objects for name in each.names)
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The exported C symbols, one for each name."""
+        return tuple(symbol for each in self.objects for symbol in each.symbols)
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether the code calls the thread pool."""
+        return any(each.is_parallel for each in self.objects)
 
     def llvm_ir(self, *, optimized: bool = True) -> str:
         """Return the module as LLVM IR text, before or after LLVM's optimiser."""
@@ -73,6 +109,7 @@ def compile_module(
     cache: CompileCache | None = None,
     *,
     rehearsed: bool = False,
+    split: bool = False,
 ) -> NativeCode:
     """Compile the prim funcs of a module; the module stays as it is.
 
@@ -81,6 +118,7 @@ def compile_module(
         target: the machine; by default the module's (`target_of`).
         cache: where to look first, and to keep the code.
         rehearsed: whether to try it in a process of its own before (`needs_rehearsal`).
+        split: whether a large module may become several objects, which LLVM makes at the same time.
 
     Raises:
         PassError: a lowering step failed.
@@ -94,34 +132,59 @@ def compile_module(
     if cache is not None:
         with _timed(seconds, "cache"):
             program = native.operation.get_asm(assume_verified=True, enable_debug_info=False)
-            key = key_of(program, target.settings)
+            key = key_of(program, {**target.settings, "split": split})
             found = cache.load(key)
         if found is not None:
-            return NativeCode(found.object, found.names, target, seconds, found.source)
+            objects = tuple(ObjectFile(*each) for each in found.objects)
+            return NativeCode(objects, target, seconds, found.source)
     if rehearsed:
         with _timed(seconds, "rehearsal"):
             rehearse(native, target)
-    names, source = _lower(native, target, seconds)
+    signatures, source = _lower(native, target, seconds)
+    parts = [source]
+    if split and is_vector_code(source, target):
+        parts = split_source(source, {signature.kernel for signature in signatures})
+    images = _compile_parts(parts, target, seconds)
+    names = tuple(signature.name for signature in signatures if not signature.internal)
+    objects = tuple(ObjectFile(image, () if i else names) for i, image in enumerate(images))
+    if cache is not None:
+        with _timed(seconds, "cache"):
+            kept = tuple((each.data, each.names) for each in objects)
+            cache.store(key, Entry(kept, source))
+    return NativeCode(objects, target, seconds, source)
+
+
+def _compile_parts(parts: Sequence[str], target: Target, seconds: dict[str, float]) -> list[bytes]:
+    """Return object files of modules of LLVM IR; as many threads make them as there are cores."""
+    steps: list[dict[str, float]] = [{} for _ in parts]
+    start = time.perf_counter()
+    with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as pool:
+        images = [*pool.map(_compile_part, parts, [target] * len(parts), steps)]
+    total = sum(sum(each.values()) for each in steps)
+    share = (time.perf_counter() - start) / total
+    for each in steps:
+        for name, taken in each.items():
+            seconds[name] = seconds.get(name, 0.0) + taken * share
+    return images
+
+
+def _compile_part(source: str, target: Target, seconds: dict[str, float]) -> bytes:
     with _timed(seconds, "llvm-optimize"):
-        optimized, machine = optimize(source, target)
+        optimized, machine = optimize(source, target, llvm.create_context())
     with _timed(seconds, "llvm-emit"):
         link_checks(optimized, target)
         try:
-            image = machine.emit_object(optimized)
+            return emit_object(optimized, machine)
         except RuntimeError as error:
             raise CompileError(
                 STAGE, f"LLVM makes no object for {target.triple}: {error}"
             ) from error
-    if cache is not None:
-        with _timed(seconds, "cache"):
-            cache.store(key, Entry(image, names, source))
-    return NativeCode(image, names, target, seconds, source)
 
 
 def _lower(
     native: ir.Module, target: Target, seconds: dict[str, float]
-) -> tuple[tuple[str, ...], str]:
-    """Return the names of the exported functions, and the module as LLVM IR."""
+) -> tuple[list[Signature], str]:
+    """Return the signatures of the functions, and the module as LLVM IR."""
     op = native.operation
     with native.context:
         with _timed(seconds, "signatures"):
@@ -131,7 +194,7 @@ def _lower(
             emit_wrappers(op, signatures, target)
         with _timed(seconds, "translate"):
             source = to_llvm_ir(op, hide_counters=target.has_wide_registers)
-    return tuple(signature.name for signature in signatures if not signature.internal), source
+    return signatures, source
 
 
 def _native_part(module: ir.Module) -> ir.Module:

@@ -351,18 +351,25 @@ def _native(
     # Whoever wants to see the stages wants them to run.
     setting = False if log.dumps else context.option(config.COMPILE_CACHE)
     cache = CompileCache.find(setting)
-    code = compile_module(kernels.mlir_module, target, cache, rehearsed=rehearsed)
+    code = compile_module(
+        kernels.mlir_module,
+        target,
+        cache,
+        rehearsed=rehearsed,
+        split=context.option(config.SPLIT_OBJECTS),
+    )
     _note(code, log)
     return [
         NativeObject(
-            name="kernels",
-            data=code.object,
-            symbols=code.names,
+            name=f"kernels{i}" if i else "kernels",
+            data=each.data,
+            symbols=each.names,
             triple=target.triple,
             cpu=target.cpu,
             features=target.features,
-            is_parallel=code.is_parallel,
+            is_parallel=each.is_parallel,
         )
+        for i, each in enumerate(code.objects)
     ]
 
 

@@ -29,6 +29,7 @@ VERIFY_EACH = "transform.verify_each"
 REPRODUCER = "reproducer"
 IMMUTABLE_MODULE = "testing.immutable_module"
 COMPILE_CACHE = "relax.compile_cache"
+SPLIT_OBJECTS = "relax.split_objects"
 # Read by FuseOps.
 FUSE_DEPTH = "relax.FuseOps.max_depth"
 # Read by PackWinograd.
@@ -197,6 +198,12 @@ register_config_option(
     folder,
     True,
     "Where builds keep native code to find it again: a folder, true for the user's, false for none",
+)
+register_config_option(
+    SPLIT_OBJECTS,
+    bool,
+    True,
+    "Whether the native code of a large program may be several objects, compiled at the same time",
 )
 register_config_option(
     FUSE_DEPTH, fuse_depth, 256, "Most operations of one kernel; 1 leaves every kernel as it is"

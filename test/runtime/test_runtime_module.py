@@ -196,7 +196,7 @@ def test_what_cannot_be_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ex = native_code.add_one_model()
     with pytest.raises(CompileError, match=r"does not end in \.so"):
         ex.export_library(tmp_path / "model.dat")
-    with pytest.raises(CompileError, match="one native object, not 0"):
+    with pytest.raises(CompileError, match="the executable has none"):
         Executable().export_library(tmp_path / "model.o")
     with monkeypatch.context() as patch:
         patch.setenv("CC", "no-such-compiler-here")

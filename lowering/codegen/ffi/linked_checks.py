@@ -28,7 +28,7 @@ def link_checks(module: llvm.ModuleRef, target: Target) -> None:
     """Add the functions that check arguments to an optimised module, known only in it."""
     if not any(f.is_declaration and f.name.startswith(_PREFIX) for f in module.functions):
         return
-    module.link_in(llvm.parse_assembly(_checks(target.serial())))
+    module.link_in(llvm.parse_assembly(_checks(target.serial()), module._context))
     for function in module.functions:
         if function.name.startswith(_PREFIX) and not function.is_declaration:
             function.linkage = "internal"

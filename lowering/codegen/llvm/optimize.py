@@ -37,7 +37,14 @@ _MUCH = 700
 _LEAVE = ("sroa", "simplify_cfg", "sccp", "loop_rotate", "simplify_cfg")
 
 
-def optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
+def is_vector_code(source: str, target: Target) -> bool:
+    """Whether LLVM optimises each function of a module by itself, with a few passes."""
+    return source.startswith(VECTOR_CODE) and target.opt_level in (1, 2)
+
+
+def optimize(
+    source: str, target: Target, context: llvm.ContextRef | None = None
+) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     """Return LLVM IR optimised for a target as its code generator may have it, and what emits it.
 
     Kernels are vector code before LLVM sees them: common subexpressions are one and loops hold
@@ -50,25 +57,26 @@ def optimize(source: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMa
     Args:
         source: LLVM IR; its first line may be `VECTOR_CODE`.
         target: what for.
+        context: LLVM's context of the module, a new one where threads do this at the same time.
 
     Raises:
         CompileError: LLVM cannot read it.
     """
     machine = target.machine()
-    module = read(source, target, machine)
+    module = read(source, target, machine, context)
     _optimize(module, source, target, machine)
     if may_store_single(source):
         text = str(module)
         changed = store_single(text)
         if changed != text:
-            module = read(changed, target, machine)
+            module = read(changed, target, machine, context)
     return module, machine
 
 
 def _optimize(
     module: llvm.ModuleRef, source: str, target: Target, machine: llvm.TargetMachine
 ) -> None:
-    short = source.startswith(VECTOR_CODE) and target.opt_level in (1, 2)
+    short = is_vector_code(source, target)
     tuning = llvm.create_pipeline_tuning_options(
         speed_level=_SIMPLIFY_LEVEL if short else target.opt_level
     )
@@ -116,14 +124,19 @@ def _is_much(function: llvm.ValueRef) -> bool:
     return sum(1 for _ in itertools.islice(instructions, _MUCH)) == _MUCH
 
 
-def read(source: str, target: Target, machine: llvm.TargetMachine) -> llvm.ModuleRef:
+def read(
+    source: str,
+    target: Target,
+    machine: llvm.TargetMachine,
+    context: llvm.ContextRef | None = None,
+) -> llvm.ModuleRef:
     """Return LLVM IR as a module for a target.
 
     Raises:
         CompileError: LLVM cannot read it.
     """
     try:
-        module = llvm.parse_assembly(source)
+        module = llvm.parse_assembly(source, context)
         module.triple = target.triple
         module.data_layout = str(machine.target_data)
         module.verify()

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from relax_mlir.atomic_file import replacing, write_file
@@ -50,19 +50,22 @@ def export_library(
     if suffix == ".tar":
         _write_archive(executable, path)
     elif suffix == ".o":
-        if len(executable.native) != 1:
+        if not executable.native:
             raise CompileError(
-                _STAGE, f"one object file holds one native object, not {len(executable.native)}"
+                _STAGE, "an object file holds native code, and the executable has none"
             )
-        if executable.native[0].is_parallel:
+        if any(obj.is_parallel for obj in executable.native):
             raise CompileError(
                 _STAGE,
                 "kernels for several threads need the thread pool, a second object file: export a "
                 ".so or .tar, or build with -num-threads=1",
             )
-        write_file(path, [executable.native[0].data])
+        if len(executable.native) == 1:
+            write_file(path, [executable.native[0].data])
+        else:
+            _link(_objects(executable), path, ["-r", "-nostdlib"])
     elif suffix in (".so", ".dylib", ".dll"):
-        _link(executable, path, options)
+        _link_library(executable, path, options)
     else:
         raise CompileError(
             _STAGE, f"'{os.fspath(path)}' does not end in .so (shared library), .tar or .o"
@@ -97,30 +100,42 @@ def _compiler() -> list[str]:
             return [found]
     raise CompileError(
         _STAGE,
-        "a shared library needs a C compiler, and none of "
+        "a library needs a C compiler, and none of "
         f"{', '.join(_COMPILERS)} is there: install one, name one in CC, or export a .tar",
     )
 
 
-def _link(executable: Program, path: str | os.PathLike[str], options: Sequence[str]) -> None:
+def _link_library(
+    executable: Program, path: str | os.PathLike[str], options: Sequence[str]
+) -> None:
     import tvm_ffi
 
+    folder = Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent
+    libraries = [f"-L{folder}", "-ltvm_ffi", "-lm"]
+    files = {**_objects(executable), "embed.S": _EMBED.encode()}
+    _link(files, path, ["-shared", *libraries, *options], executable)
+
+
+def _link(
+    files: Mapping[str, bytes],
+    path: str | os.PathLike[str],
+    options: Sequence[str],
+    embedded: Program | None = None,
+) -> None:
+    """Link files by the C compiler into one; an assembly file may embed an executable's image."""
     compiler = _compiler()
-    libraries = [f"-L{Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent}", "-ltvm_ffi", "-lm"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        objects = []
-        for file, data in _objects(executable).items():
-            objects.append(file)
+        for file, data in files.items():
             (folder / file).write_bytes(data)
-        write_file(folder / ARCHIVED, dump(executable))
-        (folder / "embed.S").write_text(_EMBED)
-        command = [*compiler, "-shared", "-o", "library", *objects, "embed.S", *libraries, *options]
+        if embedded is not None:
+            write_file(folder / ARCHIVED, dump(embedded))
+        command = [*compiler, "-o", "linked", *files, *options]
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         except OSError as error:
             raise CompileError(_STAGE, f"cannot run {compiler[0]}: {error}") from error
         if done.returncode:
             raise CompileError(_STAGE, f"{shlex.join(command)} failed:\n{done.stderr.strip()}")
-        with replacing(path) as out, (folder / "library").open("rb") as made:
+        with replacing(path) as out, (folder / "linked").open("rb") as made:
             shutil.copyfileobj(made, out)

@@ -171,6 +171,8 @@ class Session:
                 raise UsageError(f"flag '--pass-config' wants key=value, got '{text}'")
             kind = known.get(key, {}).get("type")
             values[key] = value if kind in ("str", "path") else _parsed(value)
+        if self.kind == "obj":
+            values[config.SPLIT_OBJECTS] = False
         if self.options["crash-reproducer"]:
             values[config.REPRODUCER] = self.options["crash-reproducer"]
         return values
@@ -228,7 +230,8 @@ class Session:
         if not executable.native:
             raise RelaxMLIRError(f"the program has no native code to emit as {self.kind}")
         if self.kind == "obj":
-            return executable.native[0].data
+            (only,) = executable.native
+            return only.data
         return log.texts[KINDS[self.kind]].encode()
 
 

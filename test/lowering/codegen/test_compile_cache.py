@@ -176,7 +176,7 @@ def test_the_key_is_all_that_matters(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 def test_the_folder_is_bounded(tmp_path: Path) -> None:
     cache = CompileCache(tmp_path, most_bytes=5000)
-    entry = Entry(bytes(1500), ("f",), "source")
+    entry = Entry(((bytes(1500), ("f",)),), "source")
     for number, name in enumerate("abc"):
         cache.store(name, entry)
         os.utime(tmp_path / f"{name}.relaxobj", (number, number))
@@ -213,7 +213,7 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_threads_and_processes_share_a_folder(tmp_path: Path) -> None:
     cache = CompileCache(tmp_path)
-    entry = Entry(bytes(range(256)) * 64, ("f", "g"), "source" * 100)
+    entry = Entry(((bytes(range(256)) * 64, ("f", "g")), (b"more", ())), "source" * 100)
     end = time.monotonic() + 1
 
     def use(number: int) -> int:
@@ -229,7 +229,7 @@ def test_threads_and_processes_share_a_folder(tmp_path: Path) -> None:
         "import sys; from pathlib import Path; "
         "from relax_mlir.lowering.codegen.compile_cache import CompileCache, Entry\n"
         f"cache, entry = CompileCache(Path({str(tmp_path)!r})), "
-        "Entry(bytes(range(256)) * 64, ('f', 'g'), 'source' * 100)\n"
+        "Entry(((bytes(range(256)) * 64, ('f', 'g')), (b'more', ())), 'source' * 100)\n"
         "for i in range(300):\n"
         "    cache.store('key0', entry)\n"
         "    assert cache.load('key0') == entry\n"
