@@ -6,6 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.facts import BOTH, LOWER, UPPER
 from relax_mlir.dialects.relax.tuples import MAKE_TUPLE
 from relax_mlir.ir.structural.canonical_order import ACCESSES, in_one_form, in_order
+from relax_mlir.ir.structural.window_attributes import is_windowed, written_out
 
 # Operations that stand for an expression where they are used: where and how often they are written
 # does not matter, as for TVM's Constant, ShapeExpr and IntImm.
@@ -75,6 +76,8 @@ def attributes_of(op: ir.Operation) -> list[tuple[str, ir.Attribute]]:
     if not len(attributes):
         return []
     names = _NAMES.get(op.name, _NONE)
+    if is_windowed(op.name):
+        return written_out(op)
     if op.name in ACCESSES:
         return [(name, in_one_form(value)) for name, value in attributes.items()]
     return [(name, value) for name, value in attributes.items() if name not in names]
