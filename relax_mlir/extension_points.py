@@ -29,6 +29,7 @@ TABLE = {
     "script.PatternMatchingRewriter": "relax_mlir.relax.dpl:PatternMatchingRewriter",
     # Rewriting by patterns cleans up as passes do.
     "relax.inline_body": "relax_mlir.transform.relax.inline_function:inline_body",
+    "relax.bind_params": "relax_mlir.transform.relax.bind_params:bind_params",
     "relax.forward_copies": "relax_mlir.transform.relax.canonicalize_bindings:forward_copies",
     "relax.infer_type_pass": "relax_mlir.transform.relax.infer_type:infer_type",
     "relax.merge_equal": "relax_mlir.transform.relax.eliminate_common_subexpr:merge_equal",

@@ -210,6 +210,17 @@ class Function(BaseFunc):
         attrs = {**self._attrs, **(key if isinstance(key, dict) else {key: value})}
         return Function(self._params, self._body, self._ret, self._pure, attrs)
 
+    def bind_params(self, binding_map: Mapping[Any, Any]) -> "Function":
+        """Return the function with parameters as constants: what the pass `BindParams` does.
+
+        Args:
+            binding_map: arrays, shapes and integers by parameter or its name.
+
+        Raises:
+            ExprError: there is no such parameter, or a value does not fit.
+        """
+        return extension("relax.bind_params")(self, binding_map)
+
     @property
     def ret_type(self) -> Type:
         """The type of the result."""

@@ -1,6 +1,8 @@
-"""The pass `BindParams`: parameters of a function become constants."""
+"""The pass `BindParams`: parameters of a function become constants, and their sizes numbers."""
 
+import operator
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -9,97 +11,194 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_attribute, constant_op
-from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.well_formed import argument_attributes, type_dims
 from relax_mlir.dialects.symbolic.binding import bound_symbols
-from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
-from relax_mlir.ir.module import IRModule
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.errors import ExprError, ExprTypeError, PassError, did_you_mean
+from relax_mlir.ir.module import IRModule, module_of
+from relax_mlir.ir.single_function import single
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.passes import ModulePass
+from relax_mlir.relax.expr import Function
+from relax_mlir.relax.expr.dims import as_dim
 from relax_mlir.runtime.values.convert import is_tensor_dtype, to_value
 from relax_mlir.script.printer.spelling import type_text
+from relax_mlir.transform.relax.bind_symbolic_vars import substitute_in_function
+from relax_mlir.transform.relax.infer_type import infer_function
 
 
 def BindParams(func_name: str, params: Mapping[Any, Any]) -> ModulePass:
     """Return the pass that makes constants of parameters of a Relax function.
 
-    What a constant's sizes say of symbols is checked where the function begins.
+    The sizes of a constant are the values of the symbols that its parameter bound, everywhere in
+    the function; types that follow from them are inferred again.
 
     Args:
         func_name: the function.
-        params: arrays by the name of the parameter, or by it as `mod["main"].params` gives it.
+        params: by the name of the parameter, or by it as `mod["main"].params` gives it: arrays,
+            shapes for `R.Shape`, and integers for `R.Prim("int64")`.
 
     Raises:
-        ExprTypeError: a value is no array, or `params` no dictionary. The pass raises it for a
+        ExprTypeError: a value is none of these, or `params` no dictionary. The pass raises it for a
             function that is no Relax function, and `ExprError` for a parameter that there is not,
-            an array that does not fit, and a symbol of the signature that nothing else binds.
+            a value that does not fit, two values of one symbol, and a symbol of the signature that
+            nothing else binds.
     """
     if not isinstance(params, Mapping):
         raise ExprTypeError(f"BindParams takes arrays by parameter, got {params!r}")
-    arrays = {getattr(key, "name_hint", key): _array(key, value) for key, value in params.items()}
+    values = {getattr(key, "name_hint", key): _value(key, value) for key, value in params.items()}
 
     def bind(mod: IRModule, ctx: PassContext) -> IRModule:
         func = mod[func_name].mlir_op
         if "relax.function" not in func.attributes:
             raise ExprTypeError(f"BindParams: '{func_name}' is no Relax function")
         with lock_of(mod.context), mod.context:
-            _bind(func_name, func, arrays)
+            _Binder(func_name, func, values).run()
+            infer_function(mod.mlir_module.operation, func_name)
         return mod
 
     return ModulePass(bind, PassInfo("BindParams"))
 
 
-def _array(key: Any, value: Any) -> np.ndarray:
-    found = to_value(getattr(value, "data", value) if hasattr(value, "mlir_op") else value)
-    if not isinstance(found, np.ndarray) or not is_tensor_dtype(found.dtype):
-        raise ExprTypeError(f"BindParams: '{key}' becomes an array, got {type(value).__name__}")
-    # The module keeps it: later changes of the caller's own are not the program's.
-    return found.copy()
+def bind_params(func: Function, params: Mapping[Any, Any]) -> Function:
+    """Return a function with parameters bound, in a module of its own: `Function.bind_params`.
+
+    Raises:
+        ExprError: as for the pass `BindParams`.
+    """
+    mod = module_of(func)
+    name = single(func).attributes["sym_name"].value
+    try:
+        return BindParams(name, params)(mod)[name]
+    except PassError as error:
+        raise (error.__cause__ or error) from None
 
 
-def _bind(name: str, func: ir.Operation, arrays: Mapping[str, np.ndarray]) -> None:
-    names = [ir.StringAttr(each).value for each in func.attributes["relax.params"]]
-    for wanted in arrays:
-        if wanted not in names:
-            near = did_you_mean(str(wanted), names) or f"; there are: {', '.join(names) or 'none'}"
-            raise ExprError(f"BindParams: function '{name}' has no parameter '{wanted}'{near}")
-    block = func.regions[0].blocks[0]
-    chosen = [position for position, each in enumerate(names) if each in arrays]
-    signature = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
-    kept = [type_ for i, type_ in enumerate(signature.inputs) if i not in chosen]
-    _check_symbols(name, kept, list(signature.results))
-    with ir.InsertionPoint.at_block_begin(block):
+def _value(key: Any, value: Any) -> np.ndarray | tuple[int, ...] | int:
+    """Return what a parameter becomes: an array, the sizes of a shape, or an integer."""
+    sizes = getattr(value, "values", None)
+    found = value
+    if isinstance(sizes, (list, tuple)):
+        found = tuple(sizes)
+    elif not isinstance(value, np.ndarray):
+        found = to_value(getattr(value, "data", value) if hasattr(value, "mlir_op") else value)
+    if isinstance(found, np.ndarray) and is_tensor_dtype(found.dtype):
+        # The module keeps it: later changes of the caller's own are not the program's.
+        return found.copy()
+    with suppress(TypeError, ValueError):
+        if isinstance(found, tuple):
+            return tuple(operator.index(as_dim(size).value) for size in found)
+        return operator.index(as_dim(found).value)
+    raise ExprTypeError(f"BindParams: '{key}' becomes an array, got {type(value).__name__}")
+
+
+class _Binder:
+    """Binds parameters of one function."""
+
+    def __init__(self, name: str, func: ir.Operation, values: Mapping[str, Any]) -> None:
+        self._name, self._func, self._values = name, func, values
+        self._block = func.regions[0].blocks[0]
+        self._names = [ir.StringAttr(each).value for each in func.attributes["relax.params"]]
+        self._known: dict[str, int] = {}
+
+    def run(self) -> None:
+        """Bind, and drop the parameters.
+
+        Raises:
+            ExprError: as for the pass.
+        """
+        for wanted in self._values:
+            if wanted not in self._names:
+                near = did_you_mean(str(wanted), self._names)
+                near = near or f"; there are: {', '.join(self._names) or 'none'}"
+                message = f"function '{self._name}' has no parameter '{wanted}'{near}"
+                raise ExprError(f"BindParams: {message}")
+        chosen = [i for i, each in enumerate(self._names) if each in self._values]
         for position in chosen:
-            argument = block.arguments[position]
-            value = _constant(name, names[position], arrays[names[position]], argument)
-            argument.replace_all_uses_with(value)
-    for position in reversed(chosen):
-        block.erase_argument(position)
-    func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(kept, signature.results))
-    for key in ("arg_attrs", "relax.params"):
-        if key in func.attributes:
-            items = [each for i, each in enumerate(func.attributes[key]) if i not in chosen]
-            func.attributes[key] = ir.ArrayAttr.get(items)
+            self._match(position)
+        sizes = {name: SymExpr.of(value) for name, value in self._known.items()}
+        substitute_in_function(self._func, sizes)
+        signature = ir.FunctionType(ir.TypeAttr(self._func.attributes["function_type"]).value)
+        kept = [type_ for i, type_ in enumerate(signature.inputs) if i not in chosen]
+        _check_symbols(self._name, kept, list(signature.results))
+        with ir.InsertionPoint.at_block_begin(self._block):
+            for position in chosen:
+                argument = self._block.arguments[position]
+                argument.replace_all_uses_with(self._made(position, argument))
+        for position in reversed(chosen):
+            self._block.erase_argument(position)
+        type_ = ir.FunctionType.get(kept, signature.results)
+        self._func.attributes["function_type"] = ir.TypeAttr.get(type_)
+        for key in ("arg_attrs", "relax.params"):
+            if key in self._func.attributes:
+                items = [e for i, e in enumerate(self._func.attributes[key]) if i not in chosen]
+                self._func.attributes[key] = ir.ArrayAttr.get(items)
+
+    def _match(self, position: int) -> None:
+        """Check that a value is one of the parameter's type, and note what it says of symbols."""
+        name = self._names[position]
+        declared, value = self._block.arguments[position].type, self._values[name]
+        if isinstance(value, np.ndarray):
+            got, dims = f"an array of {value.dtype} and shape {value.shape}", T.tensor_dims
+            fits = T.is_tensor(declared) and T.tensor_dtype(declared) in ("", str(value.dtype))
+            sizes, ndim = value.shape, T.tensor_ndim
+        elif isinstance(value, tuple):
+            got, dims, sizes, ndim = f"the shape {value}", T.shape_dims, value, T.shape_ndim
+            fits = isinstance(declared, Shape)
+        else:
+            if str(declared) != "i64":
+                self._refuse(name, declared, f"the integer {value}")
+            symbolic = argument_attributes(self._func)[position].get("relax.value")
+            for dim in Dims(symbolic).dims if symbolic is not None else ():
+                if dim.name:
+                    self._note(dim.name, value)
+            return
+        if not fits or ndim(declared) not in (-1, len(sizes)):
+            self._refuse(name, declared, got)
+        for dim, size in zip(dims(declared) or (), sizes, strict=False):
+            if dim.value not in (None, size):
+                self._refuse(name, declared, got)
+            if dim.name:
+                self._note(dim.name, size)
+
+    def _refuse(self, name: str, declared: ir.Type, got: str) -> None:
+        where = f"'{name}' of function '{self._name}' is {type_text(declared)}"
+        raise ExprError(f"BindParams: {where}, got {got}")
+
+    def _note(self, symbol: str, value: int) -> None:
+        if self._known.setdefault(symbol, value) != value:
+            raise ExprError(
+                f"BindParams: '{symbol}' of function '{self._name}' would be {self._known[symbol]} "
+                f"and {value}"
+            )
+
+    def _made(self, position: int, argument: ir.Value) -> ir.Value:
+        name, location = self._names[position], argument.location
+        value = self._values[name]
+        # A constant without a name is written where it is used, as TVM writes it.
+        with location.child_loc if isinstance(location, ir.NameLoc) else location:
+            if isinstance(value, tuple):
+                made = ir.Operation.create("relax.shape_expr", results=[T.shape_type(value)]).result
+            elif isinstance(value, int):
+                made = ir.Operation.create(
+                    "relax.prim_value",
+                    results=[argument.type],
+                    attributes={"value": Dims.of([SymExpr.of(value)])},
+                ).result
+            else:
+                made = constant_op(constant_attribute(value, name))
+            if made.type == argument.type or not any(map(_is_computed, type_dims(argument.type))):
+                return made
+            # A size such as `2 * n` is compared where the function begins.
+            return ir.Operation.create(
+                "relax.match_cast", results=[argument.type], operands=[made]
+            ).result
 
 
-def _constant(func: str, name: str, array: np.ndarray, argument: ir.Value) -> ir.Value:
-    location = argument.location
-    made = constant_op(constant_attribute(array, name), location)
-    declared = argument.type
-    if declared == made.type:
-        return made
-    where = f"BindParams: '{name}' of function '{func}' is {type_text(declared)}"
-    if not T.is_tensor(declared) or T.tensor_dtype(declared) not in ("", str(array.dtype)):
-        raise ExprError(f"{where}, got an array of {array.dtype} and shape {array.shape}")
-    dims = T.tensor_dims(declared)
-    rank = len(dims) if dims is not None else T.tensor_ndim(declared)
-    sizes = zip(dims, array.shape, strict=False) if dims is not None else ()
-    fits = all(dim.value in (None, size) for dim, size in sizes)
-    if rank not in (-1, array.ndim) or not fits:
-        raise ExprError(f"{where}, got an array of {array.dtype} and shape {array.shape}")
-    return ir.Operation.create(
-        "relax.match_cast", results=[declared], operands=[made], loc=location
-    ).result
+def _is_computed(dim: SymExpr) -> bool:
+    return not dim.is_const and not dim.name
 
 
 def _check_symbols(name: str, inputs: list[ir.Type], results: list[ir.Type]) -> None:

@@ -40,7 +40,7 @@ def BindSymbolicVars(binding_map: Mapping[Any, Any], func_name: str | None = Non
             missing = set(values)
             known: set[str] = set()
             for func in funcs:
-                found = _substitute(func, values)
+                found = substitute_in_function(func, values)
                 missing -= found
                 known |= found
             if missing:
@@ -53,7 +53,7 @@ def BindSymbolicVars(binding_map: Mapping[Any, Any], func_name: str | None = Non
     return ModulePass(bind, PassInfo("BindSymbolicVars"))
 
 
-def _substitute(func: ir.Operation, values: Mapping[str, SymExpr]) -> set[str]:
+def substitute_in_function(func: ir.Operation, values: Mapping[str, SymExpr]) -> set[str]:
     """Put values in the place of symbols, and return all symbols that there were."""
     found: set[str] = set()
 

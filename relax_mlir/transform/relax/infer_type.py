@@ -40,14 +40,41 @@ def infer_type(module: ir.Operation) -> None:
         PassError: a signature has a type that makes no sense.
     """
     require_sound_types(module, "InferType")
-    functions = {
+    functions = _functions(module)
+    done: set[str] = set()
+    for name in functions:
+        _visit(name, functions, done)
+
+
+def infer_function(module: ir.Operation, name: str) -> None:
+    """Refine the types of one function of a module."""
+    functions = _functions(module)
+    _Function(functions[name], functions).run()
+
+
+def settle_result(func: ir.Operation) -> None:
+    """Have a function declare the type that it returns, or return the one that it declares.
+
+    The signature cannot name symbols that the body binds.
+    """
+    block = func.regions[0].blocks[0]
+    end = list(block.operations)[-1].operation
+    returned = [operand.type for operand in end.operands]
+    if end.name != "func.return" or returned == result_types(func):
+        return
+    bound = bound_by_arguments(block)
+    if all(_symbols(type_) <= bound for type_ in returned):
+        set_result_types(func, returned)
+    else:
+        _cast_operands(end, result_types(func))
+
+
+def _functions(module: ir.Operation) -> dict[str, ir.Operation]:
+    return {
         view.operation.attributes["sym_name"].value: view.operation
         for view in module.regions[0].blocks[0].operations
         if "relax.function" in view.operation.attributes and view.operation.regions[0].blocks
     }
-    done: set[str] = set()
-    for name in functions:
-        _visit(name, functions, done)
 
 
 def _visit(name: str, functions: Mapping[str, ir.Operation], done: set[str]) -> None:
@@ -107,13 +134,7 @@ class _Function:
         block = self._func.regions[0].blocks[0]
         bound = bound_by_arguments(block)
         self._block(block, bound)
-        end = list(block.operations)[-1].operation
-        returned = [operand.type for operand in end.operands]
-        if end.name == "func.return" and returned != result_types(self._func):
-            if all(_symbols(type_) <= bound for type_ in returned):
-                set_result_types(self._func, returned)
-            else:
-                _cast_operands(end, result_types(self._func))
+        settle_result(self._func)
 
     def _block(self, block: ir.Block, bound: set[str]) -> None:
         for view in block.operations:

@@ -35,6 +35,25 @@ class Model:
     def returned(w: R.Tensor(("k",), "float32")) -> R.Tensor(("k",), "float32"):
         return R.add(w, w)
 
+    @R.function
+    def computed(w: R.Tensor(("2 * k",), "float32"), x: R.Tensor(("k",), "float32")):
+        k = T.int64()
+        return R.add(R.reshape(w, (2, k)), x)
+
+    @R.function
+    def alone(w: R.Tensor(("2 * k",), "float32")) -> R.Tensor(("2 * k",), "float32"):
+        return w
+
+    @R.function
+    def both(w: R.Tensor(("m", 4), "float32"), v: R.Tensor(("m",), "float32")):
+        return (w, v)
+
+    @R.function
+    def sizes(n: R.Prim(value="n"), s: R.Shape(("k", 2)), x: R.Tensor("float32", ndim=2)):
+        n = T.int64()
+        k = T.int64()
+        return R.add(R.zeros((n, k), "float32"), x)
+
     @T.prim_func
     def prim(A: T.Buffer((4,), "float32")):
         A[0] = T.float32(0)
@@ -63,6 +82,29 @@ def test_sizes_of_constants_are_checked():
         run(np.ones((2, 5), "float32"))
 
 
+def test_sizes_of_constants_are_values_of_symbols():
+    bound = transform.BindParams("returned", {"w": B})(Model)
+    assert str(bound["returned"].ret_ty) == 'R.Tensor((4,), "float32")'
+    np.testing.assert_allclose(relax.VirtualMachine(relax.build(bound))["returned"](), B + B)
+
+
+def test_shapes_and_integers():
+    func = Model["sizes"].bind_params({"n": 2, "s": relax.ShapeExpr([3, 2])})
+    assert [each.name_hint for each in func.params] == ["x"]
+    x = np.ones((2, 3), "float32")
+    np.testing.assert_array_equal(relax.VirtualMachine(relax.build(func))["sizes"](x), x)
+    whole = func.bind_params({func.params[0]: x})
+    assert str(whole.ret_ty) == 'R.Tensor((2, 3), "float32")'
+
+
+def test_a_size_that_is_computed_is_checked():
+    bound = transform.BindParams("computed", {"w": np.arange(8, dtype="float32")})(Model)
+    run = relax.VirtualMachine(relax.build(bound))["computed"]
+    np.testing.assert_array_equal(run(B), np.arange(8, dtype="float32").reshape(2, 4) + B)
+    with pytest.raises(ShapeMismatchError):
+        run(B[:2])
+
+
 @pytest.mark.parametrize(
     ("func", "params", "said"),
     [
@@ -70,7 +112,11 @@ def test_sizes_of_constants_are_checked():
         ("main", {"w": W.T}, r"'w' of function 'main' is .*got an array of float32 and shape"),
         ("main", {"w": W[0]}, "got an array of float32"),
         ("main", {"w": W.astype("float64")}, "got an array of float64"),
-        ("returned", {"w": B}, "'k' of function 'returned' is bound by a parameter that becomes"),
+        ("alone", {"w": B}, "'k' of function 'alone' is bound by a parameter that becomes"),
+        ("both", {"w": W, "v": B}, "'m' of function 'both' would be 3 and 4"),
+        ("sizes", {"n": B}, "'n' of function 'sizes' is .*got an array of float32"),
+        ("sizes", {"s": (1, 2, 3)}, r"'s' of function 'sizes' is .*got the shape \(1, 2, 3\)"),
+        ("sizes", {"s": 3}, "'s' of function 'sizes' is .*got the integer 3"),
         ("prim", {"A": B}, "'prim' is no Relax function"),
         ("mainn", {}, "no function 'mainn'"),
     ],
