@@ -184,7 +184,9 @@ class RegisteredPass(Pass):
             option.name: value for option, value in zip(spec.options, values, strict=False)
         }
         self.spec = spec
-        self.given: dict[str, Any] = {**positional, **options}
+        given = {**positional, **options}
+        # None is TVM's way to ask for the default.
+        self.given: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
         self.options: dict[str, Any] = coerce_options(spec.flag, spec.options, self.given)
         self.info = PassInfo(spec.name, spec.opt_level, spec.required)
 

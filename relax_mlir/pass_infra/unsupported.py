@@ -10,7 +10,7 @@ _FUSION = "FuseOps merges the kernels that LegalizeOps makes, and needs no notes
 UNSUPPORTED: dict[str, str] = {
     **dict.fromkeys(("AnnotateTIROpPattern", "FuseTIR"), f"leave it out: {_FUSION}"),
     **dict.fromkeys(
-        ("AttachGlobalSymbol", "ComputePrimValue", "KillAfterLastUse", "LowerAllocTensor",
+        ("ComputePrimValue", "KillAfterLastUse", "LowerAllocTensor",
          "LowerRuntimeBuiltin", "RewriteDataflowReshape", "VMBuiltinLower"),
         f"leave it out: {_STAGES}"),
     **dict.fromkeys(
@@ -27,9 +27,6 @@ UNSUPPORTED: dict[str, str] = {
          "SpecializePrimFuncBasedOnCallSite"),
         f"leave it out: {_KERNELS}"),
     **dict.fromkeys(
-        ("DecomposeOpsForInference", "DecomposeOpsForTraining"),
-        "SimplifyInference writes normalisation and dropout as arithmetic"),
-    **dict.fromkeys(
         ("AlterOpImpl", "AttachAttrLayoutFreeBuffers", "SplitLayoutRewritePreproc"),
         f"leave it out: PackWeights and the like lay constants out; {_KERNELS}"),
     **dict.fromkeys(
@@ -43,9 +40,7 @@ UNSUPPORTED: dict[str, str] = {
     "BundleModelParams": "parameters are arguments, or constants: BindParams",
     "DataflowUseInplaceCalls": "StaticPlanBlockMemory shares memory",
     "LiftTransformParams": "FoldConstant computes at compile time what BindParams made constant",
-    "RemovePurityChecking": 'R.func_attr({"relax.force_pure": True}) says that a function is pure',
     "RemoveUnusedOutputs": "DeadCodeElimination removes outputs and parameters too",
-    "ToMixedPrecision": "astype says which parts of a program are of which dtype",
     "TopologicalSort": "bindings stand in the order in which they are written",
     "UpdateParamStructInfo": "relax.BlockBuilder writes a function with other parameters",
 }  # fmt: skip

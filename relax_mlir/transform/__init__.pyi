@@ -35,6 +35,7 @@ __all__ = [
     "AlterOpLayout",
     "AnnotateEntryFunc",
     "AnnotateInvariantLoads",
+    "AttachGlobalSymbol",
     "BF16ComputeLegalize",
     "BackwardFoldScaleAxis",
     "BindParams",
@@ -58,6 +59,8 @@ __all__ = [
     "CreateSequentialPass",
     "DataflowBlockPass",
     "DeadCodeElimination",
+    "DecomposeOpsForInference",
+    "DecomposeOpsForTraining",
     "DiagnosticContext",
     "EliminateCommonSubexpr",
     "ExpandCopy",
@@ -103,6 +106,8 @@ __all__ = [
     "PrintIR",
     "RefineShapesBackward",
     "RemoveNoOp",
+    "RemovePurityChecking",
+    "RemoveRedundantReshape",
     "RemoveUnusedParameters",
     "RenormalizeSplitPattern",
     "ReorderTakeAfterMatmul",
@@ -120,6 +125,7 @@ __all__ = [
     "StorageFlatten",
     "StorageRewrite",
     "ToANormalForm",
+    "ToMixedPrecision",
     "ToNonDataflow",
     "UnrollLoop",
     "VMMemoryLower",
@@ -154,6 +160,9 @@ def AnnotateEntryFunc() -> Pass:
 
 def AnnotateInvariantLoads() -> Pass:
     """Mark functions with loop-invariant loads."""
+
+def AttachGlobalSymbol() -> Pass:
+    """Make every function public."""
 
 def BF16ComputeLegalize() -> Pass:
     """Compute bfloat16 in float32."""
@@ -200,7 +209,13 @@ def ConvertToDataflow(min_size: int = 2) -> Pass:
 def DeadCodeElimination(entry_functions: tuple = ()) -> Pass:
     """Remove unused bindings, outputs, parameters and functions."""
 
-def EliminateCommonSubexpr() -> Pass:
+def DecomposeOpsForInference(func_name: str = "") -> Pass:
+    """Write batch normalization in simpler operations."""
+
+def DecomposeOpsForTraining(func_name: str = "") -> Pass:
+    """Write normalizations by the statistics of the batch."""
+
+def EliminateCommonSubexpr(call_only: bool = False) -> Pass:
     """Merge equal bindings and remove unused ones."""
 
 def ExpandCopy() -> Pass:
@@ -305,6 +320,12 @@ def RefineShapesBackward(broadcast: bool = True) -> Pass:
 def RemoveNoOp() -> Pass:
     """Remove loops, branches, stores and buffers without effect."""
 
+def RemovePurityChecking() -> Pass:
+    """Write pure calls of packed functions as plain ones."""
+
+def RemoveRedundantReshape() -> Pass:
+    """Take out reshapes that nothing depends on."""
+
 def RemoveUnusedParameters() -> Pass:
     """Remove unused parameters of private functions."""
 
@@ -352,6 +373,11 @@ def StorageRewrite() -> Pass:
 
 def ToANormalForm() -> Pass:
     """Relay's name of normalize."""
+
+def ToMixedPrecision(
+    out_dtype: str = "float32", fp16_input_names: tuple = (), dtype: str = "float16"
+) -> Pass:
+    """Compute matrix products and convolutions on half precision."""
 
 def ToNonDataflow() -> Pass:
     """Inline dataflow blocks into the enclosing function."""

@@ -37,6 +37,7 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         entry="relax_mlir.transform.relax.eliminate_common_subexpr:eliminate_common_subexpr",
         summary="Merge equal bindings and remove unused ones",
         opt_level=3,
+        options=(PassOption("call_only", bool, False, "merge calls only"),),
     ),
     "dead-code-elimination": PassSpec(
         flag="dead-code-elimination",
@@ -183,6 +184,49 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         summary="Transform constant 3 x 3 weights for Winograd convolution",
         opt_level=2,
         options=(TARGET,),
+    ),
+    "to-mixed-precision": PassSpec(
+        flag="to-mixed-precision",
+        name="ToMixedPrecision",
+        entry="relax_mlir.transform.relax.to_mixed_precision:to_mixed_precision",
+        summary="Compute matrix products and convolutions on half precision",
+        options=(
+            PassOption("out_dtype", str, "float32", "what they accumulate in"),
+            PassOption("fp16_input_names", tuple, (), "parameters to take in half precision"),
+            PassOption("dtype", str, "float16", "the half precision: float16 or bfloat16"),
+        ),
+    ),
+    "decompose-ops-for-inference": PassSpec(
+        flag="decompose-ops-for-inference",
+        name="DecomposeOpsForInference",
+        entry="relax_mlir.transform.relax.decompose_ops:decompose_ops_for_inference",
+        summary="Write batch normalization in simpler operations",
+        options=(PassOption("func_name", str, "", "the function; by default all"),),
+    ),
+    "decompose-ops-for-training": PassSpec(
+        flag="decompose-ops-for-training",
+        name="DecomposeOpsForTraining",
+        entry="relax_mlir.transform.relax.decompose_ops:decompose_ops_for_training",
+        summary="Write normalizations by the statistics of the batch",
+        options=(PassOption("func_name", str, "", "the function; by default all"),),
+    ),
+    "remove-redundant-reshape": PassSpec(
+        flag="remove-redundant-reshape",
+        name="RemoveRedundantReshape",
+        entry="relax_mlir.transform.relax.remove_redundant_reshape:remove_redundant_reshape",
+        summary="Take out reshapes that nothing depends on",
+    ),
+    "remove-purity-checking": PassSpec(
+        flag="remove-purity-checking",
+        name="RemovePurityChecking",
+        entry="relax_mlir.transform.relax.remove_purity_checking:remove_purity_checking",
+        summary="Write pure calls of packed functions as plain ones",
+    ),
+    "attach-global-symbol": PassSpec(
+        flag="attach-global-symbol",
+        name="AttachGlobalSymbol",
+        entry="relax_mlir.transform.relax.attach_global_symbol:attach_global_symbol",
+        summary="Make every function public",
     ),
     "convert-to-dataflow": PassSpec(
         flag="convert-to-dataflow",

@@ -25,8 +25,8 @@ def dead_code_elimination(module: ir.Operation, entry_functions: Sequence[str] =
 
     Args:
         module: a `builtin.module`.
-        entry_functions: names of the functions to keep with all they reach; by default every
-            function that is not private.
+        entry_functions: names of private functions to keep with all they reach, as functions that
+            are not private are kept.
 
     Raises:
         FunctionKeyError: there is none of such a name.
@@ -76,8 +76,16 @@ def _sweep(block: ir.Block) -> None:
         for region in op.regions:
             for inner in region.blocks:
                 _sweep(inner)
-        if name == "relax.dataflow" and not len(op.results) and len(list(operations_in(op))) == 1:
-            op.erase()
+        if name == "relax.dataflow" and len(list(operations_in(op))) == 1:
+            inline_empty(op)
+
+
+def inline_empty(op: ir.Operation) -> None:
+    """Put what a dataflow block without bindings gives out in its place."""
+    output = next(operations_in(op))
+    for result, value in zip(op.results, output.operands, strict=True):
+        result.replace_all_uses_with(value)
+    op.erase()
 
 
 def _is_used(op: ir.Operation) -> bool:
@@ -173,7 +181,7 @@ def _mentioned(op: ir.Operation, *, calls: bool = True) -> set[str]:
 def _is_kept(op: ir.Operation, entries: set[str]) -> bool:
     if not any(marker in op.attributes for marker in _FUNCTIONS):
         return True
-    return _name(op) in entries if entries else not _is_private(op)
+    return _name(op) in entries or not _is_private(op)
 
 
 def _is_private(op: ir.Operation) -> bool:

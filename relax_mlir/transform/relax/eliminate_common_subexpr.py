@@ -22,26 +22,34 @@ _COMMUTATIVE = frozenset(
     f"relax.{name}" for name in ("add", "multiply", "maximum", "minimum", "equal", "not_equal")
 )
 # Their results own no tensor that was not there before, so merging them makes no new sharing.
-_NO_MEMORY = ("relax.tuple_get_item", "relax.shape_expr", "relax.shape_of", "relax.prim_value")
+_NO_MEMORY = (
+    "relax.tuple_get_item", "relax.shape_expr", "relax.shape_of", "relax.prim_value",
+    "relax.match_cast",
+)  # fmt: skip
+_NO_CALLS = ("relax.tuple_get_item", "relax.shape_expr", "relax.prim_value", "relax.constant")
 # Constants that differ in so many bytes at their beginning need not be read any further.
 _HEAD = 4096
 
 
-def eliminate_common_subexpr(module: ir.Operation) -> None:
+def eliminate_common_subexpr(module: ir.Operation, call_only: bool = False) -> None:
     """Merge equal pure bindings and drop the ones that this leaves unused.
 
     Tensors have identity once something may write to them: after `y1 = f(x); y2 = f(x)` an impure
     call that updates `y1` in place must not show in `y2`, nor may two results of a function become
     one tensor. Reads do not move over an impure operation either: it may have written to `x`.
+
+    Args:
+        module: a `builtin.module`.
+        call_only: merge calls only, and leave fields of tuples, shapes and constants alone.
     """
     for func in functions_to_optimize(module):
-        merge_equal(func)
+        merge_equal(func, call_only)
         remove_unused(func)
 
 
-def merge_equal(func: ir.Operation) -> None:
-    """Merge equal pure bindings of one function."""
-    _Eliminator(func).run()
+def merge_equal(func: ir.Operation, call_only: bool = False) -> None:
+    """Merge equal pure bindings of one function, or its calls only."""
+    _Eliminator(func, call_only).run()
 
 
 class _Scope:
@@ -70,8 +78,8 @@ class _Scope:
 class _Eliminator:
     """Works through one function."""
 
-    def __init__(self, func: ir.Operation) -> None:
-        self._func = func
+    def __init__(self, func: ir.Operation, call_only: bool) -> None:
+        self._func, self._call_only = func, call_only
         self._contents = _contents_of_constants(func)
         self._written = written_values(func)
         self._returned = returned_values(func)
@@ -95,7 +103,8 @@ class _Eliminator:
                     scope.forget()
                 elif op.name == "relax.dataflow" and len(op.results):
                     self._export(op, scope)
-            elif is_pure(op):
+            elif is_pure(op) or op.name == "relax.match_cast":
+                # A cast that has been checked holds from then on.
                 # A tuple costs nothing, and every call likes its arguments made beside it.
                 if len(op.results) == 1 and not is_make_tuple(op):
                     self._merge(op, scope)
@@ -104,6 +113,8 @@ class _Eliminator:
 
     def _merge(self, op: ir.Operation, scope: _Scope) -> None:
         result = op.results[0]
+        if self._call_only and op.name in _NO_CALLS:
+            return
         key = self._key(op, result)
         found = scope.find(key)
         if found is None:

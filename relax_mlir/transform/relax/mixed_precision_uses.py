@@ -1,6 +1,6 @@
 """Which operations compute in half precision, and which values only these read."""
 
-from typing import Union
+from typing import TypeAlias, Union
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -12,7 +12,7 @@ from relax_mlir.lowering.walk import collect
 
 # What is known of the uses of a tensor: 0 none, 16 narrow ones only, 32 others too. Of a tuple it
 # is that of each field.
-Need = Union[int, list["Need"]]
+Need: TypeAlias = Union[int, list["Need"]]  # noqa: UP007 - a quoted name takes no `|`
 
 _ALWAYS = frozenset(
     ["attention", "linear", "matmul", "outer"]
@@ -20,41 +20,15 @@ _ALWAYS = frozenset(
 )
 # Those that are not elementwise.
 _FOLLOW = frozenset(
-    [
-        "arange",
-        "broadcast_to",
-        "concat",
-        "dropout",
-        "dynamic_strided_slice",
-        "ewise_fma",
-        "expand_dims",
-        "eye",
-        "flatten",
-        "full",
-        "full_like",
-        "group_norm",
-        "instance_norm",
-        "layer_norm",
-        "layout_transform",
-        "meshgrid",
-        "ones",
-        "permute_dims",
-        "reshape",
-        "resize2d",
-        "resize3d",
-        "rms_norm",
-        "roi_align",
-        "roi_pool",
-        "grid_sample",
-        "affine_grid",
-        "split",
-        "squeeze",
-        "stack",
-        "strided_slice",
-        "zeros",
-    ]
-    + [f"{kind}_pool{rank}d" for kind in ("avg", "max", "adaptive_avg") for rank in (1, 2, 3)]
-)
+    (
+        "affine_grid", "arange", "broadcast_to", "concat", "dropout", "dynamic_strided_slice",
+        "ewise_fma", "expand_dims", "eye", "flatten", "full", "full_like", "grid_sample",
+        "group_norm", "instance_norm", "layer_norm", "layout_transform", "meshgrid", "ones",
+        "permute_dims", "reshape", "resize2d", "resize3d", "rms_norm", "roi_align", "roi_pool",
+        "split", "squeeze", "stack", "strided_slice", "zeros",
+        *(f"{kind}_pool{n}d" for kind in ("avg", "max", "adaptive_avg") for n in (1, 2, 3)),
+    )
+)  # fmt: skip
 
 
 def policy_of(op: ir.Operation) -> str:

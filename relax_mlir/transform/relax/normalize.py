@@ -14,6 +14,7 @@ from relax_mlir.dialects.relax.tuples import (
     known_fields,
     make_tuple,
 )
+from relax_mlir.transform.relax.dead_code_elimination import inline_empty
 from relax_mlir.transform.relax.rebuild import takes_arguments
 
 # Their values are in their types and attributes alone.
@@ -53,7 +54,7 @@ def _block(block: ir.Block, literals: dict, names: "_Names", prefix: str) -> Non
                 inside = "lv" if op.name == "relax.dataflow" else prefix
                 _block(inner, dict(literals), names, inside)
         if op.name == "relax.dataflow" and len(list(operations_in(op))) == 1:
-            _inline_empty(op)
+            inline_empty(op)
         elif len(op.results) == 1:
             names.give(op, prefix)
 
@@ -67,13 +68,6 @@ def _make_arguments(op: ir.Operation) -> None:
     with ir.InsertionPoint(op), op.location:
         fields = [get_item(value, index) for index in range(value.type.num_types)]
         op.operands[last] = make_tuple(fields)
-
-
-def _inline_empty(op: ir.Operation) -> None:
-    output = next(operations_in(op))
-    for result, value in zip(op.results, output.operands, strict=True):
-        result.replace_all_uses_with(value)
-    op.erase()
 
 
 class _Names:

@@ -13,8 +13,8 @@ from relax_mlir.dialects.relax.side_effects import captured_values, functions_to
 from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple, known_fields, make_tuple
 from relax_mlir.errors import PassError, did_you_mean
 from relax_mlir.lowering.walk import collect
+from relax_mlir.transform.relax.infer_type import settle_result
 from relax_mlir.transform.relax.mixed_precision_uses import Need, narrow_only, policy_of
-from relax_mlir.transform.relax.rebuild import result_types, set_result_types
 
 _HALF = ("float16", "bfloat16")
 _WIDE = "float32"
@@ -81,7 +81,7 @@ class _Rewriter:
         self._retype_inputs(half_inputs)
         for op in collect(self._func, lambda op: op.name == "relax.dataflow"):
             self._block(op)
-        self._refine_result()
+        settle_result(self._func)
 
     def _retype_inputs(self, names: set[str]) -> None:
         block = self._func.regions[0].blocks[0]
@@ -104,13 +104,6 @@ class _Rewriter:
         self._func.attributes["function_type"] = ir.TypeAttr.get(
             ir.FunctionType.get(inputs, signature.results)
         )
-
-    def _refine_result(self) -> None:
-        """Declare the type of what is returned where that says more."""
-        end = list(self._func.regions[0].blocks[0].operations)[-1].operation
-        declared, found = result_types(self._func)[0], end.operands[0].type
-        if declared != found and T.is_tensor(declared) and T.is_tensor(found):
-            set_result_types(self._func, [found])
 
     def _block(self, dataflow: ir.Operation) -> None:
         block = dataflow.regions[0].blocks[0]

@@ -1,0 +1,168 @@
+"""What a pass rewrites still builds, and computes the same."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from relax_mlir import relax, transform
+from relax_mlir.script import ir as I
+from relax_mlir.script import relax as R
+from relax_mlir.script import tir as T
+
+RNG = np.random.default_rng(7)
+
+
+def normal(*shape: int) -> np.ndarray:
+    return RNG.normal(size=shape).astype("float32")
+
+
+@I.ir_module
+class Dense:
+    @R.function
+    def main(
+        x: R.Tensor(("n", 17), "float32"),
+        w: R.Tensor((17, 33), "float32"),
+        b: R.Tensor((33,), "float32"),
+    ):
+        with R.dataflow():
+            y = R.nn.relu(R.matmul(x, w))
+            z = R.nn.softmax(R.add(y, b), axis=-1)
+            t = (z, y)
+            q = R.matmul(R.permute_dims(t[1]), t[0])
+            R.output(q)
+        return q
+
+
+@I.ir_module
+class Norms:
+    @R.function
+    def main(
+        x: R.Tensor(("n", 3, 5, 7), "float32"),
+        w: R.Tensor((4, 3, 3, 3), "float32"),
+        g: R.Tensor((4,), "float32"),
+        b: R.Tensor((4,), "float32"),
+        m: R.Tensor((4,), "float32"),
+        v: R.Tensor((4,), "float32"),
+    ):
+        with R.dataflow():
+            c = R.nn.conv2d(x, w, padding=1)
+            bn = R.nn.batch_norm(c, g, b, m, R.square(v), axis=1, training=False)
+            y = R.nn.relu(bn[0])
+            R.output(y)
+        return y
+
+
+@I.ir_module
+class Layers:
+    @R.function
+    def main(
+        x: R.Tensor(("n", 4, 9), "float32"),
+        g: R.Tensor((9,), "float32"),
+        b: R.Tensor((9,), "float32"),
+    ):
+        with R.dataflow():
+            y = R.nn.layer_norm(x, g, b, axes=[-1])
+            R.output(y)
+        return y
+
+
+@I.ir_module
+class Reshapes:
+    @R.function
+    def main(x: R.Tensor(("n", 6), "float32")):
+        n = T.int64()
+        with R.dataflow():
+            y = R.reshape(R.reshape(x, (n * 6,)), (n, 2, 3))
+            z = R.exp(R.reshape(y, (n, 2, 3)))
+            R.output(z)
+        return z
+
+
+class Case(NamedTuple):
+    make: Callable[[], Any]
+    program: Any
+    inputs: Callable[[int], list[np.ndarray]]
+    rtol: float = 1e-5
+    atol: float = 1e-6
+
+
+def dense(n: int) -> list[np.ndarray]:
+    return [normal(n, 17), normal(17, 33), normal(33)]
+
+
+def norms(n: int) -> list[np.ndarray]:
+    return [normal(n, 3, 5, 7), normal(4, 3, 3, 3), *(normal(4) for _ in range(4))]
+
+
+HALF = {"rtol": 2e-2, "atol": 2e-1}
+CASES = {
+    "mixed": Case(transform.ToMixedPrecision, Dense, dense, **HALF),
+    "mixed all": Case(lambda: transform.ToMixedPrecision("float16"), Dense, dense, **HALF),
+    "mixed bfloat16": Case(
+        lambda: transform.ToMixedPrecision(dtype="bfloat16"), Dense, dense, rtol=1e-1, atol=1.0
+    ),
+    "mixed convolution": Case(transform.ToMixedPrecision, Norms, norms, **HALF),
+    "decompose": Case(transform.DecomposeOpsForInference, Norms, norms, rtol=1e-4, atol=1e-4),
+    "decompose layers": Case(
+        transform.DecomposeOpsForTraining, Layers,
+        lambda n: [normal(n, 4, 9), normal(9), normal(9)], rtol=1e-4, atol=1e-5,
+    ),
+    "reshapes": Case(transform.RemoveRedundantReshape, Reshapes, lambda n: [normal(n, 6)]),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def machine() -> Callable[[Any], Any]:
+    """Return what runs `main` of a module, built once."""
+    built: dict[int, Any] = {}
+
+    def run(mod: Any) -> Any:
+        if id(mod) not in built:
+            built[id(mod)] = mod, relax.VirtualMachine(relax.build(mod))["main"]
+        return built[id(mod)][1]
+
+    return run
+
+
+@pytest.mark.codegen
+@pytest.mark.parametrize("name", CASES)
+def test_numbers(name: str, machine: Callable[[Any], Any]) -> None:
+    case = CASES[name]
+    rewritten = case.make()(case.program)
+    assert str(rewritten.mlir_module) != str(case.program.mlir_module)
+    before, after = machine(case.program), machine(rewritten)
+    for n in (0, 1, 5):
+        inputs = case.inputs(n)
+        np.testing.assert_allclose(after(*inputs), before(*inputs), rtol=case.rtol, atol=case.atol)
+
+
+def test_training_statistics(machine: Callable[[Any], Any]) -> None:
+    @I.ir_module
+    class Training:
+        @R.function
+        def main(
+            x: R.Tensor(("n", 3, 4), "float32"),
+            g: R.Tensor((3,), "float32"),
+            b: R.Tensor((3,), "float32"),
+            m: R.Tensor((3,), "float32"),
+            v: R.Tensor((3,), "float32"),
+        ):
+            return R.nn.batch_norm(x, g, b, m, v, axis=1, momentum=0.25, training=True)
+
+    inputs = [normal(5, 3, 4), *(normal(3) for _ in range(4))]
+    rewritten = machine(transform.DecomposeOpsForTraining("main")(Training))(*inputs)
+    for one, other in zip(rewritten, machine(Training)(*inputs), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+def test_mixed_precision_of_parameters(machine: Callable[[Any], Any]) -> None:
+    half = transform.ToMixedPrecision(fp16_input_names=["w"])(Dense)
+    x, w, b = dense(5)
+    found = machine(half)(x, w.astype("float16"), b)
+    np.testing.assert_allclose(found, machine(Dense)(x, w, b), **HALF)
+    with pytest.raises(Exception, match="no function has a parameter 'ww'; did you mean 'w'"):
+        transform.ToMixedPrecision(fp16_input_names=["ww"])(Dense)
+    with pytest.raises(Exception, match="dtype is float16 or bfloat16, got 'float8'"):
+        transform.ToMixedPrecision(dtype="float8")(Dense)
