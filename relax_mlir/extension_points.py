@@ -14,6 +14,8 @@ TABLE = {
     "build": "relax_mlir.compiler.pipeline:build",
     # Models of other frameworks, which `compile` takes.
     "compiler.load_model": "relax_mlir.frontend.loaders:load_model",
+    "compiler.resolve_pipeline": "relax_mlir.compiler.relax_pipelines:resolve",
+    "compiler.bind_params": "relax_mlir.transform.relax.bind_params:bind_main",
     "ir.functions": "relax_mlir.relax.expr.functions:functions",
     "ir.function_view": "relax_mlir.relax.expr.functions:function_view",
     "ir.emit_function": "relax_mlir.relax.builder.emitted:emitted",

@@ -13,6 +13,7 @@ ALIASES = {
     "ir.base": "ir",
     "ir.instrument": "instrument",
     "ir.transform": "transform",
+    "relax.pipeline": "compiler.relax_pipelines",
     "relax.transform": "transform",
     "relax.transform.transform": "transform",
     "s_tir": "tir",

@@ -1,6 +1,5 @@
 """`relax_mlir.compile`: one way in for Relax programs, prim funcs, schedules and models."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.compiler.pipeline import build as build_module
@@ -37,7 +36,9 @@ def compile(
     mod: Any,
     target: "str | Target | None" = None,
     *,
-    relax_pipeline: str | Sequence[str] = "default",
+    relax_pipeline: Any = "default",
+    tir_pipeline: Any = "default",
+    exec_mode: str = "bytecode",
     **options: Any,
 ) -> Any:
     """Compile Relax functions and prim funcs, as TVM's `tvm.compile` does.
@@ -50,7 +51,9 @@ def compile(
             stay as they are. Also a model of a framework that `relax_mlir.frontend` imports, or
             the path of its file.
         target: as for `relax.build`.
-        relax_pipeline: `default`, or names of passes as for `relax.build`.
+        relax_pipeline: as for `relax.build`.
+        tir_pipeline: as for `relax.build`.
+        exec_mode: as for `relax.build`.
         options: of the importer of a model: `inputs` and `dynamic_shapes` of a `torch.nn.Module`.
 
     Returns:
@@ -64,11 +67,14 @@ def compile(
         PipelineError: unknown pass, pipeline or target.
         CompileError: code generation could not continue.
     """
-    if isinstance(relax_pipeline, str) and relax_pipeline != "default":
-        names: Sequence[str] | None = (relax_pipeline,)
-    else:
-        names = None if isinstance(relax_pipeline, str) else relax_pipeline
     model = extension("compiler.load_model")(mod, **options)
     if hasattr(model, "compile"):
-        return model.compile(target, names)
-    return build_module(module_of(mod if model is None else model), target, pipeline=names)
+        return model.compile(target, relax_pipeline)
+    return build_module(
+        module_of(mod if model is None else model),
+        target,
+        None,
+        relax_pipeline,
+        tir_pipeline,
+        exec_mode,
+    )

@@ -1,6 +1,6 @@
 """`relax.build`: an IRModule in, an Executable out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -15,7 +15,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.dialects.locations import at_source
 from relax_mlir.dialects.relax.background_copy import copy_in_background
-from relax_mlir.errors import CompileError, PipelineError, did_you_mean
+from relax_mlir.errors import CompileError, PassTypeError, PipelineError, did_you_mean
+from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule, module_of
 from relax_mlir.lowering.codegen.compile_cache import CompileCache
 from relax_mlir.lowering.codegen.native import (
@@ -63,6 +64,7 @@ DEFAULT_PIPELINE = (
     "VMMemoryLower",
     "VMShapeLower",
 )
+_EXEC_MODES = ("bytecode", "compiled")
 # Operations that name a function by a string.
 _CALLS_BY_NAME = ("vm.call", "vm.call_tir_dyn", "relax.call_packed")
 # Passes that only make the result better, and the opt_level from which on a build runs them. The
@@ -90,8 +92,11 @@ _LEVELS = {
 def build(
     mod: Any,
     target: str | Target | None = None,
+    params: Mapping[str, Any] | None = None,
+    relax_pipeline: Any = "default",
+    tir_pipeline: Any = "default",
+    exec_mode: str = "bytecode",
     *,
-    pipeline: Sequence[str] | None = None,
     log: BuildLog | None = None,
 ) -> Executable:
     """Compile a module, as TVM's `relax.build` does: `relax_mlir.compile` with its passes and log.
@@ -108,8 +113,14 @@ def build(
             None is the module's attribute `tir.target`, else `Target.default()`: the target of the
             innermost `with target.Target(...)`, else of the environment variable
             `RELAX_MLIR_TARGET`, else this machine.
-        pipeline: passes instead of `DEFAULT_PIPELINE`, names of ours or upstream's pipeline text;
-            they must end in the VM dialect.
+        params: arrays by the names of parameters of `main`, or of the only function, which become
+            constants.
+        relax_pipeline: `default`; the name of a registered pipeline or a pass, which runs before
+            the default passes lower what it leaves; names of passes to run instead of these (ours,
+            or upstream's pipeline text), which must end in the VM dialect; None for no passes.
+        tir_pipeline: `default`, or a pass that runs on the prim funcs before they are compiled.
+        exec_mode: TVM's `bytecode` or `compiled`. Runs of kernels are native code, and what is
+            between them bytecode, in both.
         log: filled with the stages, their times and, if it has a folder, the IR after each.
 
     Raises:
@@ -120,22 +131,25 @@ def build(
         CompileError: code generation could not continue.
     """
     mod = module_of(mod)
-    if isinstance(pipeline, str):
-        raise PipelineError(
-            f"a pipeline is a list of passes such as relax.pipeline.DEFAULT_PIPELINE, got "
-            f"{pipeline!r}; without it a build runs those of its target"
-        )
+    if exec_mode not in _EXEC_MODES:
+        raise PipelineError(f"exec_mode is {' or '.join(_EXEC_MODES)}, got {exec_mode!r}")
+    kernel_pass = None if tir_pipeline == "default" else tir_pipeline
+    if not isinstance(kernel_pass, AnyPass | None):
+        raise PassTypeError(f"tir_pipeline is 'default' or a pass, got {tir_pipeline!r}")
+    pipeline = extension("compiler.resolve_pipeline")(relax_pipeline)
     enable_by_default()
     resolved = _resolved(mod, target)
     context = PassContext.current()
-    if pipeline is not None and tuple(pipeline) == DEFAULT_PIPELINE:
-        pipeline = None
     with resolved:
-        if log is not None or not _is_plain(pipeline, context, BuildLog()):
-            return _built(mod, resolved, pipeline, context, log or BuildLog())
-        return build_once(
-            mod, resolved, context, lambda: _built(mod, resolved, None, context, BuildLog())
-        )
+        if params:
+            mod = extension("compiler.bind_params")(mod, params)
+        if isinstance(pipeline, AnyPass):
+            mod, pipeline = pipeline(mod), None
+        if log is None and kernel_pass is None and _is_plain(pipeline, context, BuildLog()):
+            return build_once(
+                mod, resolved, context, lambda: _built(mod, resolved, None, context, BuildLog())
+            )
+        return _built(mod, resolved, pipeline, context, log or BuildLog(), kernel_pass)
 
 
 def _built(
@@ -144,6 +158,7 @@ def _built(
     pipeline: Sequence[str] | None,
     context: PassContext,
     log: BuildLog,
+    kernel_pass: AnyPass | None = None,
 ) -> Executable:
     # Whoever sees the program between passes is to see its constants.
     copying = copy_in_background if _is_plain(pipeline, context, log) else nullcontext
@@ -155,7 +170,7 @@ def _built(
                 emitted = codegen_vm(working.mlir_module, builder)
             log.memory = arenas(working.mlir_module.operation)
             kernels = kernel_costs(working.mlir_module)
-            native = _native(working, resolved, context, log)
+            native = _native(working, resolved, context, log, kernel_pass)
     private = _private_names(working)
     metadata = {
         "target": f"llvm -mtriple={resolved.triple} -mcpu={resolved.cpu}",
@@ -183,7 +198,7 @@ def lower(
         mod: Relax functions and prim funcs.
         to: the last pass to run, one of `stages(pipeline)`.
         target: as in `build`.
-        pipeline: as in `build`.
+        pipeline: names of passes, as for `relax_pipeline` of `build`.
         log: as in `build`.
 
     Raises:
@@ -308,7 +323,7 @@ def _run(
     *,
     once: bool = False,
 ) -> None:
-    passes = [_pass(name) for name in names]
+    passes = [make_pass(name) for name in names]
     for i, (name, each) in enumerate(zip(names, passes, strict=True)):
         rest = passes[i + 1 :]
         with (
@@ -335,16 +350,28 @@ def _runs(name: str, context: PassContext) -> bool:
     return context.opt_level >= level_of(name) or name in context.required_pass
 
 
-def _pass(name: str) -> AnyPass:
+def make_pass(name: str) -> AnyPass:
+    """Return the pass of a name in a pipeline: ours, or upstream's by its text.
+
+    Raises:
+        PipelineError: there is none.
+    """
     return registry.get_pass(name) if registry.find(name) else mlir(name)
 
 
 def _native(
-    mod: IRModule, target: Target, context: PassContext, log: BuildLog
+    mod: IRModule,
+    target: Target,
+    context: PassContext,
+    log: BuildLog,
+    kernel_pass: AnyPass | None,
 ) -> list[NativeObject]:
     kernels = _prim_funcs(mod)
     if kernels is None:
         return []
+    if kernel_pass is not None:
+        with log.stage(kernel_pass.info.name, kernels.mlir_module):
+            kernel_pass.run_in_place(kernels, context)
     rehearsed = needs_rehearsal(kernels.mlir_module.operation, target)
     with log.stage("LowerTIR", kernels.mlir_module):
         registry.get_pass("LowerTIR").run_in_place(kernels, context)

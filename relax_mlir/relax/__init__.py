@@ -32,19 +32,20 @@ _EXPORTS = {
     "call_pure_packed": "relax_mlir.relax.op",
     "call_tir": "relax_mlir.relax.op",
     "call_tir_inplace": "relax_mlir.relax.op",
+    **dict.fromkeys(
+        ("get_default_pipeline", "get_pipeline", "register_pipeline"),
+        "relax_mlir.compiler.relax_pipelines",
+    ),
     "get_shape_of": "relax_mlir.relax.expr",
     "te_tensor": "relax_mlir.relax.builder.te_calls",
 }
 # Names of TVM's that have no counterpart.
 _UNSUPPORTED = {
-    "get_pipeline": "relax.build(mod, pipeline=[...]) takes names of passes",
-    "register_pipeline": "relax.build(mod, pipeline=[...]) takes names of passes",
     "BasePyModule": "Python functions are called as packed ones: register_func",
     "ExprFunctor": "relax.PyExprVisitor and relax.PyExprMutator visit programs",
     "VDevice": "programs run on one device",
     "VMExecutable": "it is relax.Executable here",
     "call_tir_with_grad": "there is no automatic differentiation",
-    "get_default_pipeline": "relax.build has one pipeline; pipeline=[...] takes names of passes",
     "training": "there is no automatic differentiation",
     "distributed": "programs run on one device",
 }
@@ -54,6 +55,8 @@ _MODULES = ("analysis", "dpl", "expr", "expr_functor", "op", "vm")
 def __getattr__(name: str) -> Any:
     if name in ("frontend", "transform"):
         return importlib.import_module(f"relax_mlir.{name}")
+    if name == "pipeline":
+        return importlib.import_module("relax_mlir.compiler.relax_pipelines")
     if name in _MODULES:
         return importlib.import_module(f"relax_mlir.relax.{name}")
     if name not in _EXPORTS:
@@ -67,4 +70,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_EXPORTS, *_MODULES, "transform"])
+    return sorted([*globals(), *_EXPORTS, *_MODULES, "pipeline", "transform"])

@@ -3,8 +3,14 @@
 # Made by .ci/stubs, do not edit.
 
 from relax_mlir import transform
+from relax_mlir.compiler import relax_pipelines as pipeline
 from relax_mlir.compiler.build_log import BuildLog
 from relax_mlir.compiler.pipeline import build
+from relax_mlir.compiler.relax_pipelines import (
+    get_default_pipeline,
+    get_pipeline,
+    register_pipeline,
+)
 from relax_mlir.relax import analysis, dpl, expr, expr_functor, op, vm
 from relax_mlir.relax.builder.block_builder import BlockBuilder
 from relax_mlir.relax.builder.te_calls import te_tensor
@@ -130,8 +136,12 @@ __all__ = [
     "dpl",
     "expr",
     "expr_functor",
+    "get_default_pipeline",
+    "get_pipeline",
     "get_shape_of",
     "op",
+    "pipeline",
+    "register_pipeline",
     "te_tensor",
     "transform",
     "vm",

@@ -374,13 +374,13 @@ def test_pipeline_is_a_list_of_names() -> None:
     module = IRModule.parse(_prim("p") + _calls("p"))
     names = [name for name in DEFAULT_PIPELINE if name != "OutlineNative"]
     executable = relax.build(
-        module, pipeline=[*names[:2], "func.func(cse,canonicalize)", *names[2:]]
+        module, relax_pipeline=[*names[:2], "func.func(cse,canonicalize)", *names[2:]]
     )
     np.testing.assert_array_equal(relax.VirtualMachine(executable)["f"](X3), 2 * X3)
     with pytest.raises(PipelineError, match="did you mean 'VMShapeLower'"):
-        relax.build(module, pipeline=["VMShapeLowr"])
+        relax.build(module, relax_pipeline=["VMShapeLowr"])
     with pytest.raises(CompileError, match=r"is symbolic \(n\); run VMShapeLower first"):
-        relax.build(module, pipeline=["CallTIRRewrite", "VMMemoryLower"])
+        relax.build(module, relax_pipeline=["CallTIRRewrite", "VMMemoryLower"])
     with pytest.raises(PipelineError, match="unknown target"):
         relax.build(module, target="toaster")
 

@@ -158,9 +158,11 @@ def test_who_looks_at_passes_has_them_run(builds: list[IRModule]) -> None:
     assert "LegalizeOps" in [stage.name for stage in log.stages]
     with PassContext(disabled_pass=["FuseOps"]):
         relax.build(small())
-    relax.build(small(), pipeline=[n for n in pipeline.DEFAULT_PIPELINE if n != "FuseAttention"])
+    relax.build(
+        small(), relax_pipeline=[n for n in pipeline.DEFAULT_PIPELINE if n != "FuseAttention"]
+    )
     assert len(builds) == 5
-    relax.build(small(), pipeline=list(pipeline.DEFAULT_PIPELINE))
+    relax.build(small(), relax_pipeline=list(pipeline.DEFAULT_PIPELINE))
     assert len(builds) == 5
 
 

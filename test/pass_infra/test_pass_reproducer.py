@@ -136,7 +136,7 @@ class TestReproducer:
         pipeline = ["LegalizeOps", "TestFail", "ToNonDataflow", "symbol-dce"]
         with PassContext(config={"reproducer": str(path)}):
             with pytest.raises(PassError, match="reproducer: "):
-                relax.build(mod, pipeline=pipeline)
+                relax.build(mod, relax_pipeline=pipeline)
             text = path.read_text()
             relax.build(mod)
         assert read_pipeline(text) == "builtin.module(test-fail,to-non-dataflow,symbol-dce)"

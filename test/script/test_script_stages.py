@@ -49,7 +49,7 @@ def test_what_is_read_back_is_built(stage: str) -> None:
     text, constants = script_with_metadata(pipeline.lower(Program, stage))
     again = from_source(text, extra_vars={"metadata": constants})
     stages = pipeline.stages()
-    vm = relax.VirtualMachine(relax.build(again, pipeline=stages[stages.index(stage) + 1 :]))
+    vm = relax.VirtualMachine(relax.build(again, relax_pipeline=stages[stages.index(stage) + 1 :]))
     x = np.random.default_rng(0).random((3, 10), dtype="float32")
     powers = np.exp(x @ _WEIGHT)
     expected = powers / powers.sum(-1, keepdims=True) + 1

@@ -117,7 +117,7 @@ CASES: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
     (lambda A, B: relax_mlir.transform.FuseTIR, AttributeError, "leave it out: FuseOps merges"),
     (lambda A, B: relax_mlir.compile(te.create_prim_func([A]), target="llvm -mcpu=qqqq"),
      PipelineError, "'native' is this machine's"),
-    (lambda A, B: relax.get_pipeline, AttributeError, "relax.build(mod, pipeline=[...])"),
+    (lambda A, B: relax.get_pipeline("zerro"), PipelineError, "did you mean 'zero'"),
     (lambda A, B: relax.buildd, AttributeError, "did you mean 'build'?"),
     (lambda A, B: relax.op.vision.roi_alin, AttributeError, "did you mean 'roi_align'?"),
     (lambda A, B: relax_mlir.register_func(3, print), TypeError, "is a string, got 3"),

@@ -31,10 +31,10 @@ class CompiledModel:
         executable: what was compiled.
     """
 
-    def __init__(self, program: Any, target: Any = None, pipeline: Any = None) -> None:
+    def __init__(self, program: Any, target: Any = None, pipeline: Any = "default") -> None:
         program = program.run_decompositions(decomposition_table())
         module = from_exported_program(program, run_ep_decomposition=False)
-        self.executable = build(module, target, pipeline=pipeline)
+        self.executable = build(module, target, relax_pipeline=pipeline)
         self._main = VirtualMachine(self.executable)["main"]
         self._spec = program.call_spec
         self._outputs = program.graph_signature.output_specs

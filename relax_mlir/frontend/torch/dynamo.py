@@ -91,7 +91,8 @@ def _needs_gradients(graph: fx.GraphModule, inputs: list[torch.Tensor]) -> bool:
 def _compiled(graph: fx.GraphModule, options: dict[str, Any]) -> Callable[..., Any]:
     """Return a graph of ATen operators as a function of its flat inputs."""
     needs(graph, {}, "the graph").check()
-    executable = build(from_graph(graph), options.get("target"), pipeline=options.get("pipeline"))
+    pipeline = options.get("pipeline") or "default"
+    executable = build(from_graph(graph), options.get("target"), relax_pipeline=pipeline)
     main = VirtualMachine(executable)["main"]
     context = CompileContext.get().compile_id
     compile_counts.graphs += 1

@@ -70,7 +70,7 @@ def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mappin
         lowered = mod.clone()
         if names:
             lowered = builds.lower(mod, names[-1], target=target, pipeline=pipeline)
-        executable = builds.build(mod, target, pipeline=pipeline)
+        executable = builds.build(mod, target, relax_pipeline=pipeline or "default")
         weights = packed_weights(lowered.mlir_module.operation)
         kernels = _kernels(lowered, machine)
     runs = Runs(executable, sizes)

@@ -86,7 +86,7 @@ class Session:
                 else:
                     looked_at = log if log.dumps or self.options["time-passes"] else None
                     executable = builds.build(
-                        mod, self.target, pipeline=self.pipeline, log=looked_at
+                        mod, self.target, relax_pipeline=self.pipeline or "default", log=looked_at
                     )
                     data = self._emit(executable, log)
                     if not executable.global_funcs and not executable.native:

@@ -76,6 +76,19 @@ def bind_params(func: Function, params: Mapping[Any, Any]) -> Function:
         raise (error.__cause__ or error) from None
 
 
+def bind_main(mod: IRModule, params: Mapping[Any, Any]) -> IRModule:
+    """Return a module with parameters bound of `main`, or of the only Relax function.
+
+    Raises:
+        ExprError: there are several functions and none is `main`; else as for the pass.
+    """
+    names = [func.name for func in mod.functions.values() if isinstance(func, Function)]
+    name = "main" if "main" in names else names[0] if len(names) == 1 else ""
+    if not name:
+        raise ExprError(f"params are those of 'main', and there are: {', '.join(names) or 'none'}")
+    return BindParams(name, params)(mod)
+
+
 def _value(key: Any, value: Any) -> np.ndarray | tuple[int, ...] | int:
     """Return what a parameter becomes: an array, the sizes of a shape, or an integer."""
     sizes = getattr(value, "values", None)

@@ -96,7 +96,7 @@ def double_in_place(x):
 
 @pytest.fixture(scope="module", params=list(PIPELINES))
 def vm(request):
-    executable = relax.build(from_source(PROGRAM), pipeline=PIPELINES[request.param])
+    executable = relax.build(from_source(PROGRAM), relax_pipeline=PIPELINES[request.param])
     outlined = any("native" in name for name in executable.func_names)
     assert outlined == ("OutlineNative" in PIPELINES[request.param])
     return relax.VirtualMachine(executable)

@@ -1,0 +1,107 @@
+"""`relax.pipeline`: pipelines by name, and the arguments of `relax.build` that take them."""
+
+import numpy as np
+import pytest
+
+import relax_mlir
+from relax_mlir import relax, tir, transform
+from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE
+from relax_mlir.errors import ExprError, PassTypeError, PipelineError
+from relax_mlir.script import ir as I
+from relax_mlir.script import relax as R
+
+X = np.arange(12, dtype="float32").reshape(3, 4)
+W = np.ones((4, 5), "float32")
+
+
+@I.ir_module
+class Model:
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32"), w: R.Tensor((4, 5), "float32")):
+        with R.dataflow():
+            y = R.nn.relu(R.matmul(x, w))
+            R.output(y)
+        return y
+
+
+def run(executable: relax.Executable, *inputs: np.ndarray) -> np.ndarray:
+    return relax.VirtualMachine(executable)["main"](*inputs)
+
+
+def test_the_default_pipeline_leaves_nothing_to_do() -> None:
+    lowered = relax.get_default_pipeline("llvm")(Model)
+    assert "relax.matmul" not in str(lowered.mlir_module)
+    expected = run(relax.build(Model), X, W)
+    for executable in (
+        relax_mlir.compile(lowered),
+        relax.build(lowered, relax_pipeline=None),
+        relax.build(Model, relax_pipeline=relax.get_pipeline("default")),
+    ):
+        np.testing.assert_array_equal(run(executable, X, W), expected)
+
+
+def test_phases_are_the_passes_of_a_build() -> None:
+    phases = (
+        relax.pipeline.library_dispatch_passes, relax.pipeline.legalize_passes,
+        relax.pipeline.dataflow_lower_passes, relax.pipeline.finalize_passes,
+    )  # fmt: skip
+    names = [each.info.name for phase in phases for each in phase("llvm")]
+    assert names == list(DEFAULT_PIPELINE)
+    with pytest.raises(ValueError, match="vulkan"):
+        relax.pipeline.legalize_passes("vulkan")
+
+
+def test_level_0_leaves_out_what_only_optimizes() -> None:
+    with transform.PassContext(opt_level=0):
+        lowered = relax.get_pipeline("default")(Model)
+    assert str(lowered.mlir_module).count("relax.alloc_tensor") == 0
+    np.testing.assert_allclose(run(relax.build(lowered, relax_pipeline=None), X, W), X @ W)
+
+
+@pytest.mark.parametrize("given", ["zero", "test.tidy", transform.CanonicalizeBindings()])
+def test_what_a_pipeline_leaves_is_lowered(given: object) -> None:
+    if given == "test.tidy" and given not in relax.pipeline.PIPELINE_MAP:
+
+        @relax.register_pipeline("test.tidy")
+        def tidy() -> transform.Sequential:
+            return transform.Sequential([transform.InferType(), transform.DeadCodeElimination()])
+
+    try:
+        executable = relax_mlir.compile(Model, relax_pipeline=given)
+    finally:
+        relax.pipeline.PIPELINE_MAP.pop("test.tidy", None)
+    np.testing.assert_allclose(run(executable, X, W), X @ W)
+
+
+def test_a_pass_over_prim_funcs() -> None:
+    seen: list[str] = []
+
+    @transform.module_pass(opt_level=0)
+    def note(mod: relax_mlir.IRModule, ctx: transform.PassContext) -> relax_mlir.IRModule:
+        seen.extend(mod.function_names)
+        return mod
+
+    kernels = transform.Sequential([tir.transform.Simplify(), note])
+    executable = relax.build(Model, tir_pipeline=kernels, exec_mode="compiled")
+    assert seen
+    assert "main" not in seen
+    np.testing.assert_allclose(run(executable, X, W), X @ W)
+
+
+def test_params_become_constants() -> None:
+    np.testing.assert_allclose(run(relax.build(Model, params={"w": W}), X), X @ W)
+    with pytest.raises(ExprError, match="'main', and there are: f, g"):
+        relax.build(relax_mlir.IRModule({"f": Model["main"], "g": Model["main"]}), params={"w": W})
+
+
+def test_errors() -> None:
+    with pytest.raises(PipelineError, match="unknown pipeline 'zer'; did you mean 'zero'"):
+        relax.get_pipeline("zer")
+    with pytest.raises(PipelineError, match="'zero' is registered already"):
+        relax.register_pipeline("zero")
+    with pytest.raises(PassTypeError, match="a pipeline is its name, a pass"):
+        relax.build(Model, relax_pipeline=3)
+    with pytest.raises(PassTypeError, match="tir_pipeline is 'default' or a pass, got 'x'"):
+        relax.build(Model, tir_pipeline="x")
+    with pytest.raises(PipelineError, match="exec_mode is bytecode or compiled, got 'jit'"):
+        relax.build(Model, exec_mode="jit")
