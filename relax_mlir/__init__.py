@@ -10,7 +10,7 @@ from relax_mlir import tvm_modules
 
 __version__ = "0.1.0"
 
-_MODULES = ("arith", "contrib", "errors", "frontend", "instrument", "ir", "nd", "relax",
+_MODULES = ("arith", "contrib", "error", "errors", "frontend", "instrument", "ir", "nd", "relax",
             "runtime", "s_tir", "script", "target", "te", "testing", "tir", "tirx", "topi",
             "transform")  # fmt: skip
 # Names of TVM's that have no counterpart.
@@ -21,16 +21,15 @@ _UNSUPPORTED = {
     "dlight": "kernels are fast without schedules",
     "meta_schedule": "kernels are fast without tuning; tir.Schedule has its sampling primitives",
     "DataType": "dtypes are texts, such as 'float32'",
-    "error": "exceptions are in relax_mlir.errors",
     "relay": "models are Relax functions",
     **dict.fromkeys(
         ("hexagon", "metal", "opencl", "rocm", "vpi", "vulkan", "ext_dev"),
         "programs run on CPUs",
     ),
-    "TVMError": "exceptions are in relax_mlir.errors",
 }
 _EXPORTS = {
     "IRModule": "relax_mlir.ir.module",
+    "TVMError": "relax_mlir.errors",
     "build": "relax_mlir.compiler.driver",
     "compile": "relax_mlir.compiler.driver",
     "cpu": "relax_mlir.runtime.device.api",

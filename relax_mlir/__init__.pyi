@@ -23,9 +23,11 @@ from relax_mlir import (
     topi,
     transform,
 )
+from relax_mlir import errors as error
 from relax_mlir import tir as s_tir
 from relax_mlir import tir as tirx
 from relax_mlir.compiler.driver import build, compile
+from relax_mlir.errors import RelaxMLIRError as TVMError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.runtime.device.api import cpu, device
 from relax_mlir.runtime.registry import get_global_func, register_func
@@ -34,6 +36,7 @@ from relax_mlir.tir.lowering import lower
 
 __all__ = [
     "IRModule",
+    "TVMError",
     "__version__",
     "arith",
     "build",
@@ -41,6 +44,7 @@ __all__ = [
     "contrib",
     "cpu",
     "device",
+    "error",
     "errors",
     "frontend",
     "get_global_func",

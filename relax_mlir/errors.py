@@ -54,6 +54,11 @@ class ScriptError(RelaxMLIRError, ValueError):
         return f"{head}\n{line}\n{pad}{'^' * run}"
 
 
+# TVM's names.
+DiagnosticError = ScriptError
+TVMError = RelaxMLIRError
+
+
 class VerifyError(RelaxMLIRError, ValueError):
     """IR that does not parse or breaks a rule of its dialect; holds MLIR's diagnostics as lines."""
 

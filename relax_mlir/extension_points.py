@@ -25,6 +25,9 @@ TABLE = {
     "ir.script": "relax_mlir.script:script",
     "ir.show": "relax_mlir.script.highlight:show",
     "ir.html": "relax_mlir.script.highlight:page",
+    # Python functions in scripts take and give expressions.
+    "script.Expr": "relax_mlir.relax.expr:Expr",
+    "script.ScriptBuilder": "relax_mlir.relax.builder.script_builder:ScriptBuilder",
     "script.call": "relax_mlir.relax.expr.values:operation_called",
     "ir.specialize": "relax_mlir.tir.specialize:specialize",
     "codegen.compile_module": "relax_mlir.lowering.codegen.native:compile_module",

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from relax_mlir import relax
+from relax_mlir import relax, te, topi
 from relax_mlir.errors import ScriptError
 from relax_mlir.script import from_source
 from relax_mlir.script import ir as I
@@ -130,6 +130,61 @@ def test_python_decides_branches_and_unrolls_loops() -> None:
     assert '"relax.if"' not in str(f.module)
 
 
+def gelu(x: relax.Expr) -> relax.Expr:
+    return x * relax.op.sigmoid(x * relax.const(1.702, "float32"))
+
+
+def other(x: relax.Expr) -> relax.Expr:
+    return x + relax.const([1, 2, 3], "float32")
+
+
+def halves(a: te.Tensor) -> list[te.Tensor]:
+    return topi.split(a, 2)
+
+
+def test_python_functions_take_and_give_expressions() -> None:
+    blocks, bias = [gelu, relax.op.nn.relu], relax.const(1.0, "float32")
+
+    @I.ir_module
+    class Module:
+        @T.prim_func
+        def split(A: T.Buffer((1,), "float32"), B: T.Buffer((1,), "float32")):
+            B[0] = A[0]
+
+        @R.function
+        def main(x: R.Tensor((4,), "float32"), n: R.Prim("int64")):
+            with R.dataflow():
+                y = gelu(x)
+                for block in (0, 1):
+                    y = blocks[block](y)
+                z = relax.op.add(y, bias)
+                pair = R.emit_te(halves, z)
+                w = R.emit_te(topi.add, pair[0], pair[1])
+                R.output(w)
+            return w
+
+    assert Module.script().count("R.sigmoid") == 2
+    made = [name for name in Module.function_names if name not in ("split", "main")]
+    assert made == ["halves", "add"]
+    assert from_source(Module.script()).script() == Module.script()
+    vm = relax.VirtualMachine(relax.build(Module))
+    x = np.array([-4, -1, 0, 2], np.float32)
+    y = x / (1 + np.exp(-1.702 * x))
+    y = np.maximum(y / (1 + np.exp(-1.702 * y)), 0) + 1
+    np.testing.assert_allclose(vm["main"](x, 1), y[:2] + y[2:], rtol=1e-5)
+
+
+def test_effects_of_expressions_from_python_are_seen() -> None:
+    def shout(x: relax.Expr) -> relax.Expr:
+        return relax.op.call_packed("shout", x, ty_args=R.Tensor((4,), "float32"))
+
+    text = FUNCTION.replace("@R.function", "@R.function(pure=True)") + "shout(x)"
+    assert "is declared pure and has side effects" in error_of(text, shout=shout).message
+    text = FUNCTION.replace("return ", "with R.dataflow():\n        y = shout(x)\n")
+    error = error_of(text + "        R.output(y)\n    return y", shout=shout)
+    assert "dataflow block does not hold" in error.message
+
+
 def error_of(text: str, **variables: object) -> ScriptError:
     with pytest.raises(ScriptError) as caught:
         from_source("from relax_mlir.script import relax as R, tir as T\n" + text, variables)
@@ -142,7 +197,11 @@ FUNCTION = '@R.function\ndef f(x: R.Tensor((4,), "float32")):\n    return '
 @pytest.mark.parametrize(
     ("body", "underlined", "message"),
     [
-        ("R.reshape(x, (padded(x), 1))", "x", "'padded' is a Python function, called while"),
+        ("R.reshape(x, (padded(x), 1))", "(padded(x), 1)", "a shape is a tuple of integers"),
+        ("R.const(padded(x))", "x", "expected a literal or a Python value"),
+        ("gelu(x, x)", "gelu(x, x)", "'gelu' failed: TypeError"),
+        ("other(x)", "other(x)", "relax.op.add: shapes"),
+        ("R.emit_te(gelu, x)", "R.emit_te(gelu, x)", "'R.emit_te' failed"),
         ("R.const(padded('a'))", "padded('a')", "'padded' failed: TypeError"),
         ("layer(x)", "layer(x)", "the macro 'layer' needs argument 'w'"),
         ("layer(x, x, True, 1)", "layer(x, x, True, 1)", "the macro 'layer' takes 3 arguments"),
@@ -151,7 +210,9 @@ FUNCTION = '@R.function\ndef f(x: R.Tensor((4,), "float32")):\n    return '
     ],
 )
 def test_refused(body: str, underlined: str, message: str) -> None:
-    error = error_of(FUNCTION + body, padded=padded, layer=layer, Library=Library)
+    error = error_of(
+        FUNCTION + body, padded=padded, layer=layer, Library=Library, gelu=gelu, other=other
+    )
     assert error.source_line[error.col_offset : error.end_col_offset] == underlined
     assert error.message[: len(message)] == message
 

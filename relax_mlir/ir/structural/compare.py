@@ -48,7 +48,8 @@ def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
 
     Names of variables, loop variables, buffers, symbols of shapes and private functions do not
     count, nor do locations, the order of functions, and where constants and shapes are written.
-    Constants count by their bytes. Linear in the size of the program.
+    Constants count by their bytes. A function and a module of it alone are the same. Linear in the
+    size of the program.
 
     Args:
         lhs: IRModule, function, operation, type, attribute or symbolic expression, or a list or
@@ -171,6 +172,8 @@ def _compare_nodes(lhs: Any, rhs: Any, symbols: Renaming, map_free: bool, what: 
     if isinstance(lhs, ir.Operation) and isinstance(rhs, ir.Operation):
         if lhs == rhs:
             return
+        if lhs.name != rhs.name:
+            lhs, rhs = _only_function(lhs), _only_function(rhs)
         if lhs.name == "builtin.module" == rhs.name:
             compare_modules(lhs, rhs)
         else:
@@ -187,6 +190,14 @@ def _compare_nodes(lhs: Any, rhs: Any, symbols: Renaming, map_free: bool, what: 
         for a, b in zip(left.dims, right.dims, strict=True)
     ):
         raise Difference(None, None, what, lhs, rhs)
+
+
+def _only_function(operation: ir.Operation) -> ir.Operation:
+    """Return the function that is alone in a module; any other operation as it is."""
+    if operation.name != "builtin.module":
+        return operation
+    inner = [view.operation for view in operation.regions[0].blocks[0].operations]
+    return inner[0] if len(inner) == 1 else operation
 
 
 def _thing_digest(node: Any, map_free: bool) -> bytes:

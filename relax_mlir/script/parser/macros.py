@@ -131,16 +131,33 @@ def python_function(scope: Scope, node: Node) -> Callable[..., Any] | None:
 
 
 def call_python(
-    scope: Scope, function: Callable[..., Any], node: ast.Call, evaluate: Callable[[Node], Any]
+    scope: Scope,
+    function: Callable[..., Any],
+    node: ast.Call,
+    evaluate: Callable[[Node], Any],
+    view: Callable[[ir.Value], Any] | None = None,
 ) -> Any:
     """Call a Python function with what is known while the script is parsed.
+
+    Args:
+        scope: what names mean here.
+        function: the function.
+        node: its call.
+        evaluate: reads an argument.
+        view: makes an expression of a value that is known at run time only, where there are such.
 
     Raises:
         ScriptError: an argument is known at run time only, or the function fails.
     """
     name = ast.unparse(node.func)
-    args = [_known(scope, arg, evaluate, name) for arg in node.args]
-    keywords = {str(k.arg): _known(scope, k.value, evaluate, name) for k in node.keywords if k.arg}
+
+    def known(argument: Node) -> Any:
+        return _known(scope, argument, evaluate, name, view)
+
+    args: list[Any] = []
+    for arg in node.args:
+        args += known(arg.value) if isinstance(arg, ast.Starred) else [known(arg)]
+    keywords = {str(k.arg): known(k.value) for k in node.keywords if k.arg}
     try:
         return function(*args, **keywords)
     except ScriptError:
@@ -152,13 +169,18 @@ def call_python(
             raise wrong from error
 
 
-def _known(scope: Scope, node: Node, evaluate: Callable[[Node], Any], name: str) -> Any:
+def _known(
+    scope: Scope, node: Node, evaluate: Callable[[Node], Any], name: str,
+    view: Callable[[ir.Value], Any] | None,
+) -> Any:  # fmt: skip
     captured = captured_value(scope, node)
     if captured is not MISSING:
         return captured
     if isinstance(node, ast.Constant):
         return node.value
     raw = evaluate(node)
+    if view is not None:
+        return _viewed(raw, view)
     if isinstance(raw, (bool, int, float, str, SymExpr, tuple, list)) and not _holds_value(raw):
         return raw
     if raw is None or type(raw).__module__ in ("numpy", "builtins"):
@@ -168,6 +190,12 @@ def _known(scope: Scope, node: Node, evaluate: Callable[[Node], Any], name: str)
         f"'{name}' is a Python function, called while the script is parsed; this is known at run "
         "time only, a macro (@R.macro, @T.macro) can take it",
     )
+
+
+def _viewed(raw: Any, view: Callable[[ir.Value], Any]) -> Any:
+    if isinstance(raw, (tuple, list)):
+        return type(raw)(_viewed(item, view) for item in raw)
+    return view(raw) if isinstance(raw, ir.Value) else raw
 
 
 def _holds_value(raw: Any) -> bool:

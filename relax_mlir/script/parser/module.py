@@ -36,6 +36,8 @@ class ModuleParser:
         self.class_name = class_name
         self.functions: dict[str, Function] = {}
         self.body: ir.Block | None = None
+        self._module: ir.Module | None = None
+        self._builder: Any = None
         # Modules around the script whose functions were taken over, under which names.
         self._adopted: dict[int, tuple[IRModule, dict[str, str]]] = {}
 
@@ -43,6 +45,13 @@ class ModuleParser:
     def names(self) -> list[str]:
         """The names of all functions."""
         return list(self.functions)
+
+    @property
+    def builder(self) -> Any:
+        """What emits the expressions that Python code around the script makes."""
+        if self._builder is None:
+            self._builder = extension("script.ScriptBuilder")(self._module, self.functions)
+        return self._builder
 
     def add(self, node: ast.FunctionDef) -> None:
         """Register a decorated function.
@@ -73,7 +82,7 @@ class ModuleParser:
             ScriptError: one of them is wrong.
         """
         with default_context(), ir.Location.file(self.source.filename, 1, 1):
-            module = ir.Module.create()
+            self._module = module = ir.Module.create()
             self.body = body = module.body
             # Prim funcs first: calls take dtypes and counts from them.
             for kind in ("tir", "relax"):

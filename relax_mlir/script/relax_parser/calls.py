@@ -281,6 +281,11 @@ def _builtin(func: str) -> Callable[..., Any]:
     return call
 
 
+def _emit_te(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
+    """Parse `R.emit_te(topi.add, x, y)`: a call of the prim func that a te function makes."""
+    return p.materialize(p.call_python(p.module.builder.call_te, node), node, name)
+
+
 def _is_type(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     p.scope.fail(node, f"{ast.unparse(node.func)} is a type, not a value")
 
@@ -305,6 +310,7 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "ShapeExpr": _make_shape,
     "prim_value": _prim_value,
     "emit": _emit,
+    "emit_te": _emit_te,
     "print": _builtin("vm.builtin.print"),
     "assert_op": _builtin("vm.builtin.assert_op"),
     "builtin.alloc_tensor": lowered.alloc_tensor,

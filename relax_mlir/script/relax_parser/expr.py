@@ -14,7 +14,7 @@ from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build
 from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.errors import did_you_mean, hint_of
+from relax_mlir.errors import RelaxMLIRError, did_you_mean, hint_of
 from relax_mlir.extension_points import extension
 from relax_mlir.script.parser import flow, interfaces, macros, tables
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser
@@ -121,7 +121,26 @@ class ExprParser(interfaces.ExprParser):
                 return self.shape(raw, node, name)
             values = [self.materialize(item, node) for item in raw]
             return make_tuple(values, self.scope.location(node, name))
+        if isinstance(raw, extension("script.Expr")):
+            return self._emit(raw, node, name)
         self.scope.fail(node, f"a Python {type(raw).__name__} has no meaning as a Relax value")
+
+    def _emit(self, expr: Any, node: Node, name: str | None) -> ir.Value:
+        """Create the operations of an expression that Python code made."""
+        builder, place = self.module.builder, self.scope.location(node)
+        try:
+            with builder.here(self.in_dataflow):
+                value = builder.create(expr, name, place)
+        except RelaxMLIRError as error:
+            self.scope.fail(node, str(error))
+        self.impure = self.impure or builder.effects
+        return value
+
+    def call_python(self, function: Any, node: ast.Call) -> Any:
+        """Call a Python function; values that are known at run time only are expressions to it."""
+        builder = self.module.builder
+        with builder.here(self.in_dataflow):
+            return macros.call_python(self.scope, function, node, self.evaluate, builder.view)
 
     def shape(self, raw: Any, node: Node, name: str | None = None) -> ir.Value:
         """Return a shape value for a tuple of integers, or check that a value is one."""
@@ -349,7 +368,7 @@ class ExprParser(interfaces.ExprParser):
             return self._macro(macro, node)
         python = macros.python_function(self.scope, node.func)
         if python is not None:
-            return macros.call_python(self.scope, python, node, self.evaluate)
+            return self.call_python(python, node)
         if path in ("T.int64", "T.int32") and len(node.args) == 1:
             return self.evaluate(node.args[0])
         if path == "T.meta_var" and len(node.args) == 1:

@@ -111,6 +111,8 @@ class PrimFuncParser:
             elif name == "tir.readonly":
                 self._mark_readonly(builder.op, value)
             elif name != "global_symbol":
+                # TVM 0.27 calls the dialect `tirx`.
+                name = name.removeprefix("tirx.")
                 key = name if "." in name else f"tir.{name}"
                 builder.op.attributes[key] = python_attribute(value)
         return builder.op

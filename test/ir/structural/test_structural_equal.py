@@ -478,3 +478,21 @@ def test_sequences_are_compared_item_by_item() -> None:
         ir.assert_structural_equal([n, m], [n])
     with pytest.raises(TypeError, match="not str"):
         ir.assert_structural_equal(["n"], ["n"])
+
+
+def test_a_function_is_the_same_as_a_module_of_it_alone() -> None:
+    module = from_source(RELU)
+    assert ir.structural_equal(module["main"], module)
+    assert ir.structural_equal(module, module["main"])
+    other = from_source(RELU.replace("relu", "gelu"))
+    with pytest.raises(StructuralEqualError, match=r"expected relax\.gelu"):
+        ir.assert_structural_equal(module["main"], other)
+    two = ir.IRModule({"main": module["main"], "second": module["main"]})
+    assert not ir.structural_equal(module["main"], two)
+
+
+RELU = """
+@R.function
+def main(x: R.Tensor(("n",), "float32")):
+    return R.nn.relu(x)
+"""
