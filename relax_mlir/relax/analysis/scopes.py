@@ -72,7 +72,7 @@ def function_op(node: Any) -> ir.Operation:
     Raises:
         ExprTypeError: it is no function of a module.
     """
-    held = getattr(node, "mlir_op", None)
+    held = single(node) if isinstance(node, Function) else getattr(node, "mlir_op", None)
     op: Any = getattr(node if held is None else held, "operation", None)
     if not isinstance(op, ir.Operation) or op.name != "func.func":
         raise ExprTypeError(f"expected a function of a module, got {type(node).__name__}")

@@ -10,6 +10,7 @@ from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.tuples import is_tuple, known_fields
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError, wrong_count
 from relax_mlir.relax.builder.frames import bind_symbols
+from relax_mlir.relax.builder.lambdas import lambda_of, result_type
 from relax_mlir.relax.builder.purity import is_pure
 from relax_mlir.relax.expr.call import Call, Op
 from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar
@@ -199,13 +200,19 @@ def _make_closure(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location
 
 
 def _closure(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
-    m._builder._require_effects("a call of a function value")
     closure, *arguments = operands
+    known = lambda_of(closure)
+    pure = known is not None and is_pure(known)
+    if not pure:
+        m._builder._require_effects("a call of a function value")
     if str(closure.type) != "!relax.object":
         raise ExprTypeError(f"{call.op!r} of type {describe(closure.type)} cannot be called")
-    result = _result(m, call)
+    with m._builder.unknown:
+        stated = known is None or call.sinfo_args
+        result = _result(m, call) if stated else result_type(known, arguments)
+        attributes = {"pure": ir.UnitAttr.get()} if pure else {}
     operands = [closure, m.part_tuple(arguments, loc)]
-    return m.create("relax.invoke_closure", operands, result, loc).result
+    return m.create("relax.invoke_closure", operands, result, loc, **attributes).result
 
 
 def _match_cast(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:

@@ -4,9 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.errors import BuilderError, ExprTypeError
+from relax_mlir.relax.analysis.pending import pending_variables
 from relax_mlir.relax.builder.call_forms import match_cast
 from relax_mlir.relax.builder.core import Core, parameters_of
 from relax_mlir.relax.builder.frames import Frame, resolve
+from relax_mlir.relax.builder.functions import is_pending
+from relax_mlir.relax.builder.lambdas import make_lambda
 from relax_mlir.relax.builder.scopes import DataflowScope
 from relax_mlir.relax.expr.blocks import Binding, DataflowBlock, MatchCast, SeqExpr
 from relax_mlir.relax.expr.call import Call
@@ -110,6 +113,10 @@ class Emission(Core):
         name = "" if var is None else var.name_hint
         if isinstance(binding, MatchCast):
             made = self.match_cast(binding.value, binding.ty, name)
+        elif is_pending(binding.value) and _calls_itself(binding):
+            loc = self._places.named(self._frame().names.fresh(name), self._places.here())
+            op = make_lambda(self, binding.value, loc, var)
+            made = make_var(op.results[0], name, self._keep, self._frame(), False)
         elif _is_dataflow(self._frame()) and type(var) is Var:
             made = self.emit_output(binding.value, name)
         else:
@@ -193,6 +200,11 @@ class Emission(Core):
                         self.emit_normalized(binding)
             body = body.body
         return body
+
+
+def _calls_itself(binding: Binding) -> bool:
+    """Whether a function uses the variable that it is bound to."""
+    return any(var is binding.var for var, bound in pending_variables(binding.value) if not bound)
 
 
 def _default_name(frame: Frame) -> str:

@@ -17,6 +17,7 @@ _WORDS = {
     "function": "function",
     "dataflow": "dataflow block",
     "branch": "branch",
+    "lambda": "function",
     "scope": "scope",
     "insertion": "place in the function",
 }
@@ -26,7 +27,7 @@ class Frame:
     """One open scope.
 
     Attributes:
-        kind: `"function"`, `"dataflow"`, `"branch"`, `"scope"` or `"insertion"`.
+        kind: `"function"`, `"dataflow"`, `"branch"`, `"lambda"`, `"scope"` or `"insertion"`.
         blocks: MLIR blocks whose values it sees; the first is the one that it writes into.
         ip: where it writes.
         names: of its variables, shared by the scopes of one function.

@@ -13,9 +13,11 @@ from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
 from relax_mlir.relax.builder.call_forms import make_call
 from relax_mlir.relax.builder.frames import require_symbols, resolve
+from relax_mlir.relax.builder.lambdas import make_lambda
 from relax_mlir.relax.expr.blocks import SeqExpr
 from relax_mlir.relax.expr.call import Call, Op
 from relax_mlir.relax.expr.compound import If, TupleGetItem
+from relax_mlir.relax.expr.functions import Function
 from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar, Var
 from relax_mlir.relax.expr.values import Constant, PrimValue, ShapeExpr, Tuple
 
@@ -269,6 +271,12 @@ def _if(m: Materializer, expr: If, operands: list[ir.Value], loc: ir.Location) -
     return scope.value
 
 
+def _lambda(m: Materializer, expr: Function, _: Any, loc: ir.Location) -> ir.Value:
+    if expr.mlir_op is not None:
+        return m._clone(expr, loc)
+    return make_lambda(m._builder, expr, loc).results[0]
+
+
 def _sequence(m: Materializer, expr: SeqExpr, _: Any, loc: ir.Location) -> ir.Value:
     return m.value(m._builder._sequence(expr), None, loc)
 
@@ -281,5 +289,6 @@ _MAKERS: dict[type[Any], Callable[..., ir.Value]] = {
     TupleGetItem: _get_item,
     PrimValue: _prim_value,
     If: _if,
+    Function: _lambda,
     SeqExpr: _sequence,
 }

@@ -123,8 +123,10 @@ class Expr:
         """Whether the other is the same variable or the same part of the program."""
         if self is other:
             return True
+        # The bindings do not compare a value with None.
         mine = self._identity()
-        return mine is not None and isinstance(other, Expr) and mine == other._identity()
+        theirs = other._identity() if mine is not None and isinstance(other, Expr) else None
+        return theirs is not None and bool(mine == theirs)
 
     def _identity(self) -> Any:
         """Return what equal views have equal, None when only the object is itself."""

@@ -269,10 +269,16 @@ class SeqExpr(Expr):
     @property
     def ty(self) -> Type:
         """The type."""
-        return self.body.ty
+        return self.body.ty if self._block is not None else super().ty
 
     def _identity(self) -> Any:
         return None if self._block is None else (SeqExpr, self._block)
+
+
+def as_sequence(expr: Any) -> SeqExpr:
+    """Return an expression as the body of a function or branch: itself, or a sequence of it."""
+    expr = convert(expr)
+    return expr if isinstance(expr, SeqExpr) else SeqExpr([], expr)
 
 
 def _close(found: list[BindingBlock], pending: list[ir.Operation], keep: Any) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.relax.expr.base import OperationExpr
-from relax_mlir.relax.expr.blocks import SeqExpr
+from relax_mlir.relax.expr.blocks import SeqExpr, as_sequence
 from relax_mlir.relax.expr.types import TupleType
 from relax_mlir.relax.expr.values import convert, field_index
 from relax_mlir.relax.expr.views import register_view, view
@@ -51,7 +51,7 @@ class If(OperationExpr):
     def __init__(self, cond: Any, true_branch: Any, false_branch: Any) -> None:
         super().__init__()
         self._cond = convert(cond)
-        self._branches = (convert(true_branch), convert(false_branch))
+        self._branches = (as_sequence(true_branch), as_sequence(false_branch))
 
     @property
     def cond(self) -> Any:
@@ -61,16 +61,16 @@ class If(OperationExpr):
         return view(self._op.operands[0], self._keep)
 
     @property
-    def true_branch(self) -> Any:
-        """What happens when the condition holds: a SeqExpr, or an expression not emitted yet."""
+    def true_branch(self) -> SeqExpr:
+        """What happens when the condition holds."""
         return self._branch(0)
 
     @property
-    def false_branch(self) -> Any:
+    def false_branch(self) -> SeqExpr:
         """What happens otherwise."""
         return self._branch(1)
 
-    def _branch(self, index: int) -> Any:
+    def _branch(self, index: int) -> SeqExpr:
         if self._op is None:
             return self._branches[index]
         return SeqExpr.of(self._op.regions[index].blocks[0], self._keep)

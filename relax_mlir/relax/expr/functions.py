@@ -10,11 +10,10 @@ from relax_mlir.ir.attribute_value import attribute_value
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.single_function import set_attrs, single
 from relax_mlir.relax.expr.base import Expr
-from relax_mlir.relax.expr.blocks import SeqExpr
+from relax_mlir.relax.expr.blocks import SeqExpr, as_sequence
 from relax_mlir.relax.expr.call import Attrs
 from relax_mlir.relax.expr.leaves import Var
 from relax_mlir.relax.expr.types import FuncType, Type, as_type, from_mlir
-from relax_mlir.relax.expr.values import convert
 from relax_mlir.relax.expr.views import register_view, var
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ class Function(BaseFunc):
         ret_type = ret_ty if ret_type is None else ret_type
         self._op: ir.Operation | None = None
         self._params = list(params)
-        self._body = convert(body)
+        self._body = as_sequence(body)
         self._ret = None if ret_type is None else as_type(ret_type)
         self._attrs = Attrs(attrs or {})
         self._pure = is_pure
@@ -189,8 +188,8 @@ class Function(BaseFunc):
         return [var(value, self._keep) for value in self._block.arguments]
 
     @property
-    def body(self) -> Any:
-        """The body, a SeqExpr."""
+    def body(self) -> SeqExpr:
+        """The body."""
         return self._body if self._op is None else SeqExpr.of(self._block, self._keep)
 
     @property
@@ -223,12 +222,20 @@ class Function(BaseFunc):
 
     @property
     def ret_type(self) -> Type:
-        """The type of the result."""
-        if self._op is None:
-            return self._ret if self._ret is not None else self._body.ty
-        if "function_type" not in self._op.attributes:
+        """The type of the result.
+
+        Raises:
+            BuilderError: the function is not emitted yet, and cannot be.
+        """
+        op = self._op
+        if op is None and self._ret is not None:
+            return self._ret
+        if op is None:
+            # What bindings bind has a type once it is emitted.
+            op = single(self) if self._body.blocks else None
+        if op is None or "function_type" not in op.attributes:
             return self.body.ty
-        type_ = ir.FunctionType(ir.TypeAttr(self._op.attributes["function_type"]).value)
+        type_ = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
         return from_mlir(type_.results[0])
 
     @property

@@ -10,6 +10,7 @@ from relax_mlir.dialects.relax.ops.params import given_attribute
 from relax_mlir.dialects.relax.type_lattice import join
 from relax_mlir.errors import ExprError
 from relax_mlir.relax.expr.base import Expr
+from relax_mlir.relax.expr.blocks import SeqExpr
 from relax_mlir.relax.expr.call import Call, Op
 from relax_mlir.relax.expr.compound import If
 from relax_mlir.relax.expr.leaves import GlobalVar
@@ -50,6 +51,8 @@ def infer_type(expr: Expr) -> Type:
 
 
 def _is_pending(expr: Any) -> bool:
+    if isinstance(expr, SeqExpr):
+        return expr.mlir_block is None
     return isinstance(expr, (Call, If, Tuple)) and expr.mlir_op is None
 
 
@@ -59,7 +62,9 @@ def _parts(expr: Any) -> Iterator[Any]:
     elif isinstance(expr, Tuple):
         yield from expr.fields
     elif isinstance(expr, If):
-        yield from (each for each in expr._branches if _is_pending(each))
+        yield from expr._branches
+    elif isinstance(expr, SeqExpr):
+        yield expr.body
 
 
 def _infer(expr: Any) -> Type:
@@ -68,6 +73,8 @@ def _infer(expr: Any) -> Type:
     if isinstance(expr, If):
         left, right = (branch.ty for branch in expr._branches)
         return left if left == right else join_types(left, right)
+    if isinstance(expr, SeqExpr):
+        return expr.body.ty
     if isinstance(expr, Call):
         return _infer_call(expr)
     return ObjectType()

@@ -56,12 +56,16 @@ class Var(Expr):
     __slots__ = ("_frame", "_id", "_name", "_value")
 
     def __init__(
-        self, name_hint: "str | Id", ty: Any = None, type_annotation: Any = None,
-        *, struct_info: Any = None, shape: Any = None, dtype: Any = None,
+        self, name: "str | Id | None" = None, ty: Any = None, type_annotation: Any = None,
+        *, name_hint: "str | Id | None" = None, struct_info: Any = None, shape: Any = None,
+        dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        self._id = name_hint if isinstance(name_hint, Id) else None
-        name = self._id.name_hint if self._id is not None else name_hint
+        if name is not None and name_hint is not None:
+            raise ExprTypeError("Specify either name or name_hint, not both")
+        name = name_hint if name is None else name
+        self._id = name if isinstance(name, Id) else None
+        name = self._id.name_hint if self._id is not None else name
         if not isinstance(name, str):
             raise ExprTypeError(f"the name of a variable is a string, got {name!r}")
         self._name = name
@@ -78,8 +82,13 @@ class Var(Expr):
         self._ty = None if given is None else as_type(given)
 
     @property
-    def name_hint(self) -> str:
+    def name(self) -> str:
         """The name; that of the MLIR value's location for one that has been emitted."""
+        return self._name
+
+    @property
+    def name_hint(self) -> str:
+        """The name, as TVM 0.27 and older call it."""
         return self._name
 
     @property

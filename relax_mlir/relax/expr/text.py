@@ -50,7 +50,7 @@ def expr_text(expr: Any, depth: int = 0) -> str:
     if isinstance(expr, If):
         return f"If({expr_text(expr.cond, depth + 1)}, ...)"
     if isinstance(expr, BaseFunc):
-        return f"<{type(expr).__name__} {expr.name}>"
+        return f"<{type(expr).__name__} {expr.name}".rstrip() + ">"
     return f"<{type(expr).__name__}>"
 
 
