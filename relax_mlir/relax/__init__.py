@@ -22,6 +22,7 @@ _EXPORTS = {
     "DataflowBlockRewrite": "relax_mlir.relax.expr_functor",
     "ExecBuilder": "relax_mlir.runtime",
     "Executable": "relax_mlir.runtime",
+    "ExprFunctor": "relax_mlir.relax.expr_functor",
     "PyExprMutator": "relax_mlir.relax.expr_functor",
     "PyExprVisitor": "relax_mlir.relax.expr_functor",
     "VMInstrumentReturnKind": "relax_mlir.runtime",
@@ -42,7 +43,6 @@ _EXPORTS = {
 # Names of TVM's that have no counterpart.
 _UNSUPPORTED = {
     "BasePyModule": "Python functions are called as packed ones: register_func",
-    "ExprFunctor": "relax.PyExprVisitor and relax.PyExprMutator visit programs",
     "VDevice": "programs run on one device",
     "VMExecutable": "it is relax.Executable here",
     "call_tir_with_grad": "there is no automatic differentiation",

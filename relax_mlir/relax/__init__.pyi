@@ -57,6 +57,7 @@ from relax_mlir.relax.expr.values import (
     Tuple,
     const,
 )
+from relax_mlir.relax.expr_functor.functor import ExprFunctor
 from relax_mlir.relax.expr_functor.mutator import PyExprMutator
 from relax_mlir.relax.expr_functor.rewrite import DataflowBlockRewrite
 from relax_mlir.relax.expr_functor.visitor import PyExprVisitor
@@ -89,6 +90,7 @@ __all__ = [
     "ExecBuilder",
     "Executable",
     "Expr",
+    "ExprFunctor",
     "ExternFunc",
     "For",
     "FuncStructInfo",

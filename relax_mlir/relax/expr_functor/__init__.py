@@ -6,7 +6,15 @@ from typing import TypeVar
 
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.relax.expr_functor.dataflow_mutator import DataflowMutator
+from relax_mlir.relax.expr_functor.functor import ExprFunctor
+from relax_mlir.relax.expr_functor.mixed_mode import (
+    ExprRewriter,
+    MixedModeMutator,
+    MixedModeVisitor,
+    post_order_rewrite,
+)
 from relax_mlir.relax.expr_functor.mutator import PyExprMutator
+from relax_mlir.relax.expr_functor.mutator_base import ExprMutatorBase
 from relax_mlir.relax.expr_functor.rewrite import BindingRewriter, DataflowBlockRewrite
 from relax_mlir.relax.expr_functor.visitor import PyExprVisitor
 
@@ -18,6 +26,8 @@ _Class = TypeVar("_Class", bound=type)
 
 def visitor(cls: _Class) -> _Class:
     """Mark a class as a visitor: `@relax.expr_functor.visitor`; it derives from PyExprVisitor.
+
+    Classes that derive from it do so directly, or by TVM's `_cls`, which is the class itself.
 
     Raises:
         ExprTypeError: it does not.
@@ -45,10 +55,12 @@ def _checked(cls: _Class, base: type) -> _Class:
             warnings.warn(
                 f"nobody calls '{name}' of {cls.__name__}; did you mean '{near[0]}'?", stacklevel=3
             )
+    cls._cls = cls
     return cls
 
 
 __all__ = [
-    "BindingRewriter", "DataflowBlockRewrite", "DataflowMutator", "ExprMutator", "ExprVisitor",
-    "PyExprMutator", "PyExprVisitor", "mutator", "visitor",
+    "BindingRewriter", "DataflowBlockRewrite", "DataflowMutator", "ExprFunctor", "ExprMutator",
+    "ExprMutatorBase", "ExprRewriter", "ExprVisitor", "MixedModeMutator", "MixedModeVisitor",
+    "PyExprMutator", "PyExprVisitor", "mutator", "post_order_rewrite", "visitor",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""From an expression to the method for its kind."""
+"""`ExprFunctor`: from an expression to the method for its kind."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -75,10 +75,50 @@ def method_of(kind: type[Any]) -> str:
     Raises:
         ExprTypeError: it is no class of expressions.
     """
+    if kind is type(None):
+        raise ExprTypeError(
+            "found a null node while visiting a program; what made it gave None for an expression"
+        )
     for base in kind.__mro__:
         name = METHODS.get(base)
         if name is not None:
             return METHODS.setdefault(kind, name)
     if issubclass(kind, Expr):
-        return METHODS.setdefault(kind, "visit_other_")
+        return METHODS.setdefault(kind, "visit_expr_fallback_")
     raise ExprTypeError(f"expected an expression, got {kind.__name__}")
+
+
+class ExprFunctor:
+    """A function of expressions with a method for each kind: `visit_call_`, `visit_var_`, ....
+
+    `visit_expr` gives what the method for the kind of an expression returns, and hands further
+    arguments on. A kind without a method is one of `visit_expr_default_`, which refuses it.
+    """
+
+    def visit_expr(self, expr: Any, *args: Any) -> Any:
+        """Return what the method for the kind of an expression returns.
+
+        Raises:
+            ExprTypeError: it is no expression, or there is no method for its kind.
+        """
+        return getattr(self, method_of(type(expr)))(expr, *args)
+
+    def visit_expr_default_(self, expr: Any, *args: Any) -> Any:
+        """Refuse an expression of a kind that the class has no method for.
+
+        Raises:
+            ExprTypeError: always.
+        """
+        name = method_of(type(expr))
+        raise ExprTypeError(
+            f"{type(self).__name__} has no default for a {type(expr).__name__}: define {name}, or "
+            "visit_expr_default_ for all kinds"
+        )
+
+
+def _default(self: ExprFunctor, expr: Any, *args: Any) -> Any:
+    return self.visit_expr_default_(expr, *args)
+
+
+for _name in (*METHODS.values(), "visit_expr_fallback_"):
+    setattr(ExprFunctor, _name, _default)

@@ -1,9 +1,13 @@
 """`PyExprMutator`: rewrites a function binding by binding, inferring types as it goes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
+from relax_mlir.ir.single_function import single
+from relax_mlir.relax.analysis.pending import is_pending
+from relax_mlir.relax.analysis.variables import free_vars
 from relax_mlir.relax.expr import (
     Binding,
     BindingBlock,
@@ -16,14 +20,14 @@ from relax_mlir.relax.expr import (
     MatchCast,
     SeqExpr,
     Tuple,
-    TupleGetItem,
+    Type,
     Var,
     function_view,
 )
 from relax_mlir.relax.expr.leaves import make_var, value_name
 from relax_mlir.relax.expr_functor.dataflow_outputs import add_outputs
 from relax_mlir.relax.expr_functor.edit import Edit
-from relax_mlir.relax.expr_functor.functor import bounded_depth, method_of
+from relax_mlir.relax.expr_functor.functor import bounded_depth
 from relax_mlir.relax.expr_functor.rewriting import Rewriting
 
 
@@ -57,13 +61,7 @@ class PyExprMutator(Rewriting):
             func = function_view(expr)
             found = self.visit_expr(func)
             return expr if found is func else found.mlir_op
-        return getattr(self, method_of(type(expr)))(expr)
-
-    def visit_expr_post_order(self, expr: Any) -> Any:
-        """Return an expression with its parts visited: the same object when none changed."""
-        if isinstance(expr, (Call, Tuple, TupleGetItem)):
-            return self._with_parts(expr)
-        return expr
+        return super().visit_expr(expr)
 
     def visit_binding(self, binding: Binding) -> None:
         """Visit a binding by its kind; one that is neither kept nor replaced then is dropped."""
@@ -82,6 +80,10 @@ class PyExprMutator(Rewriting):
 
     def visit_binding_block(self, block: BindingBlock) -> BindingBlock:
         """Visit a block by its kind."""
+        if is_pending(block):
+            sequence = SeqExpr([block], Tuple([]))
+            found = self.visit_seq_expr_(sequence)
+            return block if found is sequence else found.blocks[0]
         if isinstance(block, DataflowBlock):
             return self.visit_dataflow_block_(block)
         return self.visit_binding_block_(block)
@@ -95,6 +97,10 @@ class PyExprMutator(Rewriting):
     def visit_with_new_scope(self, expr: Any) -> Any:
         """Visit a branch: what is emitted there is emitted into it."""
         return self.visit_expr(expr)
+
+    def visit_clause(self, clause: SeqExpr) -> Any:
+        """Visit a branch of an `if`, the body of a loop or of a function in it."""
+        return self.visit_with_new_scope(clause)
 
     # What is known
 
@@ -137,22 +143,38 @@ class PyExprMutator(Rewriting):
         """Visit parameters and body of a function of a module.
 
         Raises:
-            ExprTypeError: the function has not been emitted.
+            ExprTypeError: it is one in a function, not emitted yet.
             ExprError: branches or loops in it are nested too deep for Python's stack.
         """
         op = func.mlir_op
         if op is None:
-            raise ExprTypeError("the function is in no module; emit it by BlockBuilder.add_func")
+            found = self._rewritten(self._emitted(func), func.params)
+            return func if found is None else found
         if not len(op.regions[0].blocks):
             return func
         if op.name != "func.func":
             # A function in a function, written where it is used.
             return self._with_regions(func, None)
+        return self._rewritten(func, func.params) or func
+
+    def _emitted(self, func: Function) -> Function:
+        if self._builder.edits:
+            raise ExprTypeError(
+                "a function or a block that is not emitted yet is rewritten alone; emit it first"
+            )
+        return Function.of(single(func), func._keep)
+
+    def _rewritten(self, func: Function, params: Sequence[Var]) -> Function | None:
+        """Return a function with its body visited, and parameters where given; None if the same."""
+        op = func.mlir_op
+        assert op is not None, "it has been emitted"
         self._take_context(op)
         edit = Edit(self._builder, op, func._keep)
+        # What is visited of a function is new to each binding: variables are replaced on the way.
+        visiting, self._visiting = self._visiting, False
         self._builder.open_edit(edit)
         try:
-            for index, param in enumerate(func.params):
+            for index, param in enumerate(params):
                 self._parameter(index, param)
             frame = self._builder.open_block("insertion", edit, op.regions[0].blocks[0])
             try:
@@ -161,20 +183,27 @@ class PyExprMutator(Rewriting):
             finally:
                 self._builder.close_block(frame)
             if not edit.version:
-                return func
+                return None
             return Function.of(edit.end(), (edit.copy, func._keep))
         finally:
             self._builder.close_edit()
+            self._visiting = visiting
 
     def visit_seq_expr_(self, expr: SeqExpr) -> SeqExpr:
         """Visit the blocks, then the value.
 
+        One that is not emitted yet is emitted where it has bindings, its free variables as
+        parameters of a function.
+
         Raises:
-            ExprTypeError: the sequence has not been emitted.
+            ExprTypeError: it is one in a function, not emitted yet, and has bindings.
         """
         block = expr.mlir_block
+        if block is None and not expr.blocks:
+            return super().visit_seq_expr_(expr)
         if block is None:
-            raise ExprTypeError("a sequence of blocks is rewritten when it is in a function")
+            found = self._rewritten(self._emitted(Function(free_vars(expr), expr)), ())
+            return expr if found is None else found.body
         edit = self._edit
         version = edit.version
         for each in expr.blocks:
@@ -216,14 +245,23 @@ class PyExprMutator(Rewriting):
         self._settle(binding, value, self.visit_expr(value))
 
     def visit_match_cast_(self, binding: MatchCast) -> None:
-        """Visit the value; the type that it is matched against stays."""
+        """Visit the value, and the type that it is matched against by `visit_pattern`."""
         value = binding.value
         new = self.visit_expr(value)
         edit, op = self._edit, binding.mlir_op
         assert op is not None, "the functor visits what has been emitted"
         if new is not value and not self._is_there(new, 0, op):
             edit.op(op).operands[0] = self._builder.materialize(new)
+        pattern = self.visit_pattern(binding.ty)
+        if pattern != binding.ty:
+            edit.version += 1
+            with self._builder.unknown:
+                edit.types.set(edit.op(op).results[0], pattern.to_mlir())
         edit.settle(op)
+
+    def visit_pattern(self, pattern: Type) -> Type:
+        """Return the type that a `match_cast` matches against; `visit_type` of it."""
+        return self.visit_type(pattern)
 
     def reemit_binding(self, binding: Binding, value: Any) -> None:
         """Bind the variable of a binding to another value."""
@@ -243,16 +281,8 @@ class PyExprMutator(Rewriting):
         """Visit the arguments."""
         op = call.mlir_op
         if op is not None and len(op.regions):
-            return self.visit_other_(call)
+            return self.visit_expr_fallback_(call)
         return self.visit_expr_post_order(call)
-
-    def visit_tuple_(self, expr: Tuple) -> Any:
-        """Visit the fields."""
-        return self.visit_expr_post_order(expr)
-
-    def visit_tuple_getitem_(self, expr: TupleGetItem) -> Any:
-        """Visit the tuple."""
-        return self.visit_expr_post_order(expr)
 
     def visit_if_(self, expr: If) -> Any:
         """Visit the condition, then both branches, each in its scope."""
@@ -260,7 +290,7 @@ class PyExprMutator(Rewriting):
             return self._with_parts(expr)
         return self._with_regions(expr, expr.cond)
 
-    def visit_other_(self, expr: Any) -> Any:
+    def visit_expr_fallback_(self, expr: Any) -> Any:
         """Visit what is in the regions of an expression of another kind: a loop, a lambda."""
         if getattr(expr, "mlir_op", None) is None:
             return expr
@@ -279,20 +309,3 @@ class PyExprMutator(Rewriting):
         if found is None:
             return var
         return make_var(found, value_name(found), edit.keep, None, isinstance(var, DataflowVar))
-
-    def visit_dataflow_var_(self, var: DataflowVar) -> Any:
-        """As `visit_var_`."""
-        return self.visit_var_(var)
-
-    def visit_constant_(self, expr: Any) -> Any:
-        """Return the constant."""
-        return expr
-
-    visit_shape_expr_ = visit_constant_
-    visit_prim_value_ = visit_constant_
-    visit_string_imm_ = visit_constant_
-    visit_data_type_imm_ = visit_constant_
-    visit_global_var_ = visit_constant_
-    visit_extern_func_ = visit_constant_
-    visit_op_ = visit_constant_
-    visit_prim_func_ = visit_constant_

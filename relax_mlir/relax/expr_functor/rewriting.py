@@ -9,12 +9,9 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.analysis.pending import children
 from relax_mlir.relax.expr import (
     Binding,
-    Call,
     Id,
-    If,
     SeqExpr,
     Tuple,
-    TupleGetItem,
     Var,
     view,
     view_op,
@@ -22,22 +19,22 @@ from relax_mlir.relax.expr import (
 from relax_mlir.relax.expr.places import canonical, defining_op
 from relax_mlir.relax.expr_functor.edit import Edit, erase_unused
 from relax_mlir.relax.expr_functor.edit_builder import EditBuilder
+from relax_mlir.relax.expr_functor.mutator_base import ExprMutatorBase
 
 _PACKAGE_ROOT = "relax_mlir."
 # Methods for parts of calls. Where a class has none of its own the parts need no visit.
 _PARTS = (
     "visit_expr", "visit_var_", "visit_dataflow_var_", "visit_constant_", "visit_tuple_",
     "visit_shape_expr_", "visit_prim_value_", "visit_string_imm_", "visit_data_type_imm_",
-    "visit_global_var_", "visit_extern_func_", "visit_op_",
+    "visit_global_var_", "visit_extern_func_", "visit_op_", "visit_type",
 )  # fmt: skip
 
 
-class Rewriting:
+class Rewriting(ExprMutatorBase):
     """The state of a mutator, and what its methods' results do to the function."""
 
-    visit_expr: Callable[[Any], Any]
     visit_var_def: Callable[[Var], Var]
-    visit_with_new_scope: Callable[[Any], Any]
+    visit_clause: Callable[[SeqExpr], Any]
 
     def __init__(self, mod: IRModule | None = None) -> None:
         if mod is not None and not isinstance(mod, IRModule):
@@ -110,18 +107,15 @@ class Rewriting:
                 return view_op(edits[-1].op(op), edits[-1].keep)
         parts = children(expr)
         found = [self.visit_expr(part) for part in parts]
-        if all(new is old for new, old in zip(found, parts, strict=True)):
+        made = self._rebuilt(expr, parts, found)
+        if made is expr:
             return expr
         if op is not None and edits and op in edits[-1]:
             # Where only variables were replaced the copy has them in place already.
             now = view_op(edits[-1].op(op), edits[-1].keep)
             if self._same(children(now), found) and self._has_type(edits[-1].op(op)):
                 return now
-        if isinstance(expr, Call):
-            return Call(found[0], found[1:], expr.attrs, expr.sinfo_args)
-        if isinstance(expr, If):
-            return If(*found)
-        return Tuple(found) if isinstance(expr, Tuple) else TupleGetItem(found[0], expr.index)
+        return made
 
     def _has_type(self, copy: ir.Operation) -> bool:
         """Whether an operation makes sense with the types that its operands have now."""
@@ -174,7 +168,7 @@ class Rewriting:
             for block in region.blocks:
                 frame = self._builder.open_block("branch", edit, block)
                 try:
-                    self.visit_with_new_scope(SeqExpr.of(block, edit.keep))
+                    self.visit_clause(SeqExpr.of(block, edit.keep))
                 finally:
                     self._builder.close_block(frame)
         edit.begin(op)
@@ -201,6 +195,9 @@ class Rewriting:
 
     def _parameter(self, index: int, param: Var) -> None:
         new = self.visit_var_def(param)
+        stated = self.visit_type(new.ty)
+        if stated != new.ty:
+            new = Var(new.name_hint, stated)
         if new is param:
             return
         edit = self._edit

@@ -13,6 +13,7 @@ from relax_mlir.relax.expr import (
     DataflowBlock,
     DataflowVar,
     DataTypeImm,
+    Expr,
     ExternFunc,
     Function,
     GlobalVar,
@@ -30,30 +31,67 @@ from relax_mlir.relax.expr import (
     function_view,
     functions,
 )
-from relax_mlir.relax.expr_functor.functor import bounded_depth, method_of
+from relax_mlir.relax.expr_functor.functor import ExprFunctor, bounded_depth
+from relax_mlir.relax.expr_functor.sharing import is_shareable, stack_for
 
 
-class PyExprVisitor:
+class PyExprVisitor(ExprFunctor):
     """Visits expressions; override `visit_call_`, `visit_var_binding_`, ....
 
     Each method's default visits the parts, so an override calls `super()` or visits them itself.
     Bindings come one after the other: depth of recursion is that of branches in branches, however
-    many bindings there are.
+    many bindings there are. An expression that is not emitted yet is visited once, however often
+    it is used.
+
+    Attributes:
+        visit_counter_: how often the last visit met each expression that is not emitted yet and
+            has parts.
     """
 
-    def visit_expr(self, expr: Any) -> None:
+    visit_counter_: dict[Expr, int]
+
+    def __new__(cls, *_: Any, **__: Any) -> Any:
+        """Begin with an empty counter, also where `__init__` does not call ours."""
+        made = super().__new__(cls)
+        made.visit_counter_, made._visiting = {}, False
+        return made
+
+    def visit_expr(self, expr: Any) -> Any:
         """Visit an expression, a function or all functions of a module.
+
+        Returns:
+            What the method for its kind returns; None for an expression that was visited already.
 
         Raises:
             ExprTypeError: it is none.
+            ExprError: expressions are nested too deep for Python's stack.
         """
+        if is_shareable(expr):
+            return self._visit_once(expr)
         if isinstance(expr, IRModule):
             for func in functions(expr).values():
                 self.visit_expr(func)
-            return
+            return None
         if isinstance(expr, (ir.Operation, ir.OpView)) and expr.operation.name == "func.func":
             expr = function_view(expr)
-        getattr(self, method_of(type(expr)))(expr)
+        return super().visit_expr(expr)
+
+    _stack_for = staticmethod(stack_for)
+
+    def _visit_once(self, expr: Expr) -> Any:
+        if not self._visiting:
+            self.visit_counter_ = {}
+            self._visiting = True
+            try:
+                with self._stack_for(expr):
+                    return self._visit_once(expr)
+            finally:
+                self._visiting = False
+        if expr in self.visit_counter_:
+            self.visit_counter_[expr] += 1
+            return None
+        self.visit_counter_[expr] = 1
+        return super().visit_expr(expr)
 
     def visit_binding(self, binding: Binding) -> None:
         """Visit a binding by its kind."""
@@ -141,7 +179,7 @@ class PyExprVisitor:
         """Visit what is called, then the arguments."""
         op = call.mlir_op
         if op is not None and len(op.regions):
-            self.visit_other_(call)
+            self.visit_expr_fallback_(call)
             return
         # Both at once: each is read from MLIR.
         callee, args = (call.op, call.args) if op is None else call._parts()
@@ -158,7 +196,7 @@ class PyExprVisitor:
         """Visit the tuple."""
         self.visit_expr(expr.tuple_value)
 
-    def visit_other_(self, expr: Any) -> None:
+    def visit_expr_fallback_(self, expr: Any) -> None:
         """Visit the parts of an expression of another kind: a loop, a lambda."""
         own = getattr(expr, "mlir_op", None)
         for part in children(expr):
@@ -172,9 +210,9 @@ class PyExprVisitor:
     def visit_var_(self, var: Var) -> None:
         """Visit a use of a variable."""
 
-    def visit_dataflow_var_(self, var: DataflowVar) -> None:
+    def visit_dataflow_var_(self, var: DataflowVar) -> Any:
         """Visit a use of a variable of a dataflow block; as `visit_var_`."""
-        self.visit_var_(var)
+        return self.visit_var_(var)
 
     def visit_constant_(self, expr: Constant) -> None:
         """Visit a constant."""
