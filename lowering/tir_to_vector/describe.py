@@ -6,10 +6,10 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention
-from relax_mlir.lowering.tir_to_vector.contraction.few_columns import has_few_columns
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import product_tile
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import VECTORS
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
+from relax_mlir.lowering.tir_to_vector.contraction.tall_skinny_gemm import is_tall_skinny
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.convolution.tiles import tiles_of
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
@@ -76,7 +76,7 @@ def _element(plan: Plan) -> ir.Type:
 def _tile(plan: Plan, machine: Machine, lanes: int) -> tuple[int, ...]:
     form, most = plan.form, machine.row_tiles[0]
     if isinstance(form, Contraction):
-        if has_few_columns(form, machine):
+        if is_tall_skinny(form, machine):
             return (1, lanes)
         rows = 1 if form.m is None else _known(form.flat, form.m)
         tile = product_tile(form, machine)

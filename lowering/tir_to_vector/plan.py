@@ -21,18 +21,18 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
 from relax_mlir.lowering.tir_to_vector.attention.kernel import emit_attention
 from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention, match_attention
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Fused, take_epilogue
-from relax_mlir.lowering.tir_to_vector.contraction.few_columns import emit_product
-from relax_mlir.lowering.tir_to_vector.contraction.grouped_panels import match_panels
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import (
     is_matrix_product,
     is_sum_of_products,
 )
+from relax_mlir.lowering.tir_to_vector.contraction.packed_operands import match_packed_contraction
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.contraction.prologue import (
     Prologue,
     emit_prologue,
     match_prologue,
 )
+from relax_mlir.lowering.tir_to_vector.contraction.tall_skinny_gemm import emit_product
 from relax_mlir.lowering.tir_to_vector.convolution.image_copy import CopiedWindow, find_copied
 from relax_mlir.lowering.tir_to_vector.convolution.kernel import emit_convolution
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
@@ -250,7 +250,7 @@ def _fast_form(
         found = match_index_map(nest)
         return found if isinstance(found, IndexMap) else str(why)
     merged = collapse(flat)
-    found = match_panels(merged, machine)
+    found = match_packed_contraction(merged, machine)
     if isinstance(found, Contraction) and (
         is_matrix_product(found, machine) or is_sum_of_products(found, machine)
     ):

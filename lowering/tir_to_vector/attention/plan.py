@@ -6,7 +6,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.attention.crossed import can_cross, equal_factors
 from relax_mlir.lowering.tir_to_vector.attention.pairs import PAIR, pairs_of
 from relax_mlir.lowering.tir_to_vector.attention.setup import Setup
-from relax_mlir.lowering.tir_to_vector.contraction.blocking import PAGE, crowded
+from relax_mlir.lowering.tir_to_vector.contraction.blocking import PAGE, has_set_conflicts
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Columns of a register tile, in vectors.
@@ -87,7 +87,7 @@ class Plan:
             return False
         size = self.use.vector.element_type.width // 8
         ways = machine.l1_bytes // PAGE - VECTORS
-        return not crowded(self.tile, row * size, self.depth * size, ways)
+        return not has_set_conflicts(self.tile, row * size, self.depth * size, ways)
 
 
 def _tile_rows(rows: Index, machine: Machine) -> int:

@@ -17,7 +17,7 @@ _HALVED = 9
 _SHARED = 5
 
 
-def k_limit(room: int, rows_bytes: int) -> int:
+def max_kc(room: int, rows_bytes: int) -> int:
     """Return how many steps of k a block has at most.
 
     The rows of A that every panel of B needs again stay in the first-level cache. A panel passes
@@ -30,7 +30,7 @@ def k_limit(room: int, rows_bytes: int) -> int:
     return max(_STEP, room // rows_bytes // 16 * 16)
 
 
-def crowded(rows: int, stride: int, length: int, ways: int) -> bool:
+def has_set_conflicts(rows: int, stride: int, length: int, ways: int) -> bool:
     """Return whether rows read side by side would evict each other from the first-level cache.
 
     Lines as far apart as pages share a set. Where rows begin at places that all differ, what they
@@ -52,7 +52,7 @@ def crowded(rows: int, stride: int, length: int, ways: int) -> bool:
     return max(sets) > ways
 
 
-def n_limit(emit: Emitter, machine: Machine, steps: Index, width: int, size: int) -> Index:
+def max_nc(emit: Emitter, machine: Machine, steps: Index, width: int, size: int) -> Index:
     """Return how many columns a block of B has at most, by what its panels may take.
 
     Args:
@@ -66,14 +66,14 @@ def n_limit(emit: Emitter, machine: Machine, steps: Index, width: int, size: int
     return emit.mul(emit.div(emit.add(columns, width - 1), width), width)
 
 
-def n_block(emit: Emitter, extent: Index, most: Index, width: int) -> Index:
+def balanced_nc(emit: Emitter, extent: Index, most: Index, width: int) -> Index:
     """Return the columns of each block of n: all blocks but the last have the same."""
     count = emit.max(emit.div(emit.add(extent, emit.sub(most, 1)), most), 1)
     size = emit.div(emit.add(extent, emit.sub(count, 1)), count)
     return emit.max(emit.mul(emit.div(emit.add(size, width - 1), width), width), width)
 
 
-def k_block(emit: Emitter, extent: Index, limit: int) -> Index:
+def balanced_kc(emit: Emitter, extent: Index, limit: int) -> Index:
     """Return the steps of each block of k: all blocks but the last have the same."""
     if isinstance(extent, int):
         count = max(1, -(-extent // limit))

@@ -12,7 +12,7 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
 # What a lane of a register multiplies at once lies in as many bits as its sum has.
 _LANE_BITS = 32
 # With fewer columns or steps of k matrices are not worth their setting up.
-_LEAST_SIDE = 8
+_MIN_EXTENT = 8
 _SIGNED, _UNSIGNED = "arith.extsi", "arith.extui"
 
 
@@ -28,7 +28,7 @@ class DotProduct:
         part: the type of a group's elements.
         group: how many there are.
         widen: for A and B the conversion of what lies in memory to `part`, None for none.
-        turned: whether the sign bits of B are turned: its numbers are others then, and so are
+        flips_signs: whether the sign bits of B are turned: its numbers are others then, and so are
             sums, by what columns of zeros would give.
         b_first: whether the instruction takes B's groups before A's.
         adds: whether it adds to a sum too.
@@ -39,7 +39,7 @@ class DotProduct:
     part: ir.Type
     group: int
     widen: tuple[str | None, str | None] = (None, None)
-    turned: bool = False
+    flips_signs: bool = False
     b_first: bool = False
     adds: bool = True
     matrices: bool = False
@@ -105,8 +105,10 @@ def vector_dot_product(
     name = _intrinsic("u8s8", machine)
     if types == ["i8", "i8"] and name is not None:
         # With equal signs B becomes what A is not.
-        turned = signs[0] == signs[1]
-        return DotProduct(name, ir.IntegerType.get_signless(8), 4, turned=turned, b_first=signs[0])
+        flips_signs = signs[0] == signs[1]
+        return DotProduct(
+            name, ir.IntegerType.get_signless(8), 4, flips_signs=flips_signs, b_first=signs[0]
+        )
     name = _intrinsic("s16", machine)
     wide = [kind == "i16" for kind in types]
     if name is None or any(w and not s for w, s in zip(wide, signs, strict=True)):
@@ -130,7 +132,7 @@ def _intrinsic(kind: str, machine: Machine) -> str | None:
 def _matrix_intrinsic(kind: str, found: Contraction, machine: Machine) -> str | None:
     """Return the instruction on matrices, None where most of their registers would be empty."""
     extents = (found.flat.iters[i].extent.value for i in (found.n, found.k))
-    if any(extent is not None and extent < _LEAST_SIDE for extent in extents):
+    if any(extent is not None and extent < _MIN_EXTENT for extent in extents):
         return None
     return _intrinsic(kind, machine)
 
@@ -154,7 +156,7 @@ def groups_type(lanes: int) -> ir.VectorType:
     return ir.VectorType.get([lanes], ir.IntegerType.get_signless(_LANE_BITS))
 
 
-def turned_zeros(emit: Emitter, dot: DotProduct, type_: ir.Type) -> ir.Value:
+def flipped_zeros(emit: Emitter, dot: DotProduct, type_: ir.Type) -> ir.Value:
     """Return groups of what zeros become when their sign bits are turned."""
     bits = dot.part.width
     word = sum(1 << (bits * i + bits - 1) for i in range(dot.group))
@@ -177,6 +179,6 @@ def as_groups(emit: Emitter, dot: DotProduct, value: ir.Value) -> ir.Value:
     if dot.widen[1] is not None:
         value = emit.op(dot.widen[1], [value], like(value.type, dot.part))
     groups = emit.op("vector.bitcast", [value], groups_type(value.type.shape[0] // dot.group))
-    if not dot.turned:
+    if not dot.flips_signs:
         return groups
-    return emit.op("arith.xori", [groups, turned_zeros(emit, dot, groups.type)], groups.type)
+    return emit.op("arith.xori", [groups, flipped_zeros(emit, dot, groups.type)], groups.type)

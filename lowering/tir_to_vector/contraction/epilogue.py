@@ -7,8 +7,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, is_adjacent, match_nest
-from relax_mlir.lowering.tir_to_vector.contraction.grouped_panels import match_panels
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import product_tile
+from relax_mlir.lowering.tir_to_vector.contraction.packed_operands import match_packed_contraction
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.contraction.shared_iterators import (
     shared_iterators,
@@ -177,7 +177,7 @@ def _join(
     for follower in flats:
         accesses.update(follower.accesses)
     merged = collapse(replace(flat, accesses=accesses))
-    found = match_panels(merged, machine)
+    found = match_packed_contraction(merged, machine)
     if isinstance(found, str) or found.outer_reductions:
         return None
     merged = found.flat
@@ -235,7 +235,7 @@ class _Map(NestWriter):
         return super()._get(op, env, at, lanes, mask)
 
 
-class Finish:
+class EpilogueEmitter:
     """Writes an epilogue with `emit`; `is_long` says that it is better written once, in a loop.
 
     Args:

@@ -13,7 +13,7 @@ from itertools import product
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.amx_permission import PERMISSION
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, call_intrinsic
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
@@ -61,8 +61,8 @@ def registers(emit: Emitter) -> Iterator[None]:
 
 
 def emit_matrix_sums(
-    emit: Emitter, dot: DotProduct, rows: int, vectors: int, a: Flat, b: Flat, steps: Index,
-    to: ir.Value,
+    emit: Emitter, dot: DotProduct, rows: int, vectors: int, a: StridedRef, b: StridedRef,
+    steps: Index, to: ir.Value,
 ) -> None:  # fmt: skip
     """Write the products of a tile, from zero, and store all of its sums.
 

@@ -19,7 +19,7 @@ _SOON = 32
 
 
 @dataclass
-class Flat:
+class StridedRef:
     """A place in a one-dimensional memref, and how far apart its neighbours are by name.
 
     Of rows, along "m", `last` may be the last that is there. Where those of a tile are no known
@@ -43,7 +43,7 @@ class Flat:
 
 
 @dataclass(frozen=True)
-class Tile:
+class RegisterTile:
     """The shape of a register tile.
 
     Attributes:
@@ -51,7 +51,7 @@ class Tile:
         vector: a vector of sums.
         fma: whether a fused multiply-add is one instruction.
         dot: what multiplies groups of A and B, None for plain numbers.
-        turns: steps of k that the loop has in its code, where they share accumulators.
+        k_unroll: steps of k that the loop has in its code, where they share accumulators.
         short: whether little code is worth more than speed, as at an edge that has few tiles.
         load: how B's panels are read where they hold other elements than the tile multiplies.
     """
@@ -61,7 +61,7 @@ class Tile:
     vector: ir.VectorType
     fma: bool
     dot: DotProduct | None = None
-    turns: int = 1
+    k_unroll: int = 1
     short: bool = False
     load: PanelLoad | None = None
 
@@ -131,7 +131,7 @@ class Store:
             whole: None where nothing is gained by asking.
     """
 
-    c: Flat | None
+    c: StridedRef | None
     first: bool | ir.Value | None
     init: ir.Attribute | None
     last: bool | ir.Value = True
@@ -146,7 +146,7 @@ class Store:
         """Return the same for a tile so many columns further."""
         c = self.c
         if c is not None:
-            c = Flat(c.base, emit.add(c.offset, column), c.strides)
+            c = StridedRef(c.base, emit.add(c.offset, column), c.strides)
         return replace(self, c=c, column=emit.add(self.column, column))
 
     def full(self, emit: Emitter, rows: int) -> ir.Value | None:
@@ -157,8 +157,9 @@ class Store:
 
 
 def emit_tile(
-    emit: Emitter, tile: Tile, a: Flat, b: Flat, store: Store, steps: Index,
-    masks: list[ir.Value | None], padded: bool = False, ahead: int = 0, odd: bool = True,
+    emit: Emitter, tile: RegisterTile, a: StridedRef, b: StridedRef, store: Store, steps: Index,
+    masks: list[ir.Value | None], padded: bool = False, prefetch_distance: int = 0,
+    odd: bool = True,
 ) -> None:  # fmt: skip
     """Write one tile.
 
@@ -172,7 +173,8 @@ def emit_tile(
         steps: how many k.
         masks: for each vector which columns there are, None for all.
         padded: whether B can be read as if all were there.
-        ahead: how many steps before its use B is asked for, where several rows use it; 0 for not.
+        prefetch_distance: steps of k that B is prefetched ahead, if the tile has several rows;
+            0 for no prefetch.
         odd: whether there may be an odd number of steps.
     """
     read: list[ir.Value | None] = [None] * tile.vectors if padded else masks
@@ -180,11 +182,11 @@ def emit_tile(
     if store.c is not None and tile.rows > 1 and not soon:
         # What is added to comes from far away, and is not needed before all products are made.
         _prefetch(emit, tile, store.c)
-    sums = tile_sums(emit, tile, a, b, steps, read, ahead if tile.rows > 1 else 0, odd)
+    sums = tile_sums(emit, tile, a, b, steps, read, prefetch_distance if tile.rows > 1 else 0, odd)
     _store(emit, tile, store, masks, sums)
 
 
-def _prefetch(emit: Emitter, tile: Tile, c: Flat) -> None:
+def _prefetch(emit: Emitter, tile: RegisterTile, c: StridedRef) -> None:
     def row(number: Index) -> None:
         place = emit.add(c.offset, emit.mul(number, c.stride("m")))
         for column in tile.lines(emit):
@@ -199,8 +201,8 @@ def _prefetch(emit: Emitter, tile: Tile, c: Flat) -> None:
 
 
 def tile_sums(
-    emit: Emitter, tile: Tile, a: Flat, b: Flat, steps: Index, masks: list[ir.Value | None],
-    ahead: int = 0, odd: bool = True, far: bool = False,
+    emit: Emitter, tile: RegisterTile, a: StridedRef, b: StridedRef, steps: Index,
+    masks: list[ir.Value | None], prefetch_distance: int = 0, odd: bool = True, far: bool = False,
 ) -> list[ir.Value]:  # fmt: skip
     """Write the products of one tile; return its sums, by row and then by vector.
 
@@ -211,7 +213,7 @@ def tile_sums(
         b: its first column.
         steps: how many k.
         masks: for each vector which columns of B may be read, None for all.
-        ahead: how many steps before its use B is asked for, 0 for not at all.
+        prefetch_distance: how many steps before its use B is asked for, 0 for not at all.
         odd: whether there may be an odd number of steps.
         far: whether it then comes as near as the second-level cache.
     """
@@ -219,25 +221,25 @@ def tile_sums(
     # A tile at an edge sums in the order of a whole one: where edges are known only at run time, or
     # lie elsewhere because threads share the work, results stay the same.
     split = max(1, _IN_FLIGHT // (tile.rows * VECTORS))
-    turns = tile.turns if split == 1 else 1
+    k_unroll = tile.k_unroll if split == 1 else 1
     zero = emit.constant(tile.vector, 0)
-    whole = steps if turns == 2 and not odd else emit.round_down(steps, split * turns)
+    whole = steps if k_unroll == 2 and not odd else emit.round_down(steps, split * k_unroll)
     # A single row computes little on what it loads: more loads on their way are worth the code.
     # What better addresses gain at an edge is not worth what finding them takes LLVM.
     hints = AS_IT_IS if tile.short else UNROLL if tile.rows == 1 else KEEP
     begin = [zero] * (count * split)
-    if tile.dot is not None and tile.dot.turned:
+    if tile.dot is not None and tile.dot.flips_signs:
         begin[:count] = starts(emit, tile, a)
-    with emit.loop(0, whole, split * turns, begin, hints) as loop:
+    with emit.loop(0, whole, split * k_unroll, begin, hints) as loop:
         sums: list[ir.Value] = []
         for u in range(split):
             part = loop.carried[u * count : (u + 1) * count]
-            for turn in range(turns):
-                if turn:
+            for k_step in range(k_unroll):
+                if k_step:
                     # Loads of a step made in the one before would take registers from sums.
                     emit.keep_order()
-                k = emit.add(loop.counter, u + turn)
-                part = tile_step(emit, tile, a, b, k, masks, part, ahead, far)
+                k = emit.add(loop.counter, u + k_step)
+                part = tile_step(emit, tile, a, b, k, masks, part, prefetch_distance, far)
             sums += part
         loop.carry(sums)
     parts = [loop.results[u * count : (u + 1) * count] for u in range(split)]
@@ -249,18 +251,24 @@ def tile_sums(
     sums = parts[0]
     if whole != steps:
         with emit.loop(whole, steps, 1, sums) as loop:
-            loop.carry(tile_step(emit, tile, a, b, loop.counter, masks, loop.carried, ahead, far))
+            loop.carry(
+                tile_step(
+                    emit, tile, a, b, loop.counter, masks, loop.carried, prefetch_distance, far
+                )
+            )
         sums = loop.results
     return list(sums)
 
 
-def store_kept(emit: Emitter, tile: Tile, store: Store, masks: list[ir.Value | None]) -> None:
+def store_kept(
+    emit: Emitter, tile: RegisterTile, store: Store, masks: list[ir.Value | None]
+) -> None:
     """Write where the sums of a tile go that lie in `store.scratch`."""
     rows = tile.rows if store.rows is None else store.rows
     _Sink(emit, tile, store, masks).kept(rows)
 
 
-def starts(emit: Emitter, tile: Tile, a: Flat) -> list[ir.Value]:
+def starts(emit: Emitter, tile: RegisterTile, a: StridedRef) -> list[ir.Value]:
     """Load what the sums of a tile start from where B's sign bits are turned."""
     first = emit.add(a.offset, a.stride("start"))
     places = [emit.add(first, emit.mul(row, a.stride("m"))) for row in range(tile.rows)]
@@ -269,8 +277,9 @@ def starts(emit: Emitter, tile: Tile, a: Flat) -> list[ir.Value]:
 
 
 def tile_step(
-    emit: Emitter, tile: Tile, a: Flat, b: Flat, k: Index, masks: list[ir.Value | None],
-    sums: list[ir.Value], ahead: int = 0, far: bool = False,
+    emit: Emitter, tile: RegisterTile, a: StridedRef, b: StridedRef, k: Index,
+    masks: list[ir.Value | None], sums: list[ir.Value], prefetch_distance: int = 0,
+    far: bool = False,
 ) -> list[ir.Value]:  # fmt: skip
     """Write one step of `tile_sums`, and return what sums are after it."""
     at = emit.add(b.offset, emit.mul(k, b.stride("k")))
@@ -278,8 +287,8 @@ def tile_step(
         tile.column(emit, b.base, emit.add(at, h * tile.lanes), k, h * tile.lanes, masks[h])
         for h in range(tile.vectors)
     ]
-    if ahead:
-        later = emit.add(at, emit.mul(ahead, b.stride("k")))
+    if prefetch_distance:
+        later = emit.add(at, emit.mul(prefetch_distance, b.stride("k")))
         tile.prefetch(emit, b.base, later, far=far)
     result = []
     step = emit.mul(k, a.stride("k"))
@@ -316,7 +325,11 @@ def add(emit: Emitter, x: ir.Value, y: ir.Value) -> ir.Value:
 
 
 def _store(
-    emit: Emitter, tile: Tile, store: Store, masks: list[ir.Value | None], sums: list[ir.Value]
+    emit: Emitter,
+    tile: RegisterTile,
+    store: Store,
+    masks: list[ir.Value | None],
+    sums: list[ir.Value],
 ) -> None:
     sink = _Sink(emit, tile, store, masks)
     asks = store.whole is not None and store.finish is None
@@ -356,7 +369,7 @@ class _Sink:
     """Writes where a tile's sums go."""
 
     def __init__(
-        self, emit: Emitter, tile: Tile, store: Store, masks: list[ir.Value | None]
+        self, emit: Emitter, tile: RegisterTile, store: Store, masks: list[ir.Value | None]
     ) -> None:
         self._emit, self._tile, self._store, self._masks = emit, tile, store, masks
         self._columns = [emit.add(store.column, h * tile.lanes) for h in range(tile.vectors)]

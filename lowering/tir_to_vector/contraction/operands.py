@@ -1,9 +1,9 @@
-"""Where the operands of a contraction lie, and their packed panels."""
+"""The memory layout of operands of a contraction, and of packed panels."""
 
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import PanelLoad
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
@@ -12,11 +12,11 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 @dataclass
 class Edge:
-    """A panel of the last columns, where all others are read as they lie.
+    """A packed copy of the last panel, if the other panels are read in place.
 
     Attributes:
-        base: what holds it, from its start.
-        used: whether it is used; an i1 where that is known at run time only.
+        base: the buffer that begins with it.
+        used: whether it is used; an i1 if only run time knows.
     """
 
     base: ir.Value
@@ -25,12 +25,19 @@ class Edge:
 
 @dataclass
 class Panels:
-    """Where a panel of B begins: `offset + number * panel_stride`, and where its next row is.
+    """The panels of B of one block: panel i begins at `offset + i * panel_stride`.
 
-    Panels are of `width` columns, of which the first asked for is number `first`; a width of 0 says
-    that all columns lie beside each other. The last of `padded` panels has as many as the others,
-    whatever is in them. Elements are asked for `ahead` steps before they are used, and `load` reads
-    them where they are others than what is multiplied.
+    Attributes:
+        base: the buffer.
+        offset: where panel 0 begins.
+        row_stride: elements from one step of k to the next.
+        panel_stride: elements from one panel to the next.
+        width: columns of a panel; 0 if B is one row-major matrix.
+        first: the block's first column, counted from panel 0.
+        padded: whether the last panel is as wide as the others, so that it can be read whole.
+        prefetch_distance: steps of k that elements are prefetched ahead; 0 for no prefetch.
+        edge: a copy of the last panel, if the others are read in place.
+        load: loads elements that have another type than what is multiplied; None for plain loads.
     """
 
     base: ir.Value
@@ -40,13 +47,13 @@ class Panels:
     width: int = 0
     first: Index = 0
     padded: bool = False
-    ahead: int = 0
+    prefetch_distance: int = 0
     edge: Edge | None = None
     load: PanelLoad | None = None
 
 
 class Layout:
-    """An access as an offset and a stride for each iterator, as values."""
+    """The offset and the strides of an access, as values."""
 
     def __init__(self, access: FlatAccess, emit: Emitter) -> None:
         self._emit = emit
@@ -60,9 +67,9 @@ class Layout:
         """Return the stride of an iterator, 0 for none."""
         return self._strides.get(iterator, 0)
 
-    def at(self, env: dict[int, Index]) -> Flat:
-        """Return the place at given counters."""
+    def at(self, env: dict[int, Index]) -> StridedRef:
+        """Return the element at given counters."""
         offset = self._offset
         for iterator, value in env.items():
             offset = self._emit.add(offset, self._emit.mul(value, self.stride(iterator)))
-        return Flat(self.base, offset, self._strides)
+        return StridedRef(self.base, offset, self._strides)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.idle_loops import steps_of
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
@@ -47,7 +47,13 @@ class Loader:
 
 
 def copy_rows(
-    load: Loader, a: Flat, rows: int, steps: Index, to: ir.Value, distance: int, first: Index = 0
+    load: Loader,
+    a: StridedRef,
+    rows: int,
+    steps: Index,
+    to: ir.Value,
+    distance: int,
+    first: Index = 0,
 ) -> None:
     """Copy rows of A side by side, each `distance` after the one before.
 
@@ -87,7 +93,7 @@ def copy_rows(
                 emit.vector_store(value, to, [emit.add(target, whole)])
 
 
-def copy_steps(load: Loader, a: Flat, rows: int, steps: Index, to: ir.Value) -> None:
+def copy_steps(load: Loader, a: StridedRef, rows: int, steps: Index, to: ir.Value) -> None:
     """Copy rows of A that are adjacent: those of each step beside each other, `rows` of them.
 
     What is written past a step's rows is the next one's: the buffer is a vector longer. The next
@@ -139,7 +145,7 @@ class Packer(ABC, Generic[Load]):
     panel_size: Index
     first: Index = 0
 
-    def pack(self, b: Flat, columns: Index, steps: Index) -> None:
+    def pack(self, b: StridedRef, columns: Index, steps: Index) -> None:
         """Copy a block that begins at `b`; strides "n" and "k", `steps` of k."""
         emit = self.load.emit
         if b.stride("n") == 1:
@@ -148,7 +154,7 @@ class Packer(ABC, Generic[Load]):
         with emit.loop(0, columns, self.width) as panel:
             left = emit.sub(columns, panel.counter)
             source = emit.add(b.offset, emit.mul(panel.counter, b.stride("n")))
-            place = Flat(b.base, source, b.strides)
+            place = StridedRef(b.base, source, b.strides)
             target = self._target(panel.counter)
             if b.stride("k") == 1:
                 self._along_k(place, target, left, steps)
@@ -160,13 +166,13 @@ class Packer(ABC, Generic[Load]):
         return emit.add(self.first, emit.mul(emit.div(column, self.width), self.panel_size))
 
     @abstractmethod
-    def _along_n(self, b: Flat, columns: Index, steps: Index) -> None: ...
+    def _along_n(self, b: StridedRef, columns: Index, steps: Index) -> None: ...
 
     @abstractmethod
-    def _along_k(self, b: Flat, target: Index, left: Index, steps: Index) -> None: ...
+    def _along_k(self, b: StridedRef, target: Index, left: Index, steps: Index) -> None: ...
 
     @abstractmethod
-    def _singly(self, b: Flat, target: Index, left: Index, steps: Index) -> None: ...
+    def _singly(self, b: StridedRef, target: Index, left: Index, steps: Index) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -186,7 +192,7 @@ class PanelPacker(Packer[Loader]):
     rows: int = _ROWS
     masks: bool | None = None
 
-    def _along_n(self, b: Flat, columns: Index, steps: Index) -> None:
+    def _along_n(self, b: StridedRef, columns: Index, steps: Index) -> None:
         """Read a few rows at a time from end to end, and ask for the next few meanwhile."""
         emit = self.load.emit
         apart = self.masks is None
@@ -218,7 +224,7 @@ class PanelPacker(Packer[Loader]):
         return [emit.mask(emit.sub(left, at), lanes) for at in range(0, self.width, lanes)]
 
     def _copy(
-        self, b: Flat, column: Index, k: Index, rows: int, masks: list[ir.Value] | None
+        self, b: StridedRef, column: Index, k: Index, rows: int, masks: list[ir.Value] | None
     ) -> None:
         emit, lanes = self.load.emit, self.load.vector.shape[0]
         target = self._target(column)
@@ -233,7 +239,7 @@ class PanelPacker(Packer[Loader]):
                     emit.prefetch(b.base, emit.add(place, emit.mul(rows, b.stride("k"))))
                 emit.vector_store(value, self.to, [emit.add(to, start)])
 
-    def _along_k(self, b: Flat, target: Index, left: Index, steps: Index) -> None:
+    def _along_k(self, b: StridedRef, target: Index, left: Index, steps: Index) -> None:
         emit, lanes = self.load.emit, self.load.vector.shape[0]
         last = emit.sub(left, 1)
         with emit.loop(0, self.width, lanes) as part:
@@ -248,7 +254,7 @@ class PanelPacker(Packer[Loader]):
                     there = emit.add(target, emit.add(row, part.counter))
                     emit.vector_store(value, self.to, [there])
 
-    def _singly(self, b: Flat, target: Index, left: Index, steps: Index) -> None:
+    def _singly(self, b: StridedRef, target: Index, left: Index, steps: Index) -> None:
         emit = self.load.emit
         with emit.loop(0, steps) as p, emit.loop(0, emit.min(left, self.width)) as column:
             along = emit.add(b.offset, emit.mul(p.counter, b.stride("k")))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.matmul import emit_contraction
+from relax_mlir.lowering.tir_to_vector.contraction.gemm import emit_contraction
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import is_matrix_product
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     Contraction,

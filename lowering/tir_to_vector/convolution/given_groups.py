@@ -40,7 +40,7 @@ def note_of(found: Convolution, grouped: Grouped, lanes: int) -> list[int] | Non
     others = [i for i in range(len(strides)) if i not in walked]
     if found.kernel.offset != 0 or any(strides[i] != 0 for i in others):
         return None
-    note = [lanes, dot.group, dot.part.width, dot.turned, dot.b_first, is_signed(dot.widen[0])]
+    note = [lanes, dot.group, dot.part.width, dot.flips_signs, dot.b_first, is_signed(dot.widen[0])]
     for i in walked:
         extent, stride = (1, 0) if i is None else (found.iter(i).extent.value, strides[i].value)
         if extent is None or stride is None:
@@ -51,10 +51,10 @@ def note_of(found: Convolution, grouped: Grouped, lanes: int) -> list[int] | Non
 
 def groups_shape(note: Sequence[int]) -> tuple[int, int, int]:
     """Return the shape of the groups: blocks, steps with what sums start from, lanes."""
-    lanes, group, _, turned, *_ = note
+    lanes, group, _, flips_signs, *_ = note
     blocks, channels, *steps, last = note[_HEADER::2]
     rows = int(np.prod(steps, dtype=np.int64)) * -(-last // group)
-    return -(-blocks * channels // lanes), rows + turned, lanes
+    return -(-blocks * channels // lanes), rows + flips_signs, lanes
 
 
 def grouped_kernels(kernels: np.ndarray, note: Sequence[int]) -> np.ndarray:
@@ -63,7 +63,7 @@ def grouped_kernels(kernels: np.ndarray, note: Sequence[int]) -> np.ndarray:
     Where the image's sign bits are turned, a block ends with what its sums start from: minus what
     an image of zeros gives.
     """
-    lanes, group, bits, turned, second, _ = note[:_HEADER]
+    lanes, group, bits, flips_signs, second, _ = note[:_HEADER]
     extents, strides = note[_HEADER::2], note[_HEADER + 1 :: 2]
     flat = np.ascontiguousarray(kernels).reshape(-1)
     width = flat.itemsize
@@ -81,7 +81,7 @@ def grouped_kernels(kernels: np.ndarray, note: Sequence[int]) -> np.ndarray:
     split = whole.reshape(-1, lanes, steps, whole.shape[2] // group, group)
     packed = np.ascontiguousarray(split.transpose(0, 2, 3, 1, 4)).view("int32")
     packed = packed.reshape(len(split), -1, lanes)
-    if not turned:
+    if not flips_signs:
         return packed
     sums = matrix.sum((1, 2), dtype=np.int64) << (bits - 1)
     starts = np.pad(-sums if second else sums, (0, -len(matrix) % lanes))

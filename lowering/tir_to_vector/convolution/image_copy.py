@@ -9,11 +9,11 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, vector_dot_product
-from relax_mlir.lowering.tir_to_vector.contraction.grouped_panels import match_panels
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import (
     is_matrix_product,
     product_tile,
 )
+from relax_mlir.lowering.tir_to_vector.contraction.packed_operands import match_packed_contraction
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution, match_convolution
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -134,7 +134,7 @@ def find_copied(tops: Sequence[ir.Operation], machine: Machine) -> CopiedWindow 
     padded, flat = match_first_reduction(tops)
     if flat is None or (padded is not None and not padded.is_zero):
         return None
-    product = match_panels(collapse(flat), machine) if padded is None else ""
+    product = match_packed_contraction(collapse(flat), machine) if padded is None else ""
     if isinstance(product, Contraction) and is_matrix_product(product, machine):
         # Rows by columns of a matrix look like pixels by blocks of channels. Only numbers that do
         # not widen may still be better off with a copy.

@@ -3,8 +3,8 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import groups_type
-from relax_mlir.lowering.tir_to_vector.contraction.dot_product_pack import GroupLoader, turned_zeros
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
+from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniLoader, flipped_zeros
 from relax_mlir.lowering.tir_to_vector.convolution.image_copy import CopiedWindow, Grouped
 from relax_mlir.lowering.tir_to_vector.convolution.image_copy_writer import ImageCopy
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -32,8 +32,8 @@ class GroupedCopy(ImageCopy):
         self._live: Index | None = None
         super().__init__(copied, emit, machine, units, beyond)
         dot = grouped.dot
-        self._groups = GroupLoader(
-            emit, self._source, dot, dot.widen[1], dot.turned, self._lanes
+        self._groups = VnniLoader(
+            emit, self._source, dot, dot.widen[1], dot.flips_signs, self._lanes
         )  # fmt: skip
         self._channels = emit.size(copied.flat.iters[grouped.position].extent)
 
@@ -50,9 +50,9 @@ class GroupedCopy(ImageCopy):
         return Loader(self._emit, self._source, dot.widen[1], part)
 
     def _nothing(self) -> ir.Value:
-        if not self._grouped.dot.turned:
+        if not self._grouped.dot.flips_signs:
             return super()._nothing()
-        return turned_zeros(self._emit, self._grouped.dot, self._vector)
+        return flipped_zeros(self._emit, self._grouped.dot, self._vector)
 
     def _level(self, level: int, place: Index, to: Index) -> None:
         emit, d, group = self._emit, self._order[level], self._grouped.dot.group

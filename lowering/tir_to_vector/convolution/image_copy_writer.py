@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
 from relax_mlir.lowering.tir_to_vector.convolution.image_copy import (
     SET_BYTES,
@@ -122,14 +122,14 @@ class ImageCopy:
                 total = self._emit.add(total, step)
         return total
 
-    def at(self, env: dict[int, Index]) -> Flat:
+    def at(self, env: dict[int, Index]) -> StridedRef:
         """Return the place at given counters, of pixels that are in the present band."""
         emit, offset = self._emit, 0
         for position, value in env.items():
             if position == self.band:
                 value = emit.sub(value, self._start)
             offset = emit.add(offset, emit.mul(value, self.stride(position)))
-        return Flat(self.base, offset, {})
+        return StridedRef(self.base, offset, {})
 
     def _extent(self, position: int) -> Index:
         return self._emit.size(self._copied.flat.iters[position].extent)

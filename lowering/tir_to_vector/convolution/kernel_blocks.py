@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader, PanelPacker
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
@@ -90,7 +90,7 @@ class KernelBlocks:
         packer = PanelPacker(load, self._lanes, self._packed, emit.mul(self._steps, self._lanes))
         assert found.unit is not None  # what lies in blocks already is not packed
         unit = emit.size(found.unit)
-        block = Flat(source.base, offset, {"n": stride, "k": unit})
+        block = StridedRef(source.base, offset, {"n": stride, "k": unit})
         packer.pack(block, emit.sub(stop, start), self._steps)
 
     def _convert(self, env: dict[int, Index], first: Index, last: Index) -> None:

@@ -1,12 +1,12 @@
 """The kernels of a convolution by dot-product instructions: groups of input channels in a lane."""
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.contraction.dot_product import groups_type, turned_zeros
-from relax_mlir.lowering.tir_to_vector.contraction.dot_product_pack import (
-    GroupLoader,
-    GroupPacker,
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import flipped_zeros, groups_type
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
+from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import (
+    VnniLoader,
+    VnniPacker,
 )
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat
 from relax_mlir.lowering.tir_to_vector.convolution.given_groups import given_groups, group_order
 from relax_mlir.lowering.tir_to_vector.convolution.image_copy import Grouped
 from relax_mlir.lowering.tir_to_vector.convolution.kernel_blocks import KernelBlocks
@@ -33,7 +33,7 @@ class GroupedKernels(KernelBlocks):
         self.ready = False
         self._operand = groups_type(self._lanes)
         base = self._layout.base
-        self._load = GroupLoader(emit, base, self._dot, self._dot.widen[0], False, self._lanes)
+        self._load = VnniLoader(emit, base, self._dot, self._dot.widen[0], False, self._lanes)
         self._starts: ir.Value | None = None
         given = given_groups(found, grouped, self._lanes)
         self.given: bool = given is not None
@@ -61,7 +61,7 @@ class GroupedKernels(KernelBlocks):
         if self.given:
             return
         super().allocate(blocks)
-        if self._dot.turned:
+        if self._dot.flips_signs:
             emit = self._emit
             with emit.outside():
                 size = emit.mul(blocks, self._lanes)
@@ -79,13 +79,13 @@ class GroupedKernels(KernelBlocks):
             if self._blocked:
                 self._pack_rows(place, stride, steps, to)
             else:
-                source = Flat(
+                source = StridedRef(
                     self._layout.base, place,
                     {"n": self._layout.stride(self._found.lane), "k": stride},
                 )  # fmt: skip
                 left = emit.min(emit.sub(self._channels, emit.mul(block, lanes)), lanes)
-                GroupPacker(self._load, lanes, self._packed, 0, to).pack(source, left, steps)
-        if self._dot.turned:
+                VnniPacker(self._load, lanes, self._packed, 0, to).pack(source, left, steps)
+        if self._dot.flips_signs:
             self._write_starts(first, last)
 
     def _pack_rows(self, place: Index, stride: Index, steps: Index, to: Index) -> None:
@@ -124,7 +124,7 @@ class GroupedKernels(KernelBlocks):
     def _write_starts(self, first: Index, last: Index) -> None:
         """Write for each channel minus what an image of zeros gives."""
         emit, lanes = self._emit, self._lanes
-        zeros = turned_zeros(emit, self._dot, self._operand)
+        zeros = flipped_zeros(emit, self._dot, self._operand)
         nothing = emit.constant(self._vector, 0)
         with emit.loop(0, emit.sub(last, first)) as block:
             start = self.at({}, block.counter, 0)
@@ -149,13 +149,13 @@ class GroupedKernels(KernelBlocks):
     def at(self, env: dict[int, Index], packed: Index, block: Index) -> Index:
         """Return where a packed block begins."""
         steps = self._steps
-        if self.given and self._dot.turned:
+        if self.given and self._dot.flips_signs:
             steps = self._emit.add(steps, 1)
         return self._emit.mul(packed, self._emit.mul(steps, self._lanes))
 
     def start(self, packed: Index) -> ir.Value | None:
         """Return what sums of a packed block start from, None for zeros."""
-        if self.given and self._dot.turned:
+        if self.given and self._dot.flips_signs:
             end = self._emit.mul(self._steps, self._lanes)
             return self.load(self._emit.add(self.at({}, packed, packed), end))
         if self._starts is None:

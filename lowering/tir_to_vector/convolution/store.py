@@ -1,11 +1,11 @@
-"""Writing a register tile of a convolution: channels side by side, or turned to rows of pixels."""
+"""Stores of a convolution's register tile: NHWC as it is, NCHW after a register transpose."""
 
 from contextlib import nullcontext
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Finish
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.convolution.kernel_blocks import KernelBlocks
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
@@ -39,12 +39,12 @@ class TileStore:
         self._lanes = vector.shape[0]
         self._blocks = blocks
         self._scratch: ir.Value | None = None
-        self._finish: Finish | None = None
+        self._finish: EpilogueEmitter | None = None
         if found.epilogue is None:
             self._out = Layout(found.out, emit)
         else:
             buffer = found.out.buffer
-            self._finish = Finish(found.epilogue, buffer, found.along, emit, machine)
+            self._finish = EpilogueEmitter(found.epilogue, buffer, found.along, emit, machine)
 
     def allocate(self, pixels: int) -> None:
         """Make room for the sums of so many pixels, where they are finished in a loop."""
@@ -89,7 +89,7 @@ class TileStore:
             self._along_channels(places, sums, width, live)
 
     def _finish_channels(
-        self, finish: Finish, env: dict[int, Index], sums: list[ir.Value], width: int,
+        self, finish: EpilogueEmitter, env: dict[int, Index], sums: list[ir.Value], width: int,
         count: Index, live: Live | None,
     ) -> None:  # fmt: skip
         emit, lanes, found = self._emit, self._lanes, self._found
@@ -111,7 +111,7 @@ class TileStore:
                 finish.at(there)(value, channel, mask)
 
     def _finish_pixels(
-        self, finish: Finish, env: dict[int, Index], sums: list[ir.Value], width: int,
+        self, finish: EpilogueEmitter, env: dict[int, Index], sums: list[ir.Value], width: int,
         count: Index, live: Live | None,
     ) -> None:  # fmt: skip
         emit, lanes, found = self._emit, self._lanes, self._found
@@ -139,11 +139,11 @@ class TileStore:
 
     def _turned(self, sums: list[ir.Value]) -> list[ir.Value]:
         """Return for so many pixels at a time a vector of them for each channel."""
-        lanes, turned = self._lanes, []
+        lanes, transposed = self._lanes, []
         for first in range(0, len(sums), lanes):
             part = sums[first : first + lanes]
-            turned += transpose(self._emit, part + [part[-1]] * (lanes - len(part)))
-        return turned
+            transposed += transpose(self._emit, part + [part[-1]] * (lanes - len(part)))
+        return transposed
 
     def _is_adjacent(self, width: int) -> bool:
         """Whether rows of so many pixels lie one after the other, in all that is accessed."""
@@ -193,7 +193,7 @@ class TileStore:
         adjacent = len(sums) == width or self._is_adjacent(width)
         everything = self._turned(sums)
         for first in range(0, len(sums), lanes):
-            turned = everything[first : first + lanes]
+            transposed = everything[first : first + lanes]
             part = min(lanes, len(sums) - first)
             runs = self._runs(first, part, len(sums) if adjacent else width)
             mask = None if live is None else emit.mask(emit.sub(live.count, first), lanes)
@@ -201,10 +201,10 @@ class TileStore:
             for lane in range(most):
                 place = emit.add(start, emit.mul(lane, distance))
                 if isinstance(count, int):
-                    self._put_runs(turned[lane], place, runs, first, width, mask)
+                    self._put_runs(transposed[lane], place, runs, first, width, mask)
                     continue
                 with emit.when(emit.compare("slt", lane, count)):
-                    self._put_runs(turned[lane], place, runs, first, width, mask)
+                    self._put_runs(transposed[lane], place, runs, first, width, mask)
 
     def _runs(self, first: int, count: int, width: int) -> list[tuple[int, int]]:
         """Return the adjacent pixels among some, as first and last."""

@@ -76,7 +76,7 @@ class WindowSkips:
         self._finite: ir.Value | None = None
         self._skips: list[_Skip] = []
         dot = None if copied.grouped is None else copied.grouped.dot
-        if copied.found.flat.init is None or (dot is not None and dot.turned):
+        if copied.found.flat.init is None or (dot is not None and dot.flips_signs):
             return
         for axis in copied.axes:
             steps = [i for i in axis.terms if i != axis.pixel]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Finish
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import inner_dims
@@ -47,11 +47,13 @@ class PlanesBase(ABC):
         assert lanes is not None  # others are left to plain loops
         self.lanes = lanes
         self.vector: ir.VectorType = ir.VectorType.get([lanes], found.element)
-        self.finish: Finish | None = None
+        self.finish: EpilogueEmitter | None = None
         if found.epilogue is None:
             self.out: Layout = Layout(found.out, emit)
         else:
-            self.finish = Finish(found.epilogue, found.out.buffer, found.col, emit, machine)
+            self.finish = EpilogueEmitter(
+                found.epilogue, found.out.buffer, found.col, emit, machine
+            )
         self.kernel: Layout | None = None if found.kernel is None else Layout(found.kernel, emit)
         source = found.image.buffer if found.padded is None else found.padded.source
         self.source: ir.Value = emit.flatten_once(source)

@@ -2,7 +2,7 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Finish
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
@@ -37,11 +37,13 @@ class TransformedSums:
         self._row = ways.pick(self._line)
         self._channels = found.extent(OUTPUTS).value or 1
         self._extents = [emit.size(found.extent(axis)) for axis in (ROWS, COLUMNS)]
-        self._finish: Finish | None = None
+        self._finish: EpilogueEmitter | None = None
         if found.epilogue is None:
             self._out = Layout(found.out, emit)
         else:
-            self._finish = Finish(found.epilogue, found.out.buffer, found.along, emit, machine)
+            self._finish = EpilogueEmitter(
+                found.epilogue, found.out.buffer, found.along, emit, machine
+            )
 
     def _element(self, way: Way) -> int:
         lines = way.sizes.room * self._panel // self._lanes

@@ -34,8 +34,8 @@ from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, find_dot_product
-from relax_mlir.lowering.tir_to_vector.contraction.few_panels import MOST_ROWS
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import SIDE
+from relax_mlir.lowering.tir_to_vector.contraction.packed_gemv import MAX_ROWS
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction, match_contraction
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
 from relax_mlir.transform.kernels.calls import (
@@ -229,7 +229,7 @@ class _Packer:
             layout = None if layout is None else replace(layout, half=_half_of(source))
         else:
             layout = self._layout(found, steps, transposed)
-            few = rows.value is None or rows.value <= MOST_ROWS
+            few = rows.value is None or rows.value <= MAX_ROWS
             # Many rows share a copy of what is only widened, in other tiles than panels have.
             if layout is None or (layout.group == 1 and not few and found.widen[1] is not None):
                 return None

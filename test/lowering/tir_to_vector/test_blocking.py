@@ -8,7 +8,7 @@ import pytest
 from relax_mlir.lowering.target import caches
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.target import Target
-from relax_mlir.lowering.tir_to_vector.contraction.blocking import k_block, k_limit, n_limit
+from relax_mlir.lowering.tir_to_vector.contraction.blocking import balanced_kc, max_kc, max_nc
 from relax_mlir.lowering.tir_to_vector.index_emit import IndexEmitter
 
 
@@ -20,18 +20,18 @@ def test_blocks_fit_the_caches(
 ) -> None:
     target = Machine.of(Target("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4"))
     machine = replace(target, l1_bytes=l1 << 10, l2_bytes=l2 << 10, fma_units=units)
-    steps = k_limit(l1 << 9, rows * 4)
+    steps = max_kc(l1 << 9, rows * 4)
     assert steps == 4 or rows * steps * 4 <= l1 << 9
     # Of known numbers nothing is written, so no place to write is needed.
     known = IndexEmitter.__new__(IndexEmitter)
-    columns = n_limit(known, machine, steps, width, 4)
+    columns = max_nc(known, machine, steps, width, 4)
     assert columns % width == 0
     assert (columns - width) * steps * 4 <= l2 << share
 
 
 def test_blocks_of_k_are_alike() -> None:
     for extent in range(1, 3000, 7):
-        size = k_block(None, extent, 512)
+        size = balanced_kc(None, extent, 512)
         blocks = [min(size, extent - start) for start in range(0, extent, size)]
         assert max(blocks) <= 512
         assert min(blocks) > max(blocks) // 2

@@ -12,7 +12,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.lowering.tir_to_vector import team
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import RowTiles
-from relax_mlir.lowering.tir_to_vector.contraction.matmul_zones import zones
+from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import column_tiles
 from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.runtime import num_threads, set_num_threads
 
@@ -352,7 +352,7 @@ def test_threads_share_tiles_of_known_rows(most: int, team: int) -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_zones_cover_every_column_once(known: bool) -> None:
+def test_column_tiles_cover_every_column_once(known: bool) -> None:
     class Numbers:
         max, min = staticmethod(max), staticmethod(min)
         add, sub, mul, div, round_down = (
@@ -364,14 +364,14 @@ def test_zones_cover_every_column_once(known: bool) -> None:
     lanes = 16
     for columns in range(300):
         exact = columns % lanes == 0
-        cut = zones(Numbers(), columns if known else np.int64(columns), lanes, exact)
+        cut = column_tiles(Numbers(), columns if known else np.int64(columns), lanes, exact)
         end, vectors = 0, 0
-        for zone in cut:
-            assert zone.first == end
-            end, width = zone.last, zone.vectors * lanes
-            left = (zone.last - zone.first) % width
-            assert zone.masked or not left
-            vectors += -(-(zone.last - zone.first) // width) * zone.vectors
+        for tiles in cut:
+            assert tiles.first == end
+            end, width = tiles.last, tiles.vectors * lanes
+            left = (tiles.last - tiles.first) % width
+            assert tiles.masked or not left
+            vectors += -(-(tiles.last - tiles.first) // width) * tiles.vectors
         assert end == columns
         # No vector is summed for nothing, but where there is only one.
         assert vectors == max(-(-columns // lanes), 2 if columns else 0)

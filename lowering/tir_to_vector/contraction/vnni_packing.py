@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
     DotProduct,
+    flipped_zeros,
     groups_type,
     like,
-    turned_zeros,
 )
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Packer
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
@@ -21,7 +21,7 @@ _ROWS = 4
 
 
 @dataclass(frozen=True)
-class GroupLoader:
+class VnniLoader:
     """Loads elements of one operand as groups, those beyond the last being zeros.
 
     Attributes:
@@ -29,7 +29,7 @@ class GroupLoader:
         base: the operand.
         dot: what groups are for.
         widen: the conversion to a group's elements, or None.
-        turned: whether sign bits are turned.
+        flips_signs: whether sign bits are turned.
         lanes: groups of a vector.
     """
 
@@ -37,7 +37,7 @@ class GroupLoader:
     base: ir.Value
     dot: DotProduct
     widen: str | None
-    turned: bool
+    flips_signs: bool
     lanes: int
 
     def along_k(self, at: Index, left: Index | None) -> ir.Value:
@@ -121,14 +121,14 @@ class GroupLoader:
         return self.emit.op(self.widen, [value], like(value.type, self.dot.part))
 
     def _turn(self, groups: ir.Value) -> ir.Value:
-        if not self.turned:
+        if not self.flips_signs:
             return groups
-        none = turned_zeros(self.emit, self.dot, groups.type)
+        none = flipped_zeros(self.emit, self.dot, groups.type)
         return self.emit.op("arith.xori", [groups, none], groups.type)
 
 
 def copy_groups(
-    load: GroupLoader, a: Flat, rows: int, steps: Index, to: ir.Value, distance: int,
+    load: VnniLoader, a: StridedRef, rows: int, steps: Index, to: ir.Value, distance: int,
     first: Index = 0,
 ) -> None:  # fmt: skip
     """Copy rows of A side by side as groups, each `distance` groups after the one before.
@@ -169,7 +169,7 @@ def copy_groups(
 
 
 def write_starts(
-    emit: Emitter, dot: DotProduct, rows: Flat, count: int, groups: Index, lanes: int
+    emit: Emitter, dot: DotProduct, rows: StridedRef, count: int, groups: Index, lanes: int
 ) -> None:
     """Write for each row of A what its sums start from, B's sign bits being turned.
 
@@ -182,7 +182,7 @@ def write_starts(
         lanes: groups of a vector.
     """
     type_ = groups_type(lanes)
-    nothing, none = emit.constant(type_, 0), turned_zeros(emit, dot, type_)
+    nothing, none = emit.constant(type_, 0), flipped_zeros(emit, dot, type_)
     whole = emit.round_down(groups, lanes)
     left = emit.sub(groups, whole)
     for row in range(count):
@@ -212,10 +212,10 @@ def _rest(emit: Emitter, left: Index, write: Callable[[Index], None]) -> None:
         write(left)
 
 
-class GroupPacker(Packer[GroupLoader]):
+class VnniPacker(Packer[VnniLoader]):
     """Copies B into panels: `width` columns beside each other for every group of k."""
 
-    def _along_n(self, b: Flat, columns: Index, steps: Index) -> None:
+    def _along_n(self, b: StridedRef, columns: Index, steps: Index) -> None:
         emit, group = self.load.emit, self.load.dot.group
         whole = emit.round_down(columns, self.width)
         groups = emit.div(steps, group)
@@ -242,7 +242,7 @@ class GroupPacker(Packer[GroupLoader]):
         _rest(emit, emit.sub(columns, whole), last_columns)
 
     def _copy(
-        self, b: Flat, column: Index, number: Index, live: Index | None, left: Index | None
+        self, b: StridedRef, column: Index, number: Index, live: Index | None, left: Index | None
     ) -> None:
         """Copy one group of rows of a panel: the `live` first of them, `left` columns."""
         emit, load = self.load.emit, self.load
@@ -270,7 +270,7 @@ class GroupPacker(Packer[GroupLoader]):
             value = load.across_k(places, masks)
             emit.vector_store(value, self.to, [emit.add(to, start)])
 
-    def _along_k(self, b: Flat, target: Index, left: Index, steps: Index) -> None:
+    def _along_k(self, b: StridedRef, target: Index, left: Index, steps: Index) -> None:
         emit, load = self.load.emit, self.load
         lanes, reach = load.lanes, load.lanes * load.dot.group
         last = emit.sub(left, 1)
@@ -292,7 +292,7 @@ class GroupPacker(Packer[GroupLoader]):
                 copy(p.counter, None)
             _rest(emit, emit.sub(steps, whole), lambda count: copy(whole, count))
 
-    def _singly(self, b: Flat, target: Index, left: Index, steps: Index) -> None:
+    def _singly(self, b: StridedRef, target: Index, left: Index, steps: Index) -> None:
         emit, group = self.load.emit, self.load.dot.group
         groups = emit.div(steps, group)
 

@@ -5,16 +5,19 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Finish
-from relax_mlir.lowering.tir_to_vector.contraction.matmul_rows import LeftSide
-from relax_mlir.lowering.tir_to_vector.contraction.matmul_sizes import Sizes, Span
-from relax_mlir.lowering.tir_to_vector.contraction.matmul_zones import Zone
+from relax_mlir.lowering.tir_to_vector.contraction.a_operand import AOperand
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter
+from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import (
+    ColumnTiles,
+    GemmBlocking,
+    Span,
+)
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import emit_matrix_sums
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
-    Flat,
     Put,
+    RegisterTile,
     Store,
-    Tile,
+    StridedRef,
     emit_tile,
     store_kept,
 )
@@ -25,11 +28,11 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 _SUMS = 512
 # One of so many columns may be summed for nothing.
 _WASTE = 50
-Zones = Sequence[tuple[Zone, Panels]]
+PanelsOfTiles = Sequence[tuple[ColumnTiles, Panels]]
 
 
 def rows_of(
-    finish: Finish, env: dict[int, Index], first: Index, m: int | None
+    finish: EpilogueEmitter, env: dict[int, Index], first: Index, m: int | None
 ) -> Callable[[Index], Put]:
     """Return what finishes the sums of a row, counted from a tile's first.
 
@@ -51,16 +54,20 @@ class TileWriter:
     """Writes the tiles of blocks.
 
     Args:
-        sizes: of the contraction.
+        blocking: of the contraction.
         left: its rows of A.
         init: what sums start from; None adds to what C holds.
         finish: what happens to complete sums, None for storing them.
     """
 
     def __init__(
-        self, sizes: Sizes, left: LeftSide, init: ir.Attribute | None, finish: Finish | None
+        self,
+        blocking: GemmBlocking,
+        left: AOperand,
+        init: ir.Attribute | None,
+        finish: EpilogueEmitter | None,
     ) -> None:
-        self._sizes, self._emit, self._left = sizes, sizes.emit, left
+        self._blocking, self._emit, self._left = blocking, blocking.emit, left
         self._init, self._finish = init, finish
         self._scratch: ir.Value | None = None
 
@@ -70,87 +77,100 @@ class TileWriter:
         So are those that may have to wait for more, and those of rows that may not be there: code
         for every vector would be there twice.
         """
-        sizes = self._sizes
-        waits = self._finish is not None and (self._finish.is_long or not sizes.is_one_block)
-        if waits or sizes.matrices or not isinstance(sizes.m, int):
-            count = sizes.whole(sizes.rows.largest) * sizes.width
-            self._scratch = self._emit.alloc(count, sizes.found.element, _SUMS)
+        blocking = self._blocking
+        waits = self._finish is not None and (self._finish.is_long or not blocking.is_one_block)
+        if waits or blocking.matrices or not isinstance(blocking.m, int):
+            count = blocking.whole(blocking.rows.largest) * blocking.width
+            self._scratch = self._emit.alloc(count, blocking.found.element, _SUMS)
 
     def block(
-        self, env: dict[int, Index], a: Flat, zones: Zones, c: Flat | None, rows: Span,
-        columns: Span, steps: Span,
+        self, env: dict[int, Index], a: StridedRef, column_tiles: PanelsOfTiles,
+        c: StridedRef | None, rows: Span, columns: Span, steps: Span,
     ) -> None:  # fmt: skip
         """Write the tiles of a block.
 
         Args:
             env: counters of the outer iterators.
             a: the first element of A.
-            zones: the block's panels of B, by their width.
+            column_tiles: the block's panels of B, by their width.
             c: the first element of C; None where no sum waits for more.
             rows: the range of tiles, by their numbers.
             columns: the range of columns.
             steps: the range of k.
         """
-        emit, found, sizes = self._emit, self._sizes.found, self._sizes
+        emit, found, blocking = self._emit, self._blocking.found, self._blocking
         (j0, j1), (k0, k1) = columns, steps
         first: bool | ir.Value | None = None
         if self._init is not None:
             first = k0 == 0 if isinstance(k0, int) else emit.compare("eq", k0, 0)
         last: bool | ir.Value = True
         if self._finish is not None and not isinstance(k0, int):
-            last = emit.compare("eq", k1, sizes.k)
+            last = emit.compare("eq", k1, blocking.k)
         many = emit.sub(k1, k0)
-        for loop_ in sizes.rows.loops(*rows):
+        for loop_ in blocking.rows.loops(*rows):
             with emit.loop(loop_.first, loop_.last) as number:
                 tile = loop_.rows
                 row = emit.add(emit.mul(number.counter, loop_.step), loop_.base)
-                upto = sizes.m if loop_.end is None else loop_.end
+                upto = blocking.m if loop_.end is None else loop_.end
                 there = emit.min(emit.sub(upto, row), tile) if loop_.partial else None
                 end = None if there is None else emit.sub(there, 1)
                 source = self._left.begin(a, row, tile, k0, many, end)
                 out = None
                 if c is not None:
                     place = emit.add(c.offset, emit.add(emit.mul(row, c.stride(found.m)), j0))
-                    out = Flat(c.base, place, {"m": c.stride(found.m)})
+                    out = StridedRef(c.base, place, {"m": c.stride(found.m)})
                 finish = None
                 if self._finish is not None:
                     finish = rows_of(self._finish, env, row, found.m)
                 # What most tiles are is worth more code than what is left of rows.
-                short = sizes.rows.fine and tile < sizes.rows.largest
+                short = blocking.rows.fine and tile < blocking.rows.largest
                 store = Store(out, first, self._init, last, finish, j0, self._scratch, there, short)
-                if sizes.is_zoned:
-                    self._zoned(tile, source, zones, store, many)
+                if blocking.has_n_tail:
+                    self._with_n_tail(tile, source, column_tiles, store, many)
                     continue
-                ((_, panels),) = zones
+                ((_, panels),) = column_tiles
                 self._columns(tile, source, panels, store, emit.sub(j1, j0), many)
 
-    def _zoned(self, rows: int, a: Flat, zones: Zones, store: Store, steps: Index) -> None:
-        emit, sizes = self._emit, self._sizes
-        if sizes.rows.is_narrow(rows):
-            self._narrow(rows, a, zones, store, steps)
+    def _with_n_tail(
+        self, rows: int, a: StridedRef, column_tiles: PanelsOfTiles, store: Store, steps: Index
+    ) -> None:
+        emit, blocking = self._emit, self._blocking
+        if blocking.rows.is_narrow(rows):
+            self._narrow(rows, a, column_tiles, store, steps)
             return
         with ExitStack() as branch:
-            if rows == sizes.rows.largest and sizes.may_be_narrow:
-                few = emit.compare("sle", zones[-1][0].last, sizes.lanes)
+            if rows == blocking.rows.largest and blocking.may_be_narrow:
+                few = emit.compare("sle", column_tiles[-1][0].last, blocking.lanes)
                 with emit.when(few) as made:
-                    self._narrow(rows, a, zones[-1:], store, steps)
+                    self._narrow(rows, a, column_tiles[-1:], store, steps)
                 branch.enter_context(emit.otherwise(made))
-            for zone, panels in zones:
-                self._zone(rows, a, zone, panels, store, steps)
+            for zone, panels in column_tiles:
+                self._tiles_of_width(rows, a, zone, panels, store, steps)
 
-    def _zone(
-        self, rows: int, a: Flat, zone: Zone, panels: Panels, store: Store, steps: Index
+    def _tiles_of_width(
+        self,
+        rows: int,
+        a: StridedRef,
+        zone: ColumnTiles,
+        panels: Panels,
+        store: Store,
+        steps: Index,
     ) -> None:
-        emit, sizes = self._emit, self._sizes
-        lanes, width = sizes.lanes, zone.vectors * sizes.lanes
+        emit, blocking = self._emit, self._blocking
+        lanes, width = blocking.lanes, zone.vectors * blocking.lanes
         # What most tiles are is worth more code than what is left of rows and columns.
-        main = isinstance(sizes.m, int) or rows == sizes.rows.largest
-        widest = isinstance(sizes.m, int) or zone.vectors == sizes.vectors
-        turns = 2 if main and widest else 1
-        tile = Tile(
-            rows, zone.vectors, sizes.vector, sizes.machine.fma, turns=turns, short=not main
+        main = isinstance(blocking.m, int) or rows == blocking.rows.largest
+        widest = isinstance(blocking.m, int) or zone.vectors == blocking.vectors
+        k_unroll = 2 if main and widest else 1
+        tile = RegisterTile(
+            rows,
+            zone.vectors,
+            blocking.vector,
+            blocking.machine.fma,
+            k_unroll=k_unroll,
+            short=not main,
         )
-        store = replace(store, short=not main or zone.vectors < sizes.vectors)
+        store = replace(store, short=not main or zone.vectors < blocking.vectors)
         with emit.loop(zone.first, zone.last, width) as column:
             left = emit.sub(zone.last, column.counter)
             b = self._at(panels, emit.sub(column.counter, zone.first), left, zone.vectors)
@@ -160,26 +180,30 @@ class TileWriter:
                 masks = [emit.mask(emit.sub(left, i * lanes), lanes) for i in range(zone.vectors)]
                 if not isinstance(left, int):
                     to = replace(to, whole=emit.compare("sge", left, width))
-            odd = sizes.may_be_odd
-            emit_tile(emit, tile, a, b, to, steps, masks, panels.padded, panels.ahead, odd)
+            odd = blocking.may_be_odd
+            emit_tile(
+                emit, tile, a, b, to, steps, masks, panels.padded, panels.prefetch_distance, odd
+            )
 
-    def _narrow(self, rows: int, a: Flat, zones: Zones, store: Store, steps: Index) -> None:
+    def _narrow(
+        self, rows: int, a: StridedRef, column_tiles: PanelsOfTiles, store: Store, steps: Index
+    ) -> None:
         """Write tiles of one vector, for all columns: one code for panels of any width.
 
         Masks say which columns are read: what is not packed is read where it lies.
         """
-        emit, sizes = self._emit, self._sizes
-        lanes, ahead = sizes.lanes, zones[0][1].ahead
-        tile = Tile(rows, 1, sizes.vector, sizes.machine.fma)
+        emit, blocking = self._emit, self._blocking
+        lanes, prefetch_distance = blocking.lanes, column_tiles[0][1].prefetch_distance
+        tile = RegisterTile(rows, 1, blocking.vector, blocking.machine.fma)
         before: list[Index] = [0]
-        for zone, _ in zones:
+        for zone, _ in column_tiles:
             width = zone.vectors * lanes
             several = emit.div(emit.add(emit.sub(zone.last, zone.first), width - 1), width)
             before.append(emit.add(before[-1], several))
         with emit.loop(0, before[-1]) as number:
             made = [
                 self._panel(zone, panels, emit.sub(number.counter, first))
-                for (zone, panels), first in zip(zones, before, strict=False)
+                for (zone, panels), first in zip(column_tiles, before, strict=False)
             ]
             base, places = made[-1]
             if len(made) > 1:
@@ -189,17 +213,19 @@ class TileWriter:
                 base = base if base == made[0][0] else emit.select(here, made[0][0], base)
             offset, stride, start, left = places
             # A buffer of its own, as in `_at`.
-            base = emit.from_place(base, offset, emit.mul(stride, sizes.k_block))
+            base = emit.from_place(base, offset, emit.mul(stride, blocking.kc))
             with emit.loop(0, left, lanes) as inside:
-                b = Flat(base, inside.counter, {"k": stride})
+                b = StridedRef(base, inside.counter, {"k": stride})
                 masks: list[ir.Value | None] = [emit.mask(emit.sub(left, inside.counter), lanes)]
                 to = store.at(emit, emit.add(start, inside.counter))
-                emit_tile(emit, tile, a, b, to, steps, masks, ahead=ahead)
+                emit_tile(emit, tile, a, b, to, steps, masks, prefetch_distance=prefetch_distance)
 
-    def _panel(self, zone: Zone, panels: Panels, number: Index) -> tuple[ir.Value, list[Index]]:
+    def _panel(
+        self, zone: ColumnTiles, panels: Panels, number: Index
+    ) -> tuple[ir.Value, list[Index]]:
         """Return a panel of a zone: its buffer, place, stride, first column and columns."""
         emit = self._emit
-        width = zone.vectors * self._sizes.lanes
+        width = zone.vectors * self._blocking.lanes
         column = emit.mul(number, width)
         start = emit.add(zone.first, column)
         place = emit.add(panels.offset, emit.mul(number, panels.panel_stride))
@@ -207,44 +233,49 @@ class TileWriter:
         return panels.base, [place, panels.row_stride, start, left]
 
     def _columns(
-        self, rows: int, a: Flat, panels: Panels, store: Store, columns: Index, steps: Index
+        self, rows: int, a: StridedRef, panels: Panels, store: Store, columns: Index, steps: Index
     ) -> None:
-        emit, sizes = self._emit, self._sizes
-        tile = Tile(
-            rows, sizes.vectors, sizes.vector, sizes.machine.fma, sizes.dot, load=panels.load
+        emit, blocking = self._emit, self._blocking
+        tile = RegisterTile(
+            rows,
+            blocking.vectors,
+            blocking.vector,
+            blocking.machine.fma,
+            blocking.dot,
+            load=panels.load,
         )
-        steps = sizes.groups(steps)
+        steps = blocking.groups(steps)
         joined = self._joined(panels)
-        done = columns if joined else emit.round_down(columns, sizes.width)
+        done = columns if joined else emit.round_down(columns, blocking.width)
         if not isinstance(done, int) or done:
-            with emit.loop(0, done, sizes.width) as column:
-                left = emit.sub(columns, column.counter) if joined else sizes.width
-                b = self._at(panels, column.counter, left, sizes.vectors)
+            with emit.loop(0, done, blocking.width) as column:
+                left = emit.sub(columns, column.counter) if joined else blocking.width
+                b = self._at(panels, column.counter, left, blocking.vectors)
                 to = store.at(emit, column.counter)
-                masks: list[ir.Value | None] = [None] * sizes.vectors
+                masks: list[ir.Value | None] = [None] * blocking.vectors
                 if joined and not self._is_whole:
                     masks = [
-                        emit.mask(emit.sub(left, number * sizes.lanes), sizes.lanes)
-                        for number in range(sizes.vectors)
+                        emit.mask(emit.sub(left, number * blocking.lanes), blocking.lanes)
+                        for number in range(blocking.vectors)
                     ]
-                self._tile(tile, a, b, to, steps, masks, panels.ahead, panels.padded)
+                self._tile(tile, a, b, to, steps, masks, panels.prefetch_distance, panels.padded)
         if joined:
             return
         left = emit.sub(columns, done)
-        at = self._at(panels, done, left, sizes.vectors), store.at(emit, done)
+        at = self._at(panels, done, left, blocking.vectors), store.at(emit, done)
         if isinstance(left, int):
-            self._tail(tile, a, at, left, steps, panels.ahead)
+            self._tail(tile, a, at, left, steps, panels.prefetch_distance)
             return
         # Ranges of columns end at whole tiles, or where all columns end.
-        known = sizes.n % sizes.width if isinstance(sizes.n, int) else left
+        known = blocking.n % blocking.width if isinstance(blocking.n, int) else left
         with emit.when(emit.compare("sgt", left, 0)):
-            self._tail(tile, a, at, known, steps, panels.ahead)
+            self._tail(tile, a, at, known, steps, panels.prefetch_distance)
 
     @property
     def _is_whole(self) -> bool:
         """Whether all columns are known to be those of whole tiles."""
-        n = self._sizes.n
-        return isinstance(n, int) and n % self._sizes.width == 0
+        n = self._blocking.n
+        return isinstance(n, int) and n % self._blocking.width == 0
 
     def _joined(self, panels: Panels) -> bool:
         """Whether the last columns share the code of the others: masks say which there are.
@@ -252,17 +283,17 @@ class TileWriter:
         That pays for itself where masks cost nothing, and few columns that are not there are summed
         for nothing.
         """
-        n, sizes = self._sizes.n, self._sizes
+        n, blocking = self._blocking.n, self._blocking
         if self._is_whole:
             return True
-        if not sizes.machine.isa.free_masks:
+        if not blocking.machine.isa.free_masks:
             return False
         if not isinstance(n, int):
             return True
-        missing = -n % sizes.width // sizes.lanes * sizes.lanes
+        missing = -n % blocking.width // blocking.lanes * blocking.lanes
         return panels.padded and missing * _WASTE <= n
 
-    def _at(self, panels: Panels, column: Index, left: Index, vectors: int) -> Flat:
+    def _at(self, panels: Panels, column: Index, left: Index, vectors: int) -> StridedRef:
         """Return the first element of B of a tile from a column on.
 
         Args:
@@ -271,7 +302,7 @@ class TileWriter:
             left: how many columns there are from it on.
             vectors: how many the tile has.
         """
-        emit, width = self._emit, vectors * self._sizes.lanes
+        emit, width = self._emit, vectors * self._blocking.lanes
         place: Index = column
         if panels.width:
             at = emit.add(panels.first, column)
@@ -287,15 +318,21 @@ class TileWriter:
             base = emit.select(edge, panels.edge.base, base)
             offset, stride = emit.select(edge, 0, offset), emit.select(edge, width, stride)
             # A buffer of its own: a choice of buffers is made where it is used, in every loop.
-            base, offset = emit.from_place(base, offset, emit.mul(stride, self._sizes.k_block)), 0
-        return Flat(base, offset, {"k": stride})
+            base, offset = emit.from_place(base, offset, emit.mul(stride, self._blocking.kc)), 0
+        return StridedRef(base, offset, {"k": stride})
 
     def _tail(
-        self, tile: Tile, a: Flat, at: tuple[Flat, Store], left: Index, steps: Index, ahead: int
+        self,
+        tile: RegisterTile,
+        a: StridedRef,
+        at: tuple[StridedRef, Store],
+        left: Index,
+        steps: Index,
+        prefetch_distance: int,
     ) -> None:
         """Write a tile of the last columns, fewer than a whole one has."""
         lanes = tile.lanes
-        vectors = -(-left // lanes) if isinstance(left, int) else self._sizes.vectors
+        vectors = -(-left // lanes) if isinstance(left, int) else self._blocking.vectors
         if not vectors:
             return
         # All but the last are full, where it is known how many there are.
@@ -304,15 +341,22 @@ class TileWriter:
         if left != vectors * lanes:
             for number in range(first, vectors):
                 masks[number] = self._emit.mask(self._emit.sub(left, number * lanes), lanes)
-        self._tile(replace(tile, vectors=vectors), a, *at, steps, masks, ahead=ahead)
+        self._tile(
+            replace(tile, vectors=vectors),
+            a,
+            *at,
+            steps,
+            masks,
+            prefetch_distance=prefetch_distance,
+        )
 
     def _tile(
-        self, tile: Tile, a: Flat, b: Flat, store: Store, steps: Index,
-        masks: list[ir.Value | None], ahead: int, padded: bool = False,
+        self, tile: RegisterTile, a: StridedRef, b: StridedRef, store: Store, steps: Index,
+        masks: list[ir.Value | None], prefetch_distance: int, padded: bool = False,
     ) -> None:  # fmt: skip
         emit = self._emit
         if tile.dot is None or not tile.dot.matrices:
-            emit_tile(emit, tile, a, b, store, steps, masks, padded, ahead)
+            emit_tile(emit, tile, a, b, store, steps, masks, padded, prefetch_distance)
             return
         assert store.scratch is not None
         emit_matrix_sums(emit, tile.dot, tile.rows, tile.vectors, a, b, steps, store.scratch)

@@ -9,21 +9,21 @@ from dataclasses import replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import find_dot_product
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue, Finish
-from relax_mlir.lowering.tir_to_vector.contraction.few_rows import FewRows
-from relax_mlir.lowering.tir_to_vector.contraction.matmul import ContractionWriter, emit_contraction
-from relax_mlir.lowering.tir_to_vector.contraction.matmul_sizes import Span
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue, EpilogueEmitter
+from relax_mlir.lowering.tir_to_vector.contraction.gemm import GemmWriter, emit_contraction
+from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import Span
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
+from relax_mlir.lowering.tir_to_vector.contraction.skinny_gemm import SkinnyGemm
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # A sum's lanes are added up once: that pays from so many steps on for each column.
 _STEPS_EACH = 32
 # With fewer rows B is not copied for them.
-_LEAST_ROWS = 16
+_MIN_ROWS = 16
 # Rows whose sums are finished together.
 _TOGETHER = 16
 
@@ -35,23 +35,23 @@ def emit_product(
 
     Where columns and steps of k are known at run time only, there is code for both.
     """
-    few = has_few_columns(found, machine) or _at_run_time(found, emit, machine)
-    alone = few is False and _may_be_single(found, machine)
+    skinny = is_tall_skinny(found, machine) or _at_run_time(found, emit, machine)
+    alone = skinny is False and _may_be_single(found, machine)
     if alone:
-        few = emit.compare("eq", emit.size(found.flat.iters[found.n].extent), 1)
+        skinny = emit.compare("eq", emit.size(found.flat.iters[found.n].extent), 1)
     emit.choose(
-        few,
-        lambda: _FewColumns(found, emit, machine, epilogue, alone).few(),
+        skinny,
+        lambda: _TallSkinnyGemm(found, emit, machine, epilogue, alone).skinny(),
         lambda: emit_contraction(found, emit, machine, epilogue),
     )
 
 
-def has_few_columns(found: Contraction, machine: Machine) -> bool:
+def is_tall_skinny(found: Contraction, machine: Machine) -> bool:
     """Whether so few columns of known length share rows that these are best read along k."""
     m, n, k = _extents(found)
     if n is None or k is None or not _could_be_read(found, machine):
         return False
-    if m is not None and m < _LEAST_ROWS:
+    if m is not None and m < _MIN_ROWS:
         return False
     most, size = _limits(found, machine)
     return n <= most and k >= _STEPS_EACH * n and n * k <= size
@@ -66,14 +66,14 @@ def _at_run_time(found: Contraction, emit: Emitter, machine: Machine) -> bool | 
     if (n or 0) > most or (k is not None and k < _STEPS_EACH):
         return False
     columns, steps = (emit.size(found.flat.iters[i].extent) for i in (found.n, found.k))
-    few = emit.compare("sle", columns, most)
+    skinny = emit.compare("sle", columns, most)
     for value, limit in (
         # A single column has fewer sums to add up than its lanes have, and is not copied.
         (emit.mul(columns, _STEPS_EACH), emit.add(steps, _STEPS_EACH // 2)),
         (emit.mul(columns, steps), size),
     ):
-        few = emit.both(few, emit.compare("sle", value, limit))
-    return few
+        skinny = emit.both(skinny, emit.compare("sle", value, limit))
+    return skinny
 
 
 def _extents(found: Contraction) -> list[int | None]:
@@ -115,7 +115,7 @@ def _is_plain(found: Contraction, machine: Machine) -> bool:
     return found.computed is None and found.group == 1
 
 
-def _exchanged(found: Contraction) -> Contraction:
+def _transpose_of(found: Contraction) -> Contraction:
     """Return the same contraction with its rows for columns."""
     assert found.m is not None
     return replace(
@@ -123,7 +123,7 @@ def _exchanged(found: Contraction) -> Contraction:
     )  # fmt: skip
 
 
-class _FewColumns(ContractionWriter):
+class _TallSkinnyGemm(GemmWriter):
     """Writes the kernel; in its contraction rows and columns are exchanged.
 
     Args:
@@ -138,30 +138,32 @@ class _FewColumns(ContractionWriter):
         self, found: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None,
         alone: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(_exchanged(found), emit, machine, None)
+        super().__init__(_transpose_of(found), emit, machine, None)
         if alone:
-            self.sizes.m = 1
+            self.blocking.m = 1
         if epilogue is not None:
-            self.finish = Finish(epilogue, found.c.buffer, found.n, emit, machine)
+            self.finish = EpilogueEmitter(epilogue, found.c.buffer, found.n, emit, machine)
             self.c = Layout(epilogue.partial or found.c, emit)
 
-    def few(self) -> None:
+    def skinny(self) -> None:
         """Write the kernel that reads A once, as it lies."""
-        emit, found, sizes = self.emit, self.found, self.sizes
-        distance = emit.round_down(emit.add(sizes.k, sizes.lanes - 1), sizes.lanes)
-        room = emit.mul(sizes.m, distance)
+        emit, found, blocking = self.emit, self.found, self.blocking
+        distance = emit.round_down(emit.add(blocking.k, blocking.lanes - 1), blocking.lanes)
+        room = emit.mul(blocking.m, distance)
         with self._loops(1, whole_rows=True) as (env, rows, _):
-            a, b, c = (x.at(env) for x in (sizes.a, sizes.b, self._sums))
+            a, b, c = (x.at(env) for x in (blocking.a, blocking.b, self._sums))
             left = None
             if found.b.strides[found.k] == 1 and a.stride(found.k) != 1:
-                a, left = self._turned(a, emit.near(room, found.element), distance)
-            most = sizes.m if isinstance(sizes.m, int) else sizes.lanes // 2
-            kernel = FewRows(emit, self.machine, found, sizes.vector, self.init, most, left)
-            kernel.write(a, b, c, sizes.m, rows, sizes.k)
+                a, left = self._transposed(a, emit.near(room, found.element), distance)
+            most = blocking.m if isinstance(blocking.m, int) else blocking.lanes // 2
+            kernel = SkinnyGemm(emit, self.machine, found, blocking.vector, self.init, most, left)
+            kernel.write(a, b, c, blocking.m, rows, blocking.k)
             if self.finish is not None:
-                self._finish_few(self.finish, env, c, sizes.m, rows)
+                self._finish_skinny(self.finish, env, c, blocking.m, rows)
 
-    def _turned(self, a: Flat, copies: ir.Value, distance: Index) -> tuple[Flat, Loader]:
+    def _transposed(
+        self, a: StridedRef, copies: ir.Value, distance: Index
+    ) -> tuple[StridedRef, Loader]:
         """Copy columns of B as rows, and return where they are and what loads them.
 
         Args:
@@ -169,48 +171,53 @@ class _FewColumns(ContractionWriter):
             copies: room for the copies.
             distance: from one of them to the next.
         """
-        emit, found, sizes = self.emit, self.found, self.sizes
-        load = Loader(emit, a.base, found.widen[0], sizes.vector)
+        emit, found, blocking = self.emit, self.found, self.blocking
+        load = Loader(emit, a.base, found.widen[0], blocking.vector)
         along, across = a.stride(found.k), a.stride(found.m)
         # A single column may lie as it should.
         lies = None
         if not isinstance(along, int) and found.widen[0] is None:
             lies = emit.compare("eq", along, 1)
-        upto = sizes.k if lies is None else emit.select(lies, 0, sizes.k)
-        with emit.loop(0, upto) as p, emit.loop(0, sizes.m) as row:
+        upto = blocking.k if lies is None else emit.select(lies, 0, blocking.k)
+        with emit.loop(0, upto) as p, emit.loop(0, blocking.m) as row:
             place = emit.add(a.offset, emit.mul(p.counter, along))
             value = load.one(emit.add(place, emit.mul(row.counter, across)))
             emit.store(value, copies, [emit.add(emit.mul(row.counter, distance), p.counter)])
         if lies is None:
-            turned = Flat(copies, 0, {found.m: distance, found.k: 1})
-            return turned, Loader(emit, copies, None, sizes.vector)
+            transposed = StridedRef(copies, 0, {found.m: distance, found.k: 1})
+            return transposed, Loader(emit, copies, None, blocking.vector)
         base = emit.select(lies, emit.dynamic(a.base), emit.dynamic(copies))
         first, apart = emit.select(lies, a.offset, 0), emit.select(lies, across, distance)
         # A buffer of its own: a choice of buffers is made where it is used, in every loop.
-        base = emit.from_place(base, first, emit.mul(apart, sizes.m))
-        turned = Flat(base, 0, {found.m: apart, found.k: 1})
-        return turned, Loader(emit, base, None, sizes.vector)
+        base = emit.from_place(base, first, emit.mul(apart, blocking.m))
+        transposed = StridedRef(base, 0, {found.m: apart, found.k: 1})
+        return transposed, Loader(emit, base, None, blocking.vector)
 
-    def _finish_few(
-        self, finish: Finish, env: dict[int, Index], c: Flat, rows: Index, columns: Span
+    def _finish_skinny(
+        self,
+        finish: EpilogueEmitter,
+        env: dict[int, Index],
+        c: StridedRef,
+        rows: Index,
+        columns: Span,
     ) -> None:
         """Finish the few sums of each row by one vector.
 
         Some rows are read before the first is stored: a load waits for stores by masks that end
         where it begins.
         """
-        emit, sizes, many = self.emit, self.sizes, self.found.n
-        mask: ir.Value | None = emit.mask(rows, sizes.lanes)
-        (first, last), lanes = columns, sizes.lanes
-        sums = emit.alloc(_TOGETHER * lanes, sizes.found.element)
+        emit, blocking, many = self.emit, self.blocking, self.found.n
+        mask: ir.Value | None = emit.mask(rows, blocking.lanes)
+        (first, last), lanes = columns, blocking.lanes
+        sums = emit.alloc(_TOGETHER * lanes, blocking.found.element)
         with emit.loop(first, last, _TOGETHER) as block:
             end = emit.min(emit.add(block.counter, _TOGETHER), last)
             with emit.loop(block.counter, end) as row:
                 place = emit.add(c.offset, emit.mul(row.counter, c.stride(many)))
-                value = emit.vector_load(c.base, [place], sizes.vector, mask)
+                value = emit.vector_load(c.base, [place], blocking.vector, mask)
                 to = emit.mul(emit.sub(row.counter, block.counter), lanes)
                 emit.vector_store(value, sums, [to])
             with emit.loop(block.counter, end) as row:
                 put = finish.at({**env, many: row.counter})
                 at = emit.mul(emit.sub(row.counter, block.counter), lanes)
-                put(emit.vector_load(sums, [at], sizes.vector), 0, mask)
+                put(emit.vector_load(sums, [at], blocking.vector), 0, mask)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.lane_totals import totals
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat, add, multiply_add
+from relax_mlir.lowering.tir_to_vector.contraction.horizontal_sums import horizontal_sums
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef, add, multiply_add
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
@@ -41,7 +41,7 @@ class _Columns(NamedTuple):
 
 
 @dataclass
-class FewRows:
+class SkinnyGemm:
     """Writes the products of a few rows of A and columns of B.
 
     Attributes:
@@ -76,7 +76,13 @@ class FewRows:
         return bool(self.found.b.strides[self.found.n] == 1)
 
     def write(
-        self, a: Flat, b: Flat, c: Flat, rows: Index, columns: tuple[Index, Index], steps: Index
+        self,
+        a: StridedRef,
+        b: StridedRef,
+        c: StridedRef,
+        rows: Index,
+        columns: tuple[Index, Index],
+        steps: Index,
     ) -> None:
         """Write the loops.
 
@@ -94,7 +100,13 @@ class FewRows:
             self._dots(a, b, c, rows, columns, steps)
 
     def _runs(
-        self, a: Flat, b: Flat, c: Flat, rows: Index, columns: tuple[Index, Index], steps: Index
+        self,
+        a: StridedRef,
+        b: StridedRef,
+        c: StridedRef,
+        rows: Index,
+        columns: tuple[Index, Index],
+        steps: Index,
     ) -> None:
         """Add multiples of a few rows of B at a time to sums that lie in the cache."""
         emit = self.emit
@@ -120,7 +132,9 @@ class FewRows:
         together = max(1, min(rows, _TOGETHER))
         return min(_STEPS, self.machine.registers * 3 // 4 // together)
 
-    def _known_runs(self, a: Flat, b: Flat, c: Flat, rows: int, span: _Columns, steps: int) -> None:
+    def _known_runs(
+        self, a: StridedRef, b: StridedRef, c: StridedRef, rows: int, span: _Columns, steps: int
+    ) -> None:
         group = self._group(rows)
         many = steps // group * group
         for low, high, count in ((0, many, group), (many, steps, 1)):
@@ -130,7 +144,7 @@ class FewRows:
                 self._all_rows(a, b, c, rows, span, (k.counter, count))
 
     def _unknown_runs(
-        self, a: Flat, b: Flat, c: Flat, rows: Index, span: _Columns, steps: Index
+        self, a: StridedRef, b: StridedRef, c: StridedRef, rows: Index, span: _Columns, steps: Index
     ) -> None:
         """Do so where sizes are unknown: what is left of columns and of steps has short code."""
         emit = self.emit
@@ -160,7 +174,7 @@ class FewRows:
         self._last_columns(a, b, c, rows, rest, steps)
 
     def _last_columns(
-        self, a: Flat, b: Flat, c: Flat, rows: Index, span: _Columns, steps: Index
+        self, a: StridedRef, b: StridedRef, c: StridedRef, rows: Index, span: _Columns, steps: Index
     ) -> None:
         """Add to the sums of the columns that fill no vector."""
         emit, found = self.emit, self.found
@@ -196,7 +210,7 @@ class FewRows:
                 emit.vector_store(total, c.base, place, mask)
 
     def _all_rows(
-        self, a: Flat, b: Flat, c: Flat, rows: Index, span: _Columns,
+        self, a: StridedRef, b: StridedRef, c: StridedRef, rows: Index, span: _Columns,
         steps: tuple[Index, int],
     ) -> None:  # fmt: skip
         """Add to the sums of all rows, some at a time: B is in the cache after the first."""
@@ -223,17 +237,17 @@ class FewRows:
                 some(whole, count)
 
     def _some_rows(
-        self, a: Flat, b: Flat, c: Flat, rows: tuple[Index, int], span: _Columns,
+        self, a: StridedRef, b: StridedRef, c: StridedRef, rows: tuple[Index, int], span: _Columns,
         steps: tuple[Index, int],
     ) -> None:  # fmt: skip
         emit, m = self.emit, self.found.m
         here, there = (
-            Flat(x.base, emit.add(x.offset, emit.mul(rows[0], x.stride(m))), x.strides)
+            StridedRef(x.base, emit.add(x.offset, emit.mul(rows[0], x.stride(m))), x.strides)
             for x in (a, c)
         )
         self._run(here, b, there, rows[1], span, *steps)
 
-    def _start(self, c: Flat, rows: Index, span: _Columns) -> None:
+    def _start(self, c: StridedRef, rows: Index, span: _Columns) -> None:
         emit = self.emit
         splat = ir.DenseElementsAttr.get_splat(self.vector, self.init)
         value = emit.constant_of(self.vector, splat)
@@ -247,7 +261,14 @@ class FewRows:
             self._across(span, one)
 
     def _run(
-        self, a: Flat, b: Flat, c: Flat, rows: int, span: _Columns, k: Index, count: int
+        self,
+        a: StridedRef,
+        b: StridedRef,
+        c: StridedRef,
+        rows: int,
+        span: _Columns,
+        k: Index,
+        count: int,
     ) -> None:
         emit = self.emit
         k_stride = a.stride(self.found.k)
@@ -290,13 +311,19 @@ class FewRows:
         with emit.when(emit.compare("sgt", left, 0)):
             one(upto, mask)
 
-    def _place(self, c: Flat, row: Index, column: Index) -> Index:
+    def _place(self, c: StridedRef, row: Index, column: Index) -> Index:
         emit = self.emit
         along = emit.add(c.offset, emit.mul(row, c.stride(self.found.m)))
         return emit.add(along, emit.mul(column, c.stride(self.found.n)))
 
     def _dots(
-        self, a: Flat, b: Flat, c: Flat, rows: Index, columns: tuple[Index, Index], steps: Index
+        self,
+        a: StridedRef,
+        b: StridedRef,
+        c: StridedRef,
+        rows: Index,
+        columns: tuple[Index, Index],
+        steps: Index,
     ) -> None:
         """Multiply rows of A with several columns of B at a time, both read along k."""
         emit = self.emit
@@ -341,8 +368,8 @@ class FewRows:
             yield [emit.min(emit.add(column.counter, i), final) for i in range(count)]
 
     def _dots_of(
-        self, a: Flat, b: Flat, c: Flat, rows: Sequence[Index], columns: Sequence[Index],
-        steps: Index, parts: int = 1,
+        self, a: StridedRef, b: StridedRef, c: StridedRef, rows: Sequence[Index],
+        columns: Sequence[Index], steps: Index, parts: int = 1,
     ) -> None:  # fmt: skip
         emit = self.emit
         left = [emit.add(a.offset, emit.mul(row, a.stride(self.found.m))) for row in rows]
@@ -380,7 +407,7 @@ class FewRows:
             # One code for all steps: masks take no time beside loads that nothing shares.
             with emit.loop(0, steps, lanes, sums, KEEP) as loop:
                 loop.carry(step(loop.carried, loop.counter, emit.sub(steps, loop.counter)))
-            return totals(emit, loop.results)
+            return horizontal_sums(emit, loop.results)
         wide = emit.round_down(steps, lanes * parts)
         with emit.loop(0, wide, lanes * parts, sums, KEEP) as loop:
             loop.carry(step(loop.carried, loop.counter, None))
@@ -390,4 +417,4 @@ class FewRows:
             sums = step(sums, wide, rest)
         if parts == _SUMS:
             sums = [add(emit, sums[i], sums[i + 1]) for i in range(0, len(sums), _SUMS)]
-        return totals(emit, sums)
+        return horizontal_sums(emit, sums)

@@ -6,21 +6,21 @@ from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.blocking import n_block
-from relax_mlir.lowering.tir_to_vector.contraction.dot_product_sides import sides
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue, Finish
-from relax_mlir.lowering.tir_to_vector.contraction.few_panels import (
-    FewByPanels,
-    alongside,
-    few_by_panels,
-)
-from relax_mlir.lowering.tir_to_vector.contraction.few_rows import FewRows
-from relax_mlir.lowering.tir_to_vector.contraction.matmul_sizes import Sizes, Span
-from relax_mlir.lowering.tir_to_vector.contraction.matmul_tiles import TileWriter, rows_of
+from relax_mlir.lowering.tir_to_vector.contraction.blocking import balanced_nc
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue, EpilogueEmitter
+from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import GemmBlocking, Span
+from relax_mlir.lowering.tir_to_vector.contraction.gemm_operands import operands
+from relax_mlir.lowering.tir_to_vector.contraction.gemm_tiles import TileWriter, rows_of
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import ask_permission, registers
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Flat, Store
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Store, StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
+from relax_mlir.lowering.tir_to_vector.contraction.packed_gemv import (
+    PackedGemv,
+    is_packed_gemv,
+    panels_at_once,
+)
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
+from relax_mlir.lowering.tir_to_vector.contraction.skinny_gemm import SkinnyGemm
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.idle_loops import steps_of
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
@@ -29,9 +29,9 @@ from relax_mlir.lowering.tir_to_vector.team import Part
 
 # With fewer rows, an operand that would have to be transposed is better read as it lies; and one
 # that lies well is read from end to end where all rows fit into registers at once.
-DOT_ROWS = 4
+DOT_MIN_ROWS = 4
 # Up to so many rows B is read in order where it is large: tiles would read a little of each row.
-RUN_ROWS = 8
+SKINNY_MAX_ROWS = 8
 # Where each thread has so many panels, columns are split between threads.
 _PANELS_EACH = 2
 # Products of numbers read from memory, in those of numbers that are in registers.
@@ -49,12 +49,12 @@ def emit_contraction(
         machine: what for.
         epilogue: what happens to every sum before it is stored.
     """
-    writer = ContractionWriter(found, emit, machine, epilogue)
-    emit.choose(writer.few_rows(), writer.few, writer.tiles)
+    writer = GemmWriter(found, emit, machine, epilogue)
+    emit.choose(writer.is_skinny(), writer.skinny, writer.tiles)
 
 
-class ContractionWriter:
-    """Writes a contraction: `few` for what is read once, else `tiles`."""
+class GemmWriter:
+    """Writes a contraction: `skinny` for what is read once, else `tiles`."""
 
     found: Contraction
     emit: Emitter
@@ -64,84 +64,95 @@ class ContractionWriter:
         self, found: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None
     ) -> None:
         self.found, self.emit, self.machine = found, emit, machine
-        self.sizes: Sizes = Sizes(found, emit, machine)
+        self.blocking: GemmBlocking = GemmBlocking(found, emit, machine)
         # Sums need a place of their own unless each is complete when it is first stored.
-        self.finish: Finish | None = None
+        self.finish: EpilogueEmitter | None = None
         if epilogue is not None:
-            self.finish = Finish(epilogue, found.c.buffer, found.n, emit, machine)
+            self.finish = EpilogueEmitter(epilogue, found.c.buffer, found.n, emit, machine)
             single = not self.finish.is_long
-            self.sizes.rows = replace(self.sizes.rows, single=single)
-        if not self.sizes.outer and isinstance(self.sizes.n, int) and self.sizes.n < self._least:
-            self.sizes.rows = replace(self.sizes.rows, team=emit.threads)
-        whole = self.sizes.is_one_block and (self.sizes.ready or self.few_rows() is False)
+            self.blocking.rows = replace(self.blocking.rows, single=single)
+        if (
+            not self.blocking.outer
+            and isinstance(self.blocking.n, int)
+            and self.blocking.n < self._min_columns
+        ):
+            self.blocking.rows = replace(self.blocking.rows, team=emit.threads)
+        whole = self.blocking.is_one_block and (
+            self.blocking.panel_width or self.is_skinny() is False
+        )
         self.c: Layout | None = Layout(found.c, emit)
         if epilogue is not None:
             self.c = None if whole else Layout(epilogue.partial or found.c, emit)
 
-    def few_rows(self) -> bool | ir.Value:
+    def is_skinny(self) -> bool | ir.Value:
         """Return whether so few rows share B that it is best read as it lies, once."""
-        found, m = self.found, self.sizes.m
-        if self.sizes.ready:
-            return few_by_panels(self.sizes)
+        found, m = self.found, self.blocking.m
+        if self.blocking.panel_width:
+            return is_packed_gemv(self.blocking)
         along_k = found.b.strides[found.k] == 1 and found.b.strides[found.n] != 1
         if along_k and found.a.strides[found.k] != 1:
             return False
         if not along_k and found.b.strides[found.n] != 1:
             return False
-        most: Index = DOT_ROWS - 1
+        most: Index = DOT_MIN_ROWS - 1
         if not along_k:
             # More rows at once are only worth it where B comes from beyond a core's caches.
             emit, size = self.emit, self._b_bytes()
             if isinstance(size, int):
-                most = self._most_rows(size)
+                most = self._max_rows(size)
             else:
                 far = emit.compare("sgt", size, self.machine.l2_bytes)
-                most = emit.select(far, RUN_ROWS, most)
+                most = emit.select(far, SKINNY_MAX_ROWS, most)
         known = isinstance(m, int)
-        if known and (isinstance(most, int) or m < DOT_ROWS or m > RUN_ROWS):
-            return m < DOT_ROWS or (isinstance(most, int) and m <= most)
+        if known and (isinstance(most, int) or m < DOT_MIN_ROWS or m > SKINNY_MAX_ROWS):
+            return m < DOT_MIN_ROWS or (isinstance(most, int) and m <= most)
         return self.emit.compare("sle", m, most)
 
     def _b_bytes(self) -> Index:
         width = max(8, self.found.b.buffer.type.element_type.width) // 8
-        return self.emit.mul(self.emit.mul(self.sizes.k, self.sizes.n), width)
+        return self.emit.mul(self.emit.mul(self.blocking.k, self.blocking.n), width)
 
-    def _most_rows(self, b_bytes: Index) -> int:
+    def _max_rows(self, b_bytes: Index) -> int:
         """Return up to how many rows B may be read in order."""
         near = isinstance(b_bytes, int) and b_bytes <= self.machine.l2_bytes
-        return DOT_ROWS - 1 if near else RUN_ROWS
+        return DOT_MIN_ROWS - 1 if near else SKINNY_MAX_ROWS
 
-    def few(self) -> None:
+    def skinny(self) -> None:
         """Write the kernel that reads B once, as it lies."""
-        emit, found, sizes = self.emit, self.found, self.sizes
-        if sizes.ready:
-            self._by_panels()
+        emit, found, blocking = self.emit, self.found, self.blocking
+        if blocking.panel_width:
+            self._packed_gemv()
             return
         # Memory is what limits it: threads pay earlier than the products alone would tell.
         with self._loops(_MEMORY_WORK, whole_rows=True) as (env, columns, _):
-            a, b, c = (x.at(env) for x in (sizes.a, sizes.b, self._sums))
-            most = self._most_rows(self._b_bytes())
-            kernel = FewRows(emit, self.machine, found, sizes.vector, self.init, most)
-            kernel.write(a, b, c, sizes.m, columns, sizes.k)
+            a, b, c = (x.at(env) for x in (blocking.a, blocking.b, self._sums))
+            most = self._max_rows(self._b_bytes())
+            kernel = SkinnyGemm(emit, self.machine, found, blocking.vector, self.init, most)
+            kernel.write(a, b, c, blocking.m, columns, blocking.k)
             if self.finish is not None:
-                self._finish_few(self.finish, env, c, sizes.m, columns)
+                self._finish_skinny(self.finish, env, c, blocking.m, columns)
 
-    def _by_panels(self) -> None:
+    def _packed_gemv(self) -> None:
         with self._loops(_MEMORY_WORK, whole_rows=True) as (env, columns, _):
-            kernel = FewByPanels(self.sizes)
-            a, b = (x.at(env) for x in (self.sizes.a, self.sizes.b))
+            kernel = PackedGemv(self.blocking)
+            a, b = (x.at(env) for x in (self.blocking.a, self.blocking.b))
             out = None
             if self.c is not None:
                 c = self.c.at(env)
-                out = Flat(c.base, c.offset, {"m": c.stride(self.found.m)})
+                out = StridedRef(c.base, c.offset, {"m": c.stride(self.found.m)})
             first = None if self.init is None else True
             finish = None if self.finish is None else rows_of(self.finish, env, 0, self.found.m)
             kernel.write(a, b, columns, Store(out, first, self.init, finish=finish))
 
-    def _finish_few(
-        self, finish: Finish, env: dict[int, Index], c: Flat, rows: Index, columns: Span
+    def _finish_skinny(
+        self,
+        finish: EpilogueEmitter,
+        env: dict[int, Index],
+        c: StridedRef,
+        rows: Index,
+        columns: Span,
     ) -> None:
-        emit, m, lanes = self.emit, self.found.m, self.sizes.lanes
+        emit, m, lanes = self.emit, self.found.m, self.blocking.lanes
         whole = emit.add(columns[0], emit.round_down(emit.sub(columns[1], columns[0]), lanes))
         with emit.loop(0, rows) as row:
             start = emit.add(c.offset, emit.mul(row.counter, c.stride(m)))
@@ -149,7 +160,7 @@ class ContractionWriter:
 
             def one(column: Index, mask: ir.Value | None) -> None:
                 at = [emit.add(start, column)]
-                put(emit.vector_load(c.base, at, self.sizes.vector, mask), column, mask)
+                put(emit.vector_load(c.base, at, self.blocking.vector, mask), column, mask)
 
             with emit.loop(columns[0], whole, lanes) as column:
                 one(column.counter, None)
@@ -158,9 +169,9 @@ class ContractionWriter:
                 one(whole, emit.mask(left, lanes))
 
     @property
-    def _least(self) -> int:
+    def _min_columns(self) -> int:
         """With fewer columns threads share rows."""
-        return _PANELS_EACH * self.emit.threads * self.sizes.width
+        return _PANELS_EACH * self.emit.threads * self.blocking.width
 
     @property
     def _sums(self) -> Layout:
@@ -169,24 +180,24 @@ class ContractionWriter:
 
     def tiles(self) -> None:
         """Write the kernel of register tiles."""
-        emit, sizes = self.emit, self.sizes
-        right, left = sides(sizes)
+        emit, blocking = self.emit, self.blocking
+        right, left = operands(blocking)
         right.decide()
-        if sizes.matrices:
+        if blocking.matrices:
             ask_permission(emit)
         with self._loops(1) as (env, columns, rows):
-            tiles = TileWriter(sizes, left, self.init, self.finish)
+            tiles = TileWriter(blocking, left, self.init, self.finish)
             for part in (right, left, tiles):
                 part.allocate()
             with ExitStack() as loops:
-                if sizes.matrices:
+                if blocking.matrices:
                     loops.enter_context(registers(emit))
-                a, b = (x.at(env) for x in (sizes.a, sizes.b))
+                a, b = (x.at(env) for x in (blocking.a, blocking.b))
                 c = None if self.c is None else self.c.at(env)
                 block = loops.enter_context(self._columns_of(columns, right.as_it_lies))
                 steps = loops.enter_context(self._blocks_of_k())
-                zones = right.zones(b, block, steps)
-                tiles.block(env, a, zones, c, rows, block, steps)
+                column_tiles = right.column_tiles(b, block, steps)
+                tiles.block(env, a, column_tiles, c, rows, block, steps)
 
     @contextmanager
     def _loops(
@@ -201,11 +212,11 @@ class ContractionWriter:
         with ExitStack() as loops:
             spans, columns, rows = loops.enter_context(self._team(each, whole_rows))
             env: dict[int, Index] = {}
-            for position in self.sizes.outer:
+            for position in self.blocking.outer:
                 env[position] = loops.enter_context(self._outer(position, spans[position]))
-            inner = [self.sizes.k]
+            inner = [self.blocking.k]
             for position in reversed(found.outer_reductions):
-                inner.append(self.sizes.extent(position))
+                inner.append(self.blocking.extent(position))
             for position in found.outer_reductions:
                 steps = steps_of(self.emit, inner.pop(), inner)
                 env[position] = loops.enter_context(self._outer(position, (0, steps)))
@@ -218,25 +229,27 @@ class ContractionWriter:
         Threads that share out columns each pack what they need of B. No tile is cut, and where it
         lies does not change in which order it sums: bits are the same in any split.
         """
-        emit, sizes = self.emit, self.sizes
+        emit, blocking = self.emit, self.blocking
         work = work_of(emit, self.found.flat, each)
-        parts = [Part(sizes.extent(position), 1, 2 * emit.threads) for position in sizes.outer]
-        least = 0 if whole_rows else self._least
-        unit = sizes.unit
-        if sizes.ready:
-            unit = sizes.ready * (alongside(sizes) if whole_rows else 1)
-        parts.append(Part(sizes.n, unit, least))
+        parts = [
+            Part(blocking.extent(position), 1, 2 * emit.threads) for position in blocking.outer
+        ]
+        least = 0 if whole_rows else self._min_columns
+        unit = blocking.unit
+        if blocking.panel_width:
+            unit = blocking.panel_width * (panels_at_once(blocking) if whole_rows else 1)
+        parts.append(Part(blocking.n, unit, least))
         if not whole_rows:
             several = 2 * emit.threads
-            if sizes.rows.by_row:
-                several = (several - 1) * sizes.rows.most
-            parts.append(Part(sizes.rows.count, 1, several))
-            parts.append(Part(sizes.n, sizes.unit))
+            if blocking.rows.by_row:
+                several = (several - 1) * blocking.rows.most
+            parts.append(Part(blocking.rows.count, 1, several))
+            parts.append(Part(blocking.n, blocking.unit))
         with emit.team(parts, work) as ranges:
-            by_position = dict(zip(sizes.outer, ranges, strict=False))
-            wide, *more = ranges[len(sizes.outer) :]
+            by_position = dict(zip(blocking.outer, ranges, strict=False))
+            wide, *more = ranges[len(blocking.outer) :]
             if whole_rows:
-                yield by_position, wide, (0, sizes.m)
+                yield by_position, wide, (0, blocking.m)
                 return
             rows, narrow = more
             columns = emit.max(wide[0], narrow[0]), emit.min(wide[1], narrow[1])
@@ -245,13 +258,13 @@ class ContractionWriter:
     @contextmanager
     def _columns_of(self, columns: Span, as_it_lies: bool) -> Iterator[Span]:
         """Loop over blocks of columns; none where B is read as it lies."""
-        (first, last), most = columns, self.sizes.n_most
+        (first, last), most = columns, self.blocking.nc_max
         known = first == 0 and isinstance(last, int) and isinstance(most, int)
         if as_it_lies or (known and last <= most):
             yield columns
             return
         emit = self.emit
-        size = n_block(emit, emit.sub(last, first), most, self.sizes.width)
+        size = balanced_nc(emit, emit.sub(last, first), most, self.blocking.width)
         with emit.loop(first, last, size) as loop:
             yield loop.counter, emit.min(emit.add(loop.counter, size), last)
 
@@ -266,7 +279,7 @@ class ContractionWriter:
 
     @contextmanager
     def _outer(self, position: int, span: Span | None = None) -> Iterator[Index]:
-        span = span or (0, self.sizes.extent(position))
+        span = span or (0, self.blocking.extent(position))
         if span == (0, 1):
             yield 0
             return
@@ -276,10 +289,10 @@ class ContractionWriter:
     @contextmanager
     def _blocks_of_k(self) -> Iterator[Span]:
         """Loop over blocks of k; where there may be no k, there still is one step."""
-        emit, sizes = self.emit, self.sizes
-        if sizes.is_one_block:
-            yield 0, sizes.k
+        emit, blocking = self.emit, self.blocking
+        if blocking.is_one_block:
+            yield 0, blocking.k
             return
-        upper = sizes.k if isinstance(sizes.k, int) else emit.max(sizes.k, 1)
-        with emit.loop(0, upper, sizes.k_block) as loop:
-            yield loop.counter, emit.min(emit.add(loop.counter, sizes.k_block), sizes.k)
+        upper = blocking.k if isinstance(blocking.k, int) else emit.max(blocking.k, 1)
+        with emit.loop(0, upper, blocking.kc) as loop:
+            yield loop.counter, emit.min(emit.add(loop.counter, blocking.kc), blocking.k)

@@ -24,7 +24,7 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNes
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 
 
-def match_panels(flat: FlatNest, machine: Machine) -> Contraction | str:
+def match_packed_contraction(flat: FlatNest, machine: Machine) -> Contraction | str:
     """Return how a reduction is a contraction, also of panels in groups or that are computed.
 
     Where B lies in groups the two steps along k are one.

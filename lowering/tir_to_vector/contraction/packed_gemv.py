@@ -5,82 +5,88 @@ from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import groups_type
-from relax_mlir.lowering.tir_to_vector.contraction.dot_product_pack import (
-    GroupLoader,
-    copy_groups,
-    write_starts,
-)
-from relax_mlir.lowering.tir_to_vector.contraction.matmul_sizes import Sizes, Span
+from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import GemmBlocking, Span
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
-    Flat,
+    RegisterTile,
     Store,
-    Tile,
+    StridedRef,
     starts,
     store_kept,
     tile_step,
     tile_sums,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader, copy_rows
+from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import (
+    VnniLoader,
+    copy_groups,
+    write_starts,
+)
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Rows up to which panels are what takes the time, not the products.
-MOST_ROWS = 8
+MAX_ROWS = 8
 # Panels that one row passes over side by side for each unit that multiplies and adds, and registers
 # that do not hold its sums.
-_ALONGSIDE, _SPARE = 2, 4
+_PANELS_PER_FMA_UNIT, _SPARE = 2, 4
 # Rows that go together where the number of all is not known.
 _TOGETHER = 4
 # Bytes of a panel that are asked for ahead of their use: the hardware stops at the ends of pages.
-_AHEAD = 2048
+_PREFETCH_STEPS = 2048
 # Fewer rows compute nothing that would hide how long lines take to the first-level cache: it is the
 # second-level one that they are asked for to, which can wait for more of them at a time.
 _NEAR_ROWS = 4
 
 
-def few_by_panels(sizes: Sizes) -> bool | ir.Value:
+def is_packed_gemv(blocking: GemmBlocking) -> bool | ir.Value:
     """Return whether so few rows share the panels that each is best read from end to end."""
-    emit, size = sizes.emit, sizes.vector.element_type.width // 8
-    if not isinstance(sizes.k, int) or sizes.matrices:
+    emit, size = blocking.emit, blocking.vector.element_type.width // 8
+    if not isinstance(blocking.k, int) or blocking.matrices:
         return False
     # All rows stay in the second-level cache while panels pass through it.
-    most = min(MOST_ROWS, sizes.rows.most, sizes.machine.l2_bytes // 2 // size // max(1, sizes.k))
-    if isinstance(sizes.m, int):
-        return 0 < sizes.m <= most
-    return False if most < 1 else emit.compare("sle", sizes.m, most)
+    most = min(
+        MAX_ROWS, blocking.rows.most, blocking.machine.l2_bytes // 2 // size // max(1, blocking.k)
+    )
+    if isinstance(blocking.m, int):
+        return 0 < blocking.m <= most
+    return False if most < 1 else emit.compare("sle", blocking.m, most)
 
 
-def alongside(sizes: Sizes) -> int:
+def panels_at_once(blocking: GemmBlocking) -> int:
     """Return how many panels one row passes over side by side: threads share out as many together.
 
     Args:
-        sizes: of a contraction by panels.
+        blocking: of a contraction by panels.
     """
-    fit = (sizes.machine.registers - _SPARE) // (sizes.ready // sizes.lanes)
-    return max(1, min(_ALONGSIDE * sizes.machine.fma_units, fit))
+    fit = (blocking.machine.registers - _SPARE) // (blocking.panel_width // blocking.lanes)
+    return max(1, min(_PANELS_PER_FMA_UNIT * blocking.machine.fma_units, fit))
 
 
-class FewByPanels:
+class PackedGemv:
     """Writes the products, and what becomes of sums only once.
 
     Where the number of rows is known at run time, some go together, and the rest has a branch for
     each number of rows; a panel that all of them pass over is in the caches after the first time.
     """
 
-    def __init__(self, sizes: Sizes) -> None:
-        self._sizes, self._emit = sizes, sizes.emit
-        self._most = sizes.m if isinstance(sizes.m, int) else min(MOST_ROWS, sizes.rows.most)
-        self._alongside = alongside(sizes)
-        rows = max(self._most, self._alongside)
-        self._scratch = self._emit.alloc(rows * sizes.ready, sizes.found.element)
+    def __init__(self, blocking: GemmBlocking) -> None:
+        self._blocking, self._emit = blocking, blocking.emit
+        self._most = (
+            blocking.m if isinstance(blocking.m, int) else min(MAX_ROWS, blocking.rows.most)
+        )
+        self._panels_at_once = panels_at_once(blocking)
+        rows = max(self._most, self._panels_at_once)
+        self._scratch = self._emit.alloc(rows * blocking.panel_width, blocking.found.element)
         self._copies: ir.Value | None = None
-        if sizes.dot is not None or sizes.found.widen[0] is not None:
-            assert isinstance(sizes.k, int)  # or panels would not be read so
-            self._distance = sizes.k + sizes.lanes
-            operand = sizes.found.element if sizes.dot is None else groups_type(1).element_type
+        if blocking.dot is not None or blocking.found.widen[0] is not None:
+            assert isinstance(blocking.k, int)  # or panels would not be read so
+            self._distance = blocking.k + blocking.lanes
+            operand = (
+                blocking.found.element if blocking.dot is None else groups_type(1).element_type
+            )
             self._copies = self._emit.alloc(self._most * self._distance, operand)
 
-    def write(self, a: Flat, b: Flat, columns: Span, store: Store) -> None:
+    def write(self, a: StridedRef, b: StridedRef, columns: Span, store: Store) -> None:
         """Write the loop over panels.
 
         Args:
@@ -89,10 +95,10 @@ class FewByPanels:
             columns: the range of columns, of whole panels but for the last.
             store: what becomes of sums, from column 0 on.
         """
-        emit, m = self._emit, self._sizes.m
+        emit, m = self._emit, self._blocking.m
         if self._copies is not None:
             a = self._copied(a, self._copies)
-        if self._alongside == 1 or (isinstance(m, int) and m > 1):
+        if self._panels_at_once == 1 or (isinstance(m, int) and m > 1):
             self._panels(a, b, columns, store)
         elif isinstance(m, int):
             self._single(a, b, columns, store)
@@ -102,52 +108,54 @@ class FewByPanels:
             with emit.otherwise(branch):
                 self._panels(a, b, columns, store)
 
-    def _copied(self, a: Flat, copies: ir.Value) -> Flat:
+    def _copied(self, a: StridedRef, copies: ir.Value) -> StridedRef:
         """Copy all rows of A as what is multiplied, and return where they are."""
-        emit, sizes, found = self._emit, self._sizes, self._sizes.found
-        m_stride, steps, lanes = a.stride(found.m), sizes.k, sizes.lanes
-        with emit.loop(0, sizes.m) as row:
+        emit, blocking, found = self._emit, self._blocking, self._blocking.found
+        m_stride, steps, lanes = a.stride(found.m), blocking.k, blocking.lanes
+        with emit.loop(0, blocking.m) as row:
             place = emit.add(a.offset, emit.mul(row.counter, m_stride))
-            source = Flat(a.base, place, {"k": a.stride(found.k)})
+            source = StridedRef(a.base, place, {"k": a.stride(found.k)})
             to = emit.mul(row.counter, self._distance)
-            if sizes.dot is None:
-                load = Loader(emit, a.base, found.widen[0], sizes.vector)
+            if blocking.dot is None:
+                load = Loader(emit, a.base, found.widen[0], blocking.vector)
                 copy_rows(load, source, 1, steps, copies, self._distance, to)
             else:
-                groups = GroupLoader(emit, a.base, sizes.dot, sizes.dot.widen[0], False, lanes)
+                groups = VnniLoader(emit, a.base, blocking.dot, blocking.dot.widen[0], False, lanes)
                 copy_groups(groups, source, 1, steps, copies, self._distance, to)
-                if sizes.dot.turned:
-                    here = Flat(copies, to, {"start": self._distance - 1})
-                    write_starts(emit, sizes.dot, here, 1, sizes.groups(steps), lanes)
-        return Flat(copies, 0, {found.m: self._distance, found.k: 1, "start": self._distance - 1})
+                if blocking.dot.flips_signs:
+                    here = StridedRef(copies, to, {"start": self._distance - 1})
+                    write_starts(emit, blocking.dot, here, 1, blocking.groups(steps), lanes)
+        return StridedRef(
+            copies, 0, {found.m: self._distance, found.k: 1, "start": self._distance - 1}
+        )
 
-    def _single(self, a: Flat, b: Flat, columns: Span, store: Store) -> None:
+    def _single(self, a: StridedRef, b: StridedRef, columns: Span, store: Store) -> None:
         """Write the loop for one row: several panels side by side, which memory likes better."""
-        emit, sizes = self._emit, self._sizes
-        vectors, lanes, ready = self._vectors, sizes.lanes, sizes.ready
+        emit, blocking = self._emit, self._blocking
+        vectors, lanes, panel_width = self._vectors, blocking.lanes, blocking.panel_width
         first, last = columns
-        width = self._alongside * ready
+        width = self._panels_at_once * panel_width
         count = emit.sub(last, first)
-        if sizes.is_ragged:
-            count = emit.add(count, ready - 1)
+        if blocking.is_ragged:
+            count = emit.add(count, panel_width - 1)
         whole = emit.add(first, emit.round_down(count, width))
-        far, step = b.stride(sizes.panel), b.stride(sizes.found.k)
-        zero = emit.constant(sizes.vector, 0)
-        panel, tile = (self._tile(1, vectors * count) for count in (1, self._alongside))
+        far, step = b.stride(blocking.panel), b.stride(blocking.found.k)
+        zero = emit.constant(blocking.vector, 0)
+        panel, tile = (self._tile(1, vectors * count) for count in (1, self._panels_at_once))
         begin = [zero] * tile.vectors
-        if sizes.dot is not None and sizes.dot.turned:
+        if blocking.dot is not None and blocking.dot.flips_signs:
             begin = starts(emit, tile, a)
         with emit.loop(first, whole, width) as column:
-            number = emit.div(column.counter, ready)
+            number = emit.div(column.counter, panel_width)
             places = [
                 emit.add(b.offset, emit.mul(emit.add(number, i), far))
-                for i in range(self._alongside)
+                for i in range(self._panels_at_once)
             ]
 
             def step_of(
                 k: Index, carried: list[ir.Value], known: tuple[Index, ...], line: Index
             ) -> list[ir.Value]:
-                along = emit.mul(k, a.stride(sizes.found.k))
+                along = emit.mul(k, a.stride(blocking.found.k))
                 one = emit.splat(emit.load(a.base, [emit.add(a.offset, along)]), tile.operand)
                 sums = list(carried)
                 for i in range(tile.vectors):
@@ -156,7 +164,7 @@ class FewByPanels:
                     here = self._tile(1, vectors, emit.add(number, i // vectors), known=known)
                     value = here.column(emit, b.base, place, k, i % vectors * lanes)
                     if i % vectors == 0 and not any(known[1:]):
-                        later = emit.add(at, emit.mul(self._ahead, step))
+                        later = emit.add(at, emit.mul(self._prefetch_distance, step))
                         panel.prefetch(emit, b.base, later, far=True)
                     sums[i] = tile.multiply_add(emit, one, value, sums[i])
                 return sums
@@ -180,8 +188,8 @@ class FewByPanels:
             step_of: writes a step: which it is, sums, what is known of its group, and which line of
                 a panel it is in.
         """
-        emit, sizes = self._emit, self._sizes
-        steps, computed = sizes.groups(sizes.k), sizes.load.computed
+        emit, blocking = self._emit, self._blocking
+        steps, computed = blocking.groups(blocking.k), blocking.load.computed
         if computed is None or computed.group is None:
             with emit.loop(0, steps, 1, begin, UNROLL) as loop:
                 loop.carry(step_of(loop.counter, list(loop.carried), (), loop.counter))
@@ -201,46 +209,50 @@ class FewByPanels:
         return list(outer.results)
 
     @property
-    def _ahead(self) -> int:
+    def _prefetch_distance(self) -> int:
         """Steps of k, or of groups, that panels are asked for ahead of their use."""
-        sizes = self._sizes
-        return _AHEAD // (sizes.ready * sizes.load.bytes(sizes.b.base))
+        blocking = self._blocking
+        return _PREFETCH_STEPS // (blocking.panel_width * blocking.load.bytes(blocking.b.base))
 
     def _tile(
         self, rows: int, vectors: int, panel: Index = 0, first: int = 0,
         known: tuple[Index, ...] = (),
-    ) -> Tile:  # fmt: skip
+    ) -> RegisterTile:  # fmt: skip
         """Return a tile of some columns of a panel, from one on."""
-        sizes = self._sizes
-        load = replace(sizes.load, panel=panel, first=first, known=known)
-        return Tile(rows, vectors, sizes.vector, sizes.machine.fma, sizes.dot, load=load)
+        blocking = self._blocking
+        load = replace(blocking.load, panel=panel, first=first, known=known)
+        return RegisterTile(
+            rows, vectors, blocking.vector, blocking.machine.fma, blocking.dot, load=load
+        )
 
-    def _panels(self, a: Flat, b: Flat, columns: Span, store: Store) -> None:
+    def _panels(self, a: StridedRef, b: StridedRef, columns: Span, store: Store) -> None:
         """Write the loop over panels, one after the other."""
-        emit, sizes = self._emit, self._sizes
-        with emit.loop(*columns, sizes.ready) as column:
-            number = emit.div(column.counter, sizes.ready)
-            place = emit.add(b.offset, emit.mul(number, b.stride(sizes.panel)))
-            panel = Flat(b.base, place, {"k": b.stride(sizes.found.k)})
+        emit, blocking = self._emit, self._blocking
+        with emit.loop(*columns, blocking.panel_width) as column:
+            number = emit.div(column.counter, blocking.panel_width)
+            place = emit.add(b.offset, emit.mul(number, b.stride(blocking.panel)))
+            panel = StridedRef(b.base, place, {"k": b.stride(blocking.found.k)})
             self._rows(a, panel, number)
             tile = self._tile(self._most, self._vectors)
-            there = replace(store, scratch=self._scratch, rows=sizes.m).at(emit, column.counter)
+            there = replace(store, scratch=self._scratch, rows=blocking.m).at(emit, column.counter)
             store_kept(emit, tile, there, self._masks(column.counter, self._vectors))
 
     def _masks(self, column: Index, vectors: int) -> list[ir.Value | None]:
         """Return which columns from one on there are, None for whole vectors."""
-        emit, sizes = self._emit, self._sizes
-        if not sizes.is_ragged:
+        emit, blocking = self._emit, self._blocking
+        if not blocking.is_ragged:
             return [None] * vectors
-        left = emit.sub(sizes.n, column)
-        return [emit.mask(emit.sub(left, i * sizes.lanes), sizes.lanes) for i in range(vectors)]
+        left = emit.sub(blocking.n, column)
+        return [
+            emit.mask(emit.sub(left, i * blocking.lanes), blocking.lanes) for i in range(vectors)
+        ]
 
     @property
     def _vectors(self) -> int:
-        return self._sizes.ready // self._sizes.lanes
+        return self._blocking.panel_width // self._blocking.lanes
 
-    def _rows(self, a: Flat, panel: Flat, number: Index) -> None:
-        emit, m = self._emit, self._sizes.m
+    def _rows(self, a: StridedRef, panel: StridedRef, number: Index) -> None:
+        emit, m = self._emit, self._blocking.m
         if isinstance(m, int):
             self._sums(0, m, a, panel, number)
             return
@@ -252,33 +264,37 @@ class FewByPanels:
             with emit.when(emit.compare("eq", left, rows)):
                 self._sums(whole, rows, a, panel, number)
 
-    def _sums(self, row: Index, rows: int, a: Flat, panel: Flat, panel_number: Index) -> None:
+    def _sums(
+        self, row: Index, rows: int, a: StridedRef, panel: StridedRef, panel_number: Index
+    ) -> None:
         """Write the sums of some rows and all columns of a panel, as many at a time as fit."""
-        emit, sizes, found = self._emit, self._sizes, self._sizes.found
-        most = sizes.rows.most * sizes.vectors
-        vectors = self._vectors if rows * self._vectors <= most else sizes.vectors
+        emit, blocking, found = self._emit, self._blocking, self._blocking.found
+        most = blocking.rows.most * blocking.vectors
+        vectors = self._vectors if rows * self._vectors <= most else blocking.vectors
         m_stride = a.stride(found.m)
         place = emit.add(a.offset, emit.mul(row, m_stride))
         strides = {"m": m_stride, "k": a.stride(found.k), "start": a.stride("start")}
-        left = Flat(a.base, place, strides)
+        left = StridedRef(a.base, place, strides)
         masks: list[ir.Value | None] = [None] * vectors
         for first in range(0, self._vectors, vectors):
-            start: Index = emit.add(panel.offset, first * sizes.lanes)
-            part = Flat(panel.base, start, panel.strides)
+            start: Index = emit.add(panel.offset, first * blocking.lanes)
+            part = StridedRef(panel.base, start, panel.strides)
             far = rows < _NEAR_ROWS
-            steps = sizes.groups(sizes.k)
-            tile = self._tile(rows, vectors, panel_number, first * sizes.lanes)
-            if sizes.load.computed is not None and sizes.load.computed.group is not None:
+            steps = blocking.groups(blocking.k)
+            tile = self._tile(rows, vectors, panel_number, first * blocking.lanes)
+            if blocking.load.computed is not None and blocking.load.computed.group is not None:
                 sums = self._grouped_sums(tile, left, part)
             else:
-                sums = tile_sums(emit, tile, left, part, steps, masks, self._ahead, far=far)
+                sums = tile_sums(
+                    emit, tile, left, part, steps, masks, self._prefetch_distance, far=far
+                )
             for i, value in enumerate(sums):
                 number, vector = divmod(i, vectors)
-                line = emit.mul(emit.add(row, number), sizes.ready)
-                at = emit.add(line, (first + vector) * sizes.lanes)
+                line = emit.mul(emit.add(row, number), blocking.panel_width)
+                at = emit.add(line, (first + vector) * blocking.lanes)
                 emit.vector_store(value, self._scratch, [at])
 
-    def _grouped_sums(self, tile: Tile, a: Flat, panel: Flat) -> list[ir.Value]:
+    def _grouped_sums(self, tile: RegisterTile, a: StridedRef, panel: StridedRef) -> list[ir.Value]:
         """Write the sums of some rows by a panel whose steps are in groups."""
         emit, masks = self._emit, [None] * tile.vectors
         far = tile.rows < _NEAR_ROWS
@@ -288,7 +304,7 @@ class FewByPanels:
         ) -> list[ir.Value]:
             assert tile.load is not None  # computed panels have one
             if not any(known[1:]):
-                later = emit.mul(emit.add(line, self._ahead), panel.stride("k"))
+                later = emit.mul(emit.add(line, self._prefetch_distance), panel.stride("k"))
                 tile.prefetch(emit, panel.base, emit.add(panel.offset, later), far=far)
             here = replace(tile, load=replace(tile.load, known=known))
             return tile_step(emit, here, a, panel, k, list(masks), carried)

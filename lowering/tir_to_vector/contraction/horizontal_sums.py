@@ -7,12 +7,12 @@ from relax_mlir.lowering.tir_to_vector.contraction.microkernel import add
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 
 # Lanes in so many bits of two vectors are exchanged in less time than others.
-_NEAR_BITS = 128
+_SHUFFLE_BITS = 128
 # A lane: of which vector, and which of the lanes of that one.
 _Lanes = list[tuple[int, int]]
 
 
-def totals(emit: Emitter, values: Sequence[ir.Value]) -> list[ir.Value]:
+def horizontal_sums(emit: Emitter, values: Sequence[ir.Value]) -> list[ir.Value]:
     """Return the total of each of some vectors of one type.
 
     Two vectors become one of the sums of their halves, and so on: that takes a quarter of the
@@ -21,13 +21,13 @@ def totals(emit: Emitter, values: Sequence[ir.Value]) -> list[ir.Value]:
     lanes = values[0].type.shape[0]
     most = 1 << (min(len(values), lanes).bit_length() - 1)
     made = _together(emit, values[:most])
-    return made if most == len(values) else made + totals(emit, values[most:])
+    return made if most == len(values) else made + horizontal_sums(emit, values[most:])
 
 
 def _together(emit: Emitter, values: Sequence[ir.Value]) -> list[ir.Value]:
     """Return the totals of a power of two of vectors, not more than each has lanes."""
     group = values[0].type.shape[0]
-    near = max(1, _NEAR_BITS // values[0].type.element_type.width)
+    near = max(1, _SHUFFLE_BITS // values[0].type.element_type.width)
     held: list[tuple[ir.Value, _Lanes]] = [
         (value, [(number, lane) for lane in range(group)]) for number, value in enumerate(values)
     ]

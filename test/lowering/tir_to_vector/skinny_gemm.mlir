@@ -2,8 +2,8 @@
 
 !W = tensor<128x256xf32>
 
-// Panels that few rows share are asked for early: one row, which waits for nothing but memory, wants
-// them as near as the second-level cache, and passes over several side by side.
+// Packed panels are prefetched: one row, which is limited by memory alone, prefetches into L2
+// and reads several panels side by side.
 
 // CHECK-LABEL: func.func private @matmul_packed(
 // CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>,
@@ -16,7 +16,7 @@ func.func @one(%x: tensor<1x128xf32>) -> tensor<1x256xf32> attributes {relax.fun
   return %0 : tensor<1x256xf32>
 }
 
-// Four rows compute on what they load; the first-level cache then gives it at once.
+// Four rows compute longer on what they load: they prefetch into L1.
 
 // CHECK-LABEL: func.func private @matmul1_packed(
 // CHECK-NOT: locality<2>

@@ -1,20 +1,21 @@
 """What the parts of a contraction's kernel share: its sizes, operands, blocks and tiles."""
 
+from dataclasses import dataclass
+
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import (
     RowTiles,
-    k_block,
-    k_limit,
-    n_limit,
+    balanced_kc,
+    max_kc,
+    max_nc,
 )
-from relax_mlir.lowering.tir_to_vector.contraction.computed_panels import ComputedPanels
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import find_dot_product
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import product_tile
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import round_up
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import VECTORS
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
-from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import PanelLoad
+from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import DequantizedPanels, PanelLoad
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
@@ -22,7 +23,7 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 Span = tuple[Index, Index]
 
 
-class Sizes:
+class GemmBlocking:
     """The sizes of a contraction and of what it is cut into.
 
     Attributes:
@@ -35,11 +36,11 @@ class Sizes:
         vector: a vector of sums.
         m, n, k: extents; 1 row where there is no such iterator.
         outer: the other spatial iterators, less one over panels.
-        ready: columns of the panels that B consists of already; 0 where they lie beside each other.
-        panel: the iterator over those panels.
-        k_most: steps of k that a block has at most.
-        k_block: steps of k that all blocks but the last have.
-        n_most: columns that a block has at most.
+        panel_width: columns of a panel if B is a packed operand; 0 if B is a row-major matrix.
+        panel: the iterator over the panels of a packed B.
+        kc_max: steps of k that a block has at most.
+        kc: steps of k that all blocks but the last have.
+        nc_max: columns that a block has at most.
         rows: how rows are cut into tiles.
         dot: the instruction that multiplies some steps of k at once, None for one at a time.
         a, b: where the operands lie.
@@ -50,7 +51,7 @@ class Sizes:
     emit: Emitter
     machine: Machine
     k: Index
-    ready: int
+    panel_width: int
     outer: list[int]
     a: Layout
     b: Layout
@@ -67,30 +68,30 @@ class Sizes:
         self.m: Index = 1 if found.m is None else self.extent(found.m)
         self.n, self.k = self.extent(found.n), self.extent(found.k)
         self.outer = list(found.outer)
-        self.ready = 0
+        self.panel_width = 0
         self.panel: int | None = tile.panel
         if self.panel is not None and isinstance(self.n, int):
-            self.ready, self.outer = self.n, [i for i in self.outer if i != self.panel]
-            self.n = emit.mul(self.extent(self.panel), self.ready)
+            self.panel_width, self.outer = self.n, [i for i in self.outer if i != self.panel]
+            self.n = emit.mul(self.extent(self.panel), self.panel_width)
             if found.columns is not None:
                 self.n = found.columns
         size = max(8, found.element.width) // 8
         self.dot = find_dot_product(found, machine)
         room = machine.l1_bytes * (12 if self.matrices else 9) // 16
-        most = k_limit(room, tile.rows * size)
-        self.k_most: int = most * (1 if self.dot is None else self.dot.group)
-        self.k_block = k_block(emit, self.k, self.k_most)
-        if self.ready and self.dot is not None and self.matrices and not self.is_one_block:
+        most = max_kc(room, tile.rows * size)
+        self.kc_max: int = most * (1 if self.dot is None else self.dot.group)
+        self.kc = balanced_kc(emit, self.k, self.kc_max)
+        if self.panel_width and self.dot is not None and self.matrices and not self.is_one_block:
             # What registers read beyond a block is the next one's, not zeros.
-            self.k_block = emit.mul(self.whole(self.groups(self.k_block)), self.dot.group)
-        self.n_most: Index = n_limit(emit, machine, self.groups(self.k_block), self.width, size)
+            self.kc = emit.mul(self.whole(self.groups(self.kc)), self.dot.group)
+        self.nc_max: Index = max_nc(emit, machine, self.groups(self.kc), self.width, size)
         self.load = PanelLoad(None if self.dot is not None else found.widen[1], self.dot)
         if found.computed is not None and self.panel is not None:
-            computed = ComputedPanels(found, self.panel, emit, machine)
+            computed = DequantizedPanels(found, self.panel, emit, machine)
             self.load: PanelLoad = PanelLoad(computed=computed)
         self.a, self.b = (Layout(x, emit) for x in (found.a, found.b))
         self.rows: RowTiles = RowTiles(
-            emit, self.m, tile.rows, full=self.matrices, fine=bool(self.ready),
+            emit, self.m, tile.rows, full=self.matrices, fine=bool(self.panel_width),
             narrow=machine.fma_units == 1,
         )  # fmt: skip
 
@@ -114,9 +115,9 @@ class Sizes:
         return round_up(self.emit, count) if self.matrices else count
 
     @property
-    def is_zoned(self) -> bool:
+    def has_n_tail(self) -> bool:
         """Whether the last columns are summed in tiles of another width than the others."""
-        return self.vectors > VECTORS and not self.ready
+        return self.vectors > VECTORS and not self.panel_width
 
     @property
     def may_be_narrow(self) -> bool:
@@ -124,22 +125,24 @@ class Sizes:
 
         Of several products, or where much follows the sums, that would take too long to compile.
         """
-        return self.is_zoned and not isinstance(self.n, int) and not self.outer and self.rows.single
+        return (
+            self.has_n_tail and not isinstance(self.n, int) and not self.outer and self.rows.single
+        )
 
     @property
     def is_ragged(self) -> bool:
         """Whether the last panel that is there already has columns that nobody wants."""
-        return bool(self.ready) and isinstance(self.n, int) and self.n % self.ready != 0
+        return bool(self.panel_width) and isinstance(self.n, int) and self.n % self.panel_width != 0
 
     @property
     def unit(self) -> int:
         """The columns that threads share out are multiples of this."""
-        return self.lanes if self.is_zoned and not self.is_even else self.width
+        return self.lanes if self.has_n_tail and not self.is_even else self.width
 
     @property
     def is_even(self) -> bool:
         """Whether the widest tiles are known to fill all columns, those of each thread too."""
-        if not self.is_zoned or not isinstance(self.n, int):
+        if not self.has_n_tail or not isinstance(self.n, int):
             return False
         several = -(-self.n // self.lanes)
         return several % (self.vectors * self.emit.threads) == 0
@@ -152,4 +155,52 @@ class Sizes:
     @property
     def is_one_block(self) -> bool:
         """Whether all of k is known to be one block."""
-        return isinstance(self.k, int) and self.k <= self.k_most
+        return isinstance(self.k, int) and self.k <= self.kc_max
+
+
+_WIDE = 3
+
+
+@dataclass(frozen=True)
+class ColumnTiles:
+    """Columns of a block whose tiles have one width.
+
+    Attributes:
+        vectors: of a tile.
+        first, last: the range of columns, counted from the block's first.
+        masked: whether the last tile may have fewer columns.
+    """
+
+    vectors: int
+    first: Index
+    last: Index
+    masked: bool
+
+
+def column_tiles(emit: Emitter, columns: Index, lanes: int, exact: bool) -> list[ColumnTiles]:
+    """Cut columns into tiles: as many vectors as there are in threes, the rest in twos.
+
+    One vector that is left over goes with a three as two times two: a tile of one alone would load
+    more than it multiplies.
+
+    Args:
+        emit: where to write.
+        columns: how many there are.
+        lanes: of a vector.
+        exact: whether vectors are known to be full.
+    """
+    count = emit.div(emit.add(columns, lanes - 1), lanes)
+    if isinstance(columns, int) and isinstance(count, int):
+        rest = min(2 * (2 * count % _WIDE), count)
+        done = min((count - rest) * lanes, columns)
+        partial = columns % lanes != 0
+        both = [
+            ColumnTiles(_WIDE, 0, done, partial and not rest),
+            ColumnTiles(VECTORS, done, columns, partial or rest % 2 != 0),
+        ]
+        return [zone for zone in both if zone.first != zone.last]
+    double = emit.mul(count, 2)
+    rest = emit.mul(emit.sub(double, emit.round_down(double, _WIDE)), 2)
+    done = emit.mul(emit.max(emit.sub(count, rest), 0), lanes)
+    done = emit.min(done, columns)
+    return [ColumnTiles(_WIDE, 0, done, not exact), ColumnTiles(VECTORS, done, columns, True)]
