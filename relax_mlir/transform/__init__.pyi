@@ -25,7 +25,7 @@ from relax_mlir.pass_infra.kinds.sequential import Sequential
 from relax_mlir.pass_infra.passes import MLIRPass, ModulePass, Pass, PrintIR, mlir
 from relax_mlir.pass_infra.registry import get_pass, register_pass
 from relax_mlir.pass_infra.text.pipeline import Pipeline
-from relax_mlir.transform.layout.desired_layouts import DesiredLayouts
+from relax_mlir.transform.layout.desired_layouts import DesiredLayouts, LayoutCallback
 from relax_mlir.transform.relax.bind_params import BindParams
 from relax_mlir.transform.relax.bind_symbolic_vars import BindSymbolicVars
 from relax_mlir.transform.rewriting.patterns import pattern, pdl, rewrite
@@ -200,7 +200,10 @@ def ConvertBlocksToOpaque() -> Pass:
 def ConvertForLoopsToSerial() -> Pass:
     """Make parallel loops serial."""
 
-def ConvertLayout(desired_layouts: DesiredLayouts | str = "conv2d=NHWC,HWIO") -> Pass:
+def ConvertLayout(
+    desired_layouts: DesiredLayouts | str = "conv2d=NHWC,HWIO",
+    layout_cb: LayoutCallback | None = None,
+) -> Pass:
     """Convert convolutions and pooling to the given layouts."""
 
 def ConvertToDataflow(min_size: int = 2) -> Pass:

@@ -2,7 +2,7 @@
 
 from relax_mlir.lowering.pass_spec import TARGET, PassOption, PassSpec
 from relax_mlir.tir.transform.table import TIR_PASSES
-from relax_mlir.transform.layout.desired_layouts import DesiredLayouts
+from relax_mlir.transform.layout.desired_layouts import DesiredLayouts, LayoutCallback
 
 # Flag -> PassSpec of the passes written in relax_mlir.transform itself.
 TRANSFORM_PASSES: dict[str, PassSpec] = {
@@ -145,6 +145,7 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
                 "conv2d=NHWC,HWIO",
                 "as in conv2d=NHWC,HWIO;max_pool2d=NHWC",
             ),
+            PassOption("layout_cb", LayoutCallback, None, "gives the layouts for a call"),
         ),
     ),
     "alter-op-layout": PassSpec(

@@ -25,7 +25,7 @@ def written_out(op: ir.Operation) -> list[tuple[str, ir.Attribute]]:
     rank, attributes = int(found[1]), dict(op.attributes.items())
     with op.context:
         for name, value in attributes.items():
-            if name == "out_layout" and isinstance(value, ir.UnitAttr):
+            if name == "out_layout" and value in (ir.UnitAttr.get(), ir.StringAttr.get("")):
                 key = "data_layout" if "data_layout" in attributes else "layout"
                 attributes[name] = attributes.get(key, value)
             elif isinstance(value, ir.DenseI64ArrayAttr):

@@ -102,7 +102,8 @@ def _format(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
         return ",".join(_format(item) for item in value)
-    text = str(value)
+    # A function is named only: no text can recreate it.
+    text = getattr(value, "__name__", "function") if callable(value) else str(value)
     if text and not any(char in " \t\n{}(),\"'" for char in text):
         return text
     # MLIR knows both quotes and no escapes.

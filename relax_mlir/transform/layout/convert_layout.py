@@ -9,6 +9,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.blocked_layout import BlockedLayout
 from relax_mlir.dialects.relax.conv_geometry import permutation
 from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
@@ -22,7 +23,15 @@ from relax_mlir.dialects.relax.side_effects import (
 from relax_mlir.dialects.relax.tuples import get_item, known_fields, make_tuple
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
-from relax_mlir.transform.layout.desired_layouts import DesiredLayouts
+from relax_mlir.relax.expr.views import view_op
+from relax_mlir.transform.layout.desired_layouts import CONVERTIBLE, DesiredLayouts
+from relax_mlir.transform.layout.layout_rules import (
+    ONE_TENSOR,
+    SAME_ORDER,
+    new_axis,
+    permuted_type,
+    squeeze,
+)
 from relax_mlir.transform.relax.dead_code_elimination import remove_unused
 
 _WINDOWED = ("relax.conv2d", "relax.max_pool2d", "relax.avg_pool2d")
@@ -32,19 +41,27 @@ _FEW_CHANNELS = 8
 Choice = Callable[[ir.Operation], list[str] | None]
 
 
-def convert_layout(module: ir.Operation, desired_layouts: Mapping[str, Any]) -> None:
-    """Bring convolutions and pooling to the layouts asked for, and what is between them along.
+def convert_layout(
+    module: ir.Operation, desired_layouts: Mapping[str, Any], layout_cb: Any = None
+) -> None:
+    """Bring convolutions, pooling and resizing to the layouts asked for, and what is between along.
 
     Args:
         module: a `builtin.module`.
         desired_layouts: operation to the layouts of its data and weight.
+        layout_cb: instead of them, a function that returns such a dictionary for a `relax.Call`.
 
     Raises:
         PassError: an operation has no layout, or a layout is none of its.
     """
     try:
         desired = DesiredLayouts(desired_layouts)
-        _convert(module, lambda op: desired.get(op.name.removeprefix("relax.")))
+
+        def choose(op: ir.Operation) -> list[str] | None:
+            given = DesiredLayouts(layout_cb(view_op(op))) if layout_cb else desired
+            return given.get(op.name.removeprefix("relax."))
+
+        _convert(module, choose, any_operation=True)
     except (InferError, ValueError) as error:
         raise PassError("ConvertLayout", str(error)) from error
 
@@ -70,9 +87,10 @@ def _suitable(op: ir.Operation) -> list[str] | None:
     return [attrs["data_layout"] if few else "NHWC", "HWIO", "NHWC"]
 
 
-def _convert(module: ir.Operation, choose: Choice) -> None:
+def _convert(module: ir.Operation, choose: Choice, any_operation: bool = False) -> None:
     for func in functions_to_optimize(module):
-        converter = _Converter(choose, written_values(func), returned_values(func))
+        written, returned = written_values(func), returned_values(func)
+        converter = _Converter(choose, written, returned, any_operation)
         converter.block(func.regions[0].blocks[0])
         remove_unused(func)
 
@@ -82,10 +100,23 @@ class _Converter:
 
     `_variants` holds for a value the same tensor with its axes in another order: axis `i` of the
     variant is axis `order[i]` of the value.
+
+    Args:
+        choose: the layouts for an operation.
+        written: values that something writes to.
+        returned: values that the caller may get hold of.
+        any_operation: whether operations of other categories than those around convolutions follow.
     """
 
-    def __init__(self, choose: Choice, written: set[ir.Value], returned: set[ir.Value]) -> None:
+    def __init__(
+        self,
+        choose: Choice,
+        written: set[ir.Value],
+        returned: set[ir.Value],
+        any_operation: bool,
+    ) -> None:
         self._choose, self._written, self._returned = choose, written, returned
+        self._any_operation = any_operation
         self._variants: dict[ir.Value, tuple[ir.Value, tuple[int, ...]]] = {}
 
     def block(self, block: ir.Block) -> None:
@@ -104,6 +135,9 @@ class _Converter:
                 )
                 op.erase()
                 continue
+            if name == "match_cast" and self._any_operation:
+                self._match_cast(op)
+                continue
             # What is written to in place has one memory, and a variant of it would go stale.
             if name not in COMPUTE_OPS or op.results[0] in self._written:
                 continue
@@ -116,12 +150,14 @@ class _Converter:
         self, op: ir.Operation, name: str
     ) -> tuple[ir.Value, tuple[int, ...] | None] | None:
         """Return the operation's result in another order of axes, None to leave it as it is."""
-        if op.name in _WINDOWED:
+        if op.name in _WINDOWED or (self._any_operation and name in CONVERTIBLE):
             return self._window(op, name)
         known = [self._variants.get(operand) for operand in op.operands]
+        cls = COMPUTE_OPS[name]
+        if self._any_operation and name in SAME_ORDER:
+            return self._same_order(op, name)
         if not any(known):
             return None
-        cls = COMPUTE_OPS[name]
         attrs = read_attributes(op, cls.PARAMS)
         if issubclass(cls, BinaryOp):
             return self._binary(op, name, known)
@@ -140,6 +176,11 @@ class _Converter:
             return build(name, [value, *list(op.operands)[1:]], {**attrs, "axes": axes}), order
         if name == "batch_norm":
             return self._batch_norm(op, attrs, value, order)
+        if self._any_operation and name == "split":
+            return self._split(op, attrs, value, order)
+        found = self._rule(op, name, attrs, order) if self._any_operation else None
+        if found is not None:
+            return build(name, [value, *list(op.operands)[1:]], found[0]), found[1]
         if name == "permute_dims":
             made = _permuted(attrs, value, order)
             if made[0] == value and op.results[0] in self._returned:
@@ -157,25 +198,32 @@ class _Converter:
         # A weight in blocks was packed for the layouts that there are.
         if not attrs.get("kernel_layout", "O").isalpha():
             return None
-        key = "data_layout" if name == "conv2d" else "layout"
+        weighted = "kernel_layout" in attrs
+        key = "data_layout" if weighted else "layout"
         source, desired = attrs[key], self._choose(op)
-        target = attrs["out_layout"] or source
+        target = attrs.get("out_layout") or source
         known = self._variants.get(op.operands[0])
-        if desired is None and known is not None and name != "conv2d":
+        if desired is None and known is not None and not weighted:
             desired = ["".join(source[axis] for axis in known[1])]
-        if desired is None:
+        if desired is None or any(attrs.get("roi") or ()):
             return None
+        if not all(each.isalpha() for each in desired):
+            return _refuse_blocks(op, source, attrs, desired)
         layout = desired[0]
         result = desired[2] if len(desired) > 2 else layout
         kernel = desired[1] if len(desired) > 1 else ""
         if (layout, result) == (source, target) and attrs.get("kernel_layout", "") == kernel:
             return None
-        new = {**attrs, key: layout, "out_layout": result if result != layout else ""}
+        new = {**attrs, key: layout}
+        if "out_layout" in attrs:
+            new["out_layout"] = result if result != layout else ""
         operands = [self._in_order(op.operands[0], permutation(source, layout))]
-        if name == "conv2d":
+        if weighted:
             axes = permutation(attrs["kernel_layout"], kernel)
             operands.append(self._in_order(op.operands[1], axes))
             new["kernel_layout"] = kernel
+        else:
+            operands += list(op.operands)[1:]
         return build(name, operands, new), tuple(permutation(target, result))
 
     def _batch_norm(
@@ -184,10 +232,54 @@ class _Converter:
         """Normalise the variant; the first field of the tuple is data, the others are vectors."""
         axis = order.index(attrs["axis"] % len(order))
         made = build("batch_norm", [value, *list(op.operands)[1:]], {**attrs, "axis": axis})
-        data, *statistics = (get_item(made, index) for index in range(made.type.num_types))
+        data = get_item(made, 0)
         back = build("permute_dims", [data], {"axes": _inverse(order)})
         self._variants[back] = (data, order)
+        statistics = [get_item(made, index) for index in range(1, made.type.num_types)]
         return make_tuple([back, *statistics]), None
+
+    def _rule(
+        self, op: ir.Operation, name: str, attrs: dict[str, Any], order: tuple[int, ...]
+    ) -> tuple[dict[str, Any], tuple[int, ...]] | None:
+        if name == "squeeze":
+            return squeeze(attrs, order, T.tensor_dims(op.operands[0].type))
+        return ONE_TENSOR[name](attrs, order) if name in ONE_TENSOR else None
+
+    def _split(
+        self, op: ir.Operation, attrs: dict[str, Any], value: ir.Value, order: tuple[int, ...]
+    ) -> tuple[ir.Value, None]:
+        """Split the variant; each part of it is a variant of what the program has."""
+        made = build("split", [value], {**attrs, "axis": new_axis(attrs["axis"], order)})
+        backs = []
+        for index in range(made.type.num_types):
+            part = get_item(made, index)
+            backs.append(build("permute_dims", [part], {"axes": _inverse(order)}))
+            self._variants[backs[-1]] = (part, order)
+        return make_tuple(backs), None
+
+    def _same_order(self, op: ir.Operation, name: str) -> tuple[ir.Value, tuple[int, ...]] | None:
+        """Bring all operands to the order of the first that has a variant."""
+        fields = known_fields(op.operands[0]) if name == "concat" else list(op.operands)
+        known = [self._variants.get(value) for value in fields or ()]
+        order = next((entry[1] for entry in known if entry is not None), None)
+        if order is None or any(T.tensor_ndim(v.type) != len(order) for v in fields or ()):
+            return None
+        attrs = read_attributes(op, COMPUTE_OPS[name].PARAMS)
+        axis = SAME_ORDER[name]
+        if axis:
+            attrs = {**attrs, axis: new_axis(attrs[axis], order)}
+        moved = [self._in_order(value, order) for value in fields or ()]
+        return build(name, [moved] if name == "concat" else moved, attrs), order
+
+    def _match_cast(self, op: ir.Operation) -> None:
+        """Cast the variant, which binds the symbols too."""
+        known = self._variants.get(op.operands[0])
+        if known is None or T.tensor_ndim(op.results[0].type) != len(known[1]):
+            return
+        type_ = permuted_type(op.results[0].type, known[1])
+        with ir.InsertionPoint(op), op.location:
+            made = ir.Operation.create("relax.match_cast", results=[type_], operands=[known[0]])
+        self._replace(op, made.result, known[1])
 
     def _in_order(self, value: ir.Value, order: Sequence[int]) -> ir.Value:
         """Return a value with its axes in an order, the variant where that is the one."""
@@ -235,6 +327,24 @@ class _Converter:
         if back != value and order is not None:
             self._variants[back] = (value, order)
         op.erase()
+
+
+def _refuse_blocks(
+    op: ir.Operation, source: str, attrs: Mapping[str, Any], desired: Sequence[str]
+) -> None:
+    """Leave an operation whose channels fill no blocks; blocks of others cannot be asked for.
+
+    Raises:
+        InferError: the channels would fill blocks.
+    """
+    layouts = [source, *([attrs["kernel_layout"]] if "kernel_layout" in attrs else [])]
+    for value, layout, wanted in zip(op.operands, layouts, desired, strict=False):
+        dims = T.tensor_dims(value.type)
+        blocks = BlockedLayout.parse(wanted, "".join(sorted(layout))).blocks
+        for letter, (size, _) in blocks.items():
+            if dims is None or (dims[layout.index(letter)] % size).value != 0:
+                return
+    raise InferError(f"layouts in blocks such as '{desired[0]}' are made by PackConvWeights only")
 
 
 def _inverse(order: tuple[int, ...]) -> list[int]:

@@ -7,7 +7,11 @@ from typing import Any
 from relax_mlir.errors import did_you_mean
 
 # Operation -> how many layouts it takes: of the data, of the weight.
-CONVERTIBLE = {"conv2d": 2, "max_pool2d": 1, "avg_pool2d": 1}
+CONVERTIBLE = {
+    **{f"conv{rank}d{kind}": 2 for rank in (1, 2, 3) for kind in ("", "_transpose")},
+    **{f"{kind}_pool{n}d": 1 for kind in ("max", "avg", "adaptive_avg") for n in (1, 2, 3)},
+    "resize2d": 1,
+}
 # What a layout of images says of the weight when that is left open.
 _WEIGHTS = {"NCHW": "OIHW", "NHWC": "HWIO"}
 
@@ -15,6 +19,22 @@ _WEIGHTS = {"NCHW": "OIHW", "NHWC": "HWIO"}
 class _AnyMapping(type):
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, Mapping)
+
+
+class _Callable(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return callable(value)
+
+
+class LayoutCallback(metaclass=_Callable):
+    """The type of an option that is a function of a call; no text can write one.
+
+    Raises:
+        ValueError: it is made of a text.
+    """
+
+    def __init__(self, text: str) -> None:
+        raise ValueError(text)
 
 
 class DesiredLayouts(dict[str, list[str]], metaclass=_AnyMapping):
@@ -29,7 +49,7 @@ class DesiredLayouts(dict[str, list[str]], metaclass=_AnyMapping):
     def __init__(self, given: str | Mapping[str, Any] = "") -> None:
         super().__init__({})
         for name, layouts in _entries(given).items():
-            op = name.strip().removeprefix("relax.").removeprefix("nn.")
+            op = name.strip().removeprefix("relax.").removeprefix("nn.").removeprefix("image.")
             if op not in CONVERTIBLE:
                 raise ValueError(f"'{op}' has no layout{did_you_mean(op, CONVERTIBLE)}")
             self[op] = _complete(op, [layouts] if isinstance(layouts, str) else list(layouts))

@@ -98,3 +98,42 @@ func.func @in_a_loop(%x: !X, %w: !W, %bounds: tuple<i64, i64, i64>) -> !X
   %g = "relax.tuple_get_item"(%l) {index = 0 : i64} : (tuple<!X>) -> !X
   return %g : !X
 }
+
+// Operations with axes follow: they name the axes as the image then has them.
+
+// CHECK-LABEL: func.func @axes
+// CHECK: %[[C:.*]] = "relax.conv2d"
+// CHECK: %[[S:.*]] = "relax.strided_slice"(%[[C]]) {{.*}}axes = array<i64: 3, 1>
+// CHECK: %[[F:.*]] = "relax.flip"(%[[S]]) {axis = 1 : i64}
+// CHECK: %[[T:.*]] = "relax.tile"(%[[F]]) {repeats = array<i64: 1, 1, 2, 1>}
+// CHECK: %[[J:.*]] = "relax.concat"({{.*}}) {axis = 3 : i64}
+// CHECK: %[[P:.*]] = "relax.split"(%[[J]]) {axis = 3 : i64
+// CHECK: %[[E:.*]] = "relax.expand_dims"(%{{.*}}) {axis = array<i64: 1>} : (tensor<1x4x16x4xf32>) -> tensor<1x1x4x16x4xf32>
+// CHECK: %[[Y:.*]] = "relax.permute_dims"(%[[E]]) {axes = array<i64: 0, 1, 4, 2, 3>}
+// CHECK: "relax.output"(%[[Y]])
+func.func @axes(%x: !X, %w: !W) -> tensor<1x1x4x4x16xf32> attributes {relax.function} {
+  %d = "relax.dataflow"() ({
+    %c = "relax.conv2d"(%x, %w) {padding = array<i64: 1>} : (!X, !W) -> !X
+    %s = "relax.strided_slice"(%c) {axes = array<i64: 1, 2>, begin = array<i64: 0, 0>, end = array<i64: 4, 4>} : (!X) -> tensor<1x4x4x8xf32>
+    %f = "relax.flip"(%s) {axis = 2 : i64} : (tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32>
+    %t = "relax.tile"(%f) {repeats = array<i64: 2>} : (tensor<1x4x4x8xf32>) -> tensor<1x4x4x16xf32>
+    %a = builtin.unrealized_conversion_cast %t, %t : tensor<1x4x4x16xf32>, tensor<1x4x4x16xf32> to tuple<tensor<1x4x4x16xf32>, tensor<1x4x4x16xf32>>
+    %j = "relax.concat"(%a) {axis = 1 : i64} : (tuple<tensor<1x4x4x16xf32>, tensor<1x4x4x16xf32>>) -> tensor<1x8x4x16xf32>
+    %p = "relax.split"(%j) {indices_or_sections = 2 : i64, axis = 1 : i64} : (tensor<1x8x4x16xf32>) -> tuple<tensor<1x4x4x16xf32>, tensor<1x4x4x16xf32>>
+    %i = "relax.tuple_get_item"(%p) {index = 1 : i64} : (tuple<tensor<1x4x4x16xf32>, tensor<1x4x4x16xf32>>) -> tensor<1x4x4x16xf32>
+    %e = "relax.expand_dims"(%i) {axis = array<i64: 1>} : (tensor<1x4x4x16xf32>) -> tensor<1x1x4x4x16xf32>
+    "relax.output"(%e) : (tensor<1x1x4x4x16xf32>) -> ()
+  }) : () -> tensor<1x1x4x4x16xf32>
+  return %d : tensor<1x1x4x4x16xf32>
+}
+
+// A repetition of the elements in their order needs that order.
+
+// CHECK-LABEL: func.func @flat
+// CHECK: %[[B:.*]] = "relax.permute_dims"(%{{.*}}) {axes = array<i64: 0, 3, 1, 2>}
+// CHECK: "relax.repeat"(%[[B]])
+func.func @flat(%x: !X, %w: !W) -> tensor<1024xf32> attributes {relax.function} {
+  %c = "relax.conv2d"(%x, %w) {padding = array<i64: 1>} : (!X, !W) -> !X
+  %r = "relax.repeat"(%c) {repeats = 2 : i64} : (!X) -> tensor<1024xf32>
+  return %r : tensor<1024xf32>
+}

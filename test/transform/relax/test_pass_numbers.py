@@ -80,6 +80,32 @@ class Reshapes:
         return z
 
 
+@I.ir_module
+class Images:
+    @R.function
+    def main(
+        x: R.Tensor(("n", 3, 9, 7), "float32"),
+        w: R.Tensor((4, 3, 3, 3), "float32"),
+        b: R.Tensor((4,), "float32"),
+    ):
+        n = T.int64()
+        with R.dataflow():
+            c = R.nn.conv2d(x, w, padding=1)
+            s = R.strided_slice(c, axes=[1, 2], begin=[0, 1], end=[4, 9], strides=[1, 1])
+            f = R.nn.prelu(R.flip(R.tile(s, [2, 1]), axis=2), b)
+            j = R.concat([f, R.nn.relu(f)], axis=-2)
+            p = R.split(j, 2, axis=2)
+            q = R.squeeze(R.expand_dims(p[1], axis=[1, 3]), axis=[1, 3])
+            e = R.ewise_fma(q, q, p[0])
+            g = R.nn.group_norm(e, b, b, num_groups=2, channel_axis=1, axes=[2, 3])
+            z = R.nn.adaptive_avg_pool2d(g, output_size=[2, 3])
+            u = R.image.resize2d(g, size=(5, 5))
+            m = R.match_cast(u, R.Tensor((n, 4, 5, 5), "float32"))
+            r = R.repeat(m, 2, axis=3)
+            R.output(z, r)
+        return (z, r)
+
+
 class Case(NamedTuple):
     make: Callable[[], Any]
     program: Any
@@ -108,6 +134,14 @@ CASES = {
     "decompose layers": Case(
         transform.DecomposeOpsForTraining, Layers,
         lambda n: [normal(n, 4, 9), normal(9), normal(9)], rtol=1e-4, atol=1e-5,
+    ),
+    "layouts": Case(
+        lambda: transform.ConvertLayout({"conv2d": ["NHWC", "OHWI"]}), Images,
+        lambda n: [normal(n, 3, 9, 7), normal(4, 3, 3, 3), normal(4)], rtol=1e-4, atol=1e-4,
+    ),
+    "layouts by callback": Case(
+        lambda: transform.ConvertLayout({}, lambda call: {call.op.name: ["NHWC", "HWIO"]}), Norms,
+        norms, rtol=1e-4, atol=1e-4,
     ),
     "reshapes": Case(transform.RemoveRedundantReshape, Reshapes, lambda n: [normal(n, 6)]),
 }  # fmt: skip
