@@ -115,7 +115,7 @@ def measure(name, fused=True):
     """Return a model's bytes: planned, without planning, needed at one time."""
     make, values = MODELS[name]
     log = relax.BuildLog()
-    with PassContext(disabled_pass=[] if fused else ["FuseOps"]):
+    with PassContext(disabled_pass=[] if fused else ["FuseKernels"]):
         relax.build(make(), "llvm -O=0", log=log)
     found = [
         [number.evaluate(values) for number in (arena.planned, arena.unplanned, arena.needed)]

@@ -18,6 +18,11 @@ def location_name(location: ir.Location) -> str:
     return ""
 
 
+def nameless(location: ir.Location) -> ir.Location:
+    """Return a location without the variable's name: that of a part of an expression."""
+    return location.child_loc if isinstance(location, ir.NameLoc) else location
+
+
 def source_line(location: ir.Location) -> str:
     """Return `file:line` of a location, `""` when it names no file."""
     while isinstance(location, ir.NameLoc):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.locations import location_name
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.lowering.relax_to_tir import (
     attention,
@@ -89,4 +90,15 @@ def legalize_ops(
         if result is None:
             result = legalizer.call_library(op)
         op.results[0].replace_all_uses_with(result)
-        op.erase()
+        _erase(op)
+
+
+def _erase(op: ir.Operation) -> None:
+    """Erase an operation with the shapes and numbers that are written in it."""
+    owners = [value.owner for value in op.operands]
+    parts = {owner.operation for owner in owners if not isinstance(owner, ir.Block)}
+    op.erase()
+    for part in parts:
+        is_literal = part.name in ("relax.shape_expr", "relax.prim_value", "relax.constant")
+        if is_literal and not location_name(part.location) and not list(part.results[0].uses):
+            part.erase()

@@ -30,7 +30,7 @@ REPRODUCER = "reproducer"
 IMMUTABLE_MODULE = "testing.immutable_module"
 COMPILE_CACHE = "relax.compile_cache"
 SPLIT_OBJECTS = "relax.split_objects"
-# Read by FuseOps.
+# Read by FuseKernels and FuseOps.
 FUSE_DEPTH = "relax.FuseOps.max_depth"
 # Read by PackWinograd.
 WINOGRAD_TILE = "relax.PackWinograd.max_tile"

@@ -202,7 +202,7 @@ def unknown_pass(name: str) -> PipelineError:
     candidates = [entry.flag for entry in ours]
     candidates += UPSTREAM_NAMES
     hint = did_you_mean(name, candidates)
-    # A CamelCase name is compared with CamelCase names first: `FuseOpps` means `FuseOps`.
+    # A CamelCase name is compared with CamelCase names first: `FuseOpps` means `FuseKernels`.
     if not name.islower():
         hint = did_you_mean(name, [entry.name for entry in ours]) or hint
     if name in UNSUPPORTED:

@@ -5,10 +5,8 @@ _PATTERNS = "transform.pattern and transform.pdl rewrite what patterns match (do
 _OTHERS = "there is no code generation by libraries of others"
 _DEVICES = "programs run on one device"
 _KERNELS = "kernels are fast without it (docs/kernels.md)"
-_FUSION = "FuseOps merges the kernels that LegalizeOps makes, and needs no notes on them"
 
 UNSUPPORTED: dict[str, str] = {
-    **dict.fromkeys(("AnnotateTIROpPattern", "FuseTIR"), f"leave it out: {_FUSION}"),
     **dict.fromkeys(
         ("ComputePrimValue", "KillAfterLastUse", "LowerAllocTensor",
          "LowerRuntimeBuiltin", "RewriteDataflowReshape", "VMBuiltinLower"),

@@ -35,6 +35,7 @@ __all__ = [
     "AlterOpLayout",
     "AnnotateEntryFunc",
     "AnnotateInvariantLoads",
+    "AnnotateTIROpPattern",
     "AttachGlobalSymbol",
     "BF16ComputeLegalize",
     "BackwardFoldScaleAxis",
@@ -75,7 +76,9 @@ __all__ = [
     "FreeAllocs",
     "FunctionPass",
     "FuseAttention",
+    "FuseKernels",
     "FuseOps",
+    "FuseTIR",
     "HoistExpression",
     "HoistIfThenElse",
     "ImportStock",
@@ -160,6 +163,9 @@ def AnnotateEntryFunc() -> Pass:
 
 def AnnotateInvariantLoads() -> Pass:
     """Mark functions with loop-invariant loads."""
+
+def AnnotateTIROpPattern() -> Pass:
+    """Write the pattern kind of each prim func at it, for FuseOps."""
 
 def AttachGlobalSymbol() -> Pass:
     """Make every function public."""
@@ -254,8 +260,14 @@ def FreeAllocs() -> Pass:
 def FuseAttention() -> Pass:
     """Turn a softmax between two matrix products into one attention."""
 
-def FuseOps() -> Pass:
+def FuseKernels() -> Pass:
     """Merge chains of elementwise call_tir into one kernel each."""
+
+def FuseOps(fuse_opt_level: int = -1) -> Pass:
+    """Make functions of calls of prim funcs whose pattern kinds fit together."""
+
+def FuseTIR() -> Pass:
+    """Make one prim func of each function that FuseOps made."""
 
 def HoistExpression() -> Pass:
     """Hoist loop-invariant conditions and arithmetic."""

@@ -19,11 +19,32 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         summary="Turn a softmax between two matrix products into one attention",
         opt_level=1,
     ),
+    "fuse-kernels": PassSpec(
+        flag="fuse-kernels",
+        name="FuseKernels",
+        entry="relax_mlir.transform.fusion.fuse_kernels:fuse_kernels",
+        summary="Merge chains of elementwise call_tir into one kernel each",
+    ),
+    "annotate-tir-op-pattern": PassSpec(
+        flag="annotate-tir-op-pattern",
+        name="AnnotateTIROpPattern",
+        entry="relax_mlir.transform.grouping.annotate_tir_op_pattern:annotate_tir_op_pattern",
+        summary="Write the pattern kind of each prim func at it, for FuseOps",
+    ),
     "fuse-ops": PassSpec(
         flag="fuse-ops",
         name="FuseOps",
-        entry="relax_mlir.transform.fusion.fuse_ops:fuse_ops",
-        summary="Merge chains of elementwise call_tir into one kernel each",
+        entry="relax_mlir.transform.grouping.fuse_ops:fuse_ops",
+        summary="Make functions of calls of prim funcs whose pattern kinds fit together",
+        options=(
+            PassOption("fuse_opt_level", int, -1, "0 fuses nothing; -1 is the context's level"),
+        ),
+    ),
+    "fuse-tir": PassSpec(
+        flag="fuse-tir",
+        name="FuseTIR",
+        entry="relax_mlir.transform.grouping.fuse_tir:fuse_tir",
+        summary="Make one prim func of each function that FuseOps made",
     ),
     "outline-native": PassSpec(
         flag="outline-native",

@@ -156,7 +156,7 @@ def test_who_looks_at_passes_has_them_run(builds: list[IRModule]) -> None:
     log = relax.BuildLog()
     relax.build(small(), log=log)
     assert "LegalizeOps" in [stage.name for stage in log.stages]
-    with PassContext(disabled_pass=["FuseOps"]):
+    with PassContext(disabled_pass=["FuseKernels"]):
         relax.build(small())
     relax.build(
         small(), relax_pipeline=[n for n in pipeline.DEFAULT_PIPELINE if n != "FuseAttention"]

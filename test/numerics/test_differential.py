@@ -24,14 +24,14 @@ _SHARDS, _FUNCTIONS = 10, 12
 _MODULES = max(1, int(_ASKED or 480) // (_SHARDS * _FUNCTIONS))
 _OPTIMISATIONS = (
     "CanonicalizeBindings", "FoldScaleAxis", "AlterOpLayout", "FoldConstant",
-    "EliminateCommonSubexpr", "FuseOps", "OutlineNative", "InferType", "StaticPlanBlockMemory",
+    "EliminateCommonSubexpr", "FuseKernels", "OutlineNative", "InferType", "StaticPlanBlockMemory",
 )  # fmt: skip
 # Ours and upstream's that a user may run before a build, in any order.
 _PASSES = (
     "alter-op-layout", "canonicalize-bindings", "convert-to-dataflow", "dead-code-elimination",
     "eliminate-common-subexpr", "fold-constant", "fold-scale-axis", "infer-type", "lambda-lift",
     "normalize", "refine-shapes-backward", "simplify-inference", "cse", "canonicalize",
-    "legalize-ops", "fuse-ops", "outline-native",
+    "legalize-ops", "fuse-kernels", "outline-native",
 )  # fmt: skip
 # Symbols n and m, and the condition that the branches take.
 _INPUTS = ((3, 2, True), (0, 5, False), (17, 1, True), (1, 7, False))

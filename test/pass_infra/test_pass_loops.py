@@ -64,7 +64,7 @@ PASSES = (
     "alter-op-layout", "canonicalize-bindings", "convert-to-dataflow", "dead-code-elimination",
     "eliminate-common-subexpr", "fold-constant", "fold-scale-axis", "infer-type", "lambda-lift",
     "normalize", "refine-shapes-backward", "simplify-inference", "cse", "canonicalize",
-    "legalize-ops", "fuse-ops", "outline-native", "extract-shape-functions",
+    "legalize-ops", "fuse-kernels", "outline-native", "extract-shape-functions",
 )  # fmt: skip
 SAID: list[np.ndarray] = []
 

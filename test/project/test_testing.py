@@ -67,9 +67,9 @@ def _context(**given: object) -> object:
     ("make", "error", "why"),
     [
         (lambda: _context(opt_level="3"), PassTypeError, "opt_level is an int, got str '3'"),
-        (lambda: _context(disabled_pass="FuseOps"), PassTypeError, r"write \['FuseOps'\]"),
-        (lambda: _context(disabled_pass=[transform.FuseOps()]), PassTypeError,
-         "write the name of the pass, 'FuseOps'"),
+        (lambda: _context(disabled_pass="FuseKernels"), PassTypeError, r"write \['FuseKernels'\]"),
+        (lambda: _context(disabled_pass=[transform.FuseKernels()]), PassTypeError,
+         "write the name of the pass, 'FuseKernels'"),
         (lambda: _context(instruments=["timing"]), PassTypeError, "@pass_instrument missing"),
         (lambda: _context(config={3: 1}), PassTypeError, "the key of a config option is a str"),
         (lambda: _context(config={"tir.Unroll": 1}), ConfigKeyError, "candidates are"),

@@ -287,7 +287,7 @@ def compute(module: relax_mlir.IRModule, *args: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("outlined", [False, True])
 def test_what_passes_make_is_readable_and_reads_back(outlined: bool) -> None:
-    passes = [transform.LegalizeOps(), transform.FuseOps()]
+    passes = [transform.LegalizeOps(), transform.FuseKernels()]
     if outlined:
         passes.append(transform.OutlineNative())
     module = transform.Sequential(passes)(from_source(HEAD + PROGRAM))

@@ -114,7 +114,7 @@ CASES: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
     (lambda A, B: te.compute((4,), lambda i: 1.0, name=3), ExprTypeError, "name of a stage is"),
     (lambda A, B: tir.transform.Simplify(te.create_prim_func([A])), PipelineError,
      "takes 0 options, got 1; Simplify()(mod) runs it on a module"),
-    (lambda A, B: relax_mlir.transform.FuseTIR, AttributeError, "leave it out: FuseOps merges"),
+    (lambda A, B: relax_mlir.transform.FewShotTuning, AttributeError, "leave it out: kernels"),
     (lambda A, B: relax_mlir.compile(te.create_prim_func([A]), target="llvm -mcpu=qqqq"),
      PipelineError, "'native' is this machine's"),
     (lambda A, B: relax.get_pipeline("zerro"), PipelineError, "did you mean 'zero'"),

@@ -9,7 +9,7 @@
 // RUN: relax-compile %s --emit=asm --target="llvm -mtriple=aarch64-linux-gnu" -o - | FileCheck %s --check-prefix=ASM
 // RUN: relax-compile --help | FileCheck %s --check-prefix=HELP
 // RUN: relax-compile --version | FileCheck %s --check-prefix=VERSION
-// RUN: relax-compile --list-stages --disable-pass=fuse-ops | FileCheck %s --check-prefix=STAGES
+// RUN: relax-compile --list-stages --disable-pass=fuse-kernels | FileCheck %s --check-prefix=STAGES
 
 // The flags of relax-opt that watch passes.
 // RUN: rm -rf %t.dir && relax-compile %s -o %t.rxe --dump-ir-dir=%t.dir && ls %t.dir | FileCheck %s --check-prefix=DUMP
@@ -29,7 +29,7 @@
 // RUN: not relax-opt %t.repro.mlir --run-reproducer 2>&1 | FileCheck %s --check-prefix=FORM
 // RUN: not relax-compile %s --opt-levl=3 2>&1 | FileCheck %s --check-prefix=FLAG
 // RUN: not relax-compile %s --disable-pass=FuseOp 2>&1 | FileCheck %s --check-prefix=PASS
-// RUN: not relax-compile %s --to=FuseOp 2>&1 | FileCheck %s --check-prefix=STAGE
+// RUN: not relax-compile %s --to=FuseKernel 2>&1 | FileCheck %s --check-prefix=STAGE
 
 func.func @main(%x: tensor<?x4xf32, #relax.dims<["n"], affine_map<()[n] -> (n, 4)>>>) -> tensor<?x4xf32, #relax.dims<["n"], affine_map<()[n] -> (n, 4)>>> attributes {relax.function} {
   %sum = "relax.dataflow"() ({
@@ -54,7 +54,7 @@ func.func @main(%x: tensor<?x4xf32, #relax.dims<["n"], affine_map<()[n] -> (n, 4
 // HELP: --target TEXT
 // VERSION: relax-compile {{[0-9]}}
 // STAGES: AlterOpLayout {{ *}}left out (from --opt-level=3)
-// STAGES: FuseOps {{ *}}left out (--disable-pass)
+// STAGES: FuseKernels {{ *}}left out (--disable-pass)
 // STAGES: VMShapeLower
 // DUMP: 00_input.mlir
 // DUMP-NEXT: 01_WellFormed.mlir
@@ -75,4 +75,4 @@ func.func @main(%x: tensor<?x4xf32, #relax.dims<["n"], affine_map<()[n] -> (n, 4
 // FORM: not_well_formed.mlir:2:8: error: symbol 'n'
 // FLAG: {{^}}error: unknown flag '--opt-levl'; did you mean '--opt-level'?
 // PASS: {{^}}error: unknown pass 'FuseOp'; did you mean 'FuseOps'?
-// STAGE: {{^}}error: unknown stage 'FuseOp'; did you mean 'FuseOps'?
+// STAGE: {{^}}error: unknown stage 'FuseKernel'; did you mean 'FuseKernels'?

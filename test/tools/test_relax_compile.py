@@ -35,8 +35,8 @@ def test_what_it_writes_runs(tmp_path, rows):
     [
         ["--opt-level=0"],
         ["--opt-level=3"],
-        ["--opt-level=0", "--required-pass=fuse-ops"],
-        ["--disable-pass=FuseOps,OutlineNative", "--disable-pass=fold-constant"],
+        ["--opt-level=0", "--required-pass=fuse-kernels"],
+        ["--disable-pass=FuseKernels,OutlineNative", "--disable-pass=fold-constant"],
         ["--target=llvm -mcpu=x86-64 -O1"],
         ["--opt-bisect-limit=0"],
         ["--opt-bisect-limit=2", "--check-well-formed"],
@@ -76,7 +76,7 @@ def test_the_result_lies_beside_the_input(tmp_path, kind, suffix, start):
 
 def test_a_stage_can_be_compiled_on(tmp_path):
     half, out = tmp_path / "half.mlir", tmp_path / "twice.rxe"
-    assert relax_compile.main([TWICE, "--to=FuseOps", "-o", str(half)]) == 0
+    assert relax_compile.main([TWICE, "--to=FuseKernels", "-o", str(half)]) == 0
     assert "call_tir" in half.read_text()
     assert relax_compile.main([str(half), "-o", str(out)]) == 0
     np.testing.assert_allclose(run(out), 2 * np.exp(X), rtol=1e-6)
@@ -98,12 +98,12 @@ def test_a_stage_can_be_compiled_on(tmp_path):
             "got str 'maybe'",
         ),
         (["--target=llvm '"], "flag '--target': malformed target \"llvm '\": No closing"),
-        (["--to=FuseOp"], "unknown stage 'FuseOp'; did you mean 'FuseOps'?"),
+        (["--to=FuseKernel"], "unknown stage 'FuseKernel'; did you mean 'FuseKernels'?"),
         (
             ["--to=AlterOpLayout"],
             "stage 'AlterOpLayout' does not run at this level; see --list-stages",
         ),
-        (["--to=FuseOps", "--stats"], "give either '--to' or '--stats', not both: nothing is"),
+        (["--to=FuseKernels", "--stats"], "give either '--to' or '--stats', not both: nothing is"),
         ([], "standard input has no name to write to: give one with -o"),
         (["/no/such.mlir"], "cannot open input file '/no/such.mlir': No such file or directory"),
         ([TWICE, "-o", "/no/x.rxe"], "cannot write output file '/no/x.rxe': No such file"),
@@ -150,10 +150,10 @@ def test_lower_leaves_the_module_and_names_the_stages():
     assert "call_tir" in str(lowered)
     assert str(mod) == before
     assert [stage.name for stage in log.stages][-1] == "LegalizeOps"
-    with pytest.raises(PipelineError, match="a build runs no stage 'FuseOp'; did you mean"):
-        builds.lower(mod, "FuseOp")
-    with PassContext(opt_level=0), pytest.raises(PipelineError, match="no stage 'FuseOps'"):
-        builds.lower(mod, "FuseOps")
+    with pytest.raises(PipelineError, match="a build runs no stage 'FuseKernel'; did you mean"):
+        builds.lower(mod, "FuseKernel")
+    with PassContext(opt_level=0), pytest.raises(PipelineError, match="no stage 'FuseKernels'"):
+        builds.lower(mod, "FuseKernels")
 
 
 def test_lower_raises_what_a_pass_raises():

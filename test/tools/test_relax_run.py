@@ -217,7 +217,7 @@ def _costs(without: tuple[str, ...] = ()) -> KernelCosts:
 
 
 def test_estimates_of_kernels() -> None:
-    apart, merged = _costs(("OutlineNative", "FuseOps")), _costs()
+    apart, merged = _costs(("OutlineNative", "FuseKernels")), _costs()
     assert apart.of("matmul", [(5, 64), (64, 32), (5, 32)]) == Cost(
         2 * 5 * 64 * 32, 4 * (5 * 64 + 64 * 32 + 5 * 32)
     )

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.locations import nameless
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.ops.base import (
@@ -92,14 +93,14 @@ class Legalizer:
                 return None
             self._made[identity] = symbol
         with ir.InsertionPoint(op), op.location:
-            made = [_shape(dims) for dims in shapes[len(operands) :]]
+            shape, given = _parts(shapes[len(operands) :], operands, is_tuple(result))
             attributes: dict[str, ir.Attribute] = {"callee": ir.FlatSymbolRefAttr.get(symbol)}
             if unbound:
                 attributes["tir_vars"] = Dims.of([SymExpr.var(item) for item in unbound])
             return ir.Operation.create(
                 "relax.call_tir",
                 results=[result],
-                operands=[make_tuple(made) if is_tuple(result) else made[0], make_tuple(operands)],
+                operands=[shape, given],
                 attributes=attributes,
             ).result
 
@@ -145,10 +146,11 @@ class Legalizer:
             attributes: dict[str, ir.Attribute] = {"callee": ir.FlatSymbolRefAttr.get(symbol)}
             if integers:
                 attributes["tir_vars"] = Dims.of([*integers.values()])
+            shape, given = _parts([T.known_dims(result)], operands, False)
             return ir.Operation.create(
                 "relax.call_tir",
                 results=[result],
-                operands=[_shape(T.known_dims(result)), make_tuple(operands)],
+                operands=[shape, given],
                 attributes=attributes,
             ).result
 
@@ -253,8 +255,16 @@ def _buffer_names(inputs: int, outputs: int) -> list[str]:
     return letters + ([f"Out{i}" for i in range(outputs)] if outputs else ["Out"])
 
 
-def _shape(dims: Sequence[SymExpr]) -> ir.Value:
-    return ir.Operation.create("relax.shape_expr", results=[T.shape_type(dims)]).result
+def _parts(
+    shapes: Sequence[Sequence[SymExpr]], operands: Sequence[ir.Value], several: bool
+) -> tuple[ir.Value, ir.Value]:
+    """Create the operands of a call_tir: parts of it, which have no names of their own."""
+    with nameless(ir.Location.current):
+        made = [
+            ir.Operation.create("relax.shape_expr", results=[T.shape_type(dims)]).result
+            for dims in shapes
+        ]
+        return make_tuple(made) if several else made[0], make_tuple(operands)
 
 
 def _value_of(value: Any) -> ir.Value:

@@ -21,13 +21,15 @@ _TUPLE_USERS = frozenset(
 )
 # Attributes of a function whose keys are symbols.
 _OF_SYMBOLS = (UPPER, LOWER, BOTH)
-# Attributes that say a name: of the function itself, of its parameters, of a block; those that are
-# compared in another way; and what is true of every prim func.
+# Attributes that say a name: of the function itself, of its parameters, of a block, of a
+# buffer; those that are compared in another way; and what is true of every prim func.
 _NAMES = {
     "func.func": frozenset(
         ("sym_name", "relax.params", "arg_attrs", "function_type", "tir.noalias", *_OF_SYMBOLS)
     ),
     "tir.block": frozenset(("block_name",)),
+    "memref.alloc": frozenset(("tir.name",)),
+    "memref.reinterpret_cast": frozenset(("tir.name",)),
 }
 _NONE: frozenset[str] = frozenset()
 

@@ -138,6 +138,51 @@ class _Symbols:
         self.defined.update(dict.fromkeys(s for s in symbols if str(s) in bound))
 
 
+def symbols_in(op: ir.Operation) -> list[str]:
+    """Return the symbols that an operation's results and attributes mention, in order."""
+    dims = [dim for result in op.results for dim in type_dims(result.type)]
+    for attribute in op.attributes.values():
+        if isinstance(attribute, Dims):
+            dims += attribute.dims
+    return list(dict.fromkeys(name for dim in dims for name in sorted(dim.symbols)))
+
+
+def binders(block: ir.Block) -> dict[str, ir.Operation]:
+    """Return the operations of a block that give symbols their values, by symbol."""
+    ops = [view.operation for view in block.operations]
+    found: dict[str, ir.Operation] = {}
+    if not any(op.name in _BINDERS for op in ops):
+        return found
+    known = _known_before(block)
+    for op in ops:
+        if op.name in _BINDERS:
+            bound = bound_symbols(_matched(op), known) - known
+            found.update(dict.fromkeys(bound, op))
+            known |= bound
+    return found
+
+
+def _matched(op: ir.Operation) -> list[SymExpr]:
+    value = op.attributes.get("value")
+    return value.dims if isinstance(value, Dims) else list(type_dims(op.results[0].type))
+
+
+def _known_before(block: ir.Block) -> set[str]:
+    """Return the symbols that have values where a block begins."""
+    known: set[str] = set()
+    owner = block.owner.operation
+    if owner.name != "func.func" and owner.block is not None:
+        known = _known_before(owner.block)
+        for view in owner.block.operations:
+            if view.operation == owner:
+                break
+            if view.operation.name in _BINDERS:
+                known |= bound_symbols(_matched(view.operation), known)
+            elif view.operation.name == "relax.dataflow":
+                known |= set(binders(view.operation.regions[0].blocks[0]))
+    return known | bound_symbols(dim for each in block.arguments for dim in type_dims(each.type))
+
+
 def result_types(func: ir.Operation) -> list[ir.Type]:
     """Return the types of a function's results."""
     return list(ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.locations import nameless
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
@@ -140,7 +141,7 @@ def _other(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir
 def _destination(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
     """Create `call_tir` or `call_dps_packed`; the operand is the tuple of arguments."""
     (type_,) = call.sinfo_args
-    place = loc.child_loc if isinstance(loc, ir.NameLoc) else loc
+    place = nameless(loc)
     wanted = type_.fields if isinstance(type_, TupleType) else (type_,)
     shapes = []
     for field, given in zip(wanted, _given_shapes(call, len(wanted)), strict=True):

@@ -51,7 +51,7 @@ class Core:
         _BUILDERS.add(self)
         self._keep: list[Any] = [mod]
         self._places = Places(self.context)
-        self._table = FunctionTable(mod.mlir_module)
+        self._table = FunctionTable(mod.mlir_module.body)
         self._materializer = Materializer(self)
         self._names_of: dict[ir.Operation, Names] = {}
         self._function_scope: Any = None

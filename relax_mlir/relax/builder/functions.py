@@ -79,25 +79,31 @@ def _isolate(block: ir.Block) -> None:
 
 
 def content_key(op: ir.Operation) -> bytes:
-    """Return what two functions have equal that differ in name at most."""
-    name = op.attributes["sym_name"]
+    """Return what two functions have equal that differ in names at most."""
+    found = ("sym_name", "relax.params")
+    names = {key: op.attributes[key] for key in found if key in op.attributes}
     with op.context:
-        op.attributes["sym_name"] = ir.StringAttr.get("_")
+        for key in names:
+            op.attributes[key] = ir.StringAttr.get("_")
         try:
-            text = op.get_asm(assume_verified=True, print_generic_op_form=True)
+            # Aliases are written for functions that stand in no module only.
+            text = op.get_asm(
+                assume_verified=True, print_generic_op_form=True, use_local_scope=True
+            ).strip()
         finally:
-            op.attributes["sym_name"] = name
+            for key, name in names.items():
+                op.attributes[key] = name
     return hashlib.sha256(text.encode()).digest()
 
 
 class FunctionTable:
-    """The functions of a builder's module, by name and by content."""
+    """The functions in the body of a module, by name and by content."""
 
-    def __init__(self, module: ir.Module) -> None:
-        self._module = module
+    def __init__(self, body: ir.Block) -> None:
+        self._body = body
         self._ops: dict[str, ir.Operation] = {}
         self.names: Names = Names()
-        for view in module.body.operations:
+        for view in body.operations:
             if "sym_name" in view.operation.attributes:
                 name = ir.StringAttr(view.operation.attributes["sym_name"]).value
                 self._ops[name] = view.operation
@@ -115,7 +121,7 @@ class FunctionTable:
     def insert(self, op: ir.Operation, name: str) -> None:
         """Put a function that stands in no module at the end, under a name that nothing has."""
         self._label(op, name)
-        self._module.body.append(op)
+        self._body.append(op)
         self._ops[name] = op
         if self._contents is not None:
             self._contents.setdefault(content_key(op), name)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.locations import nameless
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_attribute
 from relax_mlir.dialects.relax.dialect import Dims
@@ -136,7 +137,7 @@ class Materializer:
 
     def part_tuple(self, values: Sequence[ir.Value], loc: ir.Location) -> ir.Value:
         """Create a tuple that is part of an expression: it does not get the variable's name."""
-        return self.tuple_of(values, loc.child_loc if isinstance(loc, ir.NameLoc) else loc)
+        return self.tuple_of(values, nameless(loc))
 
     def tuple_of(self, values: Sequence[ir.Value], loc: ir.Location) -> ir.Value:
         """Create a tuple of values."""

@@ -3,6 +3,7 @@
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.locations import nameless
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.relax.expr import Var
 from relax_mlir.relax.expr.places import escaped, outputs, terminator
@@ -38,8 +39,7 @@ def _rebuild(
     block = old.regions[0].blocks[0]
     end = terminator(block)
     assert end is not None, "checked by the verifier"
-    place = old.location
-    place = place.child_loc if isinstance(place, ir.NameLoc) else place
+    place = nameless(old.location)
     with ir.InsertionPoint(end), place:
         given = values if len(values) == 1 else [make_tuple(values, place)]
         ir.Operation.create("relax.output", operands=given, loc=place)

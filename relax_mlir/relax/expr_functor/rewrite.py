@@ -1,5 +1,6 @@
 """`DataflowBlockRewrite`: single changes of one dataflow block, each checked where it is made."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -8,6 +9,7 @@ from relax_mlir.dialects.relax.side_effects import is_pure
 from relax_mlir.dialects.relax.tuples import MAKE_TUPLE
 from relax_mlir.errors import BuilderError, ExprTypeError
 from relax_mlir.ir.module import IRModule
+from relax_mlir.relax.analysis.symbols import binders, symbols_in
 from relax_mlir.relax.expr import Binding, DataflowBlock, Function, MatchCast, Var
 from relax_mlir.relax.expr.places import canonical, defining_op, is_binding, terminator
 from relax_mlir.relax.expr_functor.dataflow_outputs import add_outputs
@@ -227,11 +229,14 @@ BindingRewriter = DataflowBlockRewrite
 def sort_block(block: ir.Block) -> None:
     """Move operations of a block forward until each stands after what it uses.
 
+    What mentions a symbol stands after the operation that gives the symbol its value.
+
     Raises:
         BuilderError: some use each other.
     """
     waiting = [view.operation for view in block.operations]
     here = set(waiting)
+    bound = binders(block)
     placed: set[ir.Operation] = set()
     open_: set[ir.Operation] = set()
     order: list[ir.Operation] = []
@@ -244,8 +249,8 @@ def sort_block(block: ir.Block) -> None:
                 continue
             needs = [
                 each
-                for value in op.operands
-                if (each := defining_op(value)) is not None and each in here and each not in placed
+                for each in (*map(defining_op, op.operands), *_binders_of(op, bound))
+                if each is not None and each in here and each not in placed
             ]
             if not needs:
                 stack.pop()
@@ -256,9 +261,15 @@ def sort_block(block: ir.Block) -> None:
             if op in open_ or any(each in open_ for each in needs):
                 raise BuilderError("bindings of the dataflow block would need each other")
             open_.add(op)
-            stack += needs
+            stack += needs[::-1]
     for previous, op in pairwise(order):
         op.move_after(previous)
+
+
+def _binders_of(op: ir.Operation, bound: Mapping[str, ir.Operation]) -> list[ir.Operation]:
+    """Return the operations that give the symbols an operation mentions their values."""
+    found = [bound[name] for name in symbols_in(op) if name in bound] if bound else []
+    return [each for each in found if each != op]
 
 
 def _end(dataflow: ir.Operation) -> ir.Operation:

@@ -7,6 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields, make_tuple
+from relax_mlir.dialects.symbolic.binding import solutions
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.lowering.walk import collect
@@ -43,32 +44,50 @@ def match_call(op: ir.Operation, symbols: ir.SymbolTable) -> TirCall | None:
     arguments = known_fields(op.operands[1])
     if arguments is None or not callee.operation.regions[0].blocks:
         return None
-    tensors = [*arguments, op.results[0]]
+    if any("tir.inplace" in each for each in _argument_attributes(callee)):
+        return None
+    known = solve_symbols(callee, [value.type for value in (*arguments, op.results[0])], op)
+    return None if known is None else TirCall(op, callee, arguments, known)
+
+
+def solve_symbols(
+    callee: ir.OpView, types: Sequence[ir.Type], op: ir.Operation
+) -> dict[str, SymExpr] | None:
+    """Return the caller's values of a prim func's symbols; None where run time has to check more.
+
+    Args:
+        callee: the prim func.
+        types: of the tensors passed, outputs too.
+        op: the call, with the integers passed.
+    """
     attributes = _argument_attributes(callee)
     integers = Dims(op.attributes["tir_vars"]).dims if "tir_vars" in op.attributes else []
-    if len(attributes) != len(tensors) + len(integers):
+    if len(attributes) != len(types) + len(integers):
         return None
     known: dict[str, SymExpr] = {}
-    for expr, each in zip(integers, attributes[len(tensors) :], strict=True):
+    for expr, each in zip(integers, attributes[len(types) :], strict=True):
         if "tir.name" in each:
             known[ir.StringAttr(each["tir.name"]).value] = expr
-    pairs: list[tuple[SymExpr, SymExpr]] = []
-    for value, each in zip(tensors, attributes, strict=False):
-        dims = T.tensor_dims(value.type) if T.is_tensor(value.type) else None
-        if dims is None or not {"tir.shape", "tir.dtype"} <= each.keys() or "tir.inplace" in each:
+    declared: list[SymExpr] = []
+    actual: list[SymExpr] = []
+    for type_, each in zip(types, attributes, strict=False):
+        dims = T.tensor_dims(type_) if T.is_tensor(type_) else None
+        if dims is None or not {"tir.shape", "tir.dtype"} <= each.keys():
             return None
-        declared = Dims(each["tir.shape"]).dims
+        shape = Dims(each["tir.shape"]).dims
         dtype = ir.StringAttr(each["tir.dtype"]).value
-        if len(declared) != len(dims) or dtype != T.tensor_dtype(value.type):
+        if len(shape) != len(dims) or dtype != T.tensor_dtype(type_):
             return None
-        pairs += zip(declared, dims, strict=True)
-    for declared, actual in pairs:
-        if declared.name:
-            known.setdefault(declared.name, actual)
-    for declared, actual in pairs:
-        if not declared.symbols <= known.keys() or declared.substitute(known) != actual:
+        declared += shape
+        actual += dims
+    for found in solutions(declared, known):
+        value = actual[found.index] - found.rest.substitute(known)
+        if value % found.factor == 0:
+            known[found.symbol] = value // found.factor
+    for dim, given in zip(declared, actual, strict=True):
+        if not dim.symbols <= known.keys() or dim.substitute(known) != given:
             return None
-    return TirCall(op, callee, arguments, known)
+    return known
 
 
 def _argument_attributes(function: ir.OpView) -> list[dict[str, ir.Attribute]]:

@@ -4,20 +4,17 @@ from collections.abc import Mapping, Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.relax.analysis.symbols import symbols_in
 
 
 def symbols_of(op: ir.Operation) -> set[str]:
     """Return the symbols that an operation's results and attributes mention."""
-    dims = [dim for result in op.results for dim in type_dims(result.type)]
-    for attribute in op.attributes.values():
-        if isinstance(attribute, Dims):
-            dims += attribute.dims
-    return {name for dim in dims for name in dim.symbols}
+    return set(symbols_in(op))
 
 
 def takes_arguments(name: str) -> bool:

@@ -156,8 +156,8 @@ def _outcome(machine, arguments):
 def test_planned_programs_compute_what_unplanned_do(seed):
     module = from_source(_program(seed))
     machines = []
-    for settings_ in ({"opt_level": 0}, {"disabled_pass": ["FuseOps"]}, {},
-                      {"disabled_pass": ["OutlineNative", "FuseOps"]}):  # fmt: skip
+    for settings_ in ({"opt_level": 0}, {"disabled_pass": ["FuseKernels"]}, {},
+                      {"disabled_pass": ["OutlineNative", "FuseKernels"]}):  # fmt: skip
         with PassContext(**settings_):
             machines.append(relax.VirtualMachine(relax.build(module, "llvm -O=0")))
     for size, other, third in ((3, 7, 3), (7, 3, 7), (0, 5, 0), (5, 0, 5), (33, 32, 33), (3, 4, 4)):
@@ -295,7 +295,7 @@ class Module:
 @pytest.mark.parametrize("level", [0, 3])
 def test_only_kernels_that_look_at_one_point_write_over_their_arguments(size, level):
     log = relax.BuildLog()
-    with PassContext(disabled_pass=["FuseOps"]):
+    with PassContext(disabled_pass=["FuseKernels"]):
         executable = relax.build(from_source(ALIASED), f"llvm -O={level}", log=log)
     vm = relax.VirtualMachine(executable)
     x = np.arange(size, dtype=np.float32)

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver5" --legalize-ops --fuse-ops --pack-weights --symbol-dce --lower-tir --split-input-file | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver5" --legalize-ops --fuse-kernels --pack-weights --symbol-dce --lower-tir --split-input-file | FileCheck %s
 
 !X = tensor<1x200xi8>
 !W = tensor<200x256xi8>

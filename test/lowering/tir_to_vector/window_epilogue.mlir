@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --fuse-ops --symbol-dce --lower-tir -split-input-file | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --fuse-kernels --symbol-dce --lower-tir -split-input-file | FileCheck %s
 
 // What follows a convolution is computed from a tile's sums before they are stored: no buffer lies
 // between, and each channel's bias is read once for a row of pixels.

@@ -37,7 +37,7 @@ def expected(x, length):
 
 def calls(module):
     """Return how many kernels are called where chains were fused."""
-    text = relax.transform.FuseOps()(relax.transform.LegalizeOps()(module)).script()
+    text = relax.transform.FuseKernels()(relax.transform.LegalizeOps()(module)).script()
     return text.count("call_tir(")
 
 

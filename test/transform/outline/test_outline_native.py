@@ -1,4 +1,4 @@
-"""FuseOps and OutlineNative: merged kernels compute what they did apart."""
+"""FuseKernels and OutlineNative: merged kernels compute what they did apart."""
 
 import numpy as np
 import pytest
@@ -11,9 +11,9 @@ from relax_mlir.transform import PassContext
 
 PIPELINES = {
     "default": DEFAULT_PIPELINE,
-    "unfused": tuple(name for name in DEFAULT_PIPELINE if name != "FuseOps"),
+    "unfused": tuple(name for name in DEFAULT_PIPELINE if name != "FuseKernels"),
     "not outlined": tuple(name for name in DEFAULT_PIPELINE if name != "OutlineNative"),
-    "apart": tuple(n for n in DEFAULT_PIPELINE if n not in ("FuseOps", "OutlineNative")),
+    "apart": tuple(n for n in DEFAULT_PIPELINE if n not in ("FuseKernels", "OutlineNative")),
 }
 
 PROGRAM = """
@@ -151,12 +151,12 @@ def test_the_pass_context_says_what_build_runs():
             relax.build(from_source(CHECKED), log=log)
         return {stage.name for stage in log.stages}
 
-    optimizations = {"FoldConstant", "EliminateCommonSubexpr", "FuseOps", "OutlineNative"}
+    optimizations = {"FoldConstant", "EliminateCommonSubexpr", "FuseKernels", "OutlineNative"}
     assert stages() >= optimizations
     assert stages(opt_level=3) >= optimizations | {"FoldScaleAxis", "AlterOpLayout"}
     assert not stages(opt_level=0) & optimizations
-    assert stages(opt_level=0, required_pass=["FuseOps"]) & optimizations == {"FuseOps"}
-    assert stages(disabled_pass=["FuseOps"]) & optimizations == optimizations - {"FuseOps"}
+    assert stages(opt_level=0, required_pass=["FuseKernels"]) & optimizations == {"FuseKernels"}
+    assert stages(disabled_pass=["FuseKernels"]) & optimizations == optimizations - {"FuseKernels"}
 
 
 def test_results_of_two_calls_share_nothing(vm):

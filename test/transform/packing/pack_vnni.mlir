@@ -1,5 +1,5 @@
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver5" --legalize-ops --fuse-ops --pack-vnni --symbol-dce --split-input-file | FileCheck %s
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v2" --legalize-ops --fuse-ops --pack-vnni --symbol-dce --split-input-file | FileCheck %s --check-prefix=NONE
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver5" --legalize-ops --fuse-kernels --pack-vnni --symbol-dce --split-input-file | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v2" --legalize-ops --fuse-kernels --pack-vnni --symbol-dce --split-input-file | FileCheck %s --check-prefix=NONE
 
 !X = tensor<1x6x?x?xi8, #relax.dims<["h", "w"], affine_map<()[s0, s1] -> (1, 6, s0, s1)>>>
 !Y = tensor<1x40x?x?xi32, #relax.dims<["h", "w"], affine_map<()[s0, s1] -> (1, 40, s0, s1)>>>

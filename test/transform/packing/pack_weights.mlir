@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --fuse-ops --pack-weights --symbol-dce --split-input-file | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --fuse-kernels --pack-weights --symbol-dce --split-input-file | FileCheck %s
 
 !X = tensor<?x128xf32, #relax.dims<["m"], affine_map<()[s0] -> (s0, 128)>>>
 !W = tensor<128x192xf32>

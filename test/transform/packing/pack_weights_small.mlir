@@ -1,6 +1,6 @@
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver5" --legalize-ops --fuse-ops --pack-weights --symbol-dce --split-input-file | FileCheck %s --check-prefixes=ALL,GROUPS
-// RUN: relax-opt %s --target="llvm -mtriple=aarch64-linux-gnu" --legalize-ops --fuse-ops --pack-weights --symbol-dce --split-input-file | FileCheck %s --check-prefixes=ALL,PLAIN
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids" --legalize-ops --fuse-ops --pack-weights --symbol-dce --lower-tir --split-input-file | FileCheck %s --check-prefixes=AMX
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver5" --legalize-ops --fuse-kernels --pack-weights --symbol-dce --split-input-file | FileCheck %s --check-prefixes=ALL,GROUPS
+// RUN: relax-opt %s --target="llvm -mtriple=aarch64-linux-gnu" --legalize-ops --fuse-kernels --pack-weights --symbol-dce --split-input-file | FileCheck %s --check-prefixes=ALL,PLAIN
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids" --legalize-ops --fuse-kernels --pack-weights --symbol-dce --lower-tir --split-input-file | FileCheck %s --check-prefixes=AMX
 
 !X = tensor<?x200xi8, #relax.dims<["m"], affine_map<()[s0] -> (s0, 200)>>>
 !W = tensor<200x192xi8>

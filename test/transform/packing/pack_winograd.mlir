@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --fuse-ops --pack-winograd --symbol-dce --split-input-file | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --fuse-kernels --pack-winograd --symbol-dce --split-input-file | FileCheck %s
 
 !X = tensor<1x64x28x28xf32>
 !W = tensor<64x64x3x3xf32>

@@ -6,7 +6,7 @@
 // RUN: relax-opt %s --dead-code-elimination | FileCheck %s --check-prefix=DCE
 // RUN: relax-opt %s --infer-type | FileCheck %s --check-prefix=INFER
 // RUN: relax-opt %s --convert-to-dataflow | FileCheck %s --check-prefix=FLOW
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --fuse-ops --outline-native | FileCheck %s --check-prefix=FUSE
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --fuse-kernels --outline-native | FileCheck %s --check-prefix=FUSE
 
 !T = tensor<4xf32>
 !B = tuple<i64, i64, i64>

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --fuse-ops --symbol-dce --split-input-file | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --fuse-kernels --symbol-dce --split-input-file | FileCheck %s
 
 #nm = affine_map<()[s0, s1] -> (s0, s1)>
 #m = affine_map<()[s0] -> (s0)>

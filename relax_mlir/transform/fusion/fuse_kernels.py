@@ -1,4 +1,4 @@
-"""The pass `fuse-ops`: chains of elementwise kernels become one kernel each.
+"""The pass `fuse-kernels`: chains of elementwise kernels become one kernel each.
 
 They join the kernel of the contraction, or of the window, that they follow, where it is the first
 of the chain. A product of matrices reads what only permutes axes as it lay before.
@@ -48,7 +48,7 @@ _LONGEST_NAME = 40
 _MAX_WORK, _MATH = 256, 4
 
 
-def fuse_ops(module: ir.Operation) -> None:
+def fuse_kernels(module: ir.Operation) -> None:
     """Merge elementwise `relax.call_tir`s into the elementwise calls that use their results."""
     fuser = _Fuser(module)
     for function in functions_to_optimize(module):
