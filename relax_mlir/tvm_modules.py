@@ -15,6 +15,7 @@ ALIASES = {
     "ir.instrument": "instrument",
     "ir.transform": "transform",
     "relax.pipeline": "compiler.relax_pipelines",
+    "relax.binding_rewrite": "relax.expr_functor",
     "relax.transform": "transform",
     "relax.transform.transform": "transform",
     "s_tir": "tir",

@@ -36,8 +36,10 @@ def describe(type_: ir.Type) -> str:
     if isinstance(type_, ir.TupleType):
         items = [describe(type_.get_type(i)) for i in range(type_.num_types)]
         return f"R.Tuple({', '.join(items)})"
-    plain = {"!relax.object": "R.Object", "i64": 'R.Prim("int64")', "i1": 'R.Prim("bool")'}
-    return plain.get(str(type_), str(type_))
+    scalar = T.scalar_dtype(type_)
+    if scalar is not None:
+        return f'R.Prim("{scalar}")'
+    return "R.Object" if str(type_) == "!relax.object" else str(type_)
 
 
 def expect_tensor(type_: ir.Type, what: str) -> None:

@@ -75,6 +75,12 @@ def dtype_of_element(element: ir.Type) -> str:
     return name
 
 
+def scalar_dtype(type_: ir.Type) -> str | None:
+    """Return the dtype of a scalar that is no tensor, None for any other type."""
+    is_scalar = isinstance(type_, (*_FLOATS, ir.IntegerType))
+    return dtype_of_element(type_) if is_scalar else None
+
+
 def tensor_type(
     shape: Sequence[IntLike] | None = None, dtype: str | None = None, ndim: int = -1
 ) -> ir.Type:

@@ -9,10 +9,10 @@ _EXPRESSIONS = (
     "AnyType", "BaseFunc", "Binding", "BindingBlock", "Call", "Constant", "DataTypeImm",
     "DataflowBlock", "DataflowVar", "DynTensorType", "Expr", "ExternFunc", "For",
     "FuncStructInfo", "FuncType", "Function", "GlobalVar", "Id", "If", "MatchCast",
-    "MatchShape", "ObjectStructInfo", "ObjectType", "PrimFunc", "PrimStructInfo", "PrimType",
-    "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo", "ShapeType", "StringImm",
-    "StructInfo", "TensorStructInfo", "TensorType", "Tuple", "TupleGetItem", "TupleStructInfo",
-    "TupleType", "Type", "Var", "VarBinding", "While", "const",
+    "MatchShape", "ObjectStructInfo", "ObjectType", "PackedFuncType", "PrimFunc",
+    "PrimStructInfo", "PrimType", "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo",
+    "ShapeType", "StringImm", "StructInfo", "TensorStructInfo", "TensorType", "Tuple",
+    "TupleGetItem", "TupleStructInfo", "TupleType", "Type", "Var", "VarBinding", "While", "const",
 )  # fmt: skip
 # Loaded on first use: compiling needs MLIR, running does not.
 _EXPORTS = {
@@ -38,6 +38,7 @@ _EXPORTS = {
         "relax_mlir.compiler.relax_pipelines",
     ),
     "get_shape_of": "relax_mlir.relax.expr",
+    **dict.fromkeys(("make_shape", "prim_value", "var"), "relax_mlir.relax.utils"),
     "te_tensor": "relax_mlir.relax.builder.te_calls",
 }
 # Names of TVM's that have no counterpart.
@@ -49,7 +50,7 @@ _UNSUPPORTED = {
     "training": "there is no automatic differentiation",
     "distributed": "programs run on one device",
 }
-_MODULES = ("analysis", "dpl", "expr", "expr_functor", "op", "vm")
+_MODULES = ("analysis", "dpl", "expr", "expr_functor", "op", "testing", "utils", "vm")
 
 
 def __getattr__(name: str) -> Any:

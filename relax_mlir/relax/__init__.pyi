@@ -11,7 +11,7 @@ from relax_mlir.compiler.relax_pipelines import (
     get_pipeline,
     register_pipeline,
 )
-from relax_mlir.relax import analysis, dpl, expr, expr_functor, op, vm
+from relax_mlir.relax import analysis, dpl, expr, expr_functor, op, testing, utils, vm
 from relax_mlir.relax.builder.block_builder import BlockBuilder
 from relax_mlir.relax.builder.te_calls import te_tensor
 from relax_mlir.relax.expr.base import Expr
@@ -34,6 +34,7 @@ from relax_mlir.relax.expr.types import (
     DynTensorType,
     FuncType,
     ObjectType,
+    PackedFuncType,
     PrimType,
     ShapeType,
     TensorType,
@@ -68,6 +69,7 @@ from relax_mlir.relax.op.calls import (
     call_tir,
     call_tir_inplace,
 )
+from relax_mlir.relax.utils import make_shape, prim_value, var
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.vm.instrument import VMInstrumentReturnKind
@@ -103,6 +105,7 @@ __all__ = [
     "MatchShape",
     "ObjectStructInfo",
     "ObjectType",
+    "PackedFuncType",
     "PrimFunc",
     "PrimStructInfo",
     "PrimType",
@@ -141,10 +144,15 @@ __all__ = [
     "get_default_pipeline",
     "get_pipeline",
     "get_shape_of",
+    "make_shape",
     "op",
     "pipeline",
+    "prim_value",
     "register_pipeline",
     "te_tensor",
+    "testing",
     "transform",
+    "utils",
+    "var",
     "vm",
 ]

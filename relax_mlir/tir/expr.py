@@ -58,3 +58,12 @@ class Var(SymExpr):
 
 
 SizeVar = Var
+
+
+def var(name: str, dtype: str = "int64") -> Var:
+    """Return a symbol, as the design document writes it: `tir.var("n")`.
+
+    Raises:
+        ExprError: the name is no identifier, or the dtype none of sizes.
+    """
+    return Var(name, dtype)

@@ -191,7 +191,7 @@ def test_types_as_people_write_them() -> None:
     for text, error in (
         (R.Tensor((4,), "floot"), ExprError), (R.Tensor((1.5,)), ExprTypeError), (3, ExprTypeError),
         (R.Tensor((2, 3), "float32", 4), ExprError), (R.Tensor(("n +",)), ExprError),
-        (R.prim_func, ExprTypeError), (R.Prim("float32"), ExprError),
+        (R.prim_func, ExprTypeError), (R.Prim("floot"), ExprError),
     ):  # fmt: skip
         with pytest.raises(error):
             as_type(text)

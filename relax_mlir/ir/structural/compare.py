@@ -7,6 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import StructuralEqualError
+from relax_mlir.extension_points import extension
 from relax_mlir.ir.single_function import is_function, single
 from relax_mlir.ir.structural.attributes import Parts, parts_of
 from relax_mlir.ir.structural.digest import Digester
@@ -132,12 +133,17 @@ def unwrap(node: Any) -> "ir.Operation | ir.Type | ir.Attribute | SymExpr":
         return node
     if isinstance(node, int) and not isinstance(node, bool):
         return SymExpr.const(node)
+    size = node.as_size() if hasattr(node, "as_size") else None
+    if size is not None:
+        return size
     to_mlir = getattr(node, "to_mlir", None)
     if to_mlir is not None:
         with default_context(), ir.Location.unknown():
             return to_mlir()
     if is_function(node):
         return single(node)
+    if isinstance(node, extension("ir.Expr")):
+        return extension("ir.emit_expression")(node)
     held = getattr(node, "mlir_module", None)
     if held is None:
         held = getattr(node, "mlir_op", None)
@@ -151,6 +157,8 @@ def unwrap(node: Any) -> "ir.Operation | ir.Type | ir.Attribute | SymExpr":
 
 
 def _compare(lhs: Any, rhs: Any, map_free: bool) -> None:
+    if lhs is rhs:
+        return
     symbols = Renaming(fixed=not map_free)
     symbols.open()
     _compare_nodes(lhs, rhs, symbols, map_free, "itself")
@@ -168,6 +176,10 @@ def _compare_nodes(lhs: Any, rhs: Any, symbols: Renaming, map_free: bool, what: 
         return
     if any(sequences):
         raise Difference(None, None, "kind", type(lhs).__name__, type(rhs).__name__)
+    if not map_free and all(isinstance(side, extension("ir.Expr")) for side in (lhs, rhs)):
+        left, right = (extension("ir.free_vars")(side) for side in (lhs, rhs))
+        if left != right:
+            raise Difference(None, None, "free variables", left, right)
     lhs, rhs = unwrap(lhs), unwrap(rhs)
     if isinstance(lhs, ir.Operation) and isinstance(rhs, ir.Operation):
         if lhs == rhs:

@@ -1,9 +1,15 @@
-"""Emission of function expressions as operations."""
+"""Emission of functions and expressions that Python built as operations."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
+from relax_mlir.relax.analysis.variables import free_vars
 from relax_mlir.relax.builder.block_builder import BlockBuilder
+from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.functions import Function
+from relax_mlir.relax.expr.leaves import Var
 
 
 def emitted(func: Function) -> ir.Operation:
@@ -20,3 +26,31 @@ def emitted(func: Function) -> ir.Operation:
     op = func._keep[name].mlir_op
     assert op is not None, "functions of modules have operations"
     return op
+
+
+def emitted_expression(expr: Expr) -> ir.Operation:
+    """Return a function of an expression, with its free variables as parameters.
+
+    Raises:
+        BuilderError: the expression cannot be emitted.
+        ExprError: no run could compute it.
+    """
+    op = expr.mlir_op
+    if op is not None:
+        return op
+    free = free_vars(expr)
+    with own_values(free):
+        return emitted(Function(free, expr))
+
+
+@contextmanager
+def own_values(variables: Sequence[Var]) -> Iterator[None]:
+    """Let variables be parameters of another function meanwhile, and then what they were."""
+    before = [(var._value, var._frame, var._keep) for var in variables]
+    try:
+        for var in variables:
+            var._ty, var._value = var.ty, None
+        yield
+    finally:
+        for var, (value, frame, keep) in zip(variables, before, strict=True):
+            var._value, var._frame, var._keep = value, frame, keep

@@ -125,7 +125,9 @@ class FunctionScope:
         types = [argument.type for argument in frame.blocks[0].arguments]
         with builder.unknown:
             op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, [result]))
-            names = [ir.StringAttr.get(param.name_hint) for param in params]
+            # Arguments can be given by name when the program runs.
+            distinct = Names()
+            names = [ir.StringAttr.get(distinct.fresh(param.name_hint)) for param in params]
             op.attributes["relax.params"] = ir.ArrayAttr.get(names)
             details = [
                 {"relax.value": Dims.of([type_.value])}

@@ -78,7 +78,7 @@ class Expr:
     @property
     def shape_(self) -> "Expr | None":
         """The shape field: a ShapeExpr (V0), an expression (V1), or None (V2)."""
-        return extension("relax.get_shape_of")(self)
+        return extension("relax.shape_field")(self)
 
     @property
     def shape(self) -> "Expr":
@@ -87,12 +87,9 @@ class Expr:
         Raises:
             ExprTypeError: this is no tensor.
         """
-        type_ = self._tensor("shape")
+        self._tensor("shape")
         found = self.shape_
-        if found is not None:
-            return found
-        del type_
-        return extension("relax.shape_of")(self)
+        return extension("relax.shape_of")(self) if found is None else found
 
     @property
     def dtype(self) -> str:

@@ -88,7 +88,9 @@ class Call(OperationExpr):
         super().__init__()
         if not isinstance(op, Expr):
             known = f"; ir.Op.get({op!r}) finds an operation" if isinstance(op, str) else ""
-            raise ExprTypeError(f"expected an operation or a function to call, got {op!r}{known}")
+            raise ExprTypeError(
+                f"a call needs a defined operator, an operation or a function, got {op!r}{known}"
+            )
         self._callee = op
         self._args = tuple(convert(arg) for arg in args)
         self._attrs = Attrs(attrs or {})

@@ -31,11 +31,19 @@ def as_dtype(dtype: Any) -> str:
 def as_dim(value: Any) -> SymExpr:
     """Return one dimension: an integer, a symbol or expression, or the text of one.
 
+    Expressions of `tir` over symbols and integers are dimensions too, `tir.const(3) * 4`.
+
     Raises:
         ExprTypeError: it is none of them.
         ExprError: the text spells no expression.
     """
     value = getattr(value, "sym", value)
+    # A scalar expression of `tir`, a layer below: its class has it by that name.
+    if hasattr(value, "as_size"):
+        size = value.as_size()
+        if size is None:
+            raise ExprTypeError(f"a dimension is made of integers and symbols, got {value}")
+        return size
     try:
         return read_expression(value) if isinstance(value, str) else SymExpr.of(value)
     except TypeError as error:

@@ -199,8 +199,11 @@ class Function(BaseFunc):
 
     @property
     def attrs(self) -> Attrs:
-        """Its attributes by name."""
-        return self._attrs if self._op is None else super().attrs
+        """Its attributes by name; `global_symbol` is the name of a public one of a module."""
+        if self._op is None:
+            return self._attrs
+        public = {} if self.is_private or not self.name else {"global_symbol": self.name}
+        return Attrs({**public, **super().attrs})
 
     def with_attr(self, key: Any, value: Any = None) -> Any:
         """Return a copy with attributes too; one of a function in no module is in none either."""

@@ -13,7 +13,6 @@ from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.blocks import SeqExpr
 from relax_mlir.relax.expr.call import Call, Op
 from relax_mlir.relax.expr.compound import If
-from relax_mlir.relax.expr.leaves import GlobalVar
 from relax_mlir.relax.expr.types import (
     FuncType,
     ObjectType,
@@ -23,7 +22,7 @@ from relax_mlir.relax.expr.types import (
     Type,
     from_mlir,
 )
-from relax_mlir.relax.expr.values import Tuple
+from relax_mlir.relax.expr.values import Tuple, tuple_of_types
 
 
 def infer_type(expr: Expr) -> Type:
@@ -69,7 +68,7 @@ def _parts(expr: Any) -> Iterator[Any]:
 
 def _infer(expr: Any) -> Type:
     if isinstance(expr, Tuple):
-        return TupleType([field.ty for field in expr.fields])
+        return tuple_of_types([field.ty for field in expr.fields])
     if isinstance(expr, If):
         left, right = (branch.ty for branch in expr._branches)
         return left if left == right else join_types(left, right)
@@ -90,9 +89,10 @@ def _infer_call(call: Call) -> Type:
         return ShapeType(type_.dims, type_.ndim) if isinstance(type_, TensorType) else ShapeType()
     if isinstance(op, Op):
         return computation_type(op.name.removeprefix("relax."), call.args, call.attrs)
-    if isinstance(op, GlobalVar) and isinstance(op.ty, FuncType):
-        return op.ty.ret
-    return ObjectType()
+    callee = op.ty
+    if isinstance(callee, FuncType):
+        return callee.ret
+    return ObjectType() if isinstance(callee, ObjectType) else Type.missing()
 
 
 def computation_type(name: str, args: Any, attrs: dict[str, Any]) -> Type:

@@ -9,7 +9,6 @@ from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.places import canonical, defining_op
 from relax_mlir.relax.expr.types import (
     FuncType,
-    ObjectType,
     ShapeType,
     TensorType,
     Type,
@@ -116,9 +115,9 @@ class Var(Expr):
 
     @property
     def ty(self) -> Type:
-        """The type."""
+        """The type, missing of a variable that nothing has declared or bound."""
         if self._value is None and self._ty is None:
-            return ObjectType()
+            return Type.missing()
         return Expr.ty.fget(self)  # type: ignore[attr-defined]
 
     @property

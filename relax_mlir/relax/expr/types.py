@@ -30,6 +30,15 @@ class Type:
         """
         raise NotImplementedError(type(self).__name__)
 
+    @staticmethod
+    def missing() -> "Type":
+        """Return the type of what nothing has given one."""
+        return MissingType()
+
+    def is_missing(self) -> bool:
+        """Whether nothing has given the expression a type."""
+        return isinstance(self, MissingType)
+
     def _key(self) -> tuple[Any, ...]:
         return ()
 
@@ -173,8 +182,27 @@ class ObjectType(Type):
         return "R.Object"
 
 
+class MissingType(Type):
+    """No type: that of a variable which nothing has declared or bound."""
+
+    __slots__ = ()
+
+    def to_mlir(self) -> ir.Type:
+        """Refuse.
+
+        Raises:
+            ExprError: always.
+        """
+        raise ExprError("a variable without a type is used; declare it, such as R.Tensor, R.Any")
+
+    def __str__(self) -> str:
+        return "<missing type>"
+
+
 class PrimType(Type):
-    """A scalar that is no tensor: `int64`, or the `bool` that compares two of them.
+    """A scalar that is no tensor: `int64`, the `bool` that compares two of them, or another.
+
+    Symbols of shapes are of `int64`; values of other dtypes pass through a program as they are.
 
     Attributes:
         dtype: its dtype.
@@ -186,14 +214,12 @@ class PrimType(Type):
     def __init__(self, dtype: Any = None, value: Any = None) -> None:
         self.dtype: str = as_dtype(dtype) or "int64"
         self.value: SymExpr | None = None if value is None else as_dim(value)
-        if self.dtype not in ("int64", "bool"):
-            raise ExprError(
-                f"a scalar value must be int64, got {self.dtype}; use a tensor without dimensions"
-            )
+        if self.value is not None and self.dtype != "int64":
+            raise ExprError(f"a symbolic integer is of int64, got {self.dtype}")
 
     def to_mlir(self) -> ir.Type:
         """Return the MLIR type, in the current context."""
-        return ir.IntegerType.get_signless(64 if self.dtype == "int64" else 1)
+        return T.element_type(self.dtype)
 
     def _key(self) -> tuple[Any, ...]:
         return self.dtype, self.value
@@ -203,15 +229,34 @@ class PrimType(Type):
 
 
 class FuncType(Type):
-    """A function: types of parameters, None when unknown, and of its result."""
+    """A function: types of parameters, None when unknown, and of its result; its purity."""
 
-    __slots__ = ("params", "ret")
+    __slots__ = ("derive_func", "params", "purity", "ret")
 
-    def __init__(self, params: Iterable[Any] | None = None, ret: Any = None) -> None:
+    def __init__(
+        self, params: Iterable[Any] | None = None, ret: Any = None, purity: bool = True
+    ) -> None:
         self.params: tuple[Type, ...] | None = (
             None if params is None else tuple(as_type(each) for each in params)
         )
         self.ret: ObjectType | Type = ObjectType() if ret is None else as_type(ret)
+        self.purity: bool = purity
+        self.derive_func: Any = None
+
+    @classmethod
+    def opaque_func(
+        cls, ret: Any = None, derive_func: Any = None, purity: bool = False
+    ) -> "FuncType":
+        """Return the type of a function of any arguments.
+
+        Args:
+            ret: the type of its result.
+            derive_func: what gives the type of a call's result; kept, not used.
+            purity: whether calls have no side effect.
+        """
+        made = cls(None, ret, purity)
+        made.derive_func = derive_func
+        return made
 
     def to_mlir(self) -> ir.Type:
         """Return the MLIR type, in the current context."""
@@ -224,6 +269,12 @@ class FuncType(Type):
     def __str__(self) -> str:
         params = "..." if self.params is None else _tuple_text(self.params)
         return f"R.Callable({params}, {self.ret})"
+
+
+class PackedFuncType(FuncType):
+    """A packed function, of any arguments."""
+
+    __slots__ = ()
 
 
 def DynTensorType(ndim: int = -1, dtype: Any = None) -> TensorType:
@@ -256,8 +307,8 @@ def from_mlir(type_: ir.Type) -> Type:
     if isinstance(type_, ir.FunctionType):
         result = from_mlir(type_.results[0]) if len(type_.results) == 1 else None
         return FuncType(map(from_mlir, type_.inputs), result)
-    text = str(type_)
-    return PrimType("bool" if text == "i1" else None) if text in ("i64", "i1") else ObjectType()
+    scalar = T.scalar_dtype(type_)
+    return ObjectType() if scalar is None else PrimType(scalar)
 
 
 def without_shape(type_: Type) -> Type:

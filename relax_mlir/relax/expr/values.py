@@ -1,7 +1,7 @@
 """Constants, shapes, integers and strings as expressions; and tuples."""
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,7 +98,11 @@ class ShapeExpr(_Leaf):
         return ShapeType(self.values)
 
     def __getitem__(self, index: Any) -> Any:
-        found = self.values[index]
+        try:
+            found = self.values[index]
+        except IndexError:
+            count = len(self.values)
+            raise IndexError(f"ShapeExpr index out of range: {index} of {count} values") from None
         return ShapeExpr(found) if isinstance(index, slice) else found
 
     def __iter__(self) -> Iterator[SymExpr]:
@@ -145,10 +149,20 @@ class PrimValue(_Leaf):
         return PrimType("int64", self.value)
 
 
-class StringImm(Expr):
-    """A string as an argument of a packed function."""
+class _Literal(Expr):
+    """A word as an argument."""
 
     __slots__ = ("value",)
+
+    def to_mlir(self) -> ir.Attribute:
+        """Return the word as an attribute, in the current context."""
+        return ir.StringAttr.get(self.value)
+
+
+class StringImm(_Literal):
+    """A string as an argument of a packed function."""
+
+    __slots__ = ()
 
     def __init__(self, value: str) -> None:
         super().__init__()
@@ -156,10 +170,10 @@ class StringImm(Expr):
         self._ty = ObjectType()
 
 
-class DataTypeImm(Expr):
+class DataTypeImm(_Literal):
     """A dtype as an argument."""
 
-    __slots__ = ("value",)
+    __slots__ = ()
 
     def __init__(self, value: Any) -> None:
         super().__init__()
@@ -179,8 +193,13 @@ def field_index(index: Any, count: int) -> int:
     except TypeError:
         raise ExprTypeError(f"the index of a tuple is an integer, got {index!r}") from None
     if not -count <= found < count:
-        raise IndexError(f"index {found} is out of range for {count} fields")
+        raise IndexError(f"Tuple index out of range: {found} of a tuple of {count} fields")
     return found % count
+
+
+def tuple_of_types(fields: Sequence[Type]) -> Type:
+    """Return the type of a tuple, missing where that of a field is."""
+    return Type.missing() if any(each.is_missing() for each in fields) else TupleType(fields)
 
 
 class Tuple(_Leaf):
@@ -202,8 +221,8 @@ class Tuple(_Leaf):
 
     @property
     def ty(self) -> Type:
-        """The type."""
-        return TupleType([field.ty for field in self.fields])
+        """The type, missing where a field has none."""
+        return tuple_of_types([field.ty for field in self.fields])
 
     def __getitem__(self, index: Any) -> Any:
         fields = self.fields

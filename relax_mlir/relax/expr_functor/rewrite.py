@@ -122,8 +122,10 @@ class DataflowBlockRewrite:
     def remove_all_unused(self) -> None:
         """Remove every binding of the block that nothing uses, and what only those used."""
         block = self._edit.op(self._op).regions[0].blocks[0]
-        for op in reversed([view.operation for view in block.operations]):
-            if not is_binding(op) or not len(op.results) or not is_pure(op):
+        # Others, such as tuples in place, go with the bindings that use them.
+        bindings = [op for view in block.operations if is_binding(op := view.operation)]
+        for op in reversed(bindings):
+            if not len(op.results) or not is_pure(op):
                 continue
             if all(next(iter(result.uses), None) is None for result in op.results):
                 self._edit.version += 1

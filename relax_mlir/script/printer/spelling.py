@@ -12,7 +12,6 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.symbolic.expr import SymExpr
 
-_PLAIN = {"i64": 'R.Prim("int64")', "i1": 'R.Prim("bool")'}
 # How the line of an operation begins that script has no words for.
 UNSPOKEN = "# mlir: "
 
@@ -39,7 +38,8 @@ def type_text(type_: ir.Type, quoted: bool = False) -> str:
     if isinstance(type_, ir.TupleType):
         fields = [type_text(type_.get_type(i), quoted) for i in range(type_.num_types)]
         return f"R.Tuple({', '.join(fields)})"
-    return _PLAIN.get(str(type_), "R.Object")
+    scalar = T.scalar_dtype(type_)
+    return "R.Object" if scalar is None else f'R.Prim("{scalar}")'
 
 
 def tensor(

@@ -49,6 +49,11 @@ class PrimExpr:
         """The expressions that this one is made of."""
         return ()
 
+    @property
+    def ty(self) -> Any:
+        """The type, an `ir.PrimType`."""
+        return extension("tir.PrimType")(self.dtype)
+
     def as_size(self) -> SymExpr | None:
         """Return the expression as a symbolic size, None when it depends on more than symbols."""
         return None

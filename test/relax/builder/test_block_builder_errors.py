@@ -351,7 +351,7 @@ WRONG: dict[str, tuple[Callable[[relax.Var], object], type[Exception], str]] = {
     "dtype": (lambda x: x.astype("flot32"), ExprError, "unknown dtype.*did you mean"),
     "hole": (lambda x: op.reshape(x, (-1, -1)), ExprError, "only one dimension"),
     "object": (lambda x: op.exp(object()), ExprTypeError, "a Python object has no meaning"),
-    "tuple": (lambda x: relax.Tuple([x])[1], IndexError, "out of range for 1 fields"),
+    "tuple": (lambda x: relax.Tuple([x])[1], IndexError, "out of range: 1 of a tuple of 1"),
     "output": (lambda x: op.call_tir("f", x, R.Object), ExprTypeError, "must be a tensor"),
     "no shape": (lambda x: op.call_tir("f", x, R.Tensor(ndim=2)), ExprError, "must be known"),
 }

@@ -7,6 +7,7 @@ from relax_mlir import ir, relax
 from relax_mlir.errors import BuilderError, ExprTypeError, RelaxMLIRError
 from relax_mlir.relax.expr import Call, DataflowBlock, MatchCast, Var, VarBinding, functions
 from relax_mlir.relax.expr_functor import BindingRewriter, DataflowBlockRewrite, DataflowMutator
+from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
 
 
@@ -154,3 +155,20 @@ def test_bad_changes():
         edit.mutated_root_fn()
     with pytest.raises(BuilderError, match="no function 'main'"):
         start()[3].mutate_irmodule(module(replaced("main", "other")))
+
+
+def test_unused_chains_go_with_their_tuples():
+    main = from_source("""
+from relax_mlir.script import relax as R
+@R.function
+def main(x: R.Tensor((4,), "float32")):
+    with R.dataflow():
+        y = R.exp(x)
+        a = R.call_dps_packed("f", (x,), R.Tensor((4,), dtype="float32"))
+        b = R.call_dps_packed("f", (a,), R.Tensor((4,), dtype="float32"))
+        R.output(y)
+    return y
+""")["main"]
+    rewrite = DataflowBlockRewrite(main.body.blocks[0], main)
+    rewrite.remove_all_unused()
+    assert [b.var.name for b in rewrite.mutated_dfb().bindings] == ["y"]
