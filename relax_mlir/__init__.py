@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 _MODULES = ("arith", "contrib", "error", "errors", "frontend", "instrument", "ir", "nd", "relax",
             "runtime", "s_tir", "script", "target", "te", "testing", "tir", "tirx", "topi",
-            "transform")  # fmt: skip
+            "transform", "viz")  # fmt: skip
 # Names of TVM's that have no counterpart.
 _UNSUPPORTED = {
     "autotvm": "kernels are fast without tuning; tir.Schedule changes them by hand",

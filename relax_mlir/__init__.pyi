@@ -22,6 +22,7 @@ from relax_mlir import (
     tir,
     topi,
     transform,
+    viz,
 )
 from relax_mlir import errors as error
 from relax_mlir import tir as s_tir
@@ -65,6 +66,7 @@ __all__ = [
     "tirx",
     "topi",
     "transform",
+    "viz",
 ]
 
 __version__: str

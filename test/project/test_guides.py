@@ -48,6 +48,12 @@ def test_models() -> None:
     np.testing.assert_allclose(names["model"](x), want, rtol=1e-5)
 
 
+def test_viewing() -> None:
+    names = _run("viewing")
+    assert "softmax" in names["graph"].body
+    assert "call_tir" in names["change"].body
+
+
 def test_te() -> None:
     names = _run("te")
     x = np.random.default_rng(0).random((5, 7)).astype("f4")

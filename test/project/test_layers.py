@@ -35,7 +35,7 @@ LAYERS = (
     ("relax",),
     ("transform",),
     ("compiler",),
-    ("instrument", "frontend", "contrib", "nd", "target"),
+    ("instrument", "frontend", "contrib", "nd", "target", "viz"),
     ("testing",),
     ("tools",),
 )  # fmt: skip
