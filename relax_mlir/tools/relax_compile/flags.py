@@ -33,7 +33,7 @@ def parse(argv: Sequence[str]) -> Options:
     """
     options = _parser().parse(argv)
     if options["to"] is not None:
-        for flag in ("emit", "stats", "report"):
+        for flag in ("emit", "stats", "report", "view"):
             if options[flag]:
                 raise UsageError(f"give either '--to' or '--{flag}', not both: nothing is compiled")
     return options
@@ -121,6 +121,11 @@ def _parser() -> Parser:
         "--report",
         action="store_true",
         help="report each kernel, its class and how near its limit, to standard error",
+    )
+    add(
+        "--view",
+        metavar="FILE.html",
+        help="write a page with the graph of kernels, their code, and how near their limits",
     )
     add(
         "--report-size",

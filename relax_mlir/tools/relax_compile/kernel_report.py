@@ -27,6 +27,7 @@ _MATH = 16
 _CHEAP_MATH = ("math.fma", "math.absf", "math.sqrt", "math.floor", "math.ceil", "math.copysign")
 _CALL = 1e-7  # seconds
 _ONE_NATIVE = "OutlineNative"
+COLUMNS = ("kernel", "class", "tile", "vector", "threads", "limit", "expected", "measured")
 
 
 @dataclass
@@ -53,8 +54,6 @@ class Kernel:
 def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mapping[str, int]) -> str:
     """Return the table of a module's kernels, one line each, and what packed weights take.
 
-    Every kernel is compiled by itself; where all its sizes are known it is run on random data.
-
     Args:
         mod: what to compile.
         target: what for; kernels for another machine are not run.
@@ -64,8 +63,20 @@ def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mappin
     Raises:
         PassError: a pass failed.
     """
+    kernels, notes = measure(mod, target, pipeline, sizes)
+    return "\n".join([_table(kernels), *notes])
+
+
+def measure(
+    mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mapping[str, int]
+) -> tuple[list[Kernel], list[str]]:
+    """Return a module's kernels, and lines about the whole of it.
+
+    Every kernel is compiled by itself; where all its sizes are known it is run on random data.
+    Arguments and errors are those of `report`.
+    """
     machine = Machine.of(target)
-    with _kernels_alone(), silence_warnings():
+    with kernels_alone(), silence_warnings():
         names = builds.stages(pipeline)
         lowered = mod.clone()
         if names:
@@ -78,11 +89,11 @@ def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mappin
         kernel.timing = runs.limits(kernel.name, kernel.threads)
     for kernel in kernels:
         runs.run(kernel.name, kernel.timing, tried=kernel.has_while)
-    return "\n".join([_table(kernels), *([weights] if weights else []), *runs.unused_sizes()])
+    return kernels, [*([weights] if weights else []), *runs.unused_sizes()]
 
 
 @contextmanager
-def _kernels_alone() -> Iterator[None]:
+def kernels_alone() -> Iterator[None]:
     """Build so that each kernel can be called by itself."""
     now = PassContext.current()
     with PassContext(
@@ -181,8 +192,7 @@ def _expected(kernel: Kernel) -> float | None:
 def _table(kernels: Sequence[Kernel]) -> str:
     if not kernels:
         return "no kernels"
-    header = ("kernel", "class", "tile", "vector", "threads", "limit", "expected", "measured", "")
-    return text_table([header, *(_row(kernel) for kernel in kernels)])
+    return text_table([(*COLUMNS, ""), *map(row, kernels)])
 
 
 def _runs(names: Iterable[str]) -> list[tuple[str, int]]:
@@ -190,7 +200,8 @@ def _runs(names: Iterable[str]) -> list[tuple[str, int]]:
     return [(name, len(list(group))) for name, group in itertools.groupby(names)]
 
 
-def _row(kernel: Kernel) -> tuple[str, ...]:
+def row(kernel: Kernel) -> tuple[str, ...]:
+    """Return a kernel's entries under `COLUMNS`, and notes."""
     timing, expected = kernel.timing, _expected(kernel)
     classes = ", ".join(
         f"{count} x {name}" if count > 1 else name

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from relax_mlir.compiler import pipeline as builds
-from relax_mlir.compiler.build_log import BuildLog
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import PassError, PipelineError, RelaxMLIRError, did_you_mean
 from relax_mlir.instrument import PrintOnChange
@@ -27,6 +26,7 @@ from relax_mlir.tools.common import reading, streams
 from relax_mlir.tools.common.flags import Options, UsageError
 from relax_mlir.tools.common.streams import Source
 from relax_mlir.tools.relax_compile.flags import KINDS
+from relax_mlir.tools.relax_compile.text_log import TextLog
 from relax_mlir.tools.relax_opt.instruments import Watch
 
 
@@ -75,7 +75,7 @@ class Session:
         mod = self._read(source)
         if mod is None:
             return 1
-        log = _Log(self.options["dump-ir-dir"], keep=self.kind in ("asm", "llvm"))
+        log = TextLog(self.options["dump-ir-dir"], keep=self.kind in ("asm", "llvm"))
         try:
             with self._pass_context:
                 if self._to is not None:
@@ -108,6 +108,8 @@ class Session:
             with self._pass_context:
                 table = report(mod, self.target, self.pipeline, self._sizes)
             print(table, file=sys.stderr)
+        if self.options["view"]:
+            self._view(mod, source)
         return 0
 
     def _target(self) -> Target:
@@ -224,7 +226,16 @@ class Session:
         found = reading.failure(error, self._reported.diagnostics)
         reading.report(source, found, self.context)
 
-    def _emit(self, executable: Executable, log: "_Log") -> bytes:
+    def _view(self, mod: IRModule, source: Source) -> None:
+        from relax_mlir.tools.relax_compile.view import view
+
+        with self._pass_context:
+            page = view(
+                mod, self.target, self.pipeline, self._sizes, TextLog(keep=True), source.name
+            )
+        streams.write(self.options["view"], page.encode())
+
+    def _emit(self, executable: Executable, log: TextLog) -> bytes:
         if self.kind == "exe":
             return executable.to_bytes()
         if not executable.native:
@@ -233,26 +244,6 @@ class Session:
             (only,) = executable.native
             return only.data
         return log.texts[KINDS[self.kind]].encode()
-
-
-class _Log(BuildLog):
-    """A BuildLog that can keep the native code's text without a folder."""
-
-    def __init__(self, dump_dir: str | None, keep: bool) -> None:
-        super().__init__(dump_dir)
-        self._keep = keep
-        self.texts: dict[str, str] = {}
-
-    @property
-    def dumps(self) -> bool:
-        """Whether anyone wants the text."""
-        return self._keep or super().dumps
-
-    def add(self, name: str, seconds: float, text: str | None = None, suffix: str = "mlir") -> None:
-        """Note a stage, and keep its text."""
-        if self._keep and text is not None:
-            self.texts[f".{suffix}"] = text
-        super().add(name, seconds, text, suffix)
 
 
 def _nothing_to_call(source: Source) -> Diagnostic:
@@ -270,7 +261,7 @@ def _parsed(value: str) -> Any:
         return value
 
 
-def _times(log: BuildLog) -> str:
+def _times(log: TextLog) -> str:
     total = log.seconds
     times = [*((stage.name, stage.seconds) for stage in log.stages), ("total", total)]
     rows = [(name, f"{1e3 * s:.2f} ms", f"{100 * s / (total or 1):.1f}%") for name, s in times]

@@ -30,6 +30,7 @@ FLAGS = (
     Flag("time-passes", "Report the time of each pass as a tree, with self time and percentages"),
     Flag("time-trace", "Write the times as a Chrome trace", "file"),
     Flag("pass-statistics", "Report operations and memory before and after each pass"),
+    Flag("view", "Write a page with the graph of the result, and what changed", "file"),
     Flag("print-ir-diff", "Print what each pass changed to standard error"),
     Flag("dump-ir-dir", "Write the IR after each pass to numbered files in this folder", "folder"),
     Flag("check-well-formed", "Check symbols and calls of whole functions after each pass"),

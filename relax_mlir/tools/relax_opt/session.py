@@ -12,6 +12,7 @@ from pathlib import Path
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import PassError, PipelineError
+from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra.execution.diagnostics import Diagnostic
 from relax_mlir.pass_infra.execution.pass_manager import build, nest_implicitly
 from relax_mlir.pass_infra.execution.pass_manager_run import Execution
@@ -22,6 +23,9 @@ from relax_mlir.tools.common.streams import Source
 from relax_mlir.tools.relax_opt import expected_diagnostics, instruments
 from relax_mlir.tools.relax_opt.flags import Options
 from relax_mlir.tools.relax_opt.instruments import Stepwise
+
+# Elements of a constant that a page shows.
+_ELIDE = 16
 
 
 class Session:
@@ -131,12 +135,26 @@ class Session:
         if self.options["verify-roundtrip"] and not self._round_trips(module):
             message = "the input, printed and read again, is not the same"
             return None, [*diagnostics, Diagnostic("error", message)]
+        before = self._shown(module)
         try:
             self.execution.run(module)
         except PassError as error:
             self._show_stacktrace(error)
             return None, diagnostics + reading.failure(error, self.execution.diagnostics)
+        self._view(source, before, module)
         return self._print(module), diagnostics + self.execution.diagnostics
+
+    def _shown(self, module: ir.Module) -> str:
+        return IRModule(module).as_text(elide=_ELIDE) if self.options["view"] else ""
+
+    def _view(self, source: Source, before: str, module: ir.Module) -> None:
+        """Write the page that `--view` asks for; of several parts the last one stays."""
+        if self.options["view"]:
+            from relax_mlir.viz import diff, report_page
+
+            change = diff(before, self._shown(module))
+            page = report_page(IRModule(module), source.name, extra=[change])
+            streams.write(self.options["view"], page.encode())
 
     def _round_trips(self, module: ir.Module) -> bool:
         text = str(module)
