@@ -3,8 +3,11 @@
 import importlib
 from typing import Any
 
-_MODULES = ("onnx", "torch")
-_EXPORTS = {"report": "relax_mlir.frontend.loaders"}
+_MODULES = ("mlir", "onnx", "stablehlo", "torch")
+_EXPORTS = {
+    "from_mlir": "relax_mlir.frontend.mlir.program",
+    "report": "relax_mlir.frontend.loaders",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,8 @@
 
 # Made by .ci/stubs, do not edit.
 
-from relax_mlir.frontend import onnx, torch
+from relax_mlir.frontend import mlir, onnx, stablehlo, torch
 from relax_mlir.frontend.loaders import report
+from relax_mlir.frontend.mlir.program import from_mlir
 
-__all__ = ["onnx", "report", "torch"]
+__all__ = ["from_mlir", "mlir", "onnx", "report", "stablehlo", "torch"]

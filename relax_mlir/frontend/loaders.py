@@ -22,7 +22,10 @@ class Kind:
         report: `module:function` that says what of one can be imported.
         compare: `module:function` that runs one beside what it is compiled to; none if empty.
         suffixes: of the names of its files.
-        classes: full names of classes whose objects, also of derived classes, are such models.
+        classes: full names of classes whose objects, also of derived classes, are such models;
+            what begins with a dot is the end of a name.
+        is_text: whether a string that is no path is one.
+        magic: what its bytes begin with.
     """
 
     name: str
@@ -31,13 +34,20 @@ class Kind:
     compare: str = ""
     suffixes: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
+    is_text: bool = False
+    magic: bytes = b""
 
     def recognises(self, model: Any) -> bool:
         """Whether an object or a path is such a model."""
+        if isinstance(model, str) and is_text(model):
+            return self.is_text
+        if isinstance(model, bytes):
+            return bool(self.magic) and model.startswith(self.magic)
         if isinstance(model, (str, os.PathLike)):
             return PurePath(os.fspath(model)).suffix in self.suffixes
-        names = (f"{each.__module__}.{each.__qualname__}" for each in type(model).__mro__)
-        return any(name in self.classes for name in names)
+        names = [f"{each.__module__}.{each.__qualname__}" for each in type(model).__mro__]
+        ends = tuple(each for each in self.classes if each.startswith("."))
+        return any(name in self.classes or name.endswith(ends) for name in names)
 
 
 KINDS = [
@@ -58,7 +68,25 @@ KINDS = [
             "torch.nn.modules.module.Module",
         ),
     ),
+    Kind(
+        "MLIR",
+        load="relax_mlir.frontend.mlir:load_model",
+        report="relax_mlir.frontend.mlir:coverage",
+        suffixes=(".mlir", ".mlirbc", ".stablehlo"),
+        classes=(
+            "._mlir_libs._mlir.ir.Module",
+            "jax._src.export._export.Exported",
+            "jax._src.stages.Lowered",
+        ),
+        is_text=True,
+        magic=b"ML\xefR",
+    ),
 ]
+
+
+def is_text(model: str) -> bool:
+    """Whether a string is a program's text, not the path of a file."""
+    return "\n" in model or "{" in model or not model.strip()
 
 
 def load_model(model: Any, **options: Any) -> Any:

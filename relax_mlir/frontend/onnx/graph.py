@@ -7,6 +7,7 @@ import numpy as np
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ModelError, RelaxMLIRError
+from relax_mlir.frontend.names import Names
 from relax_mlir.frontend.onnx.fold import fold
 from relax_mlir.frontend.onnx.model import Model, in_order, label
 from relax_mlir.frontend.onnx.node import Node
@@ -14,23 +15,6 @@ from relax_mlir.frontend.onnx.weights import dtype_name, elements
 from relax_mlir.frontend.registry import find_converter
 from relax_mlir.frontend.values import TupleValue, Value, of_expr
 from relax_mlir.relax.expr import Expr
-
-
-class Names:
-    """Names of symbols that nothing else has, for all graphs of a model."""
-
-    def __init__(self, taken: set[str]) -> None:
-        self._taken = taken
-        self._count = 0
-
-    def fresh(self, prefix: str) -> SymExpr:
-        """Return a new symbol."""
-        while True:
-            name = f"{prefix}{self._count}"
-            self._count += 1
-            if name not in self._taken:
-                self._taken.add(name)
-                return SymExpr.var(name)
 
 
 class Graph:

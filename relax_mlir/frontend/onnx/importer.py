@@ -7,10 +7,11 @@ from typing import Any
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ModelError, RelaxMLIRError
+from relax_mlir.frontend.names import Names
 from relax_mlir.frontend.onnx import ops
 from relax_mlir.frontend.onnx.bodies import with_bodies
 from relax_mlir.frontend.onnx.coverage import coverage_of
-from relax_mlir.frontend.onnx.graph import Graph, Names, identifier
+from relax_mlir.frontend.onnx.graph import Graph, identifier
 from relax_mlir.frontend.onnx.model import Model, read_model
 from relax_mlir.frontend.onnx.weights import dtype_name, elements, storage_dtype
 from relax_mlir.frontend.values import TupleValue, Value, materialize

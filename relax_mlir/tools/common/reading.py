@@ -7,8 +7,8 @@ from pathlib import Path
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError
+from relax_mlir.pass_infra.execution import trial_parse
 from relax_mlir.pass_infra.execution.diagnostics import Diagnostic, captured
-from relax_mlir.tools.common import trial_parse
 from relax_mlir.tools.common.hints import hint
 from relax_mlir.tools.common.streams import Source
 
@@ -38,7 +38,7 @@ def parse(
 
         script = from_source(source.text, filename=source.name)
         return script.moved_to(context).mlir_module, []
-    failed = trial_parse.failure(source, lambda: _try(source, context, part))
+    failed = trial_parse.failure(source.name, source.text, lambda: _try(source, context, part))
     return (None, failed) if failed else _read(source, context, part)
 
 

@@ -9,6 +9,8 @@ from typing import Any
 from relax_mlir.compiler import pipeline as builds
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import PassError, PipelineError, RelaxMLIRError, did_you_mean
+from relax_mlir.frontend.mlir.passes import load_dialects
+from relax_mlir.frontend.mlir.program import program
 from relax_mlir.instrument import PrintOnChange
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.target.target import Target
@@ -42,6 +44,7 @@ class Session:
         self.options = options
         self.kind = options["emit"] or "exe"
         self.context = make_context()
+        load_dialects(self.context)
         self.target: Target = self._target()
         self.pipeline: list[str] = self._pipeline()
         self._watch = Watch(options, without=("dump-ir-dir", "time-passes"))
@@ -220,7 +223,7 @@ class Session:
             return from_source(source.text, filename=source.name)
         module, diagnostics = reading.parse(source, self.context)
         reading.report(source, diagnostics, self.context)
-        return None if module is None else IRModule(module)
+        return None if module is None else program(module, source.name)
 
     def _report(self, source: Source, error: PassError) -> None:
         found = reading.failure(error, self._reported.diagnostics)

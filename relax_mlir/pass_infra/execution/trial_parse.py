@@ -1,7 +1,7 @@
 """Parsing in a child process first, for input that can crash MLIR: bytecode, deep nesting.
 
 MLIR's bytecode reader trusts some of what it reads, and its parser recurses without a limit. Such
-an input then costs the child, and the tool says what is wrong with it.
+an input then costs the child, and the parent says what is wrong with it.
 """
 
 import faulthandler
@@ -13,7 +13,6 @@ import signal
 from collections.abc import Callable
 
 from relax_mlir.pass_infra.execution.diagnostics import Diagnostic
-from relax_mlir.tools.common.streams import Source
 
 # MLIR's stack lasts for some thousand levels; what people and compilers write has a few dozen.
 DEEP = 500
@@ -21,22 +20,24 @@ _BRACKET = re.compile(r"->|[()<>{}\[\]]")
 _STEP = {**dict.fromkeys("([{<", 1), **dict.fromkeys(")]}>", -1), "->": 0}
 
 
-def failure(source: Source, read: Callable[[], list[Diagnostic]]) -> list[Diagnostic]:
+def failure(name: str, text: str | None, read: Callable[[], list[Diagnostic]]) -> list[Diagnostic]:
     """Return the errors of reading an input that can crash MLIR, nothing where it can be read.
 
     Args:
-        source: the input; text of ordinary depth is not tried, and nothing returned.
+        name: of the input, for messages.
+        text: of the input, None for bytecode; text of ordinary depth is not tried, and nothing
+            returned.
         read: reads it and returns the errors, none where there is no error.
     """
-    if source.text is None:
+    if text is None:
         suspicion = "MLIR's bytecode reader crashes on it: the file is damaged"
     else:
-        depth = nesting(source.text)
+        depth = nesting(text)
         suspicion = f"MLIR's parser crashes on it: brackets are nested {depth} deep"
         if depth <= DEEP:
             return []
     found = _in_child(read)
-    return [Diagnostic("error", suspicion, source.name)] if found is None else found
+    return [Diagnostic("error", suspicion, name)] if found is None else found
 
 
 def nesting(text: str) -> int:

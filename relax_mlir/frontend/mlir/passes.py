@@ -1,0 +1,73 @@
+"""Upstream's own passes, run before and during the import."""
+
+from collections.abc import Iterable
+
+from relax_mlir.dialects.bindings import ir, passmanager, submodule
+from relax_mlir.pass_infra.execution.diagnostics import captured
+
+# Loads CHLO, which the bindings do not register by themselves.
+_LOADS_CHLO = "builtin.module(func.func(stablehlo-legalize-quant-to-math))"
+TOSA = (
+    "builtin.module(func.func(tosa-infer-shapes,tosa-optional-decompositions,canonicalize,"
+    "tosa-infer-shapes,tosa-to-linalg-named,canonicalize,tosa-to-linalg,tosa-to-arith,"
+    "tosa-to-tensor,tosa-to-scf,canonicalize,cse))"
+)
+LINALG = "builtin.module(func.func(linalg-generalize-named-ops))"
+SHAPE = "builtin.module(convert-shape-to-std)"
+STABLEHLO = "builtin.module(func.func(chlo-legalize-to-stablehlo),stablehlo-legalize-to-linalg)"
+
+
+def load_dialects(context: ir.Context) -> None:
+    """Load StableHLO and CHLO into a context."""
+    bindings = submodule("_mlir_libs._stablehlo")
+    bindings.register_dialect(context)
+    bindings.register_stablehlo_passes()
+    with context, ir.Location.unknown():
+        passmanager.PassManager.parse(_LOADS_CHLO).run(ir.Module.create().operation)
+
+
+def run(module: ir.Operation, pipeline: str) -> str:
+    """Run passes over a module, which is changed also where they fail.
+
+    Returns:
+        What was wrong, in a line; empty if nothing was.
+    """
+    with module.context as context, captured(context) as diagnostics:
+        try:
+            passmanager.PassManager.parse(pipeline).run(module)
+        except ir.MLIRError as error:
+            return diagnostics[0].message if diagnostics else str(error).splitlines()[0]
+    return ""
+
+
+def dialects_of(module: ir.Operation) -> set[str]:
+    """Return the dialects whose operations a module has."""
+    return {name.partition(".")[0] for name in operations_of(module)}
+
+
+def operations_of(outer: ir.Operation) -> set[str]:
+    """Return the names of the operations inside of one."""
+    found: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        found.add(op.operation.name)
+        return ir.WalkResult.ADVANCE
+
+    outer.walk(visit)
+    return found
+
+
+def prepare(module: ir.Module) -> None:
+    """Take TOSA and shape to dialects that have converters, and named operations to generic ones.
+
+    What a pass cannot take stays as it is.
+    """
+    found = dialects_of(module.operation)
+    for dialects, pipeline in _PREPARATION:
+        if found & set(dialects):
+            run(module.operation, pipeline)
+
+
+_PREPARATION: Iterable[tuple[tuple[str, ...], str]] = (
+    (("tosa",), TOSA), (("shape",), SHAPE), (("tosa", "linalg"), LINALG),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Converters of upstream's dialects: arith, math, tensor, linalg, scf, affine."""
