@@ -30,6 +30,7 @@ TABLE = {
     "ir.html": "relax_mlir.script.highlight:page",
     # Python functions in scripts take and give expressions.
     "script.Expr": "relax_mlir.relax.expr:Expr",
+    "script.ExternFunc": "relax_mlir.relax.expr:ExternFunc",
     "script.ScriptBuilder": "relax_mlir.relax.builder.script_builder:ScriptBuilder",
     "script.call": "relax_mlir.relax.expr.values:operation_called",
     "ir.specialize": "relax_mlir.tir.specialize:specialize",

@@ -27,6 +27,26 @@ _SIMPLE = {
 _CALLED = ("R.Tensor", "R.Shape", "R.Prim", "R.Tuple", "R.Object", "R.Any", "R.Callable")
 
 
+# Targets of virtual devices that are the CPU.
+_CPUS = ("llvm", "cpu", "c")
+_TYPE_ATTRIBUTES = ("ty", "struct_info")
+
+
+def _is_dtype_name(name: str) -> bool:
+    try:
+        return T.normalize_dtype(name) == name
+    except ValueError:
+        return False
+
+
+def check_device(scope: Scope, node: Node) -> None:
+    """Raise a ScriptError for a virtual device (`"llvm:0"`, `I.vdevice("llvm")`) that is no CPU."""
+    name = node.args[0] if isinstance(node, ast.Call) and node.args else node
+    value = name.value if isinstance(name, ast.Constant) else None
+    if isinstance(value, str) and value.split(":")[0].split(" ")[0] not in _CPUS:
+        scope.fail(node, f"programs run on CPUs; there is no device '{value}'")
+
+
 @dataclass
 class Signature:
     """What calls need to know of a function.
@@ -105,10 +125,21 @@ class AnnotationParser:
             path = self.scope.path(node)
             if path in _SIMPLE:
                 return Annotation(_SIMPLE[path]())
+            if path and path.startswith("T.") and _is_dtype_name(path[2:]):
+                return Annotation(T.element_type(path[2:]))
+            if path is None and isinstance(node, ast.Attribute) and node.attr in _TYPE_ATTRIBUTES:
+                return self._type_of(node)
         if path and path.startswith("R.Callable"):
             self.scope.fail(node, "function types are not supported")
         near = did_you_mean(path, list(_SIMPLE)) if path else ""
         self.scope.fail(node, f'expected a type such as R.Tensor((n, 4), "float32"){near}')
+
+    def _type_of(self, node: ast.Attribute) -> Annotation:
+        """Read `x.ty`, the type of a variable."""
+        value: Any = self.scope.values.get(node.value.id) if isinstance(node.value, ast.Name) else 0
+        if not isinstance(value, ir.Value):
+            self.scope.fail(node, f"'{ast.unparse(node.value)}' is no variable, which has a type")
+        return Annotation(value.type)
 
     def shape(self, node: Node) -> Any:
         """Return the shape that a node spells: dimensions, a shape value, or None for `_`."""
@@ -148,6 +179,8 @@ class AnnotationParser:
             return ""
         if isinstance(node, ast.Name) and node.id == "_":
             return ""
+        if isinstance(node, ast.Call) and self.scope.path(node.func) == "R.dtype" and node.args:
+            return self.dtype(node.args[0])
         value = node.value if isinstance(node, ast.Constant) else captured_value(self.scope, node)
         if value is not MISSING and not isinstance(value, str):
             value = getattr(value, "name", None) or getattr(value, "__name__", None)
@@ -206,8 +239,14 @@ class AnnotationParser:
         return value
 
     def _tensor(self, node: Node) -> Annotation:
-        values = arguments(self.scope, node, ("shape", "dtype", "ndim", "vdevice"), 0)
+        values = arguments(self.scope, node, ("shape", "dtype", "vdevice", "ndim"), 0)
         shape_node, dtype_node = values.get("shape"), values.get("dtype")
+        vdevice = values.pop("vdevice", None)
+        if isinstance(vdevice, ast.Constant) and type(vdevice.value) is int:
+            # As TVM 0.10 has it: R.Tensor(None, "float32", 2).
+            values["ndim"] = vdevice
+        elif vdevice is not None:
+            check_device(self.scope, vdevice)
         if shape_node is not None and dtype_node is None and self._is_dtype(shape_node):
             shape_node, dtype_node = None, shape_node
         ndim = self._count(values.get("ndim"))
@@ -228,17 +267,12 @@ class AnnotationParser:
 
     def _prim(self, node: Node) -> Annotation:
         values = arguments(self.scope, node, ("dtype", "value"), 0)
-        i64 = ir.IntegerType.get_signless(64)
-        dtype = values.get("dtype")
-        if dtype is not None and self.dtype(dtype) == "bool" and "value" not in values:
-            return Annotation(ir.IntegerType.get_signless(1))
-        if dtype is not None and self.dtype(dtype) != "int64":
-            self.scope.fail(
-                dtype, "a scalar value must be int64 or bool; use a tensor without dimensions"
-            )
+        dtype = self.dtype(values["dtype"]) if "dtype" in values else "int64"
         if "value" not in values:
-            return Annotation(i64)
-        return Annotation(i64, self.dims.dim(values["value"]))
+            return Annotation(T.element_type(dtype))
+        if dtype != "int64":
+            self.scope.fail(values["value"], f"a scalar with a value is an int64, not {dtype}")
+        return Annotation(T.element_type(dtype), self.dims.dim(values["value"]))
 
     def _tuple(self, node: Node) -> Annotation:
         items = node.args
@@ -251,9 +285,9 @@ class AnnotationParser:
 
     def _callable(self, node: Node) -> Annotation:
         """Read `R.Callable((R.Tensor(("n",)),), R.Tensor(("n",)), True)`; symbols are its own."""
-        values = arguments(self.scope, node, ("params", "ret", "pure"), 0)
+        values = arguments(self.scope, node, ("params", "ret", "purity"), 0)
         reader = AnnotationParser(Scope(self.scope.source, self.scope.env), define=True)
-        params, ret, pure = (values.get(key) for key in ("params", "ret", "pure"))
+        params, ret, pure = (values.get(key) for key in ("params", "ret", "purity"))
         types = None
         if isinstance(params, (ast.Tuple, ast.List)):
             types = [reader.parse(item).type for item in params.elts]

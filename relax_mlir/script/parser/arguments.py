@@ -32,6 +32,8 @@ def arguments(scope: Scope, node: Node, names: Sequence[str], required: int) -> 
             key = "result"
         if key in TYPE_KEYWORDS and "types" in names:
             key = "types"
+        if key == "pure" and "purity" in names:
+            key = "purity"
         if key not in names:
             near = hint_of(str(key), names)
             scope.fail(keyword, f"{what} has no argument '{keyword.arg}'{near}")

@@ -33,6 +33,14 @@ CALLS = {
     "T.max": lambda a, b: a.max(b),
     "T.min": lambda a, b: a.min(b),
 }
+CALLS |= {
+    node: CALLS[name]
+    for node, name in (("T.FloorDiv", "T.floordiv"), ("T.FloorMod", "T.floormod"),
+                       ("T.Max", "T.max"), ("T.Min", "T.min"))
+}  # fmt: skip
+
+
+_INTEGERS = ("T.int64", "T.int32")
 
 
 class DimParser:
@@ -148,9 +156,9 @@ class DimParser:
         args = [self._expr(arg, at, captured) for arg in node.args]
         if path in CALLS and len(args) == 2:
             return self._apply(CALLS[path], args, place)
-        if path in ("T.int64", "T.int32") and len(args) == 1:
+        if path in (*_INTEGERS, "T.meta_var", "I.meta_var") and len(args) == 1:
             return args[0]
-        if path in ("T.int64", "T.int32") and not args:
+        if path in _INTEGERS and not args:
             self.scope.fail(place, f"give the symbol a name first, as in n = {path}(), or take 'n'")
         self.scope.fail(
             place,
@@ -170,7 +178,10 @@ class DimParser:
             name = tensor.id if isinstance(tensor, ast.Name) else ""
             if name in self.scope.values and node.value.attr == "shape" and index is not None:
                 value = self.scope.values[name]
-                dims = T.tensor_dims(value.type) if isinstance(value, ir.Value) else None
+                # Buffers of prim funcs have dimensions too.
+                dims = getattr(value, "dims", None)
+                if isinstance(value, ir.Value):
+                    dims = T.tensor_dims(value.type)
                 if dims is None or not -len(dims) <= index < len(dims):
                     self.scope.fail(node, "this dimension is not known here; bind it by match_cast")
                 return dims[index]

@@ -1,11 +1,14 @@
 """Literals and captured Python values in scripts."""
 
 import ast
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.constants import numpy_dtype
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.script.parser import macros
 from relax_mlir.script.parser.dims import captured_value
@@ -20,8 +23,15 @@ def _prim(value: Any) -> Any:
 
 # TVM spells `{"tir.noalias": T.bool(True)}` and `R.const(T.float32(1))`.
 _TYPED_LITERALS = {
-    "T.bool": bool, "T.int32": int, "T.int64": int, "T.float32": float, "T.float64": float,
-    "R.prim_value": _prim,
+    **dict.fromkeys(("T.int8", "T.int16", "T.int32", "T.int64"), int),
+    **dict.fromkeys(("T.uint8", "T.uint16", "T.uint32", "T.uint64"), int),
+    **dict.fromkeys(("T.float16", "T.bfloat16", "T.float32", "T.float64"), float),
+    "T.bool": bool, "R.prim_value": _prim, "R.str": str, "R.dtype": str,
+    "T.meta_var": lambda value: value, "I.meta_var": lambda value: value,
+}  # fmt: skip
+_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
 }  # fmt: skip
 
 
@@ -50,6 +60,14 @@ def literal(scope: Scope, node: Node) -> Any:
         if not isinstance(number, (int, float, np.number, np.ndarray)):
             scope.fail(node, f"'-' needs a number, got {number!r}")
         return -number
+    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+        sides = [literal(scope, side) for side in (node.left, node.right)]
+        if not all(isinstance(side, (int, float, np.number, np.ndarray)) for side in sides):
+            scope.fail(node, f"'{ast.unparse(node)}' is no arithmetic on numbers")
+        try:
+            return _ARITHMETIC[type(node.op)](*sides)
+        except (ZeroDivisionError, OverflowError) as error:
+            scope.fail(node, str(error))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float":
         if len(node.args) != 1:
             scope.fail(node, f"float takes 1 argument, got {len(node.args)}")
@@ -60,7 +78,10 @@ def literal(scope: Scope, node: Node) -> Any:
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         convert = _TYPED_LITERALS.get(scope.path(node.func) or "")
         if convert is not None:
-            return convert(literal(scope, node.args[0]))
+            try:
+                return convert(literal(scope, node.args[0]))
+            except (ValueError, TypeError) as error:
+                scope.fail(node, str(error))
     if isinstance(node, ast.Call):
         python = macros.python_function(scope, node.func)
         if python is not None:
@@ -76,6 +97,14 @@ def literal(scope: Scope, node: Node) -> Any:
     return captured
 
 
+# Calls that give a number that is no size.
+_SCALARS = {
+    f"T.{name}": numpy_dtype(name).type
+    for name in ("bool", "int8", "int16", "uint8", "uint16", "uint32", "uint64", "float16",
+                 "bfloat16", "float32", "float64")
+}  # fmt: skip
+
+
 def scalar_literal(scope: Scope, node: Node) -> Any:
     """Return a literal or captured name as a bool, a float or numpy's, None where it is neither.
 
@@ -84,9 +113,9 @@ def scalar_literal(scope: Scope, node: Node) -> Any:
     """
     inner = node.operand if isinstance(node, ast.UnaryOp) else node
     path = scope.path(inner.func) if isinstance(inner, ast.Call) else ""
-    if path in ("T.bool", "T.float32", "T.float64"):
+    if path in _SCALARS:
         value = literal(scope, node)
-        return np.float64(value) if path == "T.float64" else value
+        return value if path in ("T.bool", "T.float32") else _SCALARS[path](value)
     if isinstance(inner, ast.Constant) and isinstance(inner.value, (bool, float)):
         return literal(scope, node)
     captured = captured_value(scope, node) if isinstance(node, (ast.Name, ast.Attribute)) else None

@@ -117,7 +117,8 @@ class RelaxPrinter:
                 continue
             text = spelling.attribute(attribute)
             if text is not None and text != "None":
-                items.append(f"{spelling.quote(name.removeprefix('relax.'))}: {text}")
+                short = name.removeprefix("relax.")
+                items.append(f"{spelling.quote(name if '.' in short else short)}: {text}")
         if items:
             self.line(f"R.func_attr({{{', '.join(items)}}})")
 
@@ -314,6 +315,8 @@ def _calls_functions(op: ir.Operation) -> bool:
 def _is_bare(op: ir.Operation) -> bool:
     """Whether an operation is a statement of its own: a call for its effect."""
     if op.name not in _BARE or len(op.results) != 1:
+        return False
+    if op.name == "relax.invoke_closure" and str(op.results[0].type) != "!relax.object":
         return False
     return next(iter(op.results[0].uses), None) is None and not own_name(op)
 

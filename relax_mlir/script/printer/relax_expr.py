@@ -28,6 +28,10 @@ _COMPARISONS = {
 _BUILTINS = {"vm.builtin.print": "print", "vm.builtin.assert_op": "assert_op"}
 
 
+# What makes functions of which a reader knows whether they have side effects.
+_KNOWN_FUNCTIONS = ("relax.lambda", "relax.make_closure", "relax.invoke_closure")
+
+
 class Metadata:
     """Constants too large to print, in the order they were met."""
 
@@ -174,7 +178,11 @@ class RelaxExprPrinter:
         return f"R.make_closure({callee}, {spelling.sequence(self._arguments(op.operands[0]))})"
 
     def _op_invoke_closure(self, op: ir.Operation) -> str:
-        function = self.value(op.operands[0])
+        function, owner = self.value(op.operands[0]), op.operands[0].owner
+        if "pure" in op.attributes and getattr(owner, "name", "") not in _KNOWN_FUNCTIONS:
+            args = spelling.sequence(self._arguments(op.operands[1]))
+            type_ = spelling.type_text(op.results[0].type)
+            return f"R.invoke_pure_closure({function}, {args}, sinfo_args={type_})"
         return f"{function}({', '.join(self._integers(op.operands[1]))})"
 
     def _op_shape_of(self, op: ir.Operation) -> str:
@@ -246,7 +254,10 @@ class RelaxExprPrinter:
         if "tir_vars" in op.attributes:
             dims = Dims(op.attributes["tir_vars"])
             parts.append(f"tir_vars=R.shape([{', '.join(spelling.dims(dims.dims))}])")
-        return f"R.{op.name.removeprefix('relax.')}({', '.join(parts)})"
+        name = op.name.removeprefix("relax.")
+        gradient = [key for key in ("te_grad_name", "te_grad_kwargs") if key in op.attributes]
+        parts += [f"{key}={spelling.attribute(op.attributes[key])}" for key in gradient]
+        return f"R.{name}{'_with_grad' if gradient else ''}({', '.join(parts)})"
 
     def _output(self, shape: ir.Value, type_: ir.Type) -> str:
         """Return an output type; a shape that has a name is named rather than written again."""

@@ -11,13 +11,19 @@ from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import did_you_mean, wrong_count
+from relax_mlir.extension_points import extension
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.dims import DimParser
 from relax_mlir.script.parser.literals import literal, scalar_literal, static_arguments
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.relax_parser import lowered
-from relax_mlir.script.relax_parser.dps import INPLACE, call_dps_packed, call_tir
+from relax_mlir.script.relax_parser import lowered, memory
+from relax_mlir.script.relax_parser.dps import (
+    INPLACE,
+    call_dps_packed,
+    call_tir,
+    call_tir_with_grad,
+)
 from relax_mlir.script.relax_parser.expr import ExprParser, Hint
 from relax_mlir.script.relax_parser.logic import integers
 
@@ -54,14 +60,10 @@ def match_prim(p: ExprParser, value: ir.Value, expr: SymExpr, node: Node) -> ir.
     return value
 
 
-def call_function(p: ExprParser, function: Any, node: Node, name: str | None) -> ir.Value:
-    """Create a call of another function of the module."""
+def call_function(p: ExprParser, function: Any, node: Node, name: str | None) -> ir.Value | None:
+    """Create a call of another function of the module, which gives None for a prim func."""
     if function.kind == "tir":
-        p.scope.fail(
-            node.func,
-            f"'{function.name}' is a prim func; call it by R.call_tir(cls.{function.name}, "
-            "(...), out_sinfo=...)",
-        )
+        return memory.call_prim_func(p, function, node)
     if node.keywords:
         p.scope.fail(node.keywords[0], "functions of the module take positional arguments")
     args = [p.value(arg) for arg in node.args]
@@ -154,8 +156,26 @@ def _prim_value(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     value = arguments(p.scope, node, ["value"], 1)["value"]
     # Other numbers than integers are tensors without dimensions, as where they stand alone.
     scalar = scalar_literal(p.scope, value)
+    if isinstance(value, (ast.Compare, ast.BoolOp)):
+        return p.value(value, name)
     raw = DimParser(p.scope).integer(value) if scalar is None else scalar
     return p.materialize(raw, node, name)
+
+
+def _tuple_get_item(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
+    given = arguments(p.scope, node, ["tuple_value", "index"], 2)
+    index = literal(p.scope, given["index"])
+    if type(index) is not int:
+        p.scope.fail(given["index"], "the index of a tuple is an integer")
+    return p.field(p.value(given["tuple_value"]), index, node, name)
+
+
+def _extern_func(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
+    given = arguments(p.scope, node, ["global_symbol", "type"], 1)
+    symbol = literal(p.scope, given["global_symbol"])
+    if not isinstance(symbol, str):
+        p.scope.fail(given["global_symbol"], "the name of a packed function is a string")
+    return extension("script.ExternFunc")(symbol)
 
 
 def _emit(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
@@ -196,11 +216,12 @@ def _call_packed(
 ) -> Any:
     if not node.args:
         p.scope.fail(node, f"{ast.unparse(node.func)} needs the name of the function")
-    func = literal(p.scope, node.args[0])
-    if not isinstance(func, str):
-        p.scope.fail(node.args[0], "the name of a packed function is a string")
+    func = _packed_name(p, node.args[0])
     types = None
     attributes: dict[str, ir.Attribute] = {"func": ir.StringAttr.get(func)}
+    given, texts = _trailing_texts(p, node.args[1:])
+    if texts:
+        attributes["static_args"] = ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])
     for keyword in node.keywords:
         if keyword.arg == "static_args":
             attributes["static_args"] = static_arguments(p.scope, keyword.value)
@@ -228,10 +249,44 @@ def _call_packed(
             )
         pure = True
     p.impure = p.impure or not pure
-    args = [p.value(arg) for arg in node.args[1:]]
+    args = [p.value(arg) for arg in given]
     operand = make_tuple(args, p.scope.location(node))
     op = "relax.call_pure_packed" if pure else "relax.call_packed"
     return p.emit(op, [operand], result, node, name, **attributes)
+
+
+def _packed_name(p: ExprParser, node: Node) -> str:
+    """Return what names a packed function: a text, or an `R.ExternFunc`."""
+    func: Any = p.scope.values.get(node.id) if isinstance(node, ast.Name) else None
+    if isinstance(node, ast.Call) and p.scope.path(node.func) == "R.ExternFunc":
+        func = p.evaluate(node)
+    if isinstance(func, extension("script.ExternFunc")):
+        return func.global_symbol
+    func = literal(p.scope, node)
+    if not isinstance(func, str):
+        p.scope.fail(node, "the name of a packed function is a string")
+    return func
+
+
+def _trailing_texts(p: ExprParser, nodes: Sequence[Node]) -> tuple[list[Node], list[str]]:
+    """Return the arguments of a packed function, and the texts behind them.
+
+    Raises:
+        ScriptError: a text stands before a value.
+    """
+    flags = [_is_text(p, node) for node in nodes]
+    count = next((i for i, flag in enumerate(flags) if flag), len(nodes))
+    if not all(flags[count:]):
+        p.scope.fail(
+            nodes[count], "texts come behind all values among a packed function's arguments"
+        )
+    return list(nodes[:count]), [literal(p.scope, node) for node in nodes[count:]]
+
+
+def _is_text(p: ExprParser, node: Node) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str)
+    return isinstance(node, ast.Call) and p.scope.path(node.func) in ("R.str", "R.dtype")
 
 
 def _unchecked(type_: ir.Type) -> ir.Type:
@@ -297,6 +352,7 @@ def _is_statement(p: ExprParser, node: Node, name: str | None, hint: Hint) -> An
 SPECIAL: dict[str, Callable[..., Any]] = {
     "call_tir": call_tir,
     "call_tir_dyn": call_tir,
+    "call_tir_with_grad": call_tir_with_grad,
     "call_dps_packed": call_dps_packed,
     **INPLACE,
     "call_packed": _call_packed,
@@ -309,12 +365,15 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "shape": _make_shape,
     "ShapeExpr": _make_shape,
     "prim_value": _prim_value,
+    "ExternFunc": _extern_func,
+    "TupleGetItem": _tuple_get_item,
     "emit": _emit,
     "emit_te": _emit_te,
     "print": _builtin("vm.builtin.print"),
     "assert_op": _builtin("vm.builtin.assert_op"),
     "builtin.alloc_tensor": lowered.alloc_tensor,
     **lowered.VM_CALLS,
+    **memory.MEMORY_CALLS,
     "Tensor": _is_type,
     "Shape": _is_type,
     "Object": _is_type,

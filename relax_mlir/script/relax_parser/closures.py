@@ -75,8 +75,12 @@ def make_closure(p: ExprParser, node: Node, name: str | None, hint: Hint) -> ir.
     return p.emit("relax.make_closure", [operand], T.object_type(), node, name, callee=callee)
 
 
-def invoke_closure(p: ExprParser, node: Node, name: str | None, hint: Hint) -> ir.Value:
+def invoke_closure(
+    p: ExprParser, node: Node, name: str | None, hint: Hint, pure: bool = False
+) -> ir.Value:
     """Parse `R.invoke_closure(f, (x,), sinfo_args=R.Tensor((n,)))`, TVM's spelling of `f(x)`.
+
+    `R.invoke_pure_closure` is that of a function without side effects.
 
     Raises:
         ScriptError: the first argument is no function.
@@ -85,6 +89,8 @@ def invoke_closure(p: ExprParser, node: Node, name: str | None, hint: Hint) -> i
     value = p.value(given["closure"])
     if str(value.type) != "!relax.object":
         p.scope.fail(given["closure"], f"only functions can be called, got {describe(value.type)}")
+    known = signature_of(p.scope, value)
+    pure = pure or (known is not None and known.pure)
     result = T.object_type()
     if "types" in given:
         items = given["types"]
@@ -93,9 +99,10 @@ def invoke_closure(p: ExprParser, node: Node, name: str | None, hint: Hint) -> i
         result = fields[0] if len(fields) == 1 else ir.TupleType.get_tuple(fields)
     elif (annotation := hint.get()) is not None:
         result = annotation.type
-    p.impure = True
+    p.impure = p.impure or not pure
+    attributes = {"pure": ir.UnitAttr.get()} if pure else {}
     operands = [value, make_tuple(p.fields(given["args"]), p.scope.location(node))]
-    return p.emit("relax.invoke_closure", operands, result, node, name)
+    return p.emit("relax.invoke_closure", operands, result, node, name, **attributes)
 
 
 def define(statements: StmtParser, node: ast.FunctionDef) -> None:

@@ -12,6 +12,8 @@ from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import did_you_mean, hint_of
+from relax_mlir.extension_points import extension
+from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.env import MISSING
@@ -19,6 +21,8 @@ from relax_mlir.script.parser.literals import literal
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.relax_parser.call_order import buffers_first
 from relax_mlir.script.relax_parser.expr import ExprParser, Hint
+
+_GRADIENT = ("te_grad_name", "te_grad_kwargs")
 
 
 @dataclass
@@ -38,6 +42,10 @@ def _target(p: ExprParser, node: Node, packed: bool) -> _Target | None:
     if isinstance(node, ast.Call) and p.scope.path(node.func) == "R.ExternFunc":
         given = arguments(p.scope, node, ["global_symbol"], 1)
         return _Target(packed=str(literal(p.scope, given["global_symbol"])))
+    if isinstance(node, ast.Name):
+        value: Any = p.scope.values.get(node.id)
+        if isinstance(value, extension("script.ExternFunc")):
+            return _Target(packed=value.global_symbol)
     function = p.module.find(p.scope, node)
     if function is None:
         return None
@@ -88,6 +96,7 @@ def call_tir(
     hint: Hint,
     packed: bool = False,
     inplace: bool = False,
+    gradient: dict[str, ir.Attribute] | None = None,
 ) -> Any:
     """Parse `R.call_tir`, `R.call_dps_packed` when `packed`, or what may overwrite arguments.
 
@@ -143,6 +152,7 @@ def call_tir(
     out_shape = make_tuple(shapes, loc) if many else shapes[0]
     result = ir.TupleType.get_tuple(results) if many else results[0]
     op = "relax.call_dps_packed"
+    attributes.update(gradient or {})
     if target.prim is not None:
         op, attributes["callee"] = "relax.call_tir", ir.FlatSymbolRefAttr.get(target.prim.name)
     else:
@@ -160,7 +170,7 @@ def _indices(p: ExprParser, node: Node) -> list[int]:
     return list(values)
 
 
-def _check_buffers(p: ExprParser, node: Node, prim: Any, types: Sequence[ir.Type]) -> None:
+def check_buffers(p: ExprParser, node: Node, prim: Any, types: Sequence[ir.Type]) -> None:
     """Raise a ScriptError where a tensor can never be what a prim func's buffer declares."""
     for i, (type_, (name, dims, dtype)) in enumerate(
         zip(types, p.module.buffers(prim), strict=True)
@@ -189,7 +199,7 @@ def _check_call(
             f"'{prim.name}' takes {buffers} buffers, the call passes {args} and {outputs} "
             f"output{'s' if outputs != 1 else ''}",
         )
-    _check_buffers(p, node, prim, types)
+    check_buffers(p, node, prim, types)
     integers = p.module.integer_count(prim)
     if integers and variables is None:
         p.scope.fail(
@@ -258,6 +268,21 @@ def _design_outputs(
             dtype = next((d for d in known if d), "float32")
         results.append(T.tensor_type(T.shape_dims(shape.type), dtype, T.shape_ndim(shape.type)))
     return shapes, results, many
+
+
+def call_tir_with_grad(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
+    """Parse `R.call_tir_with_grad`: a `call_tir` that says which te function is its gradient.
+
+    Raises:
+        ScriptError: the call is wrong.
+    """
+    words = {k.arg: k.value for k in node.keywords if k.arg in _GRADIENT}
+    if "te_grad_name" not in words:
+        p.scope.fail(node, "R.call_tir_with_grad needs argument 'te_grad_name'")
+    gradient = {str(key): python_attribute(literal(p.scope, each)) for key, each in words.items()}
+    rest = [keyword for keyword in node.keywords if keyword.arg not in _GRADIENT]
+    call = ast.copy_location(ast.Call(node.func, node.args, rest), node)
+    return call_tir(p, call, name, hint, gradient=gradient)
 
 
 def call_dps_packed(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:

@@ -1,6 +1,7 @@
 """Expressions of the Relax language: operators, calls of operations, constants, tuples."""
 
 import ast
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -352,6 +353,8 @@ class ExprParser(interfaces.ExprParser):
         relax_calls = extension("script.relax_calls")
         path = self.scope.path(node.func)
         if path and path.startswith("R."):
+            # `relax.op.add(x, y)` of TVM's Python API is R.add(x, y).
+            path = f"R.{path.removeprefix('R.').removeprefix('op.')}"
             special = relax_calls.SPECIAL.get(path[2:]) or _closures().get(path[2:])
             if special is not None:
                 return special(self, node, name, hint)
@@ -371,7 +374,7 @@ class ExprParser(interfaces.ExprParser):
             return self.call_python(python, node)
         if path in ("T.int64", "T.int32") and len(node.args) == 1:
             return self.evaluate(node.args[0])
-        if path == "T.meta_var" and len(node.args) == 1:
+        if path in ("T.meta_var", "I.meta_var") and len(node.args) == 1:
             return self.evaluate(node.args[0])
         if path and path.startswith("T."):
             return DimParser(self.scope).dim(node)
@@ -391,7 +394,11 @@ class ExprParser(interfaces.ExprParser):
 
 def _closures() -> dict[str, Any]:
     closures = extension("script.closures")
-    return {"make_closure": closures.make_closure, "invoke_closure": closures.invoke_closure}
+    return {
+        "make_closure": closures.make_closure,
+        "invoke_closure": closures.invoke_closure,
+        "invoke_pure_closure": functools.partial(closures.invoke_closure, pure=True),
+    }
 
 
 def _check_exact(given: np.ndarray, array: np.ndarray) -> None:

@@ -38,7 +38,7 @@ def alloc_tensor(p: ExprParser, node: Node, name: str | None, hint: Hint) -> ir.
     """
     names = ["shape", "dtype", "runtime_device_index", "storage_scope"]
     given = arguments(p.scope, node, names, 2)
-    _outside_dataflow(p, node)
+    outside_dataflow(p, node)
     dtype = AnnotationParser(p.scope).dtype(given["dtype"])
     shape = p.shape(p.evaluate(given["shape"]), given["shape"])
     result = T.tensor_type(T.shape_dims(shape.type), dtype, T.shape_ndim(shape.type))
@@ -59,7 +59,7 @@ def _vm_operation(
     Raises:
         ScriptError: its arguments are wrong, or it is in a dataflow block.
     """
-    _outside_dataflow(p, node)
+    outside_dataflow(p, node)
     operands = _operands(p, cls, node)
     attributes = _attributes(p, cls, node)
     results = [_result(p, kind, hint, node) for kind in cls.RESULTS]
@@ -81,7 +81,8 @@ VM_CALLS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _outside_dataflow(p: ExprParser, node: Node) -> None:
+def outside_dataflow(p: ExprParser, node: Node) -> None:
+    """Raise a ScriptError for an operation with side effects in a dataflow block."""
     what = ast.unparse(node.func)
     if p.in_dataflow:
         p.scope.fail(node, f"{what} has a side effect; move it outside the dataflow block")

@@ -15,7 +15,7 @@ from relax_mlir.errors import did_you_mean, hint_of, wrong_count
 from relax_mlir.script.parser import tables
 from relax_mlir.script.parser.dims import DimParser, check_size
 from relax_mlir.script.parser.interfaces import ExprParser
-from relax_mlir.script.parser.literals import literal
+from relax_mlir.script.parser.literals import literal, scalar_literal
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.relax_parser.logic import integers
 
@@ -151,7 +151,11 @@ def _attribute(p: ExprParser, param: Param, node: Node) -> Any:
 def integer(p: ExprParser, node: Node) -> Any:
     """Return a symbolic integer, or the Python value that stands in its place."""
     if isinstance(node, ast.Call) and p.scope.path(node.func) == "R.prim_value" and node.args:
-        return DimParser(p.scope).integer(node.args[0])
+        scalar = scalar_literal(p.scope, node.args[0])
+        return DimParser(p.scope).integer(node.args[0]) if scalar is None else scalar
+    scalar = scalar_literal(p.scope, node)
+    if scalar is not None:
+        return scalar
     raw = p.evaluate(node)
     if isinstance(raw, ir.Value):
         known = p.scope.symbol_of(raw, node.id if isinstance(node, ast.Name) else "i", node)

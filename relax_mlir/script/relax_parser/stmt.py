@@ -13,15 +13,18 @@ from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.relax.type_lattice import meet
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.extension_points import extension
 from relax_mlir.script.parser import flow, interfaces, macros
-from relax_mlir.script.parser.literals import literal
+from relax_mlir.script.parser.literals import literal, scalar_literal
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.relax_parser import closures
 from relax_mlir.script.relax_parser.calls import match_cast
 from relax_mlir.script.relax_parser.control import ControlParser
 from relax_mlir.script.relax_parser.expr import ExprParser, Hint
+from relax_mlir.script.relax_parser.memory import is_effect
 
+_META = ("I.meta_var", "T.meta_var")
 _SYMBOL_CALLS = ("T.int64", "T.int32", "T.var", "T.Var", "tir.Var")
 
 
@@ -162,8 +165,7 @@ class StmtParser(interfaces.StmtParser):
                 self.scope.fail(node, f"{path} belongs at the end of a 'with R.dataflow()' block")
             raw = self.expr.evaluate(node)
             if raw is None and (
-                (path or "").startswith("R.vm.")
-                or macros.captured_macro(self.scope, node.func) is not None
+                is_effect(node, path) or macros.captured_macro(self.scope, node.func)
             ):
                 return
             if not isinstance(raw, ir.Value):
@@ -200,10 +202,17 @@ class StmtParser(interfaces.StmtParser):
             return
         if not isinstance(target, ast.Name):
             self.scope.fail(target, "only variables can be bound; tensors are not changed in place")
-        if self._symbol(target.id, node.value):
+        if self._symbol(target.id, node.value) or self._meta(target.id, node.value):
             return
         hint = Hint(self.scope, annotation)
         raw = self.expr.evaluate(node.value, target.id, hint)
+        if raw is None and is_effect(
+            node.value, self.scope.path(getattr(node.value, "func", None))
+        ):
+            return
+        if isinstance(raw, extension("script.ExternFunc")):
+            self.scope.bind(target.id, raw)
+            return
         value = self._declared(raw, target.id, hint, node)
         if hint.node is not None:
             closures.record_signature(self.scope, value, hint.get())
@@ -265,14 +274,25 @@ class StmtParser(interfaces.StmtParser):
         if not all(
             isinstance(item, ast.Name)
             and isinstance(value, ast.Call)
-            and self.scope.path(value.func) in _SYMBOL_CALLS
+            and self.scope.path(value.func) in (*_SYMBOL_CALLS, *_META)
             for item, value in zip(target.elts, node.elts, strict=True)
         ):
             return False
         found = [
-            self._symbol(item.id, value) for item, value in zip(target.elts, node.elts, strict=True)
+            self._symbol(item.id, value) or self._meta(item.id, value)
+            for item, value in zip(target.elts, node.elts, strict=True)
         ]
         return all(found)
+
+    def _meta(self, name: str, node: Node) -> bool:
+        """Parse `n = I.meta_var(4)`: a name that is no variable of the program."""
+        if not isinstance(node, ast.Call) or self.scope.path(node.func) not in _META:
+            return False
+        if len(node.args) != 1:
+            self.scope.fail(node, f"{ast.unparse(node.func)} takes what the name stands for")
+        scalar = scalar_literal(self.scope, node.args[0])
+        self.scope.bind(name, self.expr.evaluate(node.args[0]) if scalar is None else scalar)
+        return True
 
     def _unpack(self, target: Node, node: Node) -> str:
         """Bind the variables of `a, (b, c) = value`; return the name of the last one."""

@@ -285,6 +285,10 @@ class BlockParser(StatementPart):
     def _remap(self, target: Node, call: Node) -> list[tuple[str, tuple[str, Any, Any], int]]:
         kinds = getattr(call.args[0], "value", None) if call.args else None
         loops = call.args[1] if len(call.args) == 2 else None
+        grid: Any = self.scope.values.get(loops.id) if isinstance(loops, ast.Name) else None
+        if isinstance(grid, tuple):
+            names = [ast.copy_location(ast.Name(name, ast.Load()), call) for name in grid]
+            loops = ast.copy_location(ast.Tuple(names, ast.Load()), call)
         if not isinstance(kinds, str) or not isinstance(loops, (ast.List, ast.Tuple)):
             self.scope.fail(call, 'T.axis.remap takes a string such as "SR" and a list of loops')
         if len(kinds) != len(loops.elts) or set(kinds) - set(_REMAP):

@@ -7,10 +7,12 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.errors import did_you_mean
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.script.parser.arguments import arguments
+from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.literals import literal
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
@@ -58,11 +60,36 @@ class LoopParser(StatementPart):
             )
 
     def _grid(self, node: Node, call: Node) -> None:
-        names = self.stmts.names(node.target, len(call.args), call)
+        extents = [extent for arg in call.args for extent in self._extents(arg)]
+        if isinstance(node.target, ast.Name) and len(extents) > 1:
+            # All variables under one name, which T.axis.remap takes.
+            names = [f"{node.target.id}_{i}" for i in range(len(extents))]
+        else:
+            names = self.stmts.names(node.target, len(extents), call)
         with self._open(node, "serial", len(names)) as stack:
-            for name, extent in zip(names, call.args, strict=True):
+            for name, extent in zip(names, extents, strict=True):
                 self.stmts.open(stack, name, self.stmts.extent(extent), 0, "serial")
+            if isinstance(node.target, ast.Name) and len(extents) > 1:
+                self.scope.bind(node.target.id, tuple(names))
             self.stmts.exits.turn(node.body)
+
+    def _extents(self, node: Node) -> list[Node]:
+        """Return an extent, or those that `*A.shape` or a starred Python sequence stands for."""
+        if not isinstance(node, ast.Starred):
+            return [node]
+        inner = node.value
+        if isinstance(inner, (ast.Tuple, ast.List)):
+            return list(inner.elts)
+        sizes: Any = captured_value(self.scope, inner)
+        if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
+            buffer: Any = self.scope.values.get(inner.value.id)
+            sizes = buffer.dims if isinstance(buffer, Buffer) and inner.attr == "shape" else sizes
+        if not isinstance(sizes, (tuple, list)):
+            self.scope.fail(node, "'*' takes the shape of a buffer, or a Python sequence")
+        return [
+            ast.copy_location(ast.Subscript(inner, ast.Constant(i), ast.Load()), node)
+            for i in range(len(sizes))
+        ]
 
     @contextmanager
     def _open(self, node: Node, kind: str, count: int = 1) -> Iterator[ExitStack]:

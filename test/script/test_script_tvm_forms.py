@@ -1,0 +1,147 @@
+"""Forms of TVM 0.27's scripts: scalars, meta variables, storages, gradients, grids."""
+
+import numpy as np
+import pytest
+
+from relax_mlir import ir, relax
+from relax_mlir.errors import ScriptError
+from relax_mlir.relax.expr import PrimType
+from relax_mlir.script import from_source
+
+EXP = """
+    @T.prim_func
+    def exp(A: T.Buffer((2, 4), "float32"), B: T.Buffer((2, 4), "float32")):
+        for ij in T.grid(2, 4):
+            with T.block("exp"):
+                vi, vj = T.axis.remap("SS", ij)
+                B[vi, vj] = T.exp(A[vi, vj])
+
+    @T.prim_func
+    def twice(A: T.Buffer((2, 4), "float32"), B: T.Buffer((2, 4), "float32")):
+        for i, j in T.grid(*A.shape):
+            with T.block("twice"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] + A[vi, vj]
+"""
+X = 'x: R.Tensor((2, 4), "float32")'
+
+
+def module(body: str, signature: str = X, head: str = "@R.function", result: str = "") -> str:
+    lines = "\n".join(f"        {line}" for line in body.strip().split("\n"))
+    text = f"@I.ir_module\nclass Module:\n{EXP}\n    {head}\n    def main({signature}){result}:\n"
+    return text + lines
+
+
+BODIES = {
+    "storages": """
+storage = R.memory.alloc_storage(R.shape([8]), 0, "global", "float32")
+y: R.Tensor((2, 4), dtype="float32") = R.memory.alloc_tensor(
+    storage, R.prim_value(0), R.shape([2, 4]), R.dtype("float32")
+)
+_: R.Tuple() = cls.exp(x, y)
+z = R.builtin.alloc_tensor(R.shape([2, 4]), R.dtype("float32"), R.prim_value(0))
+cls.twice(y, z)
+_1 = R.memory.kill_tensor(y)
+R.memory.kill_storage(storage)
+return z
+""",
+    "storages of the machine": """
+storage = R.vm.alloc_storage(R.shape([32]), runtime_device_index=0, dtype="uint8")
+y = R.vm.alloc_tensor(storage, offset=0, shape=R.shape([2, 4]), dtype="float32")
+cls.exp(x, y)
+z = R.call_tir(cls.twice, (y,), out_ty=R.Tensor((2, 4), "float32"))
+_: R.Tuple = R.vm.kill_object(y)
+return z
+""",
+    "gradients": """
+y = R.call_tir_with_grad(
+    cls.exp, (x,), out_ty=x.ty, te_grad_name="exp_grad", te_grad_kwargs={"k": 1.0}
+)
+return R.call_tir(cls.twice, (y,), out_ty=y.ty)
+""",
+    "names": """
+two, shape = I.meta_var(2), T.meta_var((2, 4))
+y = relax.op.exp(x)
+pair = R.tuple(x, y)
+z = R.TupleGetItem(pair, 1)
+return R.multiply(R.reshape(z, shape), R.const(4.0 / 2.0, "float32"))
+""",
+    "prim values": """
+y = R.clip(R.exp(x), R.prim_value(T.float64("-inf")), R.prim_value(T.float64("inf")))
+z = R.assert_op(R.prim_value(x.shape[0] % 2 == 0))
+return y + y
+""",
+}  # fmt: skip
+
+
+@pytest.mark.codegen
+@pytest.mark.parametrize("name", BODIES)
+def test_forms_are_read_printed_and_run(name: str) -> None:
+    made = from_source(module(BODIES[name]))
+    ir.assert_structural_equal(from_source(made.script()), made)
+    x = np.random.default_rng(0).random((2, 4), dtype="float32")
+    vm = relax.VirtualMachine(relax.build(made))
+    np.testing.assert_allclose(np.asarray(vm["main"](x)), 2 * np.exp(x), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint8", "bool"])
+def test_scalars_have_every_dtype(dtype: str) -> None:
+    text = f'@R.function\ndef main(s: R.Prim("{dtype}")) -> R.Prim("{dtype}"):\n    return s'
+    made = from_source(text)
+    same = from_source(text.replace(f'R.Prim("{dtype}")', f"T.{dtype}"))
+    ir.assert_structural_equal(same, made)
+    ir.assert_structural_equal(from_source(made.script()), made)
+    assert made["main"].params[0].ty == PrimType(dtype)
+
+
+def test_packed_functions_take_texts_and_are_named_once() -> None:
+    body = """
+shout = R.ExternFunc("shout")
+y = R.call_dps_packed(shout, (x,), out_ty=R.Tensor((2, 4), "float32"))
+z = R.call_packed(shout, y, "loud", R.str("twice"), R.dtype("float32"), ty_args=[y.ty])
+return z
+"""
+    made = from_source(module(body))
+    assert 'static_args=["loud", "twice", "float32"]' in made.script()
+    ir.assert_structural_equal(from_source(made.script()), made)
+
+
+def test_calls_of_closures_keep_what_they_are() -> None:
+    signature = "f: R.Callable([R.Any], R.Tuple([]), purity=False), g: R.Any, x: R.Any"
+    body = """
+f(x)
+y = R.invoke_pure_closure(g, (x,), ty_args=R.Tensor((), "int32"))
+return y
+"""
+    made = from_source(module(body, signature))
+    ir.assert_structural_equal(from_source(made.script()), made)
+    assert "R.invoke_pure_closure(g, (x,)" in made.script()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("return cls.exp(x)", "'exp' is a prim func; call it by R.call_tir(cls.exp, (...)"),
+        ("y = R.builtin.alloc_tensor(R.shape([3, 4]), 'float32')\ncls.exp(x, y)\nreturn y",
+         "buffer 1 of 'exp', 'B', is R.Tensor((2, 4), \"float32\")"),
+        ("with R.dataflow():\n    cls.exp(x, x)\n    R.output()\nreturn x", "has a side effect"),
+        ("return R.memory.alloc_tensor(x, 0, R.shape([2]), 'float32')", "expected a storage"),
+        ("return R.call_packed('f', 'text', x)", "texts come behind all values"),
+        ("return R.call_tir_with_grad(cls.exp, (x,), out_ty=x.ty)", "argument 'te_grad_name'"),
+        ("y: R.Tensor((2, 4), 'float32', 'cuda') = x\nreturn y", "there is no device 'cuda'"),
+        ("y: z.ty = x\nreturn y", "'z' is no variable, which has a type"),
+        ("return R.const(1 / 0, 'float32')", "division by zero"),
+        ("return R.TupleGetItem(R.tuple(x), 'a')", "the index of a tuple is an integer"),
+        ("return R.const(T.float32('many'))", "could not convert string to float"),
+        ("n = I.meta_var()\nreturn x", "takes what the name stands for"),
+    ],
+)  # fmt: skip
+def test_mistakes(body: str, message: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        from_source(module(body))
+    assert message in caught.value.message
+
+
+def test_extents_of_a_grid() -> None:
+    with pytest.raises(ScriptError, match=r"'\*' takes the shape of a buffer"):
+        from_source(module("return x").replace("*A.shape", "*A"))
