@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = (
-    "relax_mlir", "relax_mlir.frontend", "relax_mlir.frontend.onnx", "relax_mlir.ir",
+    "relax_mlir", "relax_mlir.frontend", "relax_mlir.frontend.mlir",
+    "relax_mlir.frontend.onnx", "relax_mlir.ir",
     "relax_mlir.relax", "relax_mlir.relax.op",
     "relax_mlir.relax.op.image", "relax_mlir.relax.op.nn", "relax_mlir.relax.op.vision",
     "relax_mlir.runtime", "relax_mlir.te", "relax_mlir.tir", "relax_mlir.tir.transform",
