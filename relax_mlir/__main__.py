@@ -8,6 +8,7 @@ _TOOLS = {
     "relax-opt": "run passes over MLIR or TVMScript",
     "relax-run": "run an executable",
     "relax-reduce": "reduce a program that shows a bug",
+    "relax-lsp": "serve an editor: definitions, types, errors, completions",
 }
 
 

@@ -143,15 +143,21 @@ def entries() -> list[Entry]:
     return [*map(_from_spec, _tables()), *_USER_ENTRIES.values()]
 
 
+def spec_of(name: str) -> PassSpec | None:
+    """Return the table's row of a pass, named as for `find`; None if it has none."""
+    return _specs().get(_bare(name))
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix(next((each for each in PREFIXES if name.startswith(each)), ""))
+
+
 def find(name: str) -> Entry | None:
     """Return the pass called `X`, `[relax.|tir.]transform.X`, or by its flag; None if unknown."""
-    for prefix in PREFIXES:
-        if name.startswith(prefix):
-            name = name[len(prefix) :]
-            break
-    spec = _specs().get(name)
+    spec = spec_of(name)
     if spec is not None:
         return _from_spec(spec)
+    name = _bare(name)
     if name in _USER_ENTRIES:
         return _USER_ENTRIES[name]
     return next((entry for entry in _USER_ENTRIES.values() if entry.name == name), None)

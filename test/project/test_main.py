@@ -18,6 +18,7 @@ def test_main_names_the_version_and_the_tools() -> None:
         "relax-compile",
         "relax-opt",
         "relax-reduce",
+        "relax-lsp",
         "relax-run",
     }
     assert rest[-2].startswith("MLIR bindings: ")

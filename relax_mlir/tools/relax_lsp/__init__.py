@@ -1,0 +1,1 @@
+"""relax-lsp: a language server for Python, scripts and MLIR."""
