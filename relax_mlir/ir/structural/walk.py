@@ -25,7 +25,15 @@ _OF_SYMBOLS = (UPPER, LOWER, BOTH)
 # buffer; those that are compared in another way; and what is true of every prim func.
 _NAMES = {
     "func.func": frozenset(
-        ("sym_name", "relax.params", "arg_attrs", "function_type", "tir.noalias", *_OF_SYMBOLS)
+        (
+            "sym_name",
+            "sym_visibility",
+            "relax.params",
+            "arg_attrs",
+            "function_type",
+            "tir.noalias",
+            *_OF_SYMBOLS,
+        )
     ),
     "tir.block": frozenset(("block_name",)),
     "memref.alloc": frozenset(("tir.name",)),

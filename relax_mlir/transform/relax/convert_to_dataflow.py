@@ -7,6 +7,7 @@ from relax_mlir.dialects.relax.ops.core import impurity
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize
 from relax_mlir.dialects.relax.tuples import get_item, is_make_tuple, known_fields, make_tuple
 from relax_mlir.lowering.walk import collect
+from relax_mlir.relax.expr.places import is_leaf
 
 _CONTROL = ("relax.if", "relax.while", "relax.for")
 _TERMINATORS = ("func.return", "relax.yield", "relax.condition", "relax.output")
@@ -15,11 +16,11 @@ _TERMINATORS = ("func.return", "relax.yield", "relax.condition", "relax.output")
 def convert_to_dataflow(module: ir.Operation, min_size: int = 2) -> None:
     """Put every run of at least `min_size` pure bindings into one dataflow block.
 
-    Blocks that are there already are joined with what is pure around them. What has an effect keeps
-    its place, and nothing moves over it.
+    Blocks that are there already stay, whatever their size, and are joined with what is pure around
+    them. What has an effect keeps its place, and nothing moves over it.
     """
     for func in functions_to_optimize(module):
-        _open_blocks(func)
+        opened = _open_blocks(func)
         blocks = list(func.regions[0].blocks)
         for op in collect(
             func, lambda op: op.name in ("relax.if", "relax.lambda", "relax.while", "relax.for")
@@ -29,17 +30,20 @@ def convert_to_dataflow(module: ir.Operation, min_size: int = 2) -> None:
             blocks += [block for region in regions for block in region.blocks]
         for block in blocks:
             for run in _runs(block):
-                bindings = [op for op in run if not is_make_tuple(op)]
-                if len(bindings) >= min_size:
+                # A constant in place, or the tuple of a call's arguments, is no binding.
+                bindings = [op for op in run if not is_leaf(op)]
+                if len(bindings) >= min_size or any(op in opened for op in bindings):
                     _enclose(run)
 
 
-def _open_blocks(func: ir.Operation) -> None:
-    """Move the bindings of every dataflow block before it."""
+def _open_blocks(func: ir.Operation) -> set[ir.Operation]:
+    """Move the bindings of every dataflow block before it, and return them."""
+    opened: set[ir.Operation] = set()
     for op in collect(func, lambda op: op.name == "relax.dataflow"):
         *bindings, output = [view.operation for view in op.regions[0].blocks[0].operations]
         for binding in bindings:
             binding.move_before(op)
+            opened.add(binding)
         for result, value in zip(op.results, output.operands, strict=True):
             fields = known_fields(value)
             for use in list(result.uses):
@@ -55,14 +59,17 @@ def _open_blocks(func: ir.Operation) -> None:
         op.erase()
         for each in made:
             if next(iter(each.results[0].uses), None) is None:
+                opened.discard(each)
                 each.erase()
+    return opened
 
 
 def _runs(block: ir.Block) -> list[list[ir.Operation]]:
     runs: list[list[ir.Operation]] = [[]]
     for view in block.operations:
         op = view.operation
-        if op.name in _TERMINATORS or len(op.regions) or impurity(op) or _is_variable(op):
+        nested = len(op.regions) and op.name != "relax.lambda"
+        if op.name in _TERMINATORS or nested or impurity(op) or _is_variable(op):
             runs.append([])
         else:
             runs[-1].append(op)
@@ -80,10 +87,16 @@ def _is_variable(op: ir.Operation) -> bool:
 def _enclose(run: Sequence[ir.Operation]) -> None:
     """Move operations into a dataflow block; what is used after them comes out of it."""
     inside = set(run)
+    # A constant in place that something behind the block uses is no output of it.
+    free = [op for op in run if _is_literal(op) and _outer_uses(op.results[0], inside)]
+    run = [op for op in run if op not in free]
+    for op in free:
+        op.move_before(run[0])
+        inside.discard(op)
     # The arguments of a call are made beside it, as it takes them apart: those of a call outside
     # are made there.
-    last = [op for op in run if not is_make_tuple(op)][-1]
-    stays = [op for op in reversed(run) if not is_make_tuple(op) or _copy_behind(op, last, inside)]
+    last = [op for op in run if not _is_arguments(op)][-1]
+    stays = [op for op in reversed(run) if not _is_arguments(op) or _copy_behind(op, last, inside)]
     run = stays[::-1]
     outputs = [value for op in run for value in op.results if _outer_uses(value, inside)]
     with ir.InsertionPoint(run[0]), run[0].location:
@@ -106,6 +119,14 @@ def _enclose(run: Sequence[ir.Operation]) -> None:
     first = operands[0].owner.operation if len(outputs) > 1 else end
     for op in run:
         op.move_before(first)
+
+
+def _is_arguments(op: ir.Operation) -> bool:
+    return is_leaf(op) and is_make_tuple(op)
+
+
+def _is_literal(op: ir.Operation) -> bool:
+    return is_leaf(op) and not is_make_tuple(op)
 
 
 def _outer_uses(value: ir.Value, inside: set[ir.Operation]) -> list[ir.OpOperand]:

@@ -143,7 +143,7 @@ class Writer:
 
 
 def results(module: IRModule, pipeline: tuple[str, ...] | None = None) -> list[np.ndarray]:
-    vm = relax.VirtualMachine(relax.build(module, relax_pipeline=pipeline))
+    vm = relax.VirtualMachine(relax.build(module, relax_pipeline=pipeline or "default"))
     found = []
     # What LambdaLift makes has names of its own.
     for name in (name for name in module.function_names if "_" not in name):
