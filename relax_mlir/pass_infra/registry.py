@@ -22,7 +22,8 @@ RESERVED_OPTIONS = ("opt-level", "required")
 PREFIXES = ("relax.transform.", "tir.transform.", "transform.")
 
 _ACRONYM_END = re.compile(r"([A-Z]+)([A-Z][a-z])")
-_WORD_END = re.compile(r"([a-z0-9])([A-Z])")
+# The "2D" of a name is one word with what is before it.
+_WORD_END = re.compile(r"([a-z0-9])(?!D$)([A-Z])")
 _UPSTREAM_NAME = re.compile(r"[a-z][\w.-]*")
 # What a pipeline's text can name.
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")

@@ -9,7 +9,7 @@ _KERNELS = "kernels are fast without it (docs/kernels.md)"
 UNSUPPORTED: dict[str, str] = {
     **dict.fromkeys(
         ("ComputePrimValue", "KillAfterLastUse", "LowerAllocTensor",
-         "LowerRuntimeBuiltin", "RewriteDataflowReshape", "VMBuiltinLower"),
+         "LowerRuntimeBuiltin", "VMBuiltinLower"),
         f"leave it out: {_STAGES}"),
     **dict.fromkeys(
         ("FuseOpsByPattern", "SplitCallTIRByPattern", "PatternCheckContext"), _PATTERNS),
@@ -31,7 +31,6 @@ UNSUPPORTED: dict[str, str] = {
         ("LazyGetInput", "LazySetOutput", "LazyTransformParams"),
         "parameters are arguments, or constants: BindParams, FoldConstant"),
     "AttachExternModules": _OTHERS,
-    "FoldBatchnormToConv2D": "FoldScaleAxis, after SimplifyInference, folds scales into kernels",
     "FusionPattern": _PATTERNS,
     "UpdateParamType": "relax.BlockBuilder writes a function with other parameters",
     "Gradient": "there is no automatic differentiation",

@@ -70,6 +70,7 @@ __all__ = [
     "ExportStock",
     "ExtractShapeFunctions",
     "FlattenBuffer",
+    "FoldBatchnormToConv2D",
     "FoldConstant",
     "FoldScaleAxis",
     "ForwardFoldScaleAxis",
@@ -114,6 +115,7 @@ __all__ = [
     "RemoveUnusedParameters",
     "RenormalizeSplitPattern",
     "ReorderTakeAfterMatmul",
+    "RewriteDataflowReshape",
     "RewriteUnsafeSelect",
     "SaturateCasts",
     "Sequential",
@@ -245,6 +247,9 @@ def ExtractShapeFunctions() -> Pass:
 def FlattenBuffer() -> Pass:
     """Make all accesses of buffers one-dimensional."""
 
+def FoldBatchnormToConv2D() -> Pass:
+    """Fold batch normalizations into convolution weights."""
+
 def FoldConstant(max_bytes: int = 65536, evaluate_tir: bool = True) -> Pass:
     """Evaluate operations on constants at compile time."""
 
@@ -349,6 +354,9 @@ def RenormalizeSplitPattern() -> Pass:
 
 def ReorderTakeAfterMatmul() -> Pass:
     """Take columns after a matrix product instead of before."""
+
+def RewriteDataflowReshape() -> Pass:
+    """Write kernels that copy in order as reshapes."""
 
 def RewriteUnsafeSelect() -> Pass:
     """Make selects of loads evaluate only the chosen value."""

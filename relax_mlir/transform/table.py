@@ -250,6 +250,18 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         entry="relax_mlir.transform.relax.attach_global_symbol:attach_global_symbol",
         summary="Make every function public",
     ),
+    "rewrite-dataflow-reshape": PassSpec(
+        flag="rewrite-dataflow-reshape",
+        name="RewriteDataflowReshape",
+        entry="relax_mlir.transform.relax.rewrite_dataflow_reshape:rewrite_dataflow_reshape",
+        summary="Write kernels that copy in order as reshapes",
+    ),
+    "fold-batchnorm-to-conv2d": PassSpec(
+        flag="fold-batchnorm-to-conv2d",
+        name="FoldBatchnormToConv2D",
+        entry="relax_mlir.transform.layout.fold_batchnorm_to_conv2d:fold_batchnorm_to_conv2d",
+        summary="Fold batch normalizations into convolution weights",
+    ),
     "convert-to-dataflow": PassSpec(
         flag="convert-to-dataflow",
         name="ConvertToDataflow",

@@ -60,15 +60,20 @@ def has_reshape_pattern(func: Any) -> bool:
     return sides[0] is not None and sides[1] is not None and can_prove_equal(sides[0], sides[1])
 
 
-_KNOWN = _LOOPS | {"func.func", "tir.block", "tir.symbol", "arith.constant", "arith.index_cast"}
+_FLATTEN = "memref.reinterpret_cast"
+_KNOWN = _LOOPS | {
+    "func.func", "tir.block", "tir.symbol", "arith.constant", "arith.index_cast", _FLATTEN,
+}  # fmt: skip
 
 
 def _flat(func: ir.Operation, buffer: ir.Value, indices: list[ir.Value]) -> SymExpr | None:
     """Return the index of an element in memory, None when it cannot be said."""
+    names: dict[ir.Value, str] = {}
+    if _is_flattened(buffer):
+        return _expression(indices[0], names)
     shape = _shape(func, buffer)
     if shape is None or len(shape) != len(indices):
         return None
-    names: dict[ir.Value, str] = {}
     total = SymExpr.const(0)
     for index, dim in zip(indices, shape, strict=True):
         expr = _expression(index, names)
@@ -76,6 +81,17 @@ def _flat(func: ir.Operation, buffer: ir.Value, indices: list[ir.Value]) -> SymE
             return None
         total = total * dim + expr
     return total
+
+
+def _is_flattened(buffer: ir.Value) -> bool:
+    """Whether a buffer is a parameter seen as one dimension, as kernels of reshapes see it."""
+    if isinstance(buffer.owner, ir.Block) or buffer.owner.operation.name != _FLATTEN:
+        return False
+    op = buffer.owner.operation
+    if len(buffer.type.shape) != 1 or not isinstance(op.operands[0].owner, ir.Block):
+        return False
+    offsets, strides = (list(op.attributes[f"static_{what}"]) for what in ("offsets", "strides"))
+    return offsets == [0] and strides == [1]
 
 
 def _shape(func: ir.Operation, buffer: ir.Value) -> list[SymExpr] | None:
@@ -91,9 +107,22 @@ def _shape(func: ir.Operation, buffer: ir.Value) -> list[SymExpr] | None:
     return None
 
 
+def _is_single(iterator: ir.BlockArgument) -> bool:
+    """Whether an iterator of a block has one value only."""
+    block = iterator.owner.owner.operation
+    if block.name != "tir.block":
+        return False
+    owner = block.operands[len(block.operands) // 2 + iterator.arg_number].owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+        return False
+    return ir.IntegerAttr(owner.operation.attributes["value"]).value == 1
+
+
 def _expression(value: ir.Value, names: dict[ir.Value, str]) -> SymExpr | None:
     """Return an index as an expression over the iterators of its block."""
     if isinstance(value.owner, ir.Block):
+        if _is_single(ir.BlockArgument(value)):
+            return SymExpr.const(0)
         # Two values of one name would be one symbol, so their identity is the name.
         return SymExpr.var(names.setdefault(value, f"i{hash(value)}"))
     op = value.owner.operation

@@ -143,6 +143,14 @@ CASES = {
         lambda: transform.ConvertLayout({}, lambda call: {call.op.name: ["NHWC", "HWIO"]}), Norms,
         norms, rtol=1e-4, atol=1e-4,
     ),
+    "batch norm in weights": Case(
+        transform.FoldBatchnormToConv2D, Norms, norms, rtol=1e-3, atol=1e-3
+    ),
+    "kernels of reshapes": Case(
+        lambda: transform.Sequential(
+            [transform.LegalizeOps(), transform.RewriteDataflowReshape()]
+        ), Reshapes, lambda n: [normal(n, 6)],
+    ),
     "reshapes": Case(transform.RemoveRedundantReshape, Reshapes, lambda n: [normal(n, 6)]),
 }  # fmt: skip
 
