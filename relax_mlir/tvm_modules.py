@@ -15,6 +15,8 @@ ALIASES = {
     "ir.instrument": "instrument",
     "ir.transform": "transform",
     "relax.pipeline": "compiler.relax_pipelines",
+    "tir.function": "relax.expr.functions",
+    "tirx.function": "relax.expr.functions",
     "relax.binding_rewrite": "relax.expr_functor",
     "relax.transform": "transform",
     "relax.transform.transform": "transform",

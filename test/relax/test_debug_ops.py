@@ -39,7 +39,7 @@ def test_they_happen_in_order(
 def test_an_assertion_says_what_and_where(
     machine: relax.VirtualMachine, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(RelaxMLIRError, match=r"Assertion failed: too large: 150\.0") as caught:
+    with pytest.raises(RelaxMLIRError, match=r"Assertion Failed: too large: 150\.0") as caught:
         machine["main"](np.full(3, 50, "float32"))
     assert "test_debug_ops.py" in str(caught.value)
     assert capsys.readouterr().out == "150.0 of (3,)\n"

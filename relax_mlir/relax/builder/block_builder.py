@@ -11,9 +11,10 @@ from relax_mlir.relax.builder.core import active, parameters_of
 from relax_mlir.relax.builder.insertion import InsertionScope
 from relax_mlir.relax.builder.loops import LoopScope
 from relax_mlir.relax.builder.module_functions import ModuleFunctions
+from relax_mlir.relax.builder.open_blocks import OpenBlock
 from relax_mlir.relax.builder.regions import IfScope
 from relax_mlir.relax.builder.scopes import DataflowScope, FunctionScope, TestScope
-from relax_mlir.relax.expr.blocks import SeqExpr
+from relax_mlir.relax.expr.blocks import BindingBlock, SeqExpr
 from relax_mlir.relax.expr.leaves import Var
 from relax_mlir.relax.expr.places import defining_op
 from relax_mlir.relax.expr.views import view_op
@@ -161,6 +162,24 @@ class BlockBuilder(ModuleFunctions):
         assert frame.op is not None, "a scope has its operation"
         self._detach_dead_op(frame.op)
         return SeqExpr.of(frame.blocks[0], self._keep)
+
+    def _begin_binding_block(self) -> None:
+        """Begin a block, as C++ mutators of TVM do; outside of functions in a scope of its own."""
+        self._open_blocks.append(OpenBlock(self, False))
+
+    def _begin_dataflow_block(self) -> None:
+        """Begin a dataflow block; outside of functions in a scope of its own."""
+        self._open_blocks.append(OpenBlock(self, True))
+
+    def _end_block(self) -> BindingBlock:
+        """End the innermost block that was begun, and return it.
+
+        Raises:
+            BuilderError: none was begun.
+        """
+        if not self._open_blocks:
+            raise BuilderError("_end_block has no _begin_binding_block or _begin_dataflow_block")
+        return self._open_blocks.pop().end()
 
     def get(self) -> IRModule:
         """Return the module: the builder's own, which further functions are added to.

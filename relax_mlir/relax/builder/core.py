@@ -55,6 +55,7 @@ class Core:
         self._materializer = Materializer(self)
         self._names_of: dict[ir.Operation, Names] = {}
         self._function_scope: Any = None
+        self._open_blocks: list[Any] = []
         # Says which values stand for those of a function that is being rewritten; None otherwise.
         self._moved: Any = None
 

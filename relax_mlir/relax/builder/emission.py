@@ -9,6 +9,7 @@ from relax_mlir.relax.builder.call_forms import match_cast
 from relax_mlir.relax.builder.core import Core, parameters_of
 from relax_mlir.relax.builder.frames import Frame, resolve
 from relax_mlir.relax.builder.functions import is_pending
+from relax_mlir.relax.builder.inlining import inline_block
 from relax_mlir.relax.builder.lambdas import make_lambda
 from relax_mlir.relax.builder.scopes import DataflowScope
 from relax_mlir.relax.expr.blocks import Binding, DataflowBlock, MatchCast, SeqExpr
@@ -189,7 +190,9 @@ class Emission(Core):
 
     def _sequence(self, body: Any) -> Any:
         """Emit the bindings of a sequence that has not been emitted; returns its value."""
-        while isinstance(body, SeqExpr) and body.mlir_block is None:
+        while isinstance(body, SeqExpr):
+            if body.mlir_block is not None:
+                return inline_block(self, body.mlir_block)
             for block in body.blocks:
                 if isinstance(block, DataflowBlock):
                     with DataflowScope(self, self._places.here()):

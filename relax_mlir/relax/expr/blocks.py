@@ -281,11 +281,16 @@ def as_sequence(expr: Any) -> SeqExpr:
     return expr if isinstance(expr, SeqExpr) else SeqExpr([], expr)
 
 
+def block_of(operations: list[ir.Operation], keep: Any = None) -> BindingBlock:
+    """Return the view of bindings one after the other as a block."""
+    block = BindingBlock.__new__(BindingBlock)
+    block._ops, block._bindings, block._keep = operations, None, keep
+    return block
+
+
 def _close(found: list[BindingBlock], pending: list[ir.Operation], keep: Any) -> None:
     if pending:
-        block = BindingBlock.__new__(BindingBlock)
-        block._ops, block._bindings, block._keep = pending, None, keep
-        found.append(block)
+        found.append(block_of(pending, keep))
 
 
 __all__ = [

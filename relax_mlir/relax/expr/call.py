@@ -79,7 +79,7 @@ class Call(OperationExpr):
     function, then the tuple of tensors; its output shapes are those of its type.
     """
 
-    __slots__ = ("_args", "_attrs", "_callee", "ty_args")
+    __slots__ = ("_args", "_attrs", "_callee", "_stated")
 
     def __init__(
         self, op: Any, args: Iterable[Any] = (), attrs: Any = None, ty_args: Iterable[Any] = (),
@@ -94,7 +94,7 @@ class Call(OperationExpr):
         self._callee = op
         self._args = tuple(convert(arg) for arg in args)
         self._attrs = Attrs(attrs or {})
-        self.ty_args: tuple[Type, ...] = tuple(as_type(each) for each in (ty_args or sinfo_args))
+        self._stated = tuple(as_type(each) for each in (ty_args or sinfo_args))
 
     @property
     def op(self) -> Expr:
@@ -127,12 +127,15 @@ class Call(OperationExpr):
         )
 
     @property
-    def sinfo_args(self) -> tuple[Type, ...]:
+    def ty_args(self) -> tuple[Type, ...]:
         """The types that the call says of its result, for calls that say it."""
         if self._op is None:
-            return self.ty_args
+            return self._stated
         inferred = self._op.name.removeprefix("relax.") in COMPUTE_OPS
         return () if inferred else tuple(from_mlir(value.type) for value in self._op.results)
+
+    # As TVM 0.10 to 0.22 call it.
+    sinfo_args = ty_args
 
     def _parts(self) -> tuple[Expr, list[Any]]:
         assert self._op is not None, "only views are read from MLIR"

@@ -144,3 +144,15 @@ def is_local(value: ir.Value) -> bool:
 def is_binding(op: ir.Operation) -> bool:
     """Whether an operation is a binding of its block for people."""
     return op.name not in TERMINATORS and not is_leaf(op) and not is_projection(op)
+
+
+def operations_within(op: ir.Operation) -> list[ir.Operation]:
+    """Return an operation and those in it, outer ones first."""
+    found: list[ir.Operation] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        found.append(inner)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found

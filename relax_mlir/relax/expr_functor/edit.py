@@ -14,7 +14,7 @@ from relax_mlir.relax.analysis.scopes import Values
 from relax_mlir.relax.builder.frames import resolve
 from relax_mlir.relax.builder.names import Names
 from relax_mlir.relax.expr import Var
-from relax_mlir.relax.expr.places import defining_op, is_leaf
+from relax_mlir.relax.expr.places import defining_op, is_leaf, operations_within
 from relax_mlir.relax.expr_functor.retype import Types
 
 
@@ -53,7 +53,9 @@ class Edit:
         """The copy, made when it is first asked for."""
         if self._copy is None:
             self._copy = self.func.clone(ip=False)
-            for mine, theirs in zip(_all(self.func), _all(self._copy), strict=True):
+            for mine, theirs in zip(
+                operations_within(self.func), operations_within(self._copy), strict=True
+            ):
                 self._ops[mine] = theirs
                 for old, new in zip(mine.results, theirs.results, strict=True):
                     self._values[old] = new
@@ -68,7 +70,7 @@ class Edit:
         """The names of the copy's variables."""
         if self._names is None:
             self._names = Names()
-            for op in _all(self.copy):
+            for op in operations_within(self.copy):
                 self._names.add(location_name(op.location))
                 for region in op.regions:
                     for block in region.blocks:
@@ -225,7 +227,7 @@ class Edit:
         found = list(ops)
         if any(len(op.regions) for op in found):
             # What is in an operation goes with it, and must not be touched afterwards.
-            position = {op: index for index, op in enumerate(_all(self.copy))}
+            position = {op: index for index, op in enumerate(operations_within(self.copy))}
             found.sort(key=position.__getitem__)
         return found[::-1]
 
@@ -249,14 +251,3 @@ def erase_unused(value: ir.Value) -> None:
     op = defining_op(value)
     if op is not None and is_leaf(op) and next(iter(value.uses), None) is None:
         erase(op)
-
-
-def _all(op: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        found.append(inner)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found

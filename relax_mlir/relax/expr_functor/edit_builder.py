@@ -6,7 +6,9 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.relax.builder.block_builder import BlockBuilder
 from relax_mlir.relax.builder.frames import Frame
 from relax_mlir.relax.builder.names import Names
+from relax_mlir.relax.expr.blocks import BindingBlock, DataflowBlock
 from relax_mlir.relax.expr.places import defining_op
+from relax_mlir.relax.expr_functor.dataflow_outputs import add_outputs
 from relax_mlir.relax.expr_functor.edit import Edit
 
 
@@ -51,6 +53,8 @@ class EditBuilder(BlockBuilder):
     def _start(self, mod: Any) -> None:
         super()._start(mod)
         self.edits: list[Edit] = []
+        # The blocks that are being visited.
+        self.visited: list[BindingBlock] = []
 
     def bind(self, expr: Any, name: str) -> ir.Value:
         """Create an expression in front of the binding that is being visited."""
@@ -77,6 +81,41 @@ class EditBuilder(BlockBuilder):
         while self._frames and self._frames[-1] is not frame:
             self._pop()
         self._pop()
+
+    def _begin_binding_block(self) -> None:
+        """Begin to write into the block that is visited, which has begun."""
+        if self.edits:
+            self._open_blocks.append(None)
+        else:
+            super()._begin_binding_block()
+
+    def _begin_dataflow_block(self) -> None:
+        """Begin to write into the dataflow block that is visited."""
+        if not self.edits:
+            super()._begin_dataflow_block()
+            return
+        op = self.visited[-1].mlir_op
+        self._open_blocks.append(
+            self.open_block("dataflow", self.edits[-1], op.regions[0].blocks[0])
+        )
+
+    def _end_block(self) -> Any:
+        """End that, and return the block as it is now."""
+        if not self.edits or not self._open_blocks:
+            return super()._end_block()
+        edit, block, frame = self.edits[-1], self.visited[-1], self._open_blocks.pop()
+        if frame is not None:
+            self.close_block(frame)
+        if not edit.version:
+            return block
+        if not isinstance(block, DataflowBlock):
+            return block
+        op = block.mlir_op
+        assert op is not None, "it is visited in a function"
+        if frame.outputs:
+            add_outputs(edit, op, frame.outputs)
+        edit.types.refresh(edit.op(op))
+        return DataflowBlock.of(edit.op(op), edit.keep)
 
     def emit_normalized(self, binding: Any) -> Any:
         """Emit a binding; one of a variable of the function under change stands for its value."""

@@ -84,12 +84,20 @@ class PyExprMutator(Rewriting):
             sequence = SeqExpr([block], Tuple([]))
             found = self.visit_seq_expr_(sequence)
             return block if found is sequence else found.blocks[0]
-        if isinstance(block, DataflowBlock):
-            return self.visit_dataflow_block_(block)
-        return self.visit_binding_block_(block)
+        self._builder.visited.append(block)
+        try:
+            if isinstance(block, DataflowBlock):
+                return self.visit_dataflow_block_(block)
+            return self.visit_binding_block_(block)
+        finally:
+            self._builder.visited.pop()
 
     def visit_var_def(self, var: Var) -> Var:
-        """Visit a variable where it is bound, by its kind; a parameter may become another."""
+        """Visit a variable where it is bound, by its kind.
+
+        A parameter may become another; the name and type of one that a binding binds follow from
+        that.
+        """
         if isinstance(var, DataflowVar):
             return self.visit_dataflow_var_def_(var)
         return self.visit_var_def_(var)
@@ -242,12 +250,17 @@ class PyExprMutator(Rewriting):
     def visit_var_binding_(self, binding: Binding) -> None:
         """Visit the value; what it gives takes its place, under the variable's name."""
         value = binding.value
-        self._settle(binding, value, self.visit_expr(value))
+        new = self.visit_expr(value)
+        if self._sees_definitions and binding.var is not None:
+            self.visit_var_def(binding.var)
+        self._settle(binding, value, new)
 
     def visit_match_cast_(self, binding: MatchCast) -> None:
         """Visit the value, and the type that it is matched against by `visit_pattern`."""
         value = binding.value
         new = self.visit_expr(value)
+        if self._sees_definitions:
+            self.visit_var_def(binding.var)
         edit, op = self._edit, binding.mlir_op
         assert op is not None, "the functor visits what has been emitted"
         if new is not value and not self._is_there(new, 0, op):
@@ -309,3 +322,6 @@ class PyExprMutator(Rewriting):
         if found is None:
             return var
         return make_var(found, value_name(found), edit.keep, None, isinstance(var, DataflowVar))
+
+
+PyExprMutator._own_methods = PyExprMutator

@@ -5,8 +5,8 @@ from typing import Any
 
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.relax.analysis.pending import children
-from relax_mlir.relax.expr import Call, Expr, If, SeqExpr, Tuple, TupleGetItem, Type
-from relax_mlir.relax.expr_functor.functor import ExprFunctor
+from relax_mlir.relax.expr import Call, Expr, If, SeqExpr, Tuple, TupleGetItem, Type, Var
+from relax_mlir.relax.expr_functor.functor import ExprFunctor, method_of
 from relax_mlir.relax.expr_functor.sharing import is_shareable, stack_for
 
 
@@ -24,6 +24,7 @@ class ExprMutatorBase(ExprFunctor):
     """
 
     memo_: dict[Expr, Any]
+    _own_methods: type[Any]
 
     def __new__(cls, *_: Any, **__: Any) -> Any:
         """Begin with an empty memo, also where `__init__` does not call ours."""
@@ -61,7 +62,11 @@ class ExprMutatorBase(ExprFunctor):
 
     def visit_expr_post_order(self, expr: Any) -> Any:
         """Return an expression with its parts visited: the same object when none changed."""
-        return self._with_parts(expr) if isinstance(expr, _COMPOUND) else expr
+        if isinstance(expr, _COMPOUND):
+            return self._with_parts(expr)
+        # What the class does where nobody overrides the method.
+        name = "visit_var_" if isinstance(expr, Var) else method_of(type(expr))
+        return getattr(self._own_methods, name)(self, expr)
 
     def visit_type(self, ty: Type) -> Type:
         """Return what takes the place of a type that the program states; a hook for overrides."""
@@ -140,3 +145,4 @@ class ExprMutatorBase(ExprFunctor):
 
 
 _COMPOUND = (Call, Tuple, TupleGetItem, If)
+ExprMutatorBase._own_methods = ExprMutatorBase

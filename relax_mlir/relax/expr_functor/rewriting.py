@@ -28,6 +28,7 @@ _PARTS = (
     "visit_shape_expr_", "visit_prim_value_", "visit_string_imm_", "visit_data_type_imm_",
     "visit_global_var_", "visit_extern_func_", "visit_op_", "visit_type",
 )  # fmt: skip
+_DEFINITIONS = ("visit_var_def", "visit_var_def_", "visit_dataflow_var_def_")
 
 
 class Rewriting(ExprMutatorBase):
@@ -45,12 +46,15 @@ class Rewriting(ExprMutatorBase):
         self._builder = EditBuilder(mod)
         # Whether a module was given decides which MLIR context functions must be of.
         self._is_empty = mod is None
-        self._plain = all(
-            getattr(type(self), name).__module__.startswith(_PACKAGE_ROOT) for name in _PARTS
-        )
+        self._plain = self._inherits(_PARTS)
+        self._sees_definitions: bool = not self._inherits(_DEFINITIONS)
+
+    def _inherits(self, names: Sequence[str]) -> bool:
+        """Whether all these methods are ours."""
+        return all(getattr(type(self), name).__module__.startswith(_PACKAGE_ROOT) for name in names)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_builder":
+        if name in ("_builder", "_sees_definitions"):
             who = type(self).__name__
             raise BuilderError(f"__init__ of {who} does not call super().__init__(mod)")
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")

@@ -53,7 +53,7 @@ def make(name: str, args: Sequence[Any], attrs: Mapping[str, Any]) -> Call:
             values[param.name] = as_dtype(value) if param.kind == "dtype" else value
     call = Call.__new__(Call)
     call._op = call._keep = call._ty = None
-    call._callee, call._args, call._attrs, call.ty_args = (
+    call._callee, call._args, call._attrs, call._stated = (
         Op.get(f"relax.{name}"),
         tuple(operands),
         values,

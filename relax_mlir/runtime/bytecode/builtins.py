@@ -265,12 +265,20 @@ def print_(*values: Any) -> None:
     if values and isinstance(values[-1], str) and "{" in values[-1]:
         print(_formatted(values[-1], values[:-1]))
     else:
-        print(*values)
+        print(*map(_shown, values))
+
+
+def _shown(value: Any) -> Any:
+    """Return a tuple as text in which arrays look as they do alone, other values as they are."""
+    if not isinstance(value, tuple):
+        return value
+    items = ", ".join(str(_shown(item)) for item in value)
+    return f"({items}{',' if len(value) == 1 else ''})"
 
 
 def _formatted(message: str, values: Sequence[Any]) -> str:
     try:
-        return message.format(*values)
+        return message.format(*map(_shown, values))
     except (IndexError, KeyError, ValueError, TypeError):
         return f"{message} {tuple(values)}"
 
@@ -285,8 +293,9 @@ def assert_op(condition: Any, *values: Any) -> None:
         messages = [value for value in values if isinstance(value, str)]
         rest = [value for value in values if not isinstance(value, str)]
         if not messages:
-            raise AssertOpError("Assertion failed")
-        raise AssertOpError(f"Assertion failed: {_formatted(messages[0], rest)}")
+            shown = ", ".join(str(_shown(value)) for value in rest)
+            raise AssertOpError(f"Assertion Failed{': ' * bool(rest)}{shown}")
+        raise AssertOpError(f"Assertion Failed: {_formatted(messages[0], rest)}")
 
 
 @_builtin()

@@ -1,10 +1,13 @@
 """BlockBuilder: functions and modules, views, locations, attributes, large programs."""
 
 import threading
+from contextlib import nullcontext
 
 import numpy as np
+import pytest
 
 from relax_mlir import IRModule, relax, tir
+from relax_mlir.errors import BuilderError
 from relax_mlir.relax import op
 from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
@@ -225,3 +228,68 @@ def test_many_bindings_and_deep_expressions() -> None:
     assert len(bindings) == 40_000
     assert isinstance(bindings[-1].var, relax.Var)
     assert all(isinstance(b.var, relax.DataflowVar) for b in bindings[:-1])
+
+
+@pytest.mark.parametrize("inner", [False, True])
+@pytest.mark.parametrize("outer", [False, True])
+def test_bodies_of_other_functions_are_emitted(inner, outer):
+    def write(bb, values, dataflow):
+        with bb.dataflow() if dataflow else nullcontext():
+            left, right = (bb.emit(value) for value in values())
+            emit = bb.emit_output if dataflow else bb.emit
+            found = emit(relax.op.add(left, right))
+        bb.emit_func_output(found)
+
+    one, two, three = (relax.const(i, "int64") for i in (1, 2, 3))
+    bb = relax.BlockBuilder()
+    with bb.function("inner", []):
+        write(bb, lambda: (one, two), inner)
+    body = bb.get()["inner"].body
+    bb = relax.BlockBuilder()
+    with bb.function("outer", []):
+        write(bb, lambda: (three, body), outer)
+    func = bb.finalize()["outer"]
+    func.module.verify()
+    names = [b.var.name for block in func.body.blocks for b in block.bindings]
+    assert len(set(names)) == len(names) == 5
+    blocks = [type(block) is relax.DataflowBlock for block in func.body.blocks]
+    assert blocks == ([True] if outer else [False, True, False] if inner else [False])
+
+
+def test_bodies_that_do_not_fit():
+    x = relax.Var("x", R.Tensor((2,), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("f", [x]):
+        bb.emit_func_output(bb.emit(relax.op.call_packed("f", x)))
+    body = bb.get()["f"].body
+    with bb.function("impure", []):
+        bb.emit_func_output(bb.emit(relax.op.call_packed("f")))
+    impure_body = bb.get()["impure"].body
+    bb = relax.BlockBuilder()
+    with pytest.raises(BuilderError, match="'x' belongs to"), bb.function("g", []):
+        bb.emit(body)
+    impure = pytest.raises(BuilderError, match=r"R\.call_packed may have effects")
+    with impure, bb.function("h", [x]), bb.dataflow():
+        bb.emit(impure_body)
+
+
+def test_blocks_begun_by_calls():
+    x = relax.Var("x", R.Tensor(("n",), "float32"))
+    bb = relax.BlockBuilder()
+    bb._begin_binding_block()
+    first = bb.emit(relax.op.exp(x))
+    bb._begin_dataflow_block()
+    bb.emit_output(relax.op.exp(bb.emit(first + first, "sum")), "out")
+    inner = bb._end_block()
+    bb.emit(first)
+    outer = bb._end_block()
+    assert [b.var.name for b in inner.bindings] == ["sum", "out"]
+    assert isinstance(inner, relax.DataflowBlock)
+    assert type(outer) is relax.BindingBlock
+    with pytest.raises(BuilderError, match="_end_block has no"):
+        bb._end_block()
+    with bb.function("f", [x]):
+        bb._begin_binding_block()
+        out = bb.emit(relax.op.exp(x))
+        assert len(bb._end_block()) == 1
+        bb.emit_func_output(out)

@@ -182,9 +182,9 @@ def test_print_and_assert(capsys: pytest.CaptureFixture[str]) -> None:
     call("print", np.arange(2), "x")
     assert capsys.readouterr().out == "[0 1] x\n"
     call("assert_op", np.array(True), "no {}")
-    with pytest.raises(AssertionError, match="Assertion failed: n is 3"):
+    with pytest.raises(AssertionError, match="Assertion Failed: n is 3"):
         call("assert_op", False, "n is {}", 3)
-    with pytest.raises(AssertOpError, match=r"Assertion failed: {} {}"):
+    with pytest.raises(AssertOpError, match=r"Assertion Failed: {} {}"):
         call("assert_op", False, "{} {}", 3)
 
 
