@@ -20,7 +20,7 @@ from relax_mlir.dialects.relax.ops.params import REQUIRED, Param
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.verify import rules_changed
 from relax_mlir.errors import did_you_mean
-from relax_mlir.ir.op_legalize import UserLegalization, define_library
+from relax_mlir.ir.op_legalize import RuleLegalization, UserLegalization, define_library
 from relax_mlir.ir.shape_rules import (
     ATTRIBUTES,
     PREFIX,
@@ -41,7 +41,8 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None) -> Any:
 
     `FInferShape` takes an `InferCall` and returns the result's shape: a `relax.ShapeExpr` or a
     sequence of integers and symbols, what `call_shape_func` returned, None where only run time
-    knows it, or a whole type. An operation of our own still checks its operands itself first.
+    knows it, or a whole type. An operation of our own still checks its operands itself first; what
+    `call_shape_func` says of it is asked at run time, and its result checked against that.
     `FLegalize` is as in `register_op`. Everything else is kept for `get_op_attr`.
 
     Raises:
@@ -54,6 +55,9 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None) -> Any:
         raise KeyError(f"there is no operation '{op_name}'{did_you_mean(name, COMPUTE_OPS)}")
     if attr_key == "FInferShape":
         _use_rule(name, value)
+        own = LEGALIZE.get(name)
+        if own is not None and not isinstance(own, (UserLegalization, RuleLegalization)):
+            LEGALIZE[name] = RuleLegalization(name, own)
     elif attr_key == "FLegalize":
         LEGALIZE[name] = value
     ATTRIBUTES.setdefault(name, {})[attr_key] = value
@@ -69,6 +73,9 @@ def reset_op_attr(op_name: str, attr_key: str) -> None:
     cls = COMPUTE_OPS.get(name)
     if attr_key == "FInferShape" and cls in _OWN_RULES:
         cls.infer = _OWN_RULES.pop(cls)
+        legalize = LEGALIZE.get(name)
+        if isinstance(legalize, RuleLegalization):
+            LEGALIZE[name] = legalize.own
 
 
 def register_op(

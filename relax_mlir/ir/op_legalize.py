@@ -139,6 +139,35 @@ class UserLegalization:
         return matched(op, result)
 
 
+@dataclass(frozen=True)
+class RuleLegalization:
+    """How an operation of ours runs whose result's shape a user's rule has a function compute."""
+
+    name: str
+    own: Callable[..., Any]
+
+    def __call__(self, legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+        """Return the value that takes the operation's place, of the shape that the rule gives."""
+        result = self.own(legalizer, op)
+        declared = op.results[0].type
+        if not T.is_tensor(declared) or T.tensor_dims(declared) is not None:
+            return result
+        attrs = read_attributes(op, COMPUTE_OPS[self.name].PARAMS)
+        rule = infer_user_shape(self.name, [value.type for value in op.operands], attrs)
+        ndim = max(getattr(rule, "ndim", -1), T.tensor_ndim(declared))
+        if not isinstance(rule, ShapeCall) or ndim < 0:
+            return result
+        if result is None:
+            result = legalizer.call_library(op)
+        dims = [SymExpr.var(name) for name in _fresh_symbols(op, self.name, ndim)]
+        with ir.InsertionPoint(op), op.location:
+            shape = _shape_value(op, rule)
+            types = [T.shape_type(dims), T.tensor_type(dims, T.tensor_dtype(result.type))]
+            for value, type_ in zip((shape, result), types, strict=True):
+                cast = ir.Operation.create("relax.match_cast", results=[type_], operands=[value])
+        return matched(op, cast.result)
+
+
 def _shape_value(op: ir.Operation, shape: Any) -> ir.Value | None:
     """Return a shape that a rule gave as a value, None when it gave none."""
     if isinstance(shape, ShapeOf):

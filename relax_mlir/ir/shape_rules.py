@@ -29,14 +29,17 @@ class ShapeCall:
     ndim: int = -1
 
 
-def call_shape_func(func: str, *args: Any, ndim: int = -1) -> ShapeCall:
+def call_shape_func(func: Any, *args: Any, ndim: int = -1) -> ShapeCall:
     """Return the shape that a packed function gives at run time, for a rule to return.
 
     Args:
-        func: its name; it gets tuples of integers and returns one.
+        func: its name; it gets tuples of integers and returns one. Or
+            `ir.Op.get("binary_broadcast")`, which the runtime has.
         args: shapes: what `shape()` returned, or tuples of integers and symbols.
         ndim: how many dimensions it gives, -1 where that is not known either.
     """
+    if not isinstance(func, str):
+        func = f"vm.builtin.{func.name.removeprefix(PREFIX)}"
     return ShapeCall(func, args, ndim)
 
 

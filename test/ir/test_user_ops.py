@@ -5,12 +5,13 @@ import threading
 import numpy as np
 import pytest
 
-from relax_mlir import register_func, relax
+from relax_mlir import register_func, relax, tir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.dialects.relax.infer import InferError
-from relax_mlir.errors import PassError, ScriptError
+from relax_mlir.errors import PassError, ScriptError, ShapeMismatchError
 from relax_mlir.ir import (
     IRModule,
+    Op,
     call_shape_func,
     get_op_attr,
     register_op,
@@ -223,3 +224,89 @@ def test_other_attributes() -> None:
     assert get_op_attr("relax.add", "MyNote") == "commutes"
     reset_op_attr("relax.add", "MyNote")
     assert get_op_attr("relax.add", "MyNote") is None
+
+
+def _unknown():
+    tensor = relax.TensorType
+    x = relax.Var("x", tensor(ndim=2, dtype="float32"))
+    return x, relax.Var("y", tensor(ndim=1, dtype="float32"))
+
+
+def test_rules_of_our_operations_compute_shapes_at_run_time() -> None:
+    """What the rule of a built-in operation says is `shape_`, is run, and checks the result."""
+    seen = []
+
+    def broadcast(a, b):
+        seen.append((tuple(a), tuple(b)))
+        return np.broadcast_shapes(a, b) if len(seen) < 2 else (7, 7)
+
+    def rule(call):
+        lhs, rhs = (arg.shape() for arg in call.args)
+        if isinstance(lhs, ShapeExpr) and isinstance(rhs, ShapeExpr):
+            return lhs
+        return call_shape_func("test_user_ops.broadcast", lhs, rhs, ndim=2)
+
+    register_func("test_user_ops.broadcast", broadcast, override=True)
+    register_op_attr("relax.add", "FInferShape", rule)
+    try:
+        x, y = _unknown()
+        bb = relax.BlockBuilder()
+        with bb.function("main", [x, y]):
+            total = bb.emit(relax.op.add(x, y))
+            text = "R.call_pure_packed(test_user_ops.broadcast, R.shape_of(x), R.shape_of(y))"
+            assert repr(total.shape_) == repr(relax.op.add(x, y).shape_) == text
+            assert relax.expr.shape_kind(total) == "V1"
+            bb.emit_func_output((relax.op.exp(total), total.shape_))
+        run = relax.VirtualMachine(relax.build(bb.get()))["main"]
+        found, shape = run(np.zeros((2, 3), np.float32), np.zeros(3, np.float32))
+        assert seen == [((2, 3), (3,))]
+        assert shape == found.shape == (2, 3)
+        with pytest.raises(ShapeMismatchError):
+            run(np.zeros((2, 3), np.float32), np.zeros(3, np.float32))
+    finally:
+        reset_op_attr("relax.add", "FInferShape")
+
+
+def test_shapes_of_broadcasts() -> None:
+    """Without rules of users, results of binary operations have a broadcast shape."""
+    x, y = _unknown()
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x, y]):
+        total = bb.emit(relax.op.multiply(x, y))
+        assert repr(total.shape_) == "R.binary_broadcast(R.shape_of(x), R.shape_of(y))"
+        assert total.shape_.ty == relax.ShapeType(ndim=2)
+        bb.emit_func_output(total.shape_)
+    run = relax.VirtualMachine(relax.build(bb.get()))["main"]
+    assert run(np.zeros((2, 1), np.float32), np.zeros(3, np.float32)) == (2, 3)
+    broadcast = relax.Call(Op.get("binary_broadcast"), [ShapeExpr(("n", 1)), ShapeExpr((4,))])
+    assert broadcast.ty == relax.ShapeType(("n", 4))
+    with pytest.raises(ValueError, match="binary_broadcast"):
+        relax.Call(Op.get("binary_broadcast"), [ShapeExpr((3,)), ShapeExpr((4,))]).ty
+    with pytest.raises(ValueError, match="takes two shapes"):
+        relax.Call(Op.get("binary_broadcast"), [x, y]).ty
+    assert call_shape_func(Op.get("binary_broadcast")).func == "vm.builtin.binary_broadcast"
+
+
+def test_prim_funcs_with_symbolic_integers() -> None:
+    """`call_tir_dyn` in the design document's order, in the builder and as an operation."""
+    func = from_source("""
+@T.prim_func
+def plus_one(a: T.handle, b: T.handle, m: T.int64) -> None:
+    n = T.int64()
+    A = T.match_buffer(a, (n, 2 * (m // 2)))
+    B = T.match_buffer(b, (n, 2 * (m // 2)))
+    for i, j in T.grid(n, 2 * (m // 2)):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + T.float32(1)
+""")["plus_one"]
+    n, m = tir.var("n"), tir.var("m")
+    shape = [n, 2 * tir.floordiv(m, 2)]
+    x, sizes = relax.var("x", shape=shape, dtype="float32"), relax.Var("m", relax.ShapeType([m]))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x, sizes]):
+        y = bb.call_tir_dyn(shape, func, [x], ShapeExpr([m]))
+        z = bb.emit(relax.op.call_tir_dyn(shape, relax.GlobalVar("plus_one"), [y], ShapeExpr([m])))
+        bb.emit_func_output(relax.op.call_tir_dyn("plus_one", [z], z.ty, [m]))
+    run = relax.VirtualMachine(relax.build(bb.get()))["main"]
+    np.testing.assert_array_equal(run(np.zeros((2, 4), np.float32), (5,)), np.full((2, 4), 3))

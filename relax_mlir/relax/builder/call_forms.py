@@ -192,6 +192,13 @@ def _shape_of(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) ->
     return m.create("relax.shape_of", operands, result, loc).result
 
 
+def _binary_broadcast(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
+    with m._builder.unknown:
+        result = call.ty.to_mlir()
+    func = ExternFunc("vm.builtin.binary_broadcast")
+    return _by_name(m, "relax.call_pure_packed", func, operands, result, loc)
+
+
 def _make_closure(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
     captured = operands[0] if is_tuple(operands[0].type) else m.part_tuple(operands, loc)
     with m._builder.unknown:
@@ -242,6 +249,7 @@ _FORMS: dict[str, _Maker] = {
     "relax.call_dps_packed_inplace": _destination,
     "relax.call_inplace_packed": _pure_packed,
     "relax.call_pure_packed": _pure_packed,
+    "relax.binary_broadcast": _binary_broadcast,
     "relax.shape_of": _shape_of,
     "relax.make_closure": _make_closure,
     "relax.match_cast": _match_cast,

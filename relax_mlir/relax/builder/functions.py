@@ -34,6 +34,12 @@ def function_op(func: Any) -> ir.Operation | None:
     raise ExprTypeError(f"expected a function, got {type(func).__name__} {func!r}")
 
 
+def function_name(func: Any) -> str:
+    """Return what a function is called where it is, `main` where that is nothing."""
+    op = function_op(func)
+    return "main" if op is None else ir.StringAttr(op.attributes["sym_name"]).value
+
+
 def copy_in(op: ir.Operation, context: ir.Context) -> ir.Operation:
     """Return a copy of a function that stands in no module, in a context."""
     if op.context == context:

@@ -4,10 +4,11 @@ from typing import Any
 
 from relax_mlir.errors import BuilderError
 from relax_mlir.relax.builder.emission import Emission
-from relax_mlir.relax.builder.functions import copy_in, function_op, is_pending
+from relax_mlir.relax.builder.functions import copy_in, function_name, function_op, is_pending
 from relax_mlir.relax.builder.scopes import FunctionScope
 from relax_mlir.relax.expr.functions import Function
-from relax_mlir.relax.expr.leaves import GlobalVar
+from relax_mlir.relax.expr.leaves import GlobalVar, Var
+from relax_mlir.relax.op.calls import call_tir, output_of
 
 
 class ModuleFunctions(Emission):
@@ -59,6 +60,41 @@ class ModuleFunctions(Emission):
             op = copy_in(source, self.context)
         # Views of the old function stay good.
         self._keep.append(self._table.replace(op, name))
+
+    def call_tir(self, shape: Any, func: Any, inputs: Any, dtype: Any = None) -> Var:
+        """Emit a call of a prim func, as the design document has it.
+
+        Args:
+            shape: dimensions of the output.
+            func: the prim func, which is added to the module, or its GlobalVar or name.
+            inputs: a tensor, or a sequence of tensors.
+            dtype: of the output, by default the first input's.
+
+        Raises:
+            BuilderError: no function is open, or a variable belongs to another scope.
+            ExprTypeError: something is of a wrong kind.
+        """
+        return self.call_tir_dyn(shape, func, inputs, None, dtype)
+
+    def call_tir_dyn(
+        self, shape: Any, func: Any, inputs: Any, symbolic_vars: Any, dtype: Any = None
+    ) -> Var:
+        """Emit `call_tir` of a prim func that takes symbolic integers after its outputs.
+
+        Args:
+            shape: as for `call_tir`.
+            func: as for `call_tir`.
+            inputs: as for `call_tir`.
+            symbolic_vars: the integers, a `ShapeExpr` or a sequence.
+            dtype: as for `call_tir`.
+
+        Raises:
+            BuilderError: as for `call_tir`.
+            ExprTypeError: as for `call_tir`.
+        """
+        if not isinstance(func, (GlobalVar, str)):
+            func = self.add_func(func, function_name(func))
+        return self.emit(call_tir(func, inputs, output_of(shape, inputs, dtype), symbolic_vars))
 
     def _emit_function(self, func: Function, name: str) -> GlobalVar:
         with FunctionScope(self, name, func.params, {

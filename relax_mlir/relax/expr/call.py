@@ -22,6 +22,7 @@ CALL_FORMS = frozenset(
         "call_tir", "call_tir_inplace", "call_dps_packed", "call_dps_packed_inplace",
         "call_packed", "call_pure_packed", "call_inplace_packed", "call", "invoke_closure",
         "make_closure", "shape_of", "match_cast", "alloc_tensor", "compare_prim", "logic_prim",
+        "binary_broadcast",
     )
 )  # fmt: skip
 
@@ -48,7 +49,7 @@ class Op(Expr):
         if known is None:
             # TVM calls it relax.nn.relu; here the namespace is the script's only.
             short = name.removeprefix("relax.").removeprefix("nn.")
-            if short not in COMPUTE_OPS and name not in CALL_FORMS:
+            if short not in COMPUTE_OPS and f"relax.{short}" not in CALL_FORMS:
                 near = did_you_mean(short, [*COMPUTE_OPS, *CALL_FORMS])
                 raise ExprError(f"there is no operation '{name}'{near}")
             known = Op.named(f"relax.{short}")

@@ -5,6 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
+from relax_mlir.dialects.relax.infer import broadcast
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.params import given_attribute
 from relax_mlir.dialects.relax.type_lattice import join
@@ -87,12 +88,28 @@ def _infer_call(call: Call) -> Type:
         (tensor,) = call.args
         type_ = tensor.ty
         return ShapeType(type_.dims, type_.ndim) if isinstance(type_, TensorType) else ShapeType()
+    if isinstance(op, Op) and op.name == "relax.binary_broadcast":
+        return _broadcast([arg.ty for arg in call.args])
     if isinstance(op, Op):
         return computation_type(op.name.removeprefix("relax."), call.args, call.attrs)
     callee = op.ty
     if isinstance(callee, FuncType):
         return callee.ret
     return ObjectType() if isinstance(callee, ObjectType) else Type.missing()
+
+
+def _broadcast(shapes: list[Type]) -> Type:
+    """Return the type of the shape that two shapes broadcast to."""
+    if not all(isinstance(each, ShapeType) for each in shapes):
+        raise ExprError(f"binary_broadcast takes two shapes, got {', '.join(map(str, shapes))}")
+    tensors = [TensorType(each.dims, "bool", each.ndim) for each in shapes]  # type: ignore[attr-defined]
+    with default_context(), ir.Location.unknown():
+        try:
+            found = from_mlir(broadcast(*(tensor.to_mlir() for tensor in tensors)))
+        except ValueError as error:
+            raise ExprError(f"binary_broadcast: {error}") from error
+    assert isinstance(found, TensorType), "tensors broadcast to a tensor"
+    return ShapeType(found.dims, found.ndim) if found.dims is None else ShapeType(found.dims)
 
 
 def computation_type(name: str, args: Any, attrs: dict[str, Any]) -> Type:

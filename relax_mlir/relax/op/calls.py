@@ -36,9 +36,36 @@ def call_tir(
     return _destination("relax.call_tir", gvar, args, out_sinfo or out_ty, tir_vars)
 
 
-def call_tir_dyn(gvar: Any, args: Any, out_sinfo: Any, tir_vars: Any) -> Call:
-    """Return `call_tir` with symbolic integers, as the design document calls it."""
-    return call_tir(gvar, args, out_sinfo, tir_vars)
+def call_tir_dyn(shape: Any, func: Any, inputs: Any, symbolic_vars: Any) -> Call:
+    """Return `call_tir` with symbolic integers after the outputs, as the design document has it.
+
+    Args:
+        shape: dimensions of the output, whose dtype is that of the first input. Or, as for
+            `call_tir`, the prim func, and then its inputs and the type of the output.
+        func: the prim func, a GlobalVar or its name.
+        inputs: a tensor, or a sequence or tuple of tensors.
+        symbolic_vars: the integers, a `ShapeExpr` or a sequence.
+
+    Raises:
+        ExprTypeError: something is of a wrong kind.
+        ExprError: the dtype of the output is not known.
+    """
+    if isinstance(shape, (GlobalVar, str)):
+        return call_tir(shape, func, inputs, symbolic_vars)
+    return call_tir(func, inputs, output_of(shape, inputs), symbolic_vars)
+
+
+def output_of(shape: Any, inputs: Any, dtype: Any = None) -> TensorType:
+    """Return the type of an output of a shape, and of the first input's dtype where none is said.
+
+    Raises:
+        ExprTypeError: there is no tensor to take it from.
+    """
+    if dtype is None:
+        given = convert(inputs)
+        first = given.fields[0] if isinstance(given, Tuple) and given.fields else given
+        dtype = first.dtype
+    return TensorType(shape, dtype)
 
 
 def call_tir_inplace(

@@ -299,6 +299,19 @@ def assert_op(condition: Any, *values: Any) -> None:
 
 
 @_builtin()
+def binary_broadcast(lhs: tuple[int, ...], rhs: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that two shapes broadcast to by numpy's rules.
+
+    Raises:
+        ShapeMismatchError: they do not.
+    """
+    try:
+        return np.broadcast_shapes(lhs, rhs)
+    except ValueError:
+        raise ShapeMismatchError(f"shapes {lhs} and {rhs} do not broadcast") from None
+
+
+@_builtin()
 def make_closure(func: Callable[..., Any], *captured: Any) -> Callable[..., Any]:
     """Return a function that passes its arguments and then the captured values to `func`."""
 
