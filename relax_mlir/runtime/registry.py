@@ -18,6 +18,8 @@ from relax_mlir.runtime.bytecode.shape_builtins import SHAPE_BUILTINS
 from relax_mlir.runtime.native.ffi_errors import register_errors
 from relax_mlir.runtime.specializer import dispatching
 from relax_mlir.runtime.values.convert import to_value
+from relax_mlir.runtime.values.ndarray import as_tensors
+from relax_mlir.runtime.values.ownership import guarded
 from relax_mlir.runtime.vm.call_depth import TRUSTED_LIMIT, bounded
 
 # One table, so that a look-up is one dictionary access.
@@ -33,8 +35,8 @@ def register_func(
 ) -> Callable[..., Any]:
     """Register a Python callable or an FFI function under a name; without `func`, a decorator.
 
-    The VM calls Python callables with its own values: numpy arrays, tuples, numbers. The name also
-    enters TVM FFI's global registry; callers from there have their tensors turned into arrays.
+    The VM calls Python callables with tensors, tuples and numbers. The name also enters TVM FFI's
+    global registry; callers from there have their tensors turned into `runtime.Tensor`.
 
     Args:
         name: the name in the registry.
@@ -60,7 +62,7 @@ def register_func(
     register_errors()
 
     def from_ffi(*args: Any) -> Any:
-        return to_value(func(*[to_value(a) for a in args]))
+        return to_value(func(*[as_tensors(to_value(a)) for a in args]))
 
     with _LOCK:
         known = find_func(name) is not None
@@ -106,6 +108,11 @@ def _pass_maker(name: str) -> Callable[..., Any] | None:
     return None if entry is None else entry.make
 
 
+def is_registered(name: str) -> bool:
+    """Return whether a name is that of a user's function."""
+    return name in _FUNCTIONS
+
+
 def _library() -> dict[str, Callable[..., Any]]:
     # Most programs have all shapes compiled and need none of it.
     from relax_mlir.runtime.library import LIBRARY
@@ -114,7 +121,10 @@ def _library() -> dict[str, Callable[..., Any]]:
 
 
 def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
-    """Return a registered function; results of FFI functions come back as arrays and tuples.
+    """Return a registered function.
+
+    A user's Python function is returned as it is. Builtins and FFI functions take what programs
+    take, and return tensors, tuples and numbers.
 
     Raises:
         FunctionNotFoundError: there is none and `allow_missing` is false.
@@ -124,9 +134,9 @@ def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any
         if allow_missing:
             return None
         raise not_found(name)
-    if not type(func).__module__.startswith("tvm_ffi"):
+    if is_registered(name) and not type(func).__module__.startswith("tvm_ffi"):
         return func
-    return lambda *args: to_value(func(*args))
+    return lambda *args: as_tensors(to_value(func(*[to_value(a) for a in args])))
 
 
 def not_found(name: str, more: tuple[str, ...] = ()) -> FunctionNotFoundError:
@@ -164,7 +174,7 @@ def list_global_func_names() -> list[str]:
 def call_tir_dyn(func: Any, *args: Any) -> Any:
     """Call `func` with the last argument, a shape, unpacked into integers."""
     if type(func) is str:
-        func = get_global_func(func)
+        func = guarded(get_global_func(func), as_tensors)
     if not args or type(args[-1]) is not tuple:
         raise ArgumentTypeError("call_tir_dyn takes a shape as its last argument")
     if getrecursionlimit() > TRUSTED_LIMIT:

@@ -14,7 +14,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, ShapeMismatchError
-from relax_mlir.runtime import get_global_func, register_func, remove_global_func
+from relax_mlir.runtime import Tensor, get_global_func, register_func, remove_global_func
 from relax_mlir.runtime.library import LIBRARY, PREFIX
 from relax_mlir.runtime.library.index import CHECKS
 
@@ -27,7 +27,7 @@ RTOL = {"float16": 2e-3, "float32": 1e-6, "float64": 1e-13}
 def call(name: str, *args: Any) -> np.ndarray:
     before = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
     result = get_global_func(PREFIX + name)(*args)
-    assert type(result) is np.ndarray
+    assert type(result) is Tensor
     assert result.flags.c_contiguous
     assert result.flags.writeable
     for old, new in zip(before, args, strict=True):

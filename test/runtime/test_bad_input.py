@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from misuse import HOOK, Converts, Producer, build, good, hooked
 
-from relax_mlir import relax
+from relax_mlir import relax, runtime
 from relax_mlir.errors import (
     ArgumentTypeError,
     ExecutableFormatError,
@@ -133,7 +133,7 @@ def test_unusual_arrays(vm: relax.VirtualMachine, kind: str, rows: int) -> None:
     x = good()[:rows].copy()
     value = UNUSUAL[kind](x.copy()) if rows or kind != "misaligned" else x.copy()
     result = vm["plus"](value, x)
-    assert type(result) is np.ndarray
+    assert type(result) is runtime.Tensor
     np.testing.assert_array_equal(result, x + x)
     result[...] = -1
     array = getattr(value, "array", getattr(value, "result", value))

@@ -22,6 +22,7 @@ from relax_mlir.runtime.module import Module
 from relax_mlir.runtime.native.loader import ffi_tensor, native_error
 from relax_mlir.runtime.registry import find_func, not_found
 from relax_mlir.runtime.values.convert import describe, numpy_dtype, to_value
+from relax_mlir.runtime.values.ndarray import Tensor
 
 FACTORY = "default"
 EXPORTED = (
@@ -242,7 +243,7 @@ class GraphExecutor(Module):
         """Return the index of an input, -1 when there is none of that name."""
         return self._names.index(name) if name in self._names else -1
 
-    def get_output(self, index: int, out: Any = None) -> np.ndarray:
+    def get_output(self, index: int, out: Any = None) -> Any:
         """Return a copy of an output, in `out` when given.
 
         Raises:
@@ -254,7 +255,7 @@ class GraphExecutor(Module):
                 f"there is no output {index!r}; the graph has {len(self._heads)}, from 0"
             )
         array = self._entries[self._heads[int(index)]]
-        return array.copy() if out is None else _copied(array, out)
+        return array.copy().view(Tensor) if out is None else _copied(array, out)
 
     def get_num_inputs(self) -> int:
         """Return how many inputs there are; constants are none."""

@@ -1,4 +1,4 @@
-"""numpy arrays with the methods that TVM's arrays have: `nd.array(x).numpy()`."""
+"""The tensors that users see: numpy arrays with the methods of TVM's, `nd.array(x).numpy()`."""
 
 from typing import Any
 
@@ -10,11 +10,18 @@ from relax_mlir.runtime.device.api import Device
 from relax_mlir.runtime.values.convert import describe, is_tensor_dtype, numpy_dtype, to_value
 
 
-class NDArray(np.ndarray):
+class Tensor(np.ndarray):
     """An array in a device's memory, passed and indexed as any other of numpy's.
 
-    Results of compiled programs are plain arrays: they have no `.numpy()` and need none.
+    Results of compiled programs and the arguments of packed functions are such arrays. What numpy
+    computes of one is a plain array.
     """
+
+    def __array_wrap__(
+        self, array: np.ndarray, context: Any = None, return_scalar: bool = False
+    ) -> Any:
+        """Return what a numpy function computed: an array or a number, as for plain arrays."""
+        return array[()] if return_scalar else array.view(np.ndarray)
 
     @property
     def device(self) -> Device:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -27,7 +34,7 @@ class NDArray(np.ndarray):
 
     asnumpy = numpy
 
-    def copyto(self, target: Any, mem_scope: str | None = None) -> "NDArray":
+    def copyto(self, target: Any, mem_scope: str | None = None) -> "Tensor":
         """Copy the elements into an array, or into a new one on a device.
 
         Args:
@@ -45,12 +52,12 @@ class NDArray(np.ndarray):
         if mem_scope not in (None, "", "global"):
             raise ArgumentTypeError(f"there is no memory of scope '{mem_scope}'; it is 'global'")
         if not isinstance(target, np.ndarray):
-            return placement.copy_to(self.view(np.ndarray), target).view(NDArray)
+            return placement.copy_to(self.view(np.ndarray), target).view(Tensor)
         _same_form(self, target)
         placement.copy_bytes(np.ascontiguousarray(self), target)
-        return target.view(NDArray)
+        return target.view(Tensor)
 
-    def copyfrom(self, source: Any) -> "NDArray":
+    def copyfrom(self, source: Any) -> "Tensor":
         """Take over the elements of an array of this shape, converted to this dtype.
 
         Raises:
@@ -70,7 +77,7 @@ def _same_form(source: np.ndarray, target: np.ndarray) -> None:
         raise ArgumentTypeError(f"copyto: from {source.dtype} into {target.dtype}; cast it first")
 
 
-def array(arr: Any, device: Any = None, mem_scope: str | None = None) -> NDArray:
+def array(arr: Any, device: Any = None, mem_scope: str | None = None) -> Tensor:
     """Return a copy of an array on a device; also `runtime.tensor`.
 
     Args:
@@ -91,12 +98,12 @@ def array(arr: Any, device: Any = None, mem_scope: str | None = None) -> NDArray
         raise ArgumentTypeError(
             f"nd.array takes an array of numbers, got {describe(arr)} of dtype {value.dtype}"
         )
-    return value.view(NDArray).copyto("cpu" if device is None else device, mem_scope)
+    return value.view(Tensor).copyto("cpu" if device is None else device, mem_scope)
 
 
 def empty(
     shape: Any, dtype: Any = "float32", device: Any = None, mem_scope: str | None = None
-) -> NDArray:
+) -> Tensor:
     """Return an array on a device, not initialised.
 
     Args:
@@ -116,8 +123,15 @@ def empty(
     if mem_scope not in (None, "", "global"):
         raise ArgumentTypeError(f"there is no memory of scope '{mem_scope}'; it is 'global'")
     made = placement.empty(tuple(map(int, sizes)), numpy_dtype(dtype), device)
-    return made.view(NDArray)
+    return made.view(Tensor)
 
 
-# TVM's names of them since 0.22.
-Tensor, tensor = NDArray, array
+def as_tensors(value: Any) -> Any:
+    """Return a value of the virtual machine for users: its arrays as tensors, over their memory."""
+    if type(value) is np.ndarray:
+        return value.view(Tensor)
+    return tuple([as_tensors(v) for v in value]) if type(value) is tuple else value
+
+
+# TVM's name of it since 0.22.
+tensor = array

@@ -49,8 +49,17 @@ def _locked(value: Any) -> Any:
     return tuple([_locked(v) for v in value]) if type(value) is tuple else value
 
 
-def guarded(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that hands on as read-only what is, so that writing to it is an error."""
+def guarded(
+    func: Callable[..., Any], outward: Callable[[Any], Any] | None = None
+) -> Callable[..., Any]:
+    """Return a function that hands on as read-only what is, so that writing to it is an error.
+
+    Args:
+        func: takes values of the virtual machine.
+        outward: makes each argument what `func` takes, if it takes others.
+    """
+    if outward is not None:
+        return lambda *args: func(*[outward(_locked(a)) for a in args])
 
     def call(*args: Any) -> Any:
         for arg in args:

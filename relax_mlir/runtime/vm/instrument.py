@@ -6,6 +6,7 @@ from typing import Any
 
 from relax_mlir.errors import ArgumentTypeError
 from relax_mlir.runtime.values.convert import describe
+from relax_mlir.runtime.values.ndarray import as_tensors
 
 
 class VMInstrumentReturnKind(enum.IntEnum):
@@ -27,7 +28,8 @@ def instrumented(
     """
 
     def call(*args: Any) -> Any:
-        kind = instrument(func, name, True, None, *args)
+        seen = [as_tensors(a) for a in args]
+        kind = instrument(func, name, True, None, *seen)
         if kind is not None and kind != VMInstrumentReturnKind.NO_OP:
             if kind == VMInstrumentReturnKind.SKIP_RUN:
                 return None
@@ -35,7 +37,7 @@ def instrumented(
                 f"an instrument returns None or a VMInstrumentReturnKind, got {describe(kind)}"
             )
         result = func(*args)
-        instrument(func, name, False, result, *args)
+        instrument(func, name, False, as_tensors(result), *seen)
         return result
 
     return call

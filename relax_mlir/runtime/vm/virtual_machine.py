@@ -29,8 +29,9 @@ from relax_mlir.runtime.device.placement import Placement
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.native.loader import ffi_tensor, native_call, native_error
 from relax_mlir.runtime.profiling.costs import takes_views, written_tensors
-from relax_mlir.runtime.registry import find_func, not_found
+from relax_mlir.runtime.registry import find_func, is_registered, not_found
 from relax_mlir.runtime.values.convert import BFLOAT16, DTYPES, describe, numpy_dtype, to_value
+from relax_mlir.runtime.values.ndarray import Tensor, as_tensors
 from relax_mlir.runtime.values.ownership import (
     STORAGE,
     arrays_of,
@@ -61,7 +62,7 @@ class VirtualMachine(StatefulCalls):
 
     Arguments may be numpy arrays, anything with `__dlpack__` on the CPU, numpy scalars (0-d
     tensors), tuples and lists of those, tuples of ints (shapes), Python numbers, strings, None and
-    other objects; see `values.to_value`. Results are numpy arrays, tuples and numbers. An array in
+    other objects; see `values.to_value`. Results are tensors, tuples and numbers. A tensor in
     the result is the caller's own, except where the program returns its argument itself.
 
     Functions that the bytecode calls are looked up at their first call: the executable's own, its
@@ -247,11 +248,12 @@ class VirtualMachine(StatefulCalls):
             except RecursionError as error:
                 deep = too_deep(name, error, self.executable, self._namespace, self._lines)
                 raise deep from error
-            if body.returns_own_tensor:
+            kind = type(result)
+            if kind is not ndarray and kind is not tuple:
                 return result
-            if type(result) is ndarray:
-                return result if type(result.base) in STORAGE else own(result, args, values)
-            return own(result, args, values) if type(result) is tuple else result
+            if not body.returns_own_tensor and (kind is tuple or type(result.base) not in STORAGE):
+                result = own(result, args, values)
+            return result.view(Tensor) if kind is ndarray else as_tensors(result)
 
         return described(call, func)
 
@@ -321,7 +323,9 @@ class VirtualMachine(StatefulCalls):
         # An FFI function takes its tensors through DLPack, which has none that are read-only.
         if own:
             return func
-        return bounded(name, func) if type(func).__module__.startswith("tvm_ffi") else guarded(func)
+        if type(func).__module__.startswith("tvm_ffi"):
+            return bounded(name, func)
+        return guarded(func, as_tensors if is_registered(name) else None)
 
     def _fail(self, error: Exception, index: int) -> None:
         """Say where an exception came from; raise our own in place of a native function's."""

@@ -1,13 +1,16 @@
 """`nd`, `runtime.tensor` and `target`: what programs for TVM begin with."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import relax_mlir as tvm
-from relax_mlir import relax, te
+from relax_mlir import relax, runtime, te
 from relax_mlir.errors import ArgumentTypeError, DeviceError, PipelineError, ShapeMismatchError
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
+from relax_mlir.script import tir as T
 
 X = np.arange(12, dtype="float32").reshape(3, 4)
 
@@ -108,3 +111,46 @@ def test_errors_of_arguments_say_what_converts_them():
     ):
         with pytest.raises(ArgumentTypeError, match=said):
             add(given, X, out)
+
+
+def test_results_and_arguments_of_packed_functions_are_tensors() -> None:
+    seen: list[Any] = []
+
+    @tvm.register_func("test.nd.double", override=True)
+    def double(a: Any) -> Any:
+        seen.append(a)
+        return runtime.tensor(a.numpy() + a.asnumpy())
+
+    @I.ir_module
+    class Module:
+        @R.function(pure=False)
+        def main(x: R.Tensor(("n",), "float32")) -> R.Tuple(R.Tensor, R.Tensor):
+            n = T.int64()
+            y = R.call_packed("test.nd.double", x, ty_args=R.Tensor((n,), "float32"))
+            return (y, R.add(y, x))
+
+    vm = relax.VirtualMachine(relax.build(Module), tvm.cpu())
+    instrumented: list[Any] = []
+    for size in (0, 1, 7):
+        x = np.arange(size, dtype="float32")
+        for given in (x, runtime.tensor(x)):
+            first, second = vm["main"](given)
+            assert type(first) is type(second) is type(seen[-1]) is runtime.Tensor
+            assert first.device == tvm.cpu()
+            np.testing.assert_array_equal(np.from_dlpack(second), 3 * x)
+            np.testing.assert_array_equal(vm["main"](first)[0].numpy(), 4 * x)
+    vm.set_instrument(lambda func, name, before, result, *args: instrumented.extend(args))
+    vm["main"](np.ones(2, "float32"))
+    assert {runtime.Tensor} <= {*map(type, instrumented)}
+    assert np.ndarray not in {*map(type, instrumented)}
+    vm.set_input("main", np.ones(2, "float32"))
+    vm.invoke_stateful("main")
+    assert vm.get_outputs("main")[0].numpy().tolist() == [2, 2]
+    assert type(tvm.get_global_func("vm.builtin.copy")(x)) is runtime.Tensor
+
+
+def test_numpy_computes_plain_arrays_of_tensors() -> None:
+    x = runtime.tensor(np.arange(6.0).reshape(2, 3))
+    assert type(x + x) is type(np.exp(x)) is type(x.sum(axis=0)) is np.ndarray
+    assert type(x.sum()) is np.float64
+    assert type(x[0]) is runtime.Tensor

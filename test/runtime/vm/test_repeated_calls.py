@@ -192,12 +192,12 @@ def test_results_are_the_callers(seasoned: relax.VirtualMachine) -> None:
     kept = first.copy()
     second = seasoned["static"](X + 1, W)
     assert first.flags.carray
-    assert first.base is None
+    assert first.base.base is None
     assert not np.shares_memory(first, second)
     np.testing.assert_array_equal(first, kept)
-    assert seasoned["same"](V) is V
+    assert np.shares_memory(seasoned["same"](V), V)
     a, b, c = seasoned["several"](V, V)
-    assert a is c
+    assert np.shares_memory(a, c)
     assert a is not b
     assert seasoned["static"].__name__ == "static"
 
