@@ -10,9 +10,11 @@ from relax_mlir import tvm_modules
 
 __version__ = "0.1.0"
 
-_MODULES = ("arith", "contrib", "error", "errors", "frontend", "instrument", "ir", "nd", "relax",
-            "runtime", "s_tir", "script", "target", "te", "testing", "tir", "tirx", "topi",
-            "transform", "viz")  # fmt: skip
+_MODULES = (
+    "arith", "contrib", "error", "errors", "frontend", "instrument", "ir", "nd", "relax",
+    "runtime", "s_tir", "script", "support", "target", "te", "testing", "tir", "tirx", "topi",
+    "transform", "viz",
+)  # fmt: skip
 # Names of TVM's that have no counterpart.
 _UNSUPPORTED = {
     "autotvm": "kernels are fast without tuning; tir.Schedule changes them by hand",
@@ -20,7 +22,6 @@ _UNSUPPORTED = {
     "cuda": "GPUs have no lowering",
     "dlight": "kernels are fast without schedules",
     "meta_schedule": "kernels are fast without tuning; tir.Schedule has its sampling primitives",
-    "DataType": "dtypes are texts, such as 'float32'",
     "relay": "models are Relax functions",
     **dict.fromkeys(
         ("hexagon", "metal", "opencl", "rocm", "vpi", "vulkan", "ext_dev"),
@@ -28,6 +29,7 @@ _UNSUPPORTED = {
     ),
 }
 _EXPORTS = {
+    "DataType": "relax_mlir.runtime.values.ndarray",
     "IRModule": "relax_mlir.ir.module",
     "TVMError": "relax_mlir.errors",
     "build": "relax_mlir.compiler.driver",

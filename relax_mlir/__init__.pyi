@@ -5,6 +5,8 @@ Importing this is cheap: MLIR and LLVM are loaded when something needs them.
 
 # Made by .ci/stubs, do not edit.
 
+from tvm_ffi._dtype import dtype as DataType
+
 from relax_mlir import (
     arith,
     contrib,
@@ -16,6 +18,7 @@ from relax_mlir import (
     relax,
     runtime,
     script,
+    support,
     target,
     te,
     testing,
@@ -36,6 +39,7 @@ from relax_mlir.runtime.registry import register_func as register_global_func
 from relax_mlir.tir.lowering import lower
 
 __all__ = [
+    "DataType",
     "IRModule",
     "TVMError",
     "__version__",
@@ -59,6 +63,7 @@ __all__ = [
     "runtime",
     "s_tir",
     "script",
+    "support",
     "target",
     "te",
     "testing",

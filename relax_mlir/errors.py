@@ -184,8 +184,20 @@ class ArgumentTypeError(VMError, TypeError):
     """An argument has the wrong kind, rank or dtype, or their count is wrong."""
 
 
+class TypeMismatchError(ArgumentTypeError, ValueError):
+    """A tensor or a shape of another rank or dtype than declared; a ValueError too, as TVM's."""
+
+
+class BytecodeError(VMError, ValueError):
+    """Instructions that cannot run, such as one that reads a register nothing has written."""
+
+
 class ShapeMismatchError(VMError, ValueError):
     """A run-time shape contradicts the declared one or a bound symbol."""
+
+
+class StatefulCallError(VMError, ValueError):
+    """A stateful call of a function whose inputs were not set, or a result that is not there."""
 
 
 class DeviceError(VMError, ValueError):

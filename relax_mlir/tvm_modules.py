@@ -19,6 +19,7 @@ ALIASES = {
     "tirx.function": "relax.expr.functions",
     "relax.binding_rewrite": "relax.expr_functor",
     "relax.transform": "transform",
+    "relax.vm_build": "compiler.vm_build",
     "relax.transform.transform": "transform",
     "s_tir": "tir",
     "script.parser.ir": "script.ir",

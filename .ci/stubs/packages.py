@@ -13,7 +13,8 @@ PACKAGES = (
     "relax_mlir.frontend.onnx", "relax_mlir.ir",
     "relax_mlir.relax", "relax_mlir.relax.op",
     "relax_mlir.relax.op.image", "relax_mlir.relax.op.nn", "relax_mlir.relax.op.vision",
-    "relax_mlir.runtime", "relax_mlir.te", "relax_mlir.tir", "relax_mlir.tir.transform",
+    "relax_mlir.runtime", "relax_mlir.te", "relax_mlir.testing", "relax_mlir.tir",
+    "relax_mlir.tir.transform",
     "relax_mlir.topi", "relax_mlir.topi.image", "relax_mlir.topi.nn", "relax_mlir.topi.vision",
     "relax_mlir.transform",
 )  # fmt: skip

@@ -410,6 +410,8 @@ class _FunctionLowering:
         value, type_ = op.operands[0], op.results[0].type
         name = value_name(op.location)
         what = f"match_cast of '{name}'" if name else "match_cast"
+        if not name and [use.owner.operation.name for use in op.results[0].uses] == ["func.return"]:
+            what = f"return value: {what}"
         context = f"{self._name}: {what} to {describe(type_)}{at_source(op.location)}"
         with ir.InsertionPoint(op), op.location:
             checks: list[Check] = []

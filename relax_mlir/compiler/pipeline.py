@@ -131,8 +131,7 @@ def build(
         CompileError: code generation could not continue.
     """
     mod = module_of(mod)
-    if exec_mode not in _EXEC_MODES:
-        raise PipelineError(f"exec_mode is {' or '.join(_EXEC_MODES)}, got {exec_mode!r}")
+    check_exec_mode(exec_mode)
     kernel_pass = None if tir_pipeline == "default" else tir_pipeline
     if not isinstance(kernel_pass, AnyPass | None):
         raise PassTypeError(f"tir_pipeline is 'default' or a pass, got {tir_pipeline!r}")
@@ -150,6 +149,12 @@ def build(
                 mod, resolved, context, lambda: _built(mod, resolved, None, context, BuildLog())
             )
         return _built(mod, resolved, pipeline, context, log or BuildLog(), kernel_pass)
+
+
+def check_exec_mode(exec_mode: str) -> None:
+    """Raise PipelineError where this is none of TVM's modes of execution."""
+    if exec_mode not in _EXEC_MODES:
+        raise PipelineError(f"exec_mode is {' or '.join(_EXEC_MODES)}, got {exec_mode!r}")
 
 
 def _built(
@@ -170,7 +175,7 @@ def _built(
                 emitted = codegen_vm(working.mlir_module, builder)
             log.memory = arenas(working.mlir_module.operation)
             kernels = kernel_costs(working.mlir_module)
-            native = _native(working, resolved, context, log, kernel_pass)
+            native = native_objects(working, resolved, context, log, kernel_pass)
     private = _private_names(working)
     metadata = {
         "target": f"llvm -mtriple={resolved.triple} -mcpu={resolved.cpu}",
@@ -359,13 +364,25 @@ def make_pass(name: str) -> AnyPass:
     return registry.get_pass(name) if registry.find(name) else mlir(name)
 
 
-def _native(
+def native_objects(
     mod: IRModule,
     target: Target,
     context: PassContext,
     log: BuildLog,
-    kernel_pass: AnyPass | None,
+    kernel_pass: AnyPass | None = None,
 ) -> list[NativeObject]:
+    """Compile the prim funcs of a module, whose other functions do not matter.
+
+    Args:
+        mod: stays as it is.
+        target: what the code is for.
+        context: options of code generation and of the compile cache.
+        log: filled with the stages.
+        kernel_pass: runs on the prim funcs first.
+
+    Raises:
+        CompileError: code generation could not continue.
+    """
     kernels = _prim_funcs(mod)
     if kernels is None:
         return []

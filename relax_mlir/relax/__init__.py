@@ -22,6 +22,7 @@ _EXPORTS = {
     "DataflowBlockRewrite": "relax_mlir.relax.expr_functor",
     "ExecBuilder": "relax_mlir.runtime",
     "Executable": "relax_mlir.runtime",
+    "VMExecutable": "relax_mlir.compiler.vm_build",
     "ExprFunctor": "relax_mlir.relax.expr_functor",
     "PyExprMutator": "relax_mlir.relax.expr_functor",
     "PyExprVisitor": "relax_mlir.relax.expr_functor",
@@ -45,19 +46,22 @@ _EXPORTS = {
 _UNSUPPORTED = {
     "BasePyModule": "Python functions are called as packed ones: register_func",
     "VDevice": "programs run on one device",
-    "VMExecutable": "it is relax.Executable here",
     "call_tir_with_grad": "there is no automatic differentiation",
     "training": "there is no automatic differentiation",
     "distributed": "programs run on one device",
 }
 _MODULES = ("analysis", "dpl", "expr", "expr_functor", "op", "testing", "utils", "vm")
+_COMPILER = {
+    "pipeline": "relax_mlir.compiler.relax_pipelines",
+    "vm_build": "relax_mlir.compiler.vm_build",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in ("frontend", "transform"):
         return importlib.import_module(f"relax_mlir.{name}")
-    if name == "pipeline":
-        return importlib.import_module("relax_mlir.compiler.relax_pipelines")
+    if name in _COMPILER:
+        return importlib.import_module(_COMPILER[name])
     if name in _MODULES:
         return importlib.import_module(f"relax_mlir.relax.{name}")
     if name not in _EXPORTS:
@@ -71,4 +75,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_EXPORTS, *_MODULES, "pipeline", "transform"])
+    return sorted([*globals(), *_EXPORTS, *_MODULES, *_COMPILER, "transform"])

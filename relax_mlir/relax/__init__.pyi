@@ -4,6 +4,7 @@
 
 from relax_mlir import transform
 from relax_mlir.compiler import relax_pipelines as pipeline
+from relax_mlir.compiler import vm_build
 from relax_mlir.compiler.build_log import BuildLog
 from relax_mlir.compiler.pipeline import build
 from relax_mlir.compiler.relax_pipelines import (
@@ -72,6 +73,7 @@ from relax_mlir.relax.op.calls import (
 from relax_mlir.relax.utils import make_shape, prim_value, var
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.executable import Executable as VMExecutable
 from relax_mlir.runtime.vm.instrument import VMInstrumentReturnKind
 from relax_mlir.runtime.vm.virtual_machine import VirtualMachine
 
@@ -125,6 +127,7 @@ __all__ = [
     "TupleStructInfo",
     "TupleType",
     "Type",
+    "VMExecutable",
     "VMInstrumentReturnKind",
     "Var",
     "VarBinding",
@@ -155,4 +158,5 @@ __all__ = [
     "utils",
     "var",
     "vm",
+    "vm_build",
 ]

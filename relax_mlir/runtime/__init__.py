@@ -34,6 +34,8 @@ _EXPORTS = {
     "register_global_func": "registry",
     "num_threads": "native.threads",
     "set_num_threads": "native.threads",
+    "convert": "values.ndarray",
+    "from_dlpack": "values.ndarray",
     "tensor": "values.ndarray",
     "get_global_func": "registry",
     "remove_global_func": "registry",

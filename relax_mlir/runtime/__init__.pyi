@@ -30,7 +30,7 @@ from relax_mlir.runtime.registry import (
     remove_global_func,
 )
 from relax_mlir.runtime.registry import register_func as register_global_func
-from relax_mlir.runtime.values.ndarray import Tensor
+from relax_mlir.runtime.values.ndarray import Tensor, convert, from_dlpack
 from relax_mlir.runtime.values.ndarray import array as tensor
 from relax_mlir.runtime.vm.instrument import VMInstrumentReturnKind
 from relax_mlir.runtime.vm.virtual_machine import VirtualMachine
@@ -53,10 +53,12 @@ __all__ = [
     "VMFunction",
     "VMInstrumentReturnKind",
     "VirtualMachine",
+    "convert",
     "copy_to",
     "cpu",
     "device_of",
     "empty",
+    "from_dlpack",
     "get_global_func",
     "list_global_func_names",
     "load_module",

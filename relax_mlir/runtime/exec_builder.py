@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.errors import ArgumentTypeError
+from relax_mlir.errors import ArgumentTypeError, BytecodeError
 from relax_mlir.runtime.bytecode.flow import first_undefined
 from relax_mlir.runtime.bytecode.instructions import (
     IMMEDIATE_MAX,
@@ -27,6 +27,8 @@ from relax_mlir.runtime.program import NativeObject, VMFunction
 
 # Far below the numbers that stand for the VM's state and for no register.
 _MAX_REGISTER = 1 << 32
+# Elements up to which arrays with equal contents are one constant.
+_SMALL = 64
 
 
 class UnusedInputWarning(UserWarning):
@@ -110,13 +112,19 @@ class ExecBuilder:
             ArgumentTypeError: any other value.
         """
         value = constant_value(value)
-        key = id(value) if isinstance(value, np.ndarray) else f"{type(value).__name__} {value!r}"
+        key = f"{type(value).__name__} {value!r}"
+        if isinstance(value, np.ndarray):
+            small = value.size <= _SMALL
+            key = (value.dtype, value.shape, value.tobytes()) if small else id(value)
         if isinstance(value, tuple) and holds_array(value):
             key = id(value)
         if key not in self._constant_index:
             self._constant_index[key] = len(self._constants)
             self._constants.append(value)
         return self.c(self._constant_index[key])
+
+    # TVM's name of it since 0.22.
+    convert_constant = emit_constant
 
     def _func_index(self, name: str) -> int:
         if not isinstance(name, str) or not name:
@@ -137,9 +145,9 @@ class ExecBuilder:
         On leaving, registers are checked and renumbered in the order of their use.
 
         Raises:
-            ValueError: a function of that name exists, another one is open, a register is read
-                where on some way nothing has been written to it, a jump has no valid target, or
-                the body does not end with `emit_ret` or `emit_goto`.
+            ValueError: a function of that name exists, another one is open, a jump has no valid
+                target, or the body does not end with `emit_ret` or `emit_goto`.
+            BytecodeError: a register is read where on some way nothing has been written to it.
         """
         if self._scope is not None:
             raise ValueError(f"function '{self._scope.name}' is still open")
@@ -264,7 +272,7 @@ class ExecBuilder:
                 raise ValueError(f"{where}, instruction {i}: the jump has no valid target")
         early = first_undefined(code, scope.num_inputs)
         if early is not None:
-            raise ValueError(
+            raise BytecodeError(
                 f"{where}, instruction {early[0]}: register {early[1]} is used before it is defined"
                 f" (the function has {scope.num_inputs} inputs)"
             )

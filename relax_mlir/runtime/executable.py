@@ -23,6 +23,8 @@ from relax_mlir.runtime.program import Program
 from relax_mlir.runtime.values.convert import BFLOAT16
 
 _LOAD_LOCK = threading.Lock()
+# What TVM's executables give as functions too.
+_TEXTS = ("as_python", "as_text", "stats")
 
 
 class Executable(Program):
@@ -60,6 +62,13 @@ class Executable(Program):
         `exec(source, {"constants": ex.constants, "native": ex.native})`.
         """
         return text.as_python(self)
+
+    def jit(self, *_: Any, **__: Any) -> "Executable":
+        """Return this executable: its native code is linked into the process on first use.
+
+        TVM compiles what is not native code here, by options that have no meaning here.
+        """
+        return self
 
     astext = as_text
     aspython = as_python
@@ -185,6 +194,8 @@ class Executable(Program):
     def find_function(self, name: str) -> Callable[..., Any] | None:
         """Return a function, public or not, run by a virtual machine on the CPU, or None."""
         if name not in self.all_functions():
+            if name in _TEXTS:
+                return getattr(self, name)
             return extension("runtime.graph_function")(self, name)
         if self._machine is None:
             self._machine = extension("runtime.VirtualMachine")(self)

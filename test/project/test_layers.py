@@ -35,7 +35,7 @@ LAYERS = (
     ("relax",),
     ("transform",),
     ("compiler",),
-    ("instrument", "frontend", "contrib", "nd", "target", "viz"),
+    ("instrument", "frontend", "contrib", "nd", "support", "target", "viz"),
     ("testing",),
     ("tools",),
 )  # fmt: skip

@@ -48,8 +48,8 @@ def endless() -> list:
 
 
 WRONG: dict[str, tuple[Any, type[Exception], str]] = {
-    "rank": (good()[0], ArgumentTypeError, "expected 2 dimensions, got 1"),
-    "scalar": (np.float32(1), ArgumentTypeError, "expected 2 dimensions, got 0"),
+    "rank": (good()[0], ArgumentTypeError, "expected 2 dimensions, got ndim 1"),
+    "scalar": (np.float32(1), ArgumentTypeError, "expected 2 dimensions, got ndim 0"),
     "many dimensions": (np.zeros((1,) * 30, "f4"), ArgumentTypeError, "expected 2 dim"),
     "float64": (good().astype("f8"), ArgumentTypeError, "expected dtype float32, got float64"),
     "float16": (good().astype("f2"), ArgumentTypeError, "got float16"),

@@ -288,7 +288,7 @@ def test_views_of_a_wrong_shape_are_not_copied() -> None:
             vm["main"](np.broadcast_to(one, (1 << 58, 5)), y)
         with pytest.raises(ShapeMismatchError, match=r"argument 'y'.*dimension 0 is 2882.*, exp"):
             vm["main"](x.T.copy().T, y=np.broadcast_to(one, (1 << 58,)))
-        with pytest.raises(ArgumentTypeError, match=r"argument 'x'.*expected 2 dimensions, got 3"):
+        with pytest.raises(ArgumentTypeError, match=r"argument .x.*got ndim 3"):
             vm["main"](np.broadcast_to(one, (1 << 40, 1 << 10, 4)), y)
         got = vm["main"](np.broadcast_to(one, (3, 4)), np.broadcast_to(one, (3,)))
         np.testing.assert_allclose(got[0], np.full((3, 4), np.e), rtol=1e-6)

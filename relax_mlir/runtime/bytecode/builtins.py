@@ -11,6 +11,7 @@ import numpy as np
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
 from relax_mlir.runtime.device.memory import DEFAULT_STATE, Storage, VMState
 from relax_mlir.runtime.values.convert import DTYPES, describe, numpy_dtype, to_value
+from relax_mlir.runtime.values.ndarray import as_tensors
 from relax_mlir.runtime.vm.call_depth import TRUSTED_LIMIT, bounded
 
 
@@ -47,6 +48,8 @@ LIBRARY_PREFIX = "vm.op."
 MODEL_PREFIX = "vm.model."
 # Defined where functions are found by name.
 CALL_TIR_DYN = ("vm.call_tir_dyn", PREFIX + "call_tir_dyn")
+# The second and third are the design document's.
+KILLS = tuple(PREFIX + name for name in ("kill_object", "free_tensor", "free_storage"))
 # Bytes up to which a tensor alone in its storage is numpy's own allocation.
 SMALL_TENSOR = 1 << 16
 BUILTINS: dict[str, Callable[..., Any]] = {PREFIX + n: f for n, f in INTEGERS.items()}
@@ -72,7 +75,8 @@ def _builtin(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def alloc_storage(size: Any, device: Any = "cpu", *rest: Any) -> Storage:
     """Return aligned storage of `size` bytes (an int or a 1-tuple); VMState may come first.
 
-    In a VM, `storage_function` of its state takes this one's place.
+    In a VM, `storage_function` of its state takes this one's place. A dtype may follow the device,
+    as in TVM: then `size` is a shape, of elements of that dtype.
 
     Raises:
         VMError: no such memory.
@@ -90,6 +94,8 @@ def storage_function(state: VMState) -> Callable[..., Storage]:
             if isinstance(size, VMState):
                 return storage_function(size)(device, *rest)
             size = math.prod(size) if type(size) is tuple else to_int(size)
+        if rest and rest[0] is not None:
+            size *= numpy_dtype(rest[0]).itemsize
         return state.allocator(device).alloc(size) if several else alloc(size)
 
     return alloc_storage
@@ -134,9 +140,12 @@ def storage_size(shape: tuple[int, ...], dtype: str) -> int:
     return math.prod(shape) * numpy_dtype(dtype).itemsize
 
 
-@_builtin()
+@_builtin(*KILLS)
 def kill_object(value: Any) -> None:
-    """Forget a value; its destination register becomes None."""
+    """Forget a value; its destination register becomes None.
+
+    Memory is given back when nothing refers to it any more: after its last use at the latest.
+    """
 
 
 def tensor_function(state: VMState) -> Callable[..., np.ndarray]:
@@ -283,7 +292,7 @@ def _formatted(message: str, values: Sequence[Any]) -> str:
         return f"{message} {tuple(values)}"
 
 
-@_builtin()
+@_builtin(PREFIX + "assert_op", PREFIX + "assert")
 def assert_op(condition: Any, *values: Any) -> None:
     """Raise AssertOpError unless the condition holds; the message is formatted with the values.
 
@@ -320,13 +329,18 @@ def make_closure(func: Callable[..., Any], *captured: Any) -> Callable[..., Any]
             return bounded("a closure", func)(*args, *captured)
         return func(*args, *captured)
 
+    closure.takes_values = True
     return closure
 
 
 @_builtin()
 def invoke_closure(closure: Callable[..., Any], *args: Any) -> Any:
-    """Call a closure."""
-    return closure(*args)
+    """Call a closure: one of the program, or a function that was passed to it."""
+    if hasattr(closure, "takes_values"):
+        return closure(*args)
+    if not type(closure).__module__.startswith("tvm_ffi"):
+        args = tuple([as_tensors(a) for a in args])
+    return to_value(closure(*args))
 
 
 # Run-time operators whose result's shape depends on data

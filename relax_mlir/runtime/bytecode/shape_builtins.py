@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
+from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, TypeMismatchError
 from relax_mlir.runtime.bytecode.builtins import PREFIX
 from relax_mlir.runtime.values.convert import DTYPES, describe, numpy_dtype
 
@@ -42,6 +42,10 @@ def _dims(value: Any, context: str) -> tuple:
 def alloc_shape_heap(size: int) -> np.ndarray:
     """Return the int64 array that holds the run-time values of a function's symbols."""
     return _zeros(size, _I64)
+
+
+# The design document's name of it.
+SHAPE_BUILTINS[PREFIX + "alloc_heap"] = alloc_shape_heap
 
 
 @_builtin
@@ -182,7 +186,8 @@ def check_tensor(
     """Check that a value is a tensor of a rank (-1: any), dtype ("": any) and constant dimensions.
 
     Raises:
-        ArgumentTypeError: says the context, what was expected and what came.
+        ArgumentTypeError: says the context, what was expected and what came; it is a
+            TypeMismatchError for a tensor of another rank or dtype.
         ShapeMismatchError: a dimension is not the one in `dims` (-1: any).
     """
     if type(value) is not ndarray:
@@ -193,11 +198,11 @@ def check_tensor(
             hint = "; pass numpy.asarray(...) to make a tensor of numbers"
         raise ArgumentTypeError(f"{context}: expected a tensor, got {describe(value)}{hint}")
     if ndim >= 0 and value.ndim != ndim:
-        raise ArgumentTypeError(
-            f"{context}: expected {_rank(ndim)}, got {value.ndim} (shape {value.shape})"
+        raise TypeMismatchError(
+            f"{context}: expected {_rank(ndim)}, got ndim {value.ndim} (shape {value.shape})"
         )
     if dtype and value.dtype is not DTYPES.get(dtype) and value.dtype != numpy_dtype(dtype):
-        raise ArgumentTypeError(f"{context}: expected dtype {dtype}, got {value.dtype.name}")
+        raise TypeMismatchError(f"{context}: expected dtype {dtype}, got {value.dtype.name}")
     if dims is not None and value.shape != dims:
         _check_dims(value, value.shape, dims, context)
 
@@ -242,7 +247,7 @@ def check_shape_value(
         hint = "; its dimensions must be Python integers" if type(value) is tuple else ""
         raise ArgumentTypeError(f"{context}: expected a shape, got {describe(value)}{hint}")
     if ndim >= 0 and len(value) != ndim:
-        raise ArgumentTypeError(f"{context}: expected a shape of {_rank(ndim)}, got {value}")
+        raise TypeMismatchError(f"{context}: expected a shape of {_rank(ndim)}, got {value}")
     if value and not 0 <= min(value) <= max(value) <= _MAX:
         raise ShapeMismatchError(f"{context}: dimensions must be from 0 to 2^63 - 1, got {value}")
     if dims is not None and value != dims:
@@ -251,7 +256,12 @@ def check_shape_value(
 
 @_builtin
 def check_tuple(value: Any, length: int, context: str) -> None:
-    """Check that a value is a tuple of a length (-1: any); ArgumentTypeError when it is not."""
+    """Check that a value is a tuple of a length (-1: any); ArgumentTypeError when it is not.
+
+    None is the empty tuple: what a packed function without a result returns.
+    """
+    if value is None and length <= 0:
+        return
     if type(value) is not tuple or (length >= 0 and len(value) != length):
         wanted = "a tuple" if length < 0 else f"a tuple of {length}"
         raise ArgumentTypeError(f"{context}: expected {wanted}, got {describe(value)}")

@@ -9,7 +9,7 @@ only numbers do.
 from collections.abc import Callable, Container
 from typing import Any
 
-from relax_mlir.runtime.bytecode.builtins import BUILTINS, CALL_TIR_DYN, PREFIX
+from relax_mlir.runtime.bytecode.builtins import BUILTINS, CALL_TIR_DYN, KILLS, PREFIX
 from relax_mlir.runtime.bytecode.instructions import (
     VM_STATE_REGISTER,
     Arg,
@@ -47,7 +47,7 @@ def _call(
             for a, text in zip(instr.args, args, strict=True)
         ]
     own = any(f.name == name for f in executable.global_funcs)
-    if not own and name == PREFIX + "kill_object":
+    if not own and name in KILLS:
         registers = [_operand(a) for a in instr.args if a.is_plain_register]
         killed = " = ".join([*registers, *([dst] if dst else []), "None"])
         return f"p{instr.func_idx}({', '.join(args)}); {killed}" if plain else killed
@@ -285,5 +285,6 @@ def translate(
     out.add(2, "raise")
     scope: dict[str, Any] = {}
     exec(compile("\n".join(out.lines), f"<vm function {index}>", "exec"), namespace, scope)
+    scope["function"].takes_values = True
     scope["function"].returns_own_tensor = straight and _returns_own_tensor(executable, code)
     return scope["function"], out.instruction

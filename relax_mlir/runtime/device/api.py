@@ -52,6 +52,10 @@ class Device:
         """DLPack's number of the kind."""
         return self.api.device_type
 
+    def dlpack_device_type(self) -> int:
+        """Return DLPack's number of the kind."""
+        return self.device_type
+
     def get_attr(self, kind: DeviceAttrKind) -> Any:
         """Return an attribute, None when the device does not know it."""
         return self.api.get_attr(self, kind)
@@ -240,6 +244,18 @@ def device(name: Any, index: int | None = None) -> Device:
         raise DeviceError(f"a device is a name and a number such as 'cpu:0', got {text!r}")
     device_api(kind)
     return Device(_ALIASES.get(kind, kind), index)
+
+
+def device_of_type(device_type: int, index: int = 0) -> Device:
+    """Return a device by DLPack's number of its kind.
+
+    Raises:
+        DeviceError: no kind of that number is registered.
+    """
+    for name, api in _APIS.items():
+        if api.device_type == device_type:
+            return device(name, index)
+    raise DeviceError(f"no device API of DLPack's number {device_type} is registered")
 
 
 def cpu(index: int = 0) -> Device:

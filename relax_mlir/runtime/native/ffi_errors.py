@@ -4,12 +4,15 @@ import functools
 
 from relax_mlir.errors import (
     ArgumentTypeError,
+    BytecodeError,
     DeviceError,
     ExecutableFormatError,
     FunctionNotFoundError,
     ModuleCycleError,
     RelaxMLIRError,
     ShapeMismatchError,
+    StatefulCallError,
+    TypeMismatchError,
     VMError,
 )
 
@@ -23,6 +26,9 @@ ERRORS: tuple[type[Exception], ...] = (
     FunctionNotFoundError,
     ExecutableFormatError,
     ModuleCycleError,
+    BytecodeError,
+    StatefulCallError,
+    TypeMismatchError,
     RecursionError,
     NotImplementedError,
     ZeroDivisionError,

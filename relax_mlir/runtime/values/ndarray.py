@@ -133,5 +133,49 @@ def as_tensors(value: Any) -> Any:
     return tuple([as_tensors(v) for v in value]) if type(value) is tuple else value
 
 
+def convert(value: Any) -> Any:
+    """Return a Python value as a program returns it: arrays as tensors, lists as tuples.
+
+    Raises:
+        ArgumentTypeError: an array-like object that numpy cannot read.
+    """
+    return as_tensors(to_value(value))
+
+
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """Return a tensor over the memory of an object with `__dlpack__`, or over that of a capsule.
+
+    Raises:
+        ArgumentTypeError: it is neither, or not in the process's memory.
+    """
+    given = ext_tensor if hasattr(ext_tensor, "__dlpack__") else _Capsule(ext_tensor)
+    found = as_tensors(to_value(given))
+    if not isinstance(found, Tensor):
+        raise ArgumentTypeError(f"from_dlpack takes a DLPack tensor, got {describe(ext_tensor)}")
+    return found
+
+
+class _Capsule:
+    """A DLPack capsule as an object that numpy takes."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
 # TVM's name of it since 0.22.
 tensor = array
+
+
+def __getattr__(name: str) -> Any:
+    # TVM's class of dtypes is the FFI's, a string: every function here takes it as one.
+    if name == "DataType":
+        import tvm_ffi
+
+        return tvm_ffi.dtype
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

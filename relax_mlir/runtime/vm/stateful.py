@@ -4,11 +4,23 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, VMError, did_you_mean
+import numpy as np
+
+from relax_mlir.errors import (
+    ArgumentTypeError,
+    FunctionNotFoundError,
+    StatefulCallError,
+    did_you_mean,
+)
 from relax_mlir.runtime.profiling.evaluator import Timed
 from relax_mlir.runtime.profiling.profile import Report
 from relax_mlir.runtime.profiling.profiler import Profiler
+from relax_mlir.runtime.values.convert import describe, to_value
+from relax_mlir.runtime.values.ndarray import as_tensors
 from relax_mlir.runtime.vm.arguments import bind, convert
+
+# Methods that TVM's virtual machine gives as functions too: `time_evaluator("invoke_stateful")`.
+STATEFUL = ("invoke_stateful", "save_function", "set_input")
 
 
 class StatefulCalls(Timed):
@@ -46,24 +58,26 @@ class StatefulCalls(Timed):
         """Call a function with the inputs that were set; `get_outputs` gives its result.
 
         Raises:
-            VMError: `set_input` was not called for it in this thread.
+            StatefulCallError: `set_input` was not called for it in this thread.
         """
         inputs = self._of("inputs").get(func_name)
         if inputs is None:
             self[func_name]
-            raise VMError(f"function '{func_name}' has no inputs: call set_input('{func_name}', …)")
+            raise StatefulCallError(
+                f"function '{func_name}' has no inputs: call set_input('{func_name}', …)"
+            )
         self._of("outputs")[func_name] = self[func_name](*inputs)
 
     def get_outputs(self, func_name: str) -> Any:
         """Return the result of the last `invoke_stateful` of a function: an array or a tuple.
 
         Raises:
-            VMError: it was not called in this thread.
+            StatefulCallError: it was not called in this thread.
         """
         outputs = self._of("outputs")
         if func_name not in outputs:
             self[func_name]
-            raise VMError(
+            raise StatefulCallError(
                 f"function '{func_name}' has no outputs: call invoke_stateful('{func_name}') first"
             )
         return outputs[func_name]
@@ -105,6 +119,21 @@ class StatefulCalls(Timed):
         saved.__name__ = saved.__qualname__ = saved_name
         saved.__doc__ = f"Function '{func_name}' with arguments that were saved."
         self._saved[saved_name] = saved
+
+    def invoke_closure(self, closure: Callable[..., Any], *args: Any) -> Any:
+        """Call a function that a program returned.
+
+        Args:
+            closure: the function.
+            args: its arguments, as those of the program's functions.
+
+        Raises:
+            ArgumentTypeError: it is no function.
+            VMError: what the function raises.
+        """
+        if not callable(closure) or isinstance(closure, np.ndarray):
+            raise ArgumentTypeError(f"invoke_closure takes a function, got {describe(closure)}")
+        return as_tensors(to_value(closure(*[to_value(a) for a in args])))
 
     def profile(self, func_name: str, *args: Any, repeat: int = 1, **kwargs: Any) -> Report:
         """Run a function and return which of its calls took how long.

@@ -43,7 +43,7 @@ from relax_mlir.runtime.values.ownership import (
 from relax_mlir.runtime.vm.arguments import bind, convert, described, with_placeholders
 from relax_mlir.runtime.vm.call_depth import TRUSTED_LIMIT, bounded
 from relax_mlir.runtime.vm.instrument import instrumented
-from relax_mlir.runtime.vm.stateful import StatefulCalls
+from relax_mlir.runtime.vm.stateful import STATEFUL, StatefulCalls
 
 ndarray = np.ndarray
 
@@ -156,6 +156,8 @@ class VirtualMachine(StatefulCalls):
             saved = self._saved.get(name)
             if saved is not None:
                 return saved
+            if name in STATEFUL and name not in self.functions:
+                return getattr(self, name)
             call = self._calls[name] = self._placement.across(self._make_call(name))
         return call
 
@@ -305,6 +307,7 @@ class VirtualMachine(StatefulCalls):
                     self._namespace[f"p{index}"] = target
             return target(*args)
 
+        first_call.takes_values = True
         return first_call
 
     def _resolve(self, name: str) -> Callable[..., Any]:

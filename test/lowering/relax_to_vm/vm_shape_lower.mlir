@@ -96,7 +96,7 @@ func.func @integer(%x: tensor<?xf32, #n>) -> i64 attributes {relax.function} {
 // CHECK-LABEL: func.func @match_tensor(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?xf32>, %[[Y:[a-z0-9]+]]: tensor<*x!relax.any_dtype>)
 // CHECK: "vm.store_shape"(%[[X]], %[[H:.*]]) {slots = array<i64: 0>}
-// CHECK: "vm.check"(%[[Y]]) {context = "match_tensor: match_cast to R.Tensor((n, m, 3), \22float32\22) at {{.*}}", dims = array<i64: -1, -1, 3>, dtype = "float32", kind = "tensor", ndim = 3 : i64}
+// CHECK: "vm.check"(%[[Y]]) {context = "match_tensor: return value: match_cast to R.Tensor((n, m, 3), \22float32\22) at {{.*}}", dims = array<i64: -1, -1, 3>, dtype = "float32", kind = "tensor", ndim = 3 : i64}
 // CHECK-NEXT: "vm.store_shape"(%[[Y]], %[[H]]) {slots = array<i64: -1, 1, -1>}
 // CHECK-NEXT: "vm.assert_shape"(%[[Y]], %[[H]]) {{.*}}slots = array<i64: 0, -1, -1>
 // CHECK-NEXT: %[[Z:.*]] = "vm.reinterpret"(%[[Y]]) : (tensor<*x!relax.any_dtype>) -> tensor<?x?x3xf32>
@@ -141,7 +141,7 @@ func.func @tuple(%t: tuple<tensor<?xf32, #n>, tuple<!relax.shape<#n>, i64>>) -> 
 // A tuple's fields are taken with the types that they are checked for.
 // CHECK-LABEL: func.func @match_tuple(
 // CHECK-SAME: %[[T:.*]]: tuple<tensor<*xf32>, !relax.object>)
-// CHECK: "vm.check"(%[[T]]) {context = "match_tuple: match_cast to {{.*}}kind = "tuple", ndim = 2 : i64
+// CHECK: "vm.check"(%[[T]]) {context = "match_tuple: return value: match_cast to {{.*}}kind = "tuple", ndim = 2 : i64
 // CHECK-NEXT: %[[U:.*]] = "vm.reinterpret"(%[[T]]) : (tuple<tensor<*xf32>, !relax.object>) -> tuple<tensor<?xf32>, !relax.shape<1 : i64>>
 // CHECK-NEXT: %[[A:.*]] = "relax.tuple_get_item"(%[[U]]) {index = 0 : i64} : ({{.*}}) -> tensor<?xf32>
 // CHECK-NEXT: "vm.check"(%[[A]]) {{.*}}kind = "tensor", ndim = 1 : i64

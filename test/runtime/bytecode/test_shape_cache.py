@@ -66,7 +66,7 @@ def test_what_is_refused_is_refused_after_a_good_call(product: relax.Executable)
             main(x, np.ones((4, 4), "float32"))
         with pytest.raises(ArgumentTypeError, match=r"argument 'y'.*expected dtype float32"):
             main(x, y.astype("float64"))
-        with pytest.raises(ArgumentTypeError, match=r"argument 'x'.*expected 2 dimensions, got 3"):
+        with pytest.raises(ArgumentTypeError, match=r"argument .x.*got ndim 3"):
             main(x[None], y)
         with pytest.raises(ArgumentTypeError, match=r"argument 'x'.*expected a tensor"):
             main((2, 3), y)

@@ -53,7 +53,12 @@ def test_assert_shape_messages() -> None:
 @pytest.mark.parametrize(
     ("value", "ndim", "dtype", "message"),
     [
-        (np.zeros((2, 3, 4), "f4"), 2, "", r"expected 2 dimensions, got 3 \(shape \(2, 3, 4\)\)"),
+        (
+            np.zeros((2, 3, 4), "f4"),
+            2,
+            "",
+            r"expected 2 dimensions, got ndim 3 \(shape \(2, 3, 4\)\)",
+        ),
         (np.zeros(2), 1, "float32", "expected dtype float32, got float64"),
         (np.zeros(2, "u1"), -1, "int8", "expected dtype int8, got uint8"),
         (1.5, 0, "float32", r"got the Python float 1.5; pass numpy.float32\(1.5\)"),

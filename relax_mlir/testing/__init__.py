@@ -34,6 +34,10 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(missing("testing", name, _UNSUPPORTED, globals()))
 
 
+def __dir__() -> list[str]:
+    return sorted([*globals(), "assert_structural_equal", "compare"])
+
+
 def assert_allclose(
     actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7, verbose: bool = True
 ) -> None:

@@ -1,0 +1,1 @@
+"""What programs use around compilation: `support.utils`, under TVM's names."""
