@@ -31,6 +31,30 @@ PASSES: dict[str, PassSpec] = _table(
         summary="Let tensors with disjoint live ranges share storage",
     ),
     PassSpec(
+        flag="lower-alloc-tensor",
+        name="LowerAllocTensor",
+        entry=f"{_RELAX_TO_VM}.lower_alloc_tensor:lower_alloc_tensor",
+        summary="Turn tensor allocations into storage and tensors of the virtual machine only",
+    ),
+    PassSpec(
+        flag="kill-after-last-use",
+        name="KillAfterLastUse",
+        entry=f"{_RELAX_TO_VM}.kill_after_last_use:kill_after_last_use",
+        summary="Release tensors and storages after their last use",
+    ),
+    PassSpec(
+        flag="lower-runtime-builtin",
+        name="LowerRuntimeBuiltin",
+        entry=f"{_RELAX_TO_VM}.lower_runtime_builtin:lower_runtime_builtin",
+        summary="Turn reshapes and shapes of tensors into builtins of the virtual machine",
+    ),
+    PassSpec(
+        flag="vm-builtin-lower",
+        name="VMBuiltinLower",
+        entry=f"{_RELAX_TO_VM}.lower_runtime_builtin:vm_builtin_lower",
+        summary="TVM's older name of lower-runtime-builtin",
+    ),
+    PassSpec(
         flag="vm-memory-lower",
         name="VMMemoryLower",
         entry=f"{_RELAX_TO_VM}.vm_memory_lower:vm_memory_lower",

@@ -22,7 +22,7 @@ def vm_memory_lower(module: ir.Operation) -> None:
     for func in relax_functions(module):
         for op in collect(func, lambda op: op.name == "relax.alloc_tensor"):
             with ir.InsertionPoint(op), op.location:
-                storage, tensor = _split(op)
+                storage, tensor = split_allocation(op)
             op.results[0].replace_all_uses_with(tensor)
             op.erase()
             last = last_use(tensor)
@@ -32,11 +32,19 @@ def vm_memory_lower(module: ir.Operation) -> None:
                         ir.Operation.create("vm.kill", operands=[value])
 
 
-def _split(op: ir.Operation) -> tuple[ir.Value, ir.Value]:
+def split_allocation(op: ir.Operation, size: ir.Value | None = None) -> tuple[ir.Value, ir.Value]:
+    """Create the storage and the tensor of an allocation at the current insertion point.
+
+    Args:
+        op: a `relax.alloc_tensor`.
+        size: the bytes, a shape of one dimension; by default an integer computed here.
+    """
     shape, dtype = op.operands[0], op.attributes["dtype"]
     i64 = ir.IntegerType.get_signless(64)
     dims = T.shape_dims(shape.type)
-    if dims is not None:
+    if size is not None:
+        pass
+    elif dims is not None:
         expr = product(dims) * T.dtype_size(dtype.value)
         size = ir.Operation.create(
             "relax.prim_value", results=[i64], attributes={"value": Dims.of([expr])}

@@ -8,8 +8,7 @@ _KERNELS = "kernels are fast without it (docs/kernels.md)"
 
 UNSUPPORTED: dict[str, str] = {
     **dict.fromkeys(
-        ("ComputePrimValue", "KillAfterLastUse", "LowerAllocTensor",
-         "LowerRuntimeBuiltin", "VMBuiltinLower"),
+        ("ComputePrimValue", ),
         f"leave it out: {_STAGES}"),
     **dict.fromkeys(
         ("FuseOpsByPattern", "SplitCallTIRByPattern", "PatternCheckContext"), _PATTERNS),

@@ -86,11 +86,14 @@ __all__ = [
     "InferType",
     "InlinePrivateFunctions",
     "InstrumentBoundCheckers",
+    "KillAfterLastUse",
     "LambdaLift",
     "LegalizeOps",
     "LoopPartition",
+    "LowerAllocTensor",
     "LowerInitBlock",
     "LowerOpaqueBlock",
+    "LowerRuntimeBuiltin",
     "LowerTIR",
     "MLIRPass",
     "MemrefToLLVM",
@@ -133,6 +136,7 @@ __all__ = [
     "ToMixedPrecision",
     "ToNonDataflow",
     "UnrollLoop",
+    "VMBuiltinLower",
     "VMMemoryLower",
     "VMShapeLower",
     "VectorizeLoop",
@@ -292,6 +296,9 @@ def InlinePrivateFunctions() -> Pass:
 def InstrumentBoundCheckers() -> Pass:
     """Assert that every index is inside its buffer."""
 
+def KillAfterLastUse() -> Pass:
+    """Release tensors and storages after their last use."""
+
 def LambdaLift() -> Pass:
     """Lift nested functions to the module."""
 
@@ -301,11 +308,17 @@ def LegalizeOps() -> Pass:
 def LoopPartition() -> Pass:
     """Turn conditions into loop bounds, and run whole tiles without them."""
 
+def LowerAllocTensor() -> Pass:
+    """Turn tensor allocations into storage and tensors of the virtual machine only."""
+
 def LowerInitBlock() -> Pass:
     """Make init regions loop nests of their own, before the reduction loops."""
 
 def LowerOpaqueBlock() -> Pass:
     """Replace blocks by their bodies, and inline loops of one step."""
+
+def LowerRuntimeBuiltin() -> Pass:
+    """Turn reshapes and shapes of tensors into builtins of the virtual machine."""
 
 def LowerTIR(target: str = "") -> Pass:
     """Lower prim funcs to vector code."""
@@ -407,6 +420,9 @@ def ToNonDataflow() -> Pass:
 
 def UnrollLoop() -> Pass:
     """Unroll unrolled loops, and short ones by the config tir.UnrollLoop."""
+
+def VMBuiltinLower() -> Pass:
+    """TVM's older name of lower-runtime-builtin."""
 
 def VMMemoryLower() -> Pass:
     """Turn tensor allocations into storage and tensors of the virtual machine."""

@@ -11,13 +11,12 @@ from relax_mlir.dialects.relax.side_effects import captured_values, operations_i
 from relax_mlir.dialects.relax.tuples import (
     call_arguments,
     field_types,
-    known_fields,
     make_tuple,
 )
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.transform.relax.rebuild import result_types
+from relax_mlir.transform.relax.rebuild import erase_with_arguments, result_types
 
 func: ModuleType = submodule("dialects.func")
 
@@ -43,7 +42,7 @@ def lambda_lift(module: ir.Operation) -> None:
         _lower_call(op, symbols)
     for op in _collect(module, "relax.make_closure"):
         if next(iter(op.results[0].uses), None) is None:
-            _erase_with_arguments(op)
+            erase_with_arguments(op)
 
 
 def _collect(module: ir.Operation, name: str) -> list[ir.Operation]:
@@ -233,15 +232,7 @@ def _lower_call(op: ir.Operation, symbols: ir.SymbolTable) -> None:
         if result.type != op.results[0].type:
             result = _checked(result, op.results[0].type)
     op.results[0].replace_all_uses_with(result)
-    _erase_with_arguments(op)
-
-
-def _erase_with_arguments(op: ir.Operation) -> None:
-    """Erase a call, and the tuple of its arguments where nothing else uses it."""
-    arguments = op.operands[len(op.operands) - 1]
-    op.erase()
-    if next(iter(arguments.uses), None) is None and known_fields(arguments) is not None:
-        arguments.owner.operation.erase()
+    erase_with_arguments(op)
 
 
 def _checked(value: ir.Value, type_: ir.Type) -> ir.Value:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
-from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple
+from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple, known_fields
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -49,6 +49,14 @@ def keep_results(op: ir.Operation, types: Sequence[ir.Type]) -> ir.Operation:
         old.replace_all_uses_with(result)
     op.erase()
     return new
+
+
+def erase_with_arguments(op: ir.Operation) -> None:
+    """Erase a call, and the tuple of its arguments where nothing else uses it."""
+    arguments = op.operands[len(op.operands) - 1]
+    op.erase()
+    if next(iter(arguments.uses), None) is None and known_fields(arguments) is not None:
+        arguments.owner.operation.erase()
 
 
 def retype(value: ir.Value, type_: ir.Type) -> None:

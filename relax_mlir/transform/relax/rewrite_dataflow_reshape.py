@@ -10,6 +10,7 @@ from relax_mlir.dialects.symbolic.prover import can_prove_equal
 from relax_mlir.lowering.walk import named
 from relax_mlir.relax.analysis.reshape import has_reshape_pattern
 from relax_mlir.relax.expr.places import is_local
+from relax_mlir.transform.relax.rebuild import erase_with_arguments
 
 
 def rewrite_dataflow_reshape(module: ir.Operation) -> None:
@@ -35,7 +36,7 @@ def rewrite_dataflow_reshape(module: ir.Operation) -> None:
             with ir.InsertionPoint(op), op.location:
                 made = build("reshape", [source, op.operands[0]], {})
             result.replace_all_uses_with(made)
-            op.erase()
+            erase_with_arguments(op)
 
 
 def _read(op: ir.Operation, kernel: ir.Operation) -> ir.Value | None:

@@ -187,6 +187,25 @@ def test_numbers(name: str, machine: Callable[[Any], Any]) -> None:
             np.testing.assert_allclose(one, other, rtol=case.rtol, atol=case.atol)
 
 
+# The passes of TVM's default build that have something to do here, in its order.
+TVM_BUILD = [
+    "LegalizeOps", "RewriteDataflowReshape", "ToNonDataflow", "RemovePurityChecking",
+    "CallTIRRewrite", "StaticPlanBlockMemory", "LowerAllocTensor", "KillAfterLastUse",
+    "LowerRuntimeBuiltin", "VMShapeLower", "AttachGlobalSymbol",
+]  # fmt: skip
+
+
+@pytest.mark.codegen
+@pytest.mark.parametrize("left_out", ["", "StaticPlanBlockMemory", "RewriteDataflowReshape"])
+def test_the_order_of_tvm(left_out: str, machine: Callable[[Any], Any]) -> None:
+    names = [name for name in TVM_BUILD if name != left_out]
+    for program, inputs in ((Dense, dense), (Reshapes, lambda n: [normal(n, 6)])):
+        run = relax.VirtualMachine(relax.build(program, relax_pipeline=names))["main"]
+        for n in (0, 1, 5):
+            given = inputs(n)
+            np.testing.assert_allclose(run(*given), machine(program)(*given), rtol=1e-5, atol=1e-6)
+
+
 def test_training_statistics(machine: Callable[[Any], Any]) -> None:
     @I.ir_module
     class Training:
