@@ -74,55 +74,57 @@ class Machine:
         return max(8, bits) in self.isa.masked_bits
 
     def panel(self, *, read_once: bool) -> int:
-        """Return the columns of a panel of constants, by which sums of 32 bits are made.
+        """Return the columns of a panel of a packed operand with sums of 32 bits.
 
-        A register tile reads as many as it has, in their order. What few rows read once, from
-        memory, is best read in pairs of lines.
+        They are those of a register tile; at least two cache lines if few rows read the operand
+        once, from memory.
         """
         tile = self.product_tiles[-1][1] * self.isa.lanes(32)
         return max(tile, 2 * self.isa.line(32)) if read_once else tile
 
-    def past_cache(self, in_order: bool, *, slow: bool = False) -> int:
-        """Return the bytes read and written from which on stores should go past the cache.
+    def min_non_temporal_bytes(self, in_order: bool, *, slow: bool = False) -> int:
+        """Return the bytes read and written from which on stores should be non-temporal.
 
-        One core alone waits for what plain stores read first. Several wait for memory together, to
-        which less has to go while some of it stays in the cache, and what is slow to compute does
-        not wait; but not where what is written is in another order than what is read, so that
-        lines leave the cache half used.
+        They save the read for ownership, for which one core waits. Several cores share the memory's
+        bandwidth, and plain stores keep a part in cache; so does a computation that is slow. If
+        stores are in another order than loads, lines leave the cache half used.
+
+        Args:
+            in_order: whether the elements are written in the order in which they are read.
+            slow: whether the computation, not memory, is the limit.
         """
         return self.l3_bytes * (5 if in_order and (slow or self.threads > 1) else 3) // 4
 
     @property
     def far_bytes(self) -> int:
-        """Bytes from which on what a core reads comes from beyond its own caches."""
+        """Bytes from which on data is not in a core's own caches."""
         return 2 * self.l2_bytes
 
     @property
     def panel_bytes(self) -> int:
-        """Bytes that the packed panels of a block take at most.
+        """The maximal bytes of the packed panels of a block.
 
-        Every tile of rows passes over them: two multiply-adds of 64 bytes a cycle take 14 bytes,
-        which only the second-level cache gives. One takes 7, which the third level gives too; then
-        rows are copied, and sums stored, for more columns at a time.
+        Two FMAs of 64 bytes in a cycle read 14 bytes of panels, which only L2 delivers. One reads
+        7, which L3 delivers too; larger blocks then reuse rows of A and sums more.
         """
         return self.l2_bytes // 2 if self.fma_units > 1 else self.l2_bytes * 4
 
     @property
     def row_tiles(self) -> tuple[int, ...]:
-        """How many rows a register tile of a contraction has: the most first, then for remainders.
+        """Rows of a register tile of two vectors: the largest, then those of tails.
 
-        The largest fills the registers with accumulators of two vectors, less those for the vectors
-        and a splat; it is a multiple of six, so that halves and thirds of it are whole.
+        The largest fills the registers, less those for two vectors of B and a splat of A; it is a
+        multiple of six, so that its halves and thirds are whole.
         """
         most = max(6, (self.registers - 3) // 2 // 6 * 6)
         return (most, most // 3, 1)
 
     @property
     def product_tiles(self) -> tuple[tuple[int, int], ...]:
-        """Rows and vectors of a register tile of a matrix product, the best shape first.
+        """Rows and vectors of a register tile of a GEMM, the best shape first.
 
-        Three vectors take fewer loads for each multiply-add than two: with registers of 64 bytes
-        a core that loads much runs at a lower clock. Their edges need masks.
+        Three vectors need fewer loads for each FMA than two: with registers of 64 bytes a core that
+        loads much runs at a lower clock. Their edges need masks.
         """
         two = (self.row_tiles[0], 2)
         rows = (self.registers - 4) // 3

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.isa.isa import Isa
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.team import TeamEmitter
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelEmitter
 
 # Elements up to which a buffer may live on the stack.
 _STACK = 256
@@ -15,10 +15,9 @@ _STACK = 256
 _NEAR_BYTES = 1 << 15
 _UNORDERED = 14  # among the relations of arith.cmpf
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
-# What LLVM may still do to a loop. Of those that are vector code already only the innermost of the
-# main path gain from unrolling, and from better addresses; doing that to all the others was most of
-# a compilation's time. (A width of one is what LLVM heeds: MLIR's `disable` becomes a word that
-# LLVM does not know.)
+# Loop hints for LLVM. Of loops of vector code, only the innermost ones of the main path gain from
+# unrolling and strength reduction; for all loops that took most of a compilation's time. (LLVM does
+# not know the metadata that MLIR writes for `vectorize = <disable>`, so the width is 1.)
 AS_IT_LIKES = ""
 _NO_VECTORS = "vectorize = <width = 1 : i32>, interleave = <count = 1 : i32>"
 UNROLL = f"#llvm.loop_annotation<{_NO_VECTORS}>"
@@ -43,7 +42,7 @@ class Loop:
         self._next = list(values)
 
 
-class Emitter(TeamEmitter):
+class Emitter(ParallelEmitter):
     """Writes operations at the current insertion point."""
 
     def __init__(self, entry: ir.Block, threads: int = 1, isa: Isa | None = None) -> None:
@@ -59,11 +58,10 @@ class Emitter(TeamEmitter):
         return self._isa
 
     def alloc(self, size: Index, element: ir.Type, stack: int = _STACK) -> ir.Value:
-        """Allocate a one-dimensional buffer, aligned for vectors; a small one on the stack.
+        """Allocate a one-dimensional buffer, aligned for vectors.
 
-        One is small up to so many elements as `stack` says.
-
-        In a parallel region each thread gets one, and the size must be known outside of it.
+        It is on the stack if it has at most `stack` elements. In a parallel region each thread gets
+        one, and the size must be known outside of it.
         """
         known = isinstance(size, int)
         if known and size <= stack:
@@ -83,10 +81,10 @@ class Emitter(TeamEmitter):
             alignment=ir.IntegerAttr.get(self._i64, 64),
         )
 
-    def near(self, size: Index, element: ir.Type) -> ir.Value:
-        """Allocate as `alloc` does; memory of a size unknown so far is the stack's where that fits.
+    def alloc_scratch(self, size: Index, element: ir.Type) -> ir.Value:
+        """Allocate as `alloc` does; a dynamic size is on the stack if it fits at run time.
 
-        The heap would take longer to find some than a small kernel runs.
+        An allocation on the heap takes longer than a small kernel.
         """
         most = _NEAR_BYTES * 8 // max(8, element.width)
         if isinstance(size, int):
@@ -186,16 +184,16 @@ class Emitter(TeamEmitter):
         indices: Sequence[Index],
         mask: ir.Value | None = None,
         *,
-        past_cache: int = 0,
+        non_temporal: int = 0,
     ) -> None:
         """Store adjacent elements; masked-off lanes are not touched.
 
-        With `past_cache` they are stored past the cache, to a place that is so many elements after
-        a line's beginning, or a multiple: several vectors need not begin where a line does.
+        `non_temporal` makes the store non-temporal: it is the alignment, in elements, relative to a
+        cache line; 0 for a plain store.
         """
         where = [buffer, *map(self.index, indices)]
-        if past_cache:
-            size = min(64, past_cache * value.type.element_type.width // 8)
+        if non_temporal:
+            size = min(64, non_temporal * value.type.element_type.width // 8)
             aligned = ir.IntegerAttr.get(self._i64, size)
             yes = ir.BoolAttr.get(True)
             self.op("vector.store", [value, *where], nontemporal=yes, alignment=aligned)
@@ -207,10 +205,7 @@ class Emitter(TeamEmitter):
     def prefetch(
         self, buffer: ir.Value, index: Index, write: bool = False, far: bool = False
     ) -> None:
-        """Ask for a line of the cache early; the place may lie beyond the buffer.
-
-        What is wanted much later comes as near as the second-level cache with `far`.
-        """
+        """Prefetch a cache line into L1, or into L2 with `far`; it may lie beyond the buffer."""
         self.op(
             "memref.prefetch",
             [buffer, self.index(index)],
@@ -219,16 +214,16 @@ class Emitter(TeamEmitter):
             isDataCache=ir.BoolAttr.get(True),
         )
 
-    def keep_order(self) -> None:
-        """Let no load or store pass this place when code is made; that costs no instruction."""
+    def compiler_barrier(self) -> None:
+        """Write a barrier that no load or store is moved across; no instruction."""
         acq_rel = ir.IntegerAttr.get(self._i64, 6)
         self.op("llvm.fence", [], ordering=acq_rel, syncscope=ir.StringAttr.get("singlethread"))
 
-    def settle(self, values: Sequence[ir.Value]) -> list[ir.Value]:
-        """Let values, of vectors or masks, be computed here; costs no instruction.
+    def register_barrier(self, values: Sequence[ir.Value]) -> list[ir.Value]:
+        """Write a point at which vectors or masks are in registers; no instruction.
 
-        They come before what is loaded later, and none is computed again; where no assembly holds
-        values in registers, they are returned as they are.
+        They are computed before later loads, and never again. Without assembly constraints for the
+        target, values are returned as they are.
         """
         assembly = self.isa.assembly
         if assembly is None:
@@ -258,10 +253,10 @@ class Emitter(TeamEmitter):
             for i, type_ in enumerate(types)
         ]
 
-    def hide(self, vector: ir.Value) -> ir.Value:
-        """Return a vector, of one register, that LLVM takes for another one; costs no instruction.
+    def opaque(self, vector: ir.Value) -> ir.Value:
+        """Return a copy of a vector that LLVM cannot see through; no instruction.
 
-        Where no assembly holds values in registers, it is returned as it is.
+        Without assembly constraints for the target, it is returned as it is.
         """
         assembly = self.isa.assembly
         if assembly is None:
@@ -372,7 +367,7 @@ class Emitter(TeamEmitter):
     def choose(
         self, condition: bool | ir.Value, yes: Callable[[], None], no: Callable[[], None]
     ) -> None:
-        """Write one of two pieces of code, or both where only run time knows which it is."""
+        """Write one of two pieces of code, or both with a branch if only run time knows."""
         if isinstance(condition, bool):
             (yes if condition else no)()
             return

@@ -77,7 +77,7 @@ class ElementWriter:
         self.inner: set[int | None] = {vector}
         self.streamed = False
         self.stages: Stages | None = None
-        self.past_cache: bool | None = None
+        self.non_temporal: bool | None = None
         self._ahead: dict[ir.Operation, Index] = {}
         self.beside: Callable[[Index], None] | None = None
         self._in_block: tuple[int, Index] | None = None
@@ -127,7 +127,7 @@ class ElementWriter:
         self._in_block = (position, row)
 
     def _work(self) -> Index:
-        """Return how much there is to do, in the terms of `LEAST_WORK`."""
+        """Return how much there is to do, in the terms of `MIN_PARALLEL_WORK`."""
         each = _ELEMENT + sum(_MATH if op.name.startswith("math.") else 1 for op in self.flat.slice)
         return work_of(self.emit, self.flat, each)
 
@@ -144,8 +144,8 @@ class ElementWriter:
     def chunk_of(self, env: dict[int, Index]) -> Chunk:
         """Return what writes some lanes of a map."""
 
-        def chunk(at: Index, lanes: int, mask: ir.Value | None, past_cache: bool = False) -> None:
-            self._put(self._value(env, at, lanes, mask), env, at, mask, past_cache)
+        def chunk(at: Index, lanes: int, mask: ir.Value | None, non_temporal: bool = False) -> None:
+            self._put(self._value(env, at, lanes, mask), env, at, mask, non_temporal)
 
         return chunk
 
@@ -237,14 +237,16 @@ class ElementWriter:
 
     def _put(
         self, value: ir.Value, env: dict[int, Index], at: Index, mask: ir.Value | None,
-        past_cache: bool = False,
+        non_temporal: bool = False,
     ) -> None:  # fmt: skip
         place, _ = self._address(self.flat.store, env, at)
         base = self.bases[self.flat.store]
         if isinstance(value.type, ir.VectorType):
-            if not past_cache:
+            if not non_temporal:
                 self._prefetch(self.flat.store, place, value.type.shape[0])
-            self.emit.vector_store(value, base, [place], mask, past_cache=past_cache and self.lanes)
+            self.emit.vector_store(
+                value, base, [place], mask, non_temporal=non_temporal and self.lanes
+            )
         else:
             self.emit.store(value, base, [place])
 

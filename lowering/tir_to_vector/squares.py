@@ -6,7 +6,7 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 # Shuffles inside of so many bits are the quickest there are, and exist for all sizes of elements.
 _LANE_BITS = 128
 # Shorter vectors have few shuffles.
-_HIDING_BITS = 256
+_MIN_OPAQUE_BITS = 256
 # LLVM looks for better shuffles through all that follow one another, which takes twice as long
 # with each: no more than so many do.
 _SEEN = 2
@@ -22,11 +22,11 @@ def transpose(emit: Emitter, vectors: list[ir.Value]) -> list[ir.Value]:
     height, lanes = len(vectors), vectors[0].type.shape[0]
     bits = _bits(vectors[0].type.element_type)
     small = max(1, min(height, _LANE_BITS // bits, lanes))
-    may_hide = emit.isa.assembly is not None and lanes * bits >= _HIDING_BITS
+    can_be_opaque = emit.isa.assembly is not None and lanes * bits >= _MIN_OPAQUE_BITS
     width, seen = 1, 0
     while width < height:
-        if may_hide and seen == _SEEN:
-            vectors, seen = [emit.hide(value) for value in vectors], 0
+        if can_be_opaque and seen == _SEEN:
+            vectors, seen = [emit.opaque(value) for value in vectors], 0
         vectors = (
             _interleave(emit, vectors, small) if width < small else _swap(emit, vectors, width)
         )

@@ -206,7 +206,7 @@ class Stages:
         made: dict[ir.Value, ir.Value] = {}
         for stage in self._stages[:-1]:
             (value,) = self._writer._values([stage.value], env, at, lanes, mask, made, stage.slice)
-            made = {stage.value: self._writer.emit.settle([value])[0]}
+            made = {stage.value: self._writer.emit.register_barrier([value])[0]}
         last = self._stages[-1]
         return self._writer._values([last.value], env, at, lanes, mask, made, last.slice)[0]
 

@@ -13,6 +13,13 @@ from relax_mlir.lowering.tir_to_vector.maps.copy_order import (
 )
 from relax_mlir.lowering.tir_to_vector.nest_cost import has_functions, is_slow
 from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, ElementWriter
+from relax_mlir.lowering.tir_to_vector.non_temporal import (
+    fence,
+    streams,
+    write_compactly,
+    write_streaming,
+)
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import (
     in_pieces,
     reduce_across,
@@ -24,13 +31,6 @@ from relax_mlir.lowering.tir_to_vector.rows.rows_in_pieces import (
     rows_in_pieces,
 )
 from relax_mlir.lowering.tir_to_vector.stages import Stages, write_near
-from relax_mlir.lowering.tir_to_vector.streaming import (
-    fence,
-    streams,
-    write_compactly,
-    write_streaming,
-)
-from relax_mlir.lowering.tir_to_vector.team import Part
 
 # A loop with fewer steps for each thread would be split unevenly.
 _STEPS_EACH = 4
@@ -90,7 +90,7 @@ class NestWriter(ElementWriter):
         with ExitStack() as loops:
             split = [*free, *self._split_inside()]
             parts = [self._part(position, position in free) for position in split]
-            ranges = loops.enter_context(emit.team(parts, self._work()))
+            ranges = loops.enter_context(emit.parallel_region(parts, self._work()))
             if not shared:
                 loops.callback(fence, emit, [self])
             self._ranges = dict(zip(split, ranges, strict=True))
@@ -112,19 +112,19 @@ class NestWriter(ElementWriter):
             with ExitStack() as loops:
                 self._map({**env, **self._outer_loops(loops, free)})
 
-        condition = self._past_cache() if free and not is_slow(self.flat) else False
+        condition = self._is_non_temporal() if free and not is_slow(self.flat) else False
         if isinstance(condition, bool):
             write()
             return
         with self.emit.when(condition) as branch:
-            self.past_cache = True
+            self.non_temporal = True
             write()
         with self.emit.otherwise(branch):
-            self.past_cache = False
+            self.non_temporal = False
             write()
-        self.past_cache = None
+        self.non_temporal = None
 
-    def _past_cache(self) -> bool | ir.Value:
+    def _is_non_temporal(self) -> bool | ir.Value:
         """Return whether a map's stores should go past the cache."""
         return streams(self)
 
@@ -134,9 +134,9 @@ class NestWriter(ElementWriter):
         if self.flat.total is None and len(free) > 1:
             other = reading_order(self, free)
             if other != free:
-                past_cache = self._past_cache() is True
-                order = blocked_order(free, other, past_cache=past_cache)
-                return blocked_loops(self, self._ranges, loops, order, past_cache=past_cache)
+                non_temporal = self._is_non_temporal() is True
+                order = blocked_order(free, other, non_temporal=non_temporal)
+                return blocked_loops(self, self._ranges, loops, order, non_temporal=non_temporal)
         ranges = [self._ranges[position] for position in free]
         counters = [loops.enter_context(emit.loop(*range_)).counter for range_ in ranges]
         return dict(zip(free, counters, strict=True))
@@ -151,15 +151,15 @@ class NestWriter(ElementWriter):
             return []
         return [self.vector]
 
-    def _part(self, position: int, is_outer: bool) -> Part:
+    def _part(self, position: int, is_outer: bool) -> ParallelDim:
         extent = self.emit.size(self.flat.iters[position].extent)
         unit = 1 if is_outer else WIDE * self.lanes
-        return Part(extent, unit, _STEPS_EACH * self.emit.threads)
+        return ParallelDim(extent, unit, _STEPS_EACH * self.emit.threads)
 
     def _map(self, env: dict[int, Index]) -> None:
         chunk = self.chunk_of(env)
 
-        condition = self._past_cache()
+        condition = self._is_non_temporal()
         wide = WIDE * self.lanes
         if self.vector is None or (condition is False and not self.is_long):
             write_near(self, env, chunk, wide)

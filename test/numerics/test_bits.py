@@ -12,7 +12,7 @@ from targets import skip_unless_runs
 from thread_counts import bits, check_bits
 
 from relax_mlir import relax, script
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.runtime.native.cpu_features import missing_features
 
 CPUS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
@@ -158,7 +158,7 @@ def _runs(cases: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, list[str]
 def test_any_number_of_threads(
     cpu: str, machine: relax.VirtualMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     parallel = relax.VirtualMachine(_built(SYMBOLIC, cpu, threads=5))
     for name, _, arguments in _runs(ALL):
         wanted = bits(machine[name], *arguments)

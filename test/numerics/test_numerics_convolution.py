@@ -13,7 +13,7 @@ from thread_counts import bits, check_bits
 from relax_mlir import relax, tir
 from relax_mlir.compiler.pipeline import lower
 from relax_mlir.errors import ShapeMismatchError
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.script import from_source
 
 # Data, weight, attributes. Sizes are 1, odd, prime, and whole tiles; the last has few pixels.
@@ -396,7 +396,7 @@ def test_special_values_of_the_weights(layout: str) -> None:
 
 
 def test_same_bits_on_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     cases = [*IMAGES[1:4], IMAGES[8], IMAGES[13]]
     builder = relax.BlockBuilder()
     for index, (data, shape, attrs) in enumerate(cases):

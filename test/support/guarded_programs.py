@@ -228,9 +228,9 @@ def main() -> None:
         # They differ in arithmetic only, which threads do not change: the first two stand for all.
         for name in _UNARY[2:]:
             del kernels[name.replace(".", "_")]
-        from relax_mlir.lowering.tir_to_vector import team
+        from relax_mlir.lowering.tir_to_vector import parallel_region
 
-        team.LEAST_WORK = 0
+        parallel_region.MIN_PARALLEL_WORK = 0
     plain: dict[str, Any] = {}
     load = loader.load_objects
 

@@ -1,8 +1,7 @@
-"""The kernel of attention: tiles of queries pass over blocks of keys (online softmax).
+"""The attention kernel: blocks of queries by blocks of keys, with online softmax.
 
-Keys and values of a head are packed once. For a block of queries, scores of a block of keys are
-computed by register tiles, raised in the cache, and multiplied by values; what was summed up
-before is made smaller where a larger score turns up. No more than such a block of scores exists.
+Keys and values of a head are packed once. The scores of a block are computed by register tiles,
+exponentiated in cache, and multiplied by values; earlier sums are rescaled when the maximum grows.
 """
 
 from collections.abc import Callable
@@ -11,16 +10,13 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.attention.ahead import Ahead, find_ahead
-from relax_mlir.lowering.tir_to_vector.attention.changes import Changes
-from relax_mlir.lowering.tir_to_vector.attention.crossed import Crossing
-from relax_mlir.lowering.tir_to_vector.attention.few_queries import FewQueries
-from relax_mlir.lowering.tir_to_vector.attention.near import (
-    Near,
-    are_near,
-    longest_key,
-    longest_query,
+from relax_mlir.lowering.tir_to_vector.attention.bounded_scores import (
+    BoundedScores,
+    are_bounded,
+    max_key_norm,
+    max_query_norm,
 )
+from relax_mlir.lowering.tir_to_vector.attention.decode import DecodeAttention
 from relax_mlir.lowering.tir_to_vector.attention.pack import (
     Matrix,
     Rows,
@@ -28,33 +24,42 @@ from relax_mlir.lowering.tir_to_vector.attention.pack import (
     pack_columns,
     pack_rows,
 )
-from relax_mlir.lowering.tir_to_vector.attention.pairs import (
+from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention
+from relax_mlir.lowering.tir_to_vector.attention.plan import (
+    DECODE_MAX_QUERIES,
+    KEY_BLOCK,
+    REGISTERS,
+    VECTORS,
+    Plan,
+)
+from relax_mlir.lowering.tir_to_vector.attention.prefetcher import Prefetcher, find_prefetcher
+from relax_mlir.lowering.tir_to_vector.attention.score_mod import ScoreMod
+from relax_mlir.lowering.tir_to_vector.attention.setup import Setup
+from relax_mlir.lowering.tir_to_vector.attention.softmax import RowState, Softmax
+from relax_mlir.lowering.tir_to_vector.attention.sums import Sums
+from relax_mlir.lowering.tir_to_vector.attention.tile import Lines, sum_products
+from relax_mlir.lowering.tir_to_vector.attention.vnni_packing import (
     PAIR,
     copy_row_pairs,
     first_of_pairs,
     pack_column_pairs,
     pack_row_pairs,
 )
-from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention
-from relax_mlir.lowering.tir_to_vector.attention.plan import FEW, KEYS, REGISTERS, VECTORS, Plan
-from relax_mlir.lowering.tir_to_vector.attention.setup import Setup
-from relax_mlir.lowering.tir_to_vector.attention.softmax import RowState, Softmax
-from relax_mlir.lowering.tir_to_vector.attention.sums import Sums
-from relax_mlir.lowering.tir_to_vector.attention.tile import Lines, sum_products
+from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import WinogradDot
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 
 @dataclass(frozen=True)
 class _Buffers:
-    """What a thread works in; what already is where tiles want it is not copied."""
+    """The buffers of a thread; None for operands that are read in place."""
 
     keys: ir.Value
     values: ir.Value | None
     queries: ir.Value | None
     sums: Sums
     softmax: Softmax
-    crossing: Crossing | None
+    winograd_dot: WinogradDot | None
 
 
 @dataclass(frozen=True)
@@ -64,9 +69,9 @@ class _Head:
     query: Matrix
     value: Matrix
     out: Matrix
-    changes: Changes
-    ahead: Ahead | None
-    longest: ir.Value | None
+    score_mod: ScoreMod
+    prefetcher: Prefetcher | None
+    max_norm: ir.Value | None
 
 
 @dataclass(frozen=True)
@@ -74,10 +79,10 @@ class _Keys:
     """A block of keys.
 
     Attributes:
-        first: the first.
-        count: how many there are.
-        goes_on: whether there were blocks before.
-        is_last: whether there is none behind it.
+        first: the first key.
+        count: the number of keys.
+        goes_on: whether there are earlier blocks.
+        is_last: whether it is the last block.
     """
 
     first: Index
@@ -93,11 +98,11 @@ def emit_attention(found: Attention, emit: Emitter, machine: Machine) -> None:
     if not adjacent:
         _Kernel(setup).write()
     elif isinstance(setup.rows, int):
-        kernel = FewQueries(setup) if setup.rows <= FEW else _Kernel(setup)
+        kernel = DecodeAttention(setup) if setup.rows <= DECODE_MAX_QUERIES else _Kernel(setup)
         kernel.write()
     else:
-        with emit.when(emit.compare("sle", setup.rows, FEW)) as branch:
-            FewQueries(setup).write()
+        with emit.when(emit.compare("sle", setup.rows, DECODE_MAX_QUERIES)) as branch:
+            DecodeAttention(setup).write()
         with emit.otherwise(branch):
             _Kernel(setup).write()
 
@@ -108,21 +113,21 @@ class _Kernel(Plan):
     def write(self) -> None:
         """Write the loops."""
         emit, setup, found = self.emit, self.setup, self.found
-        with setup.team(self.block) as (spans, rows), ExitStack() as stack:
+        with setup.parallel_region(self.block) as (spans, rows), ExitStack() as stack:
             self.buffers = self._allocate()
             env: dict[int, Index] = {}
             for position in setup.own:
                 env[position] = stack.enter_context(emit.loop(*spans[position])).counter
-            longest = self._pack(env)
+            max_norm = self._pack(env)
             for position in setup.shared:
                 env[position] = stack.enter_context(emit.loop(*spans[position])).counter
             head = _Head(
                 setup.matrix(found.query, env),
                 setup.matrix(found.value, env),
                 setup.matrix(found.out, env),
-                setup.changes(env),
-                find_ahead(setup, env, spans, rows, self.block, not self.queries_lie_well),
-                longest,
+                setup.score_mod(env),
+                find_prefetcher(setup, env, spans, rows, self.block, not self.queries_lie_well),
+                max_norm,
             )
             if rows[0] == 0 and isinstance(rows[1], int) and rows[1] <= self.block:
                 self._rows(head, 0, rows[1])
@@ -134,10 +139,10 @@ class _Kernel(Plan):
     def _allocate(self) -> _Buffers:
         emit, lanes = self.emit, self.use.lanes
         element = self.found.element
-        width = KEYS
+        width = KEY_BLOCK
         if isinstance(self.keys, int):
-            width = min(KEYS, -(-max(self.keys, 1) // self.panel) * self.panel)
-        # Rows lie off the powers of two: at those they would evict each other from the cache.
+            width = min(KEY_BLOCK, -(-max(self.keys, 1) // self.panel) * self.panel)
+        # A stride of a power of two would have cache set conflicts.
         stride = width + lanes
         rows = -(-self.block // lanes) * lanes
         with emit.outside():
@@ -153,11 +158,11 @@ class _Kernel(Plan):
             sum_stride = emit.add(self.columns, lanes)
             query_size = emit.mul(self.query_stride, self.block)
             sum_size = emit.mul(sum_stride, self.block)
-        parts = emit.alloc(rows * lanes, element) if self.may_be_near else None
-        crossing = None
+        parts = emit.alloc(rows * lanes, element) if self.may_be_bounded else None
+        winograd_dot = None
         if self.crosses and isinstance(self.steps, int):
             noted = emit.alloc(panels, element), emit.alloc(rows, element)
-            crossing = Crossing(self.use, self.steps, *noted)
+            winograd_dot = WinogradDot(self.use, self.steps, *noted)
         state = RowState(*(emit.alloc(rows, element) for _ in range(5)), parts=parts)
         scores = emit.alloc(self.block * stride, element)
         at_once = self.alone and self.found.out.column == 1
@@ -170,17 +175,17 @@ class _Kernel(Plan):
             Softmax(
                 self.use, scores, stride, state, self.alone, self.pairs is not None, self._none()
             ),
-            crossing,
+            winograd_dot,
         )
 
     def _none(self) -> bool | ir.Value:
-        """Return whether rows that see nothing get zeros; where there are no keys they do."""
+        """Return whether rows whose keys are all masked get zeros; without keys they do."""
         if self.found.zeros or isinstance(self.keys, int):
             return self.found.zeros or self.keys == 0
         return self.emit.compare("eq", self.keys, 0)
 
     def _pack(self, env: dict[int, Index]) -> ir.Value | None:
-        """Copy keys and values; return the square of the longest key's length if it matters."""
+        """Pack keys and values; return the largest squared norm of a key, if it is needed."""
         key, value = (self.setup.matrix(p, env) for p in (self.found.key, self.found.value))
         if self.pairs is not None:
             pack_row_pairs(key, self.keys, self.depth, self.buffers.keys, self.panel)
@@ -189,38 +194,41 @@ class _Kernel(Plan):
             pack_rows(key, self.keys, self.depth, self.buffers.keys, self.panel, self.factors[1])
             if self.buffers.values is not None:
                 pack_columns(value, self.keys, self.width, self.buffers.values, self.panel)
-        if not self.may_be_near:
+        if not self.may_be_bounded:
             return None
-        # What lies in keys that no query sees does not matter.
+        # Keys that no query sees do not count.
         count = self._if_many(self.setup.visible(0, self.rows, self.panel)[1])
         some = self.setup.mask is not None
-        if self.buffers.crossing is not None:
-            self.buffers.crossing.note_keys(self.buffers.keys, count, self.panel)
-        return longest_key(
+        if self.buffers.winograd_dot is not None:
+            self.buffers.winograd_dot.store_key_terms(self.buffers.keys, count, self.panel)
+        return max_key_norm(
             self.use, self.buffers.keys, count, self.steps, self.panel, self.pairs, some
         )  # fmt: skip
 
     def _if_many(self, count: Index) -> Index:
         return count if self.many is True else self.emit.select(self.many, count, 0)
 
-    def _near(self, head: _Head, first: Index, rows: Index) -> Near | None:
-        """Return whether scores of a block of queries may be raised as they are, None for no."""
-        if head.longest is None:
+    def _bounded(self, head: _Head, first: Index, rows: Index) -> BoundedScores | None:
+        """Return whether the scores of a block of queries are bounded, None for no."""
+        if head.max_norm is None:
             return None
-        emit, crossing = self.emit, self.buffers.crossing
+        emit, winograd_dot = self.emit, self.buffers.winograd_dot
         queries = self._queries(head.query, first, 0, None)
         factor = None if self.pairs is None else emit.extract(self.setup.factor, 0)
-        longest = longest_query(self.use, queries, self._if_many(rows), self.steps, self.pairs)
-        near = are_near(self.use, longest, head.longest, factor)
-        near = near if self.many is True else emit.both(near, self.many)
-        if crossing is None:
-            return Near(near, None)
-        return Near(near, crossing.note_queries(queries, rows, (longest, head.longest), near))
+        max_norm = max_query_norm(self.use, queries, self._if_many(rows), self.steps, self.pairs)
+        bounded = are_bounded(self.use, max_norm, head.max_norm, factor)
+        bounded = bounded if self.many is True else emit.both(bounded, self.many)
+        if winograd_dot is None:
+            return BoundedScores(bounded, None)
+        return BoundedScores(
+            bounded,
+            winograd_dot.store_query_terms(queries, rows, (max_norm, head.max_norm), bounded),
+        )
 
     def _rows(self, head: _Head, first: Index, rows: Index) -> None:
         """Write what is done for a block of queries."""
         emit, softmax = self.emit, self.buffers.softmax
-        # Tiles compute rows that are not there; of garbage, subnormal numbers would take long.
+        # Tiles compute rows past the last; garbage there may be subnormal, which is slow.
         known, unit = isinstance(self.rows, int), max(1, self.tile // 2)
         made = rows if known else emit.round_down(emit.add(rows, unit - 1), unit)
         if self.buffers.queries is not None:
@@ -230,39 +238,41 @@ class _Kernel(Plan):
                 copy_rows(head.query, copied, self.depth, *to, self.factors[0])
             else:
                 copy_row_pairs(head.query, copied, self.depth, *to)
-        near = self._near(head, first, rows)
+        bounded = self._bounded(head, first, rows)
         if self.alone:
-            self._block(head, _Keys(0, self.keys, False, True), first, rows, near)
+            self._block(head, _Keys(0, self.keys, False, True), first, rows, bounded)
         else:
             softmax.begin(rows)
-            self._blocks(head, first, rows, near)
+            self._blocks(head, first, rows, bounded)
         self.buffers.sums.finish(head.out, first, rows)
 
-    def _blocks(self, head: _Head, first: Index, rows: Index, near: Near | None) -> None:
-        """Write the loop over blocks of keys; there is one of none where no key is seen."""
+    def _blocks(
+        self, head: _Head, first: Index, rows: Index, bounded: BoundedScores | None
+    ) -> None:
+        """Write the loop over blocks of keys; without visible keys it runs for one empty block."""
         emit, mask = self.emit, self.setup.mask
         lower, upper = self.setup.visible(first, rows, self.panel)
         known = mask is None and isinstance(upper, int) and upper > 0
-        even = known and upper % KEYS == 0
+        even = known and upper % KEY_BLOCK == 0
         with emit.loop(
-            lower, upper if known else emit.max(upper, emit.add(lower, 1)), KEYS
+            lower, upper if known else emit.max(upper, emit.add(lower, 1)), KEY_BLOCK
         ) as loop:
             key = loop.counter
             left = emit.sub(upper, key)
-            columns = KEYS if even else emit.min(left, KEYS)
+            columns = KEY_BLOCK if even else emit.min(left, KEY_BLOCK)
             if not known:
                 columns = emit.max(columns, 0)
             goes_on = emit.compare("sgt", key, lower)
-            is_last = emit.compare("sle", left, KEYS)
-            self._block(head, _Keys(key, columns, goes_on, is_last), first, rows, near)
+            is_last = emit.compare("sle", left, KEY_BLOCK)
+            self._block(head, _Keys(key, columns, goes_on, is_last), first, rows, bounded)
 
     def _block(
-        self, head: _Head, keys: _Keys, first: Index, rows: Index, near: Near | None
+        self, head: _Head, keys: _Keys, first: Index, rows: Index, bounded: BoundedScores | None
     ) -> None:  # fmt: skip
         """Write what is done for a block of keys."""
         emit, use, softmax, columns = self.emit, self.use, self.buffers.softmax, keys.count
         at = (first, keys.first)
-        # Of a panel whose second half is empty only the first is computed.
+        # A panel whose second half is empty is computed in part.
         whole = emit.round_down(emit.add(columns, use.lanes * (VECTORS - 1)), self.panel)
         seen = self._seen_by_all(at, rows, columns)
         full = emit.round_down(seen, self.panel)
@@ -272,20 +282,20 @@ class _Kernel(Plan):
                 continue
             with emit.loop(lower, upper, self.panel) as panel:
                 here = None
-                if near is not None and vectors == VECTORS:
+                if bounded is not None and vectors == VECTORS:
                     all_see = emit.compare("slt", panel.counter, full)
-                    here = replace(near, scores=emit.both(near.scores, all_see))
+                    here = replace(bounded, holds=emit.both(bounded.holds, all_see))
                 self._products(head, at, rows, panel.counter, vectors, here)
         self._adjust(head, at, rows, columns, seen)
-        raised = None if near is None else near.scores
+        raised = None if bounded is None else bounded.holds
         softmax.write(rows, columns, raised, full)
         with emit.loop(0, self.columns, self.panel) as panel:
             values = self._values(head, at[1], panel.counter)
 
             def shares(row: Index, count: int) -> None:
-                powers = Lines(softmax.scores, emit.mul(row, softmax.stride), softmax.stride)
+                exps = Lines(softmax.scores, emit.mul(row, softmax.stride), softmax.stride)
                 start = self.buffers.sums.before(keys.goes_on, row, panel.counter, count)
-                sums = self._sums(count, powers, values, columns, start)
+                sums = self._sums(count, exps, values, columns, start)
                 where = (first, row, rows)
                 self.buffers.sums.put(head.out, keys.is_last, where, panel.counter, sums)
 
@@ -293,14 +303,14 @@ class _Kernel(Plan):
 
     def _products(
         self, head: _Head, at: tuple[Index, Index], rows: Index, column: Index, vectors: int,
-        near: Near | None,
+        bounded: BoundedScores | None,
     ) -> None:  # fmt: skip
-        """Write the scores of a panel, from that column of the block that starts at a key.
+        """Write the scores of a panel that begins at a column of a block of keys.
 
-        They are raised at once if they are near; that is None where they never are.
+        Bounded scores are exponentiated at once; `bounded` is None if they never are.
         """
         emit, use, softmax = self.emit, self.use, self.buffers.softmax
-        ahead, (first, key) = head.ahead, at
+        prefetcher, (first, key) = head.prefetcher, at
         start = emit.mul(emit.add(key, column), self.steps)
         keys = Lines(self.buffers.keys, start, self.panel)
         # That takes more code than kernels of unknown sizes have time to be compiled.
@@ -314,45 +324,50 @@ class _Kernel(Plan):
                 last = emit.sub(self.rows, 1)
             queries = self._queries(head.query, first, row, last)
             shape = (count, vectors)
-            sums = self._scores(shape, queries, keys, (row, emit.add(key, column)), near)
+            sums = self._scores(shape, queries, keys, (row, emit.add(key, column)), bounded)
             if self.pairs is not None:
-                # Queries times the factor would have to be rounded once more.
+                # Scaling bfloat16 queries would round them once more.
                 sums = [
                     [emit.op("arith.mulf", [x, self.setup.factor], use.vector) for x in each]
                     for each in sums
                 ]
-            if near is None or not in_registers or count < self.tile:
+            if bounded is None or not in_registers or count < self.tile:
                 softmax.keep(row, column, sums)
             else:
-                with emit.when(near.scores) as branch:
+                with emit.when(bounded.holds) as branch:
                     for r, scores in enumerate(sums):
                         softmax.raise_row(emit.add(row, r), column, scores)
                 with emit.otherwise(branch):
                     softmax.keep(row, column, sums)
-            if ahead is not None and (count, vectors) == (self.tile, VECTORS):
-                ahead.ask(at, row, column, self.panel, count)
+            if prefetcher is not None and (count, vectors) == (self.tile, VECTORS):
+                prefetcher.prefetch(at, row, column, self.panel, count)
 
-        # Half the rows keep one unit busy, as that for pairs is: there is no tile of all.
+        # Half the rows keep one FMA unit busy, so there is no tile of all rows.
         one_unit = self.pairs is not None or self.setup.machine.fma_units == 1
         self._tiles(rows, products, one_unit and vectors < VECTORS)
-        if near is not None:
-            # What tiles have not raised.
+        if bounded is not None:
+            # The rows that no full tile covers.
             start = emit.round_down(rows, self.tile) if in_registers else 0
-            with emit.when(near.scores):
+            with emit.when(bounded.holds):
                 softmax.raise_panel((start, rows), column, vectors)
 
     def _scores(
         self, shape: tuple[int, int], queries: Lines, keys: Lines, at: tuple[Index, Index],
-        near: Near | None,
+        bounded: BoundedScores | None,
     ) -> list[list[ir.Value]]:  # fmt: skip
-        """Return the scores of a tile, the first query of which is counted from its block's."""
-        crossing = self.buffers.crossing
-        if near is None or near.crossed is None or crossing is None or shape[0] < self.tile:
+        """Return the scores of a tile; its first query is counted from the block's."""
+        winograd_dot = self.buffers.winograd_dot
+        if (
+            bounded is None
+            or bounded.uses_winograd is None
+            or winograd_dot is None
+            or shape[0] < self.tile
+        ):
             return sum_products(self.use, shape, queries, keys, self.steps, pairs=self.pairs)
-        return crossing.sums(shape, queries, keys, at, near.crossed)
+        return winograd_dot.sums(shape, queries, keys, at, bounded.uses_winograd)
 
     def _queries(self, query: Matrix, first: Index, row: Index, last: Index | None) -> Lines:
-        """Return where the queries of a tile are, none of which lies behind the last one."""
+        """Return the queries of a tile; rows past the last one repeat it."""
         emit, copies = self.emit, self.buffers.queries
         if copies is None:
             last = None if last is None else query.place(last, 0)
@@ -360,26 +375,26 @@ class _Kernel(Plan):
         return Lines(copies, emit.mul(row, self.query_stride), self.query_stride)
 
     def _sums(
-        self, rows: int, powers: Lines, values: Lines, keys: Index, start: list[ir.Value] | None
+        self, rows: int, exps: Lines, values: Lines, keys: Index, start: list[ir.Value] | None
     ) -> list[list[ir.Value]]:
-        """Return the sums of a tile of powers times values of so many keys."""
+        """Return the sums of a tile of exponentials times the values of some keys."""
         emit, shape = self.emit, (rows, VECTORS)
         if self.pairs is None or self.setup.mask is None:
             steps = self._units(keys)
-            return sum_products(self.use, shape, powers, values, steps, start, self.pairs)
-        # The next key is one that nobody sees, whatever its value is.
+            return sum_products(self.use, shape, exps, values, steps, start, self.pairs)
+        # The other key of the last pair is masked, and its value may be anything.
         whole = emit.div(keys, PAIR)
-        sums = sum_products(self.use, shape, powers, values, whole, start, self.pairs)
-        powers = replace(powers, offset=emit.add(powers.offset, whole))
+        sums = sum_products(self.use, shape, exps, values, whole, start, self.pairs)
+        exps = replace(exps, offset=emit.add(exps.offset, whole))
         values = replace(values, offset=emit.add(values.offset, emit.mul(whole, values.stride)))
         return sum_products(
-            self.use, shape, powers, values, emit.sub(keys, emit.mul(whole, PAIR)),
+            self.use, shape, exps, values, emit.sub(keys, emit.mul(whole, PAIR)),
             [value for each in sums for value in each], self.pairs,
             lambda column: first_of_pairs(self.use, column),
         )  # fmt: skip
 
     def _values(self, head: _Head, key: Index, column: Index) -> Lines:
-        """Return where a panel of values is, from a key on."""
+        """Return a panel of values from a key on."""
         emit, packed = self.emit, self.buffers.values
         if packed is None:
             value = head.value
@@ -389,7 +404,7 @@ class _Kernel(Plan):
         return Lines(packed, start, self.panel)
 
     def _seen_by_all(self, at: tuple[Index, Index], rows: Index, columns: Index) -> Index:
-        """Return how many keys of a block every query of a block sees before one that some do not.
+        """Return how many keys of a block, from its first on, all queries of a block see.
 
         Args:
             at: the first query, and the first key.
@@ -412,17 +427,17 @@ class _Kernel(Plan):
     ) -> None:
         emit, softmax = self.emit, self.buffers.softmax
         softmax.hide_rest(rows, columns)
-        if head.changes.reads:
-            softmax.adjust(rows, (0, columns), at, head.changes)
+        if head.score_mod.reads:
+            softmax.adjust(rows, (0, columns), at, head.score_mod)
         elif self.setup.mask is not None:
             start = emit.round_down(seen, self.use.lanes)
             with emit.when(emit.compare("slt", seen, columns)):
-                softmax.adjust(rows, (start, columns), at, head.changes)
+                softmax.adjust(rows, (start, columns), at, head.score_mod)
 
     def _tiles(self, rows: Index, write: Callable[[Index, int], None], small: bool = False) -> None:
-        """Write register tiles over the rows of a block, small ones only if sizes are not known.
+        """Write register tiles over the rows of a block, and half tiles if rows are dynamic.
 
-        The last may hold rows that are not there: of those whatever is computed is of no use.
+        Rows of the last tile past the block's are computed and not used.
         """
         emit = self.emit
         most = self.tile
@@ -437,6 +452,6 @@ class _Kernel(Plan):
                 with emit.loop(whole, rows, left) as loop:
                     write(loop.counter, left)
             return
-        # Fewer rows still would wait for their own sums.
+        # Fewer rows would be limited by the latency of an FMA.
         with emit.loop(whole, rows, most // 2) as loop:
             write(loop.counter, most // 2)

@@ -1,18 +1,18 @@
-"""What the kernels of attention share: sizes, operands, who sees what, and the last division."""
+"""What the attention kernels share: sizes, operands, masks, and the final division."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.attention.changes import LOG2_E, Changes, Mask
 from relax_mlir.lowering.tir_to_vector.attention.pack import Matrix
 from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention, Place
+from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOG2_E, Mask, ScoreMod
 from relax_mlir.lowering.tir_to_vector.attention.scores import copy_fixed
 from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.team import Part
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
 Span = tuple[Index, Index]
 
@@ -22,10 +22,10 @@ class Setup:
 
     Attributes:
         rows, keys, depth, width: sizes.
-        own: outer loops that keys or values walk along.
+        own: outer loops in which keys or values differ.
         shared: outer loops of queries that share keys and values.
-        factor: what queries are multiplied by; scores of f32 are then powers of two.
-        mask: who sees what, None for all.
+        factor: the scale of scores, times log2(e) for f32, whose exponentials have base 2.
+        mask: the causal mask; None for none.
     """
 
     found: Attention
@@ -69,7 +69,7 @@ class Setup:
         return Mask(offset, scores.window)
 
     @contextmanager
-    def team(self, unit: int) -> Iterator[tuple[dict[int, Span], Span]]:
+    def parallel_region(self, unit: int) -> Iterator[tuple[dict[int, Span], Span]]:
         """Split the work; yields the range of each outer loop, and that of queries.
 
         Args:
@@ -84,14 +84,13 @@ class Setup:
         work: Index = emit.mul(emit.mul(self.rows, self.keys), emit.add(self.depth, self.width))
         for extent in extents:
             work = emit.mul(work, extent)
-        parts = [Part(self.rows, unit)]
-        # A loop is split if each thread gets two steps, or no loop in it gives more of them: one
-        # query of a dozen heads is for a dozen threads.
+        dims = [ParallelDim(self.rows, unit)]
+        # The outermost loop is split that has two steps for each thread, or more than those inside.
         most = emit.div(emit.add(self.rows, unit - 1), unit)
         for extent in reversed(extents):
-            parts.insert(0, Part(extent, 1, emit.min(most, 2 * emit.threads)))
+            dims.insert(0, ParallelDim(extent, 1, emit.min(most, 2 * emit.threads)))
             most = emit.max(most, extent)
-        with emit.team(parts, work) as (*spans, rows):
+        with emit.parallel_region(dims, work) as (*spans, rows):
             yield dict(zip(order, spans, strict=True)), rows
 
     def matrix(self, place: Place, env: dict[int, Index]) -> Matrix:
@@ -104,12 +103,12 @@ class Setup:
         row, column = emit.size(place.row), emit.size(place.column)
         return Matrix(self.use, base, offset, row, column, place.widen)
 
-    def changes(self, env: dict[int, Index]) -> Changes:
+    def score_mod(self, env: dict[int, Index]) -> ScoreMod:
         """Return what is done to scores at given counters of the outer loops."""
         found = self.found
         added = [self.matrix(place, env) for place in found.added]
         seen = None if found.seen is None else self.matrix(found.seen, env)
-        return Changes(self.use, added, seen, found.scores.unseen, self.mask)
+        return ScoreMod(self.use, added, seen, found.scores.unseen, self.mask)
 
     def visible(self, first: Index, rows: Index, unit: int) -> Span:
         """Return which keys any of some queries sees; the first is a multiple of the unit."""
@@ -127,13 +126,13 @@ class Setup:
         self, out: Matrix, row: Index, sums: tuple[ir.Value, Index],
         totals: tuple[ir.Value, Index],
     ) -> None:  # fmt: skip
-        """Divide the sums of a query by that of its powers.
+        """Divide the sums of a query by the sum of its exponentials.
 
         Args:
             out: the result.
             row: the query.
             sums: where its sums are.
-            totals: where partial sums of its powers are, a vector.
+            totals: where a vector of partial sums of exponentials is.
         """
         emit, use, element = self.emit, self.use, self.found.element
         one, zero = emit.constant(element, 1), emit.constant(element, 0)
@@ -141,7 +140,7 @@ class Setup:
         total = use.across(use.load(*totals), use.add)
         none = emit.op("arith.cmpf", [total, zero], emit.bool_type, predicate=equal)
         if not self.found.zeros:
-            # Without keys there is nothing to add up; a softmax of keys unseen is no number.
+            # No keys give zeros; keys that are all masked give NaN.
             none = emit.both(none, emit.compare("eq", self.keys, 0))
         total = emit.op("arith.select", [none, one, total], element)
         share = emit.op("arith.divf", [one, total], element)

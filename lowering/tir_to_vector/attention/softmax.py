@@ -1,26 +1,25 @@
-"""The softmax of a block of scores, with what was seen of each row before (online softmax)."""
+"""The online softmax of a block of scores."""
 
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.attention.changes import LOWEST, Changes
-from relax_mlir.lowering.tir_to_vector.attention.pairs import PAIR, narrowed_pairs
+from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOWEST, ScoreMod
 from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic
+from relax_mlir.lowering.tir_to_vector.attention.vnni_packing import PAIR, narrowed_pairs
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 
 @dataclass(frozen=True)
 class RowState:
-    """What is known of the rows of a block after some of their keys.
+    """The state of the rows of a block between blocks of keys.
 
     Attributes:
-        highest: the largest score so far, of each row.
-        shift: what this block's scores are lessened by before they are raised.
-        shrink: what sums up to now are multiplied by.
-        totals: sums of powers.
-        shares: sums of this block's powers, then what a row's sums are multiplied by at the end.
-        parts: a vector of each row, whose lanes add up to those of a block's powers that are raised
-            panel by panel; None where none are.
+        highest: the running maximum of each row.
+        shift: what is subtracted from this block's scores.
+        shrink: the factor that rescales earlier sums.
+        totals: sums of exponentials.
+        shares: sums of this block's exponentials; at the end, the reciprocals of the totals.
+        parts: a vector for each row of partial sums of bounded exponentials; None without them.
     """
 
     highest: ir.Value
@@ -33,7 +32,7 @@ class RowState:
 
 @dataclass(frozen=True)
 class Softmax:
-    """Turns scores into powers in place.
+    """Replaces scores by their exponentials.
 
     Attributes:
         use: the arithmetic.
@@ -41,8 +40,8 @@ class Softmax:
         stride: from one row to the next.
         state: of its rows.
         alone: whether there is one block of keys only.
-        pairs: whether powers are rounded to bf16, and lie in pairs where a row of scores began.
-        none: whether sums of rows that see nothing stay zeros, and are not divided by zero.
+        pairs: whether exponentials are rounded to bf16, and packed where the row of scores begins.
+        none: whether rows whose keys are all masked stay zeros.
     """
 
     use: Arithmetic
@@ -54,7 +53,7 @@ class Softmax:
     none: bool | ir.Value
 
     def begin(self, rows: Index) -> None:
-        """Say of rows that nothing was seen."""
+        """Reset the state of rows."""
         use = self.use
         emit = use.emit
         lowest, zero = emit.constant(use.vector, LOWEST), emit.constant(use.vector, 0)
@@ -63,7 +62,7 @@ class Softmax:
             emit.vector_store(zero, self.state.totals, [row.counter])
 
     def hide_rest(self, rows: Index, columns: Index) -> None:
-        """Hide what was computed beyond the last column, up to the end of its vector."""
+        """Mask the lanes past the last column."""
         emit, use = self.use.emit, self.use
         start = emit.round_down(columns, use.lanes)
         left = emit.sub(columns, start)
@@ -86,30 +85,34 @@ class Softmax:
                 write()
 
     def adjust(
-        self, rows: Index, columns: tuple[Index, Index], at: tuple[Index, Index], changes: Changes
+        self,
+        rows: Index,
+        columns: tuple[Index, Index],
+        at: tuple[Index, Index],
+        score_mod: ScoreMod,
     ) -> None:
-        """Change scores.
+        """Modify scores.
 
         Args:
             rows: how many queries.
             columns: which keys of the block, from the first of a vector on.
             at: numbers of the first query and of the first key.
-            changes: what is done.
+            score_mod: the modification.
         """
         emit, use = self.use.emit, self.use
         with emit.loop(0, rows) as row:
             query = emit.add(at[0], row.counter)
             line = emit.mul(row.counter, self.stride)
-            of_row = changes.of_row(query)
+            of_row = score_mod.of_row(query)
             with emit.loop(*columns, use.lanes) as column:
                 place = emit.add(line, column.counter)
                 there = emit.mask(emit.sub(columns[1], column.counter), use.lanes)
                 here = (query, emit.add(at[1], column.counter))
-                value = changes.apply(use.load(self.scores, place), here, there, of_row)
+                value = score_mod.apply(use.load(self.scores, place), here, there, of_row)
                 emit.vector_store(value, self.scores, [place])
 
     def expect(self, rows: Index) -> None:
-        """Say of a block that nothing is raised yet."""
+        """Reset the partial sums of bounded exponentials."""
         use, parts = self.use, self.state.parts
         if parts is None:
             return
@@ -127,7 +130,7 @@ class Softmax:
                 emit.vector_store(value, self.scores, [place])
 
     def raise_panel(self, rows: tuple[Index, Index], column: Index, vectors: int) -> None:
-        """Turn near scores of some columns into powers, and add them up."""
+        """Exponentiate bounded scores of some columns, and add them up."""
         emit, use = self.use.emit, self.use
         with emit.loop(*rows) as row:
             start = emit.add(emit.mul(row.counter, self.stride), column)
@@ -135,36 +138,36 @@ class Softmax:
             self.raise_row(row.counter, column, scores)
 
     def raise_row(self, row: Index, column: Index, scores: list[ir.Value]) -> None:
-        """Store powers of near scores of a row, and add them up."""
+        """Store the exponentials of bounded scores of a row, and add them up."""
         emit, use, parts = self.use.emit, self.use, self.state.parts
         line, part = emit.mul(row, self.stride), emit.mul(row, use.lanes)
         total = use.load(parts, part)
         for h, score in enumerate(scores):
-            power = use.near_power(score)
-            self._store(power, line, emit.add(column, h * use.lanes))
-            total = use.add(total, power)
+            exp = use.bounded_exp(score)
+            self._store(exp, line, emit.add(column, h * use.lanes))
+            total = use.add(total, exp)
         emit.vector_store(total, parts, [part])
 
     def write(
-        self, rows: Index, columns: Index, near: ir.Value | None, done: Index
+        self, rows: Index, columns: Index, bounded: ir.Value | None, done: Index
     ) -> None:  # fmt: skip
-        """Raise the scores of a block, and update the state of its rows.
+        """Exponentiate the scores of a block, and update the state of its rows.
 
         Args:
             rows: how many.
             columns: how many keys.
-            near: whether scores of the first `done` columns are raised already.
+            bounded: whether the first `done` columns are exponentiated already.
             done: how many those are.
         """
         emit = self.use.emit
-        if near is None:
+        if bounded is None:
             self._prepare(rows, columns)
         else:
-            with emit.when(near) as branch:
-                self._prepare_near(rows)
+            with emit.when(bounded) as branch:
+                self._prepare_bounded(rows)
             with emit.otherwise(branch):
                 self._prepare(rows, columns)
-        start = 0 if near is None else emit.select(near, done, 0)
+        start = 0 if bounded is None else emit.select(bounded, done, 0)
         with emit.loop(0, rows) as row:
             self._raise(row.counter, start, columns)
         with emit.loop(0, rows, self.use.lanes) as row:
@@ -177,19 +180,19 @@ class Softmax:
         with emit.loop(0, rows, self.use.lanes) as row:
             self._shift(row.counter)
 
-    def _prepare_near(self, rows: Index) -> None:
+    def _prepare_bounded(self, rows: Index) -> None:
         emit, use = self.use.emit, self.use
         zero, one = emit.constant(use.vector, 0), emit.constant(use.vector, 1)
         with emit.loop(0, rows, use.lanes) as row:
             emit.vector_store(zero, self.state.shift, [row.counter])
             emit.vector_store(one, self.state.shrink, [row.counter])
 
-    def _store(self, power: ir.Value, line: Index, column: Index) -> None:
-        """Store powers of a row where its scores were, or never ahead of these as pairs."""
+    def _store(self, exp: ir.Value, line: Index, column: Index) -> None:
+        """Store exponentials of a row in place of its scores; pairs never overtake the scores."""
         emit, use = self.use.emit, self.use
         if self.pairs:
-            column, power = emit.div(column, PAIR), narrowed_pairs(use, power)
-        emit.vector_store(power, self.scores, [emit.add(line, column)])
+            column, exp = emit.div(column, PAIR), narrowed_pairs(use, exp)
+        emit.vector_store(exp, self.scores, [emit.add(line, column)])
 
     def _invert(self, row: Index) -> None:
         """Add a block's sums of powers to those before it, for a vector of rows."""
@@ -240,7 +243,7 @@ class Softmax:
         emit.vector_store(shift, state.shift, [row])
         if before is not None:
             less = emit.op("arith.subf", [before, shift], use.vector)
-            emit.vector_store(use.power(less), state.shrink, [row])
+            emit.vector_store(use.exp(less), state.shrink, [row])
 
     def _raise(self, row: Index, start: Index, columns: Index) -> None:
         """Turn the scores of a row from a column on into powers, and add all up."""
@@ -254,8 +257,8 @@ class Softmax:
         with emit.loop(start, columns, use.lanes, [total]) as loop:
             place = emit.add(line, loop.counter)
             less = emit.op("arith.subf", [use.load(self.scores, place), shift], use.vector)
-            power = use.power(less)
-            self._store(power, line, loop.counter)
-            loop.carry([use.add(loop.carried[0], power)])
+            exp = use.exp(less)
+            self._store(exp, line, loop.counter)
+            loop.carry([use.add(loop.carried[0], exp)])
         (total,) = loop.results
         emit.store(use.across(total, use.add), state.shares, [row])

@@ -1,4 +1,4 @@
-"""Sums of values of a block of queries: kept between blocks of keys, and divided in the end."""
+"""Weighted sums of values of a block of queries, kept between blocks of keys."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Sums:
 
     Attributes:
         setup: the attention.
-        base: where they are kept; None where one block of keys is all, and what it gives is stored.
+        base: where they are kept; None with one block of keys, whose sums are stored at once.
         stride: from one query's to the next.
         state: of the rows of the block.
         tile: rows of a register tile.
@@ -34,7 +34,7 @@ class Sums:
     def before(
         self, goes_on: bool | ir.Value, row: Index, column: Index, count: int
     ) -> list[ir.Value] | None:
-        """Return what blocks before have summed up for a tile, made smaller; None for nothing."""
+        """Return the sums of earlier blocks, rescaled, for a tile; None for none."""
         use = self.setup.use
         emit = use.emit
         if goes_on is False:
@@ -56,7 +56,7 @@ class Sums:
     def at_once(self) -> bool:
         """Whether sums of the last block of keys are divided before they are stored.
 
-        Those that have to be narrowed or masked take much code for it, which tiles do not repeat.
+        A narrower type or masks need much code, which each tile would repeat.
         """
         if self.base is None:
             return True
@@ -69,7 +69,7 @@ class Sums:
         self, out: Matrix, is_last: bool | ir.Value, at: tuple[Index, Index, Index],
         column: Index, sums: list[list[ir.Value]],
     ) -> None:  # fmt: skip
-        """Store the sums of a tile: in the end, times the rows' shares, where results go.
+        """Store the sums of a tile; those of the last block of keys are divided first.
 
         Args:
             out: the result.
@@ -98,7 +98,7 @@ class Sums:
                 keep()
 
     def finish(self, out: Matrix, first: Index, rows: Index) -> None:
-        """Store the results of so many queries whose sums are all kept."""
+        """Store the results of `rows` queries whose sums are kept."""
         if self.at_once:
             return
         emit = self.setup.emit
@@ -117,7 +117,7 @@ class Sums:
         self, out: Matrix, at: tuple[Index, Index, Index], column: Index,
         sums: list[list[ir.Value]],
     ) -> None:  # fmt: skip
-        """Store what is complete, of rows that are there."""
+        """Divide and store the sums of a tile."""
         setup, (first, row, rows) = self.setup, at
         emit, use, width = setup.emit, setup.use, setup.width
         whole = isinstance(width, int) and width % (self.vectors * use.lanes) == 0

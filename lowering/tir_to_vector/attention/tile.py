@@ -1,4 +1,4 @@
-"""Register tiles of attention: rows times vectors of sums over a run of products."""
+"""Register tiles of attention, and the arithmetic of their scores."""
 
 import struct
 from collections.abc import Callable, Sequence
@@ -10,38 +10,38 @@ from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# 2 ** r - 1 in r, for |r| <= 1/2; a minimax fit made for this file, 1.4 ulp off at most.
+# 2 ** r for |r| <= 1/2: a minimax fit with an error of at most 1.4 ULP.
 _POWER = (
     1.0, 0.6931470036506653, 0.24022242426872253, 0.05550733581185341, 0.009671512991189957,
     0.001326472731307149,
 )  # fmt: skip
-# Adding 1.5 * 2**23 rounds to an integer; with 127 more its low bits are a power's exponent.
+# Adding 1.5 * 2**23 rounds to an integer; with 127 more its low bits are a biased exponent.
 _ROUNDER = 12582912.0 + 127.0
-# Below this a power is no normal number, and nothing beside the largest one, which is 1.
-_LEAST = -126.0
-# The same for |r| <= 1/64 and 32 parts of an octave: 2.7 ulp off at most. A part is added to the
-# bits of its place in a table, less what moving it to the exponent leaves below that.
+# Below this the result is subnormal, and negligible beside the largest one, which is 1.
+_MIN_EXPONENT = -126.0
+# The same for |r| <= 1/64 and a table of 2 ** (i / 32): an error of at most 2.7 ULP. The table has
+# the bits of each power less what the shifted index adds to them.
 _SMALL_POWER = (1.0, 0.6931573432671668, 0.24022474572963)
 _PARTS = tuple(
     struct.unpack("f", struct.pack("I", struct.unpack("I", struct.pack("f", x))[0] - (i << 18)))[0]
     for i, x in enumerate(2.0 ** (part / 32) for part in range(32))
 )
 _ROUNDER_TO_PARTS = 1.5 * 2.0**18
-# Powers of two are lessened by this, which is nothing beside 1: none is subnormal then.
+# 2 to this power is subtracted from each result: negligible beside 1, and none is subnormal.
 _NOTHING = -100.0
-# A line of up to so many vectors is written without a loop.
+# Vectors of a row up to which there is no loop.
 _SHORT = 4
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Where a matrix begins in a flat buffer, and how far apart its lines are.
+    """Rows of a matrix in a flat buffer.
 
     Attributes:
         base: the buffer.
-        offset: of the first line.
-        stride: from one line to the next.
-        last: where the last line is that is there, read for those after it; None where all are.
+        offset: of the first row.
+        stride: from one row to the next.
+        last: the offset of the last row, which is read for rows past it; None if all are there.
     """
 
     base: ir.Value
@@ -57,8 +57,8 @@ class Arithmetic:
     Attributes:
         emit: where to write.
         vector: the type of a register.
-        fma: whether the target multiplies and adds in one instruction.
-        tables: whether it picks lanes of a table in registers.
+        fma: whether the target has FMA.
+        tables: whether it has permutes from tables in registers.
     """
 
     emit: Emitter
@@ -73,7 +73,7 @@ class Arithmetic:
 
     @property
     def is_single(self) -> bool:
-        """Whether elements are f32; powers are then those of two, else those of e."""
+        """Whether elements are f32, whose exponentials have base 2 instead of e."""
         return isinstance(self.vector.element_type, ir.F32Type)
 
     def multiply_add(self, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
@@ -85,7 +85,7 @@ class Arithmetic:
     def add_product(
         self, x: ir.Value, y: ir.Value, z: ir.Value, pairs: DotProduct | None
     ) -> ir.Value:
-        """Return x * y + z, or with pairs the products of their numbers and z added up."""
+        """Return x * y + z, or z and the sum of products of pairs."""
         if pairs is None:
             return self.multiply_add(x, y, z)
         return pairs.multiply_add(self.emit, x, y, z)
@@ -95,16 +95,16 @@ class Arithmetic:
         return self.emit.op("arith.addf", [x, y], x.type)
 
     def larger(self, x: ir.Value, y: ir.Value) -> ir.Value:
-        """Return the larger, y where x is NaN: a NaN shows in the sum of powers."""
+        """Return the larger, or y if x is NaN: a NaN shows in the sum of exponentials."""
         return self.emit.op("arith.select", [self._above(x, y), x, y], x.type)
 
-    def power(self, x: ir.Value) -> ir.Value:
-        """Return the power of numbers that are at most 0, or NaN; 0 for minus infinity."""
+    def exp(self, x: ir.Value) -> ir.Value:
+        """Return the exponential of numbers that are at most 0, or NaN."""
         if not self.is_single:
             return self.emit.op("math.exp", [x], x.type)
         y = Lanes(x, fma=self.fma, avx512=self.tables)
         if self.tables:
-            # Few of these operations go where multiply-adds do; a comparison would.
+            # A comparison would compete with FMAs for their ports.
             y = (y < _NOTHING).select(y.like(_NOTHING), y)
             shifted = y + _ROUNDER_TO_PARTS
             part = shifted.bits().picked(_PARTS, y).bits() + (shifted.bits() << 18)
@@ -115,10 +115,10 @@ class Arithmetic:
         shifted = y + _ROUNDER
         rest = y - (shifted - _ROUNDER)
         result = rest.polynomial(_POWER) * (shifted.bits() << 23).from_bits()
-        return (y < _LEAST).select(y.like(0.0), result).value
+        return (y < _MIN_EXPONENT).select(y.like(0.0), result).value
 
-    def near_power(self, x: ir.Value) -> ir.Value:
-        """Return the power of two of numbers of f32 that are far from those without one."""
+    def bounded_exp(self, x: ir.Value) -> ir.Value:
+        """Return 2 to the power of f32 numbers whose result is normal."""
         y = Lanes(x, fma=self.fma, avx512=self.tables)
         if self.tables:
             shifted = y + _ROUNDER_TO_PARTS
@@ -148,7 +148,7 @@ class Arithmetic:
         return self.emit.vector_load(base, [at], self.vector)
 
     def tail(self, columns: Index, at: Index) -> ir.Value | None:
-        """Return the mask of a line's vector, None where no line has a part of one."""
+        """Return the mask of a row's vector, None if rows are whole vectors."""
         if isinstance(columns, int) and columns % self.lanes == 0:
             return None
         return self.emit.mask(self.emit.sub(columns, at), self.lanes)
@@ -156,7 +156,7 @@ class Arithmetic:
     def each_vector(
         self, columns: Index, write: Callable[[Index, ir.Value | None], None]
     ) -> None:  # fmt: skip
-        """Write what is done with each vector of a line, given where it is and its mask."""
+        """Call `write` with the place and the mask of each vector of a row."""
         emit, lanes = self.emit, self.lanes
         if isinstance(columns, int) and columns <= _SHORT * lanes:
             for at in range(0, columns, lanes):
@@ -187,8 +187,8 @@ def sum_products(
         b: a line for each k, columns adjacent.
         steps: how many k.
         start: what sums begin with, row by row; None for zeros.
-        pairs: what multiplies elements that are pairs; None where they are numbers.
-        change: what becomes of vectors of columns before; None for nothing.
+        pairs: the dot-product instruction, if elements are pairs in VNNI layout.
+        change: applied to vectors of columns first; None for none.
 
     Returns:
         The sums, vectors of columns for each row.

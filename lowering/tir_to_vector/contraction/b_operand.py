@@ -112,7 +112,7 @@ class BOperand:
                 panels = 1 if self.pack is False else emit.select(self.pack, panels, 1)
             rows = emit.add(emit.mul(self._panel_rows(), panels), blocking.lanes)
             size = emit.mul(rows, blocking.width)
-        self._packed = emit.near(size, self.element)
+        self._packed = emit.alloc_scratch(size, self.element)
 
     def column_tiles(
         self, b: StridedRef, columns: Span, steps: Span

@@ -124,7 +124,7 @@ class RowTiles:
         single: whether what is left over may be tiles of one row, or of half the most rows: code
             for one more size of tile.
         fine: whether there is code for tiles of one row less than the most.
-        team: threads that share the tiles: where rows are known and enough, all get as many.
+        threads: threads that share the tiles: where rows are known and enough, all get as many.
         narrow: whether tiles of what is left over have one vector: of fewer rows than four, sums
             would wait for each other.
     """
@@ -135,7 +135,7 @@ class RowTiles:
     full: bool = False
     single: bool = True
     fine: bool = False
-    team: int = 1
+    threads: int = 1
     narrow: bool = False
 
     @property
@@ -153,7 +153,7 @@ class RowTiles:
         """How many tiles there are, or rows where ranges are those of rows."""
         if isinstance(self.rows, int):
             count = -(-self.rows // self.most)
-            shared = -(-count // self.team) * self.team
+            shared = -(-count // self.threads) * self.threads
             enough = not self.full and self.rows >= shared * _SHARED
             return shared if enough else count
         if self.by_row:

@@ -25,7 +25,7 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.idle_loops import steps_of
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
-from relax_mlir.lowering.tir_to_vector.team import Part
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
 # With fewer rows, an operand that would have to be transposed is better read as it lies; and one
 # that lies well is read from end to end where all rows fit into registers at once.
@@ -76,7 +76,7 @@ class GemmWriter:
             and isinstance(self.blocking.n, int)
             and self.blocking.n < self._min_columns
         ):
-            self.blocking.rows = replace(self.blocking.rows, team=emit.threads)
+            self.blocking.rows = replace(self.blocking.rows, threads=emit.threads)
         whole = self.blocking.is_one_block and (
             self.blocking.panel_width or self.is_skinny() is False
         )
@@ -210,7 +210,7 @@ class GemmWriter:
             self._fill()
             self.init = None
         with ExitStack() as loops:
-            spans, columns, rows = loops.enter_context(self._team(each, whole_rows))
+            spans, columns, rows = loops.enter_context(self._parallel_region(each, whole_rows))
             env: dict[int, Index] = {}
             for position in self.blocking.outer:
                 env[position] = loops.enter_context(self._outer(position, spans[position]))
@@ -223,7 +223,9 @@ class GemmWriter:
             yield env, columns, rows
 
     @contextmanager
-    def _team(self, each: int, whole_rows: bool) -> Iterator[tuple[dict[int, Span], Span, Span]]:
+    def _parallel_region(
+        self, each: int, whole_rows: bool
+    ) -> Iterator[tuple[dict[int, Span], Span, Span]]:
         """Split the work: between outer steps, else columns, else rows; yields the ranges.
 
         Threads that share out columns each pack what they need of B. No tile is cut, and where it
@@ -231,21 +233,22 @@ class GemmWriter:
         """
         emit, blocking = self.emit, self.blocking
         work = work_of(emit, self.found.flat, each)
-        parts = [
-            Part(blocking.extent(position), 1, 2 * emit.threads) for position in blocking.outer
+        dims = [
+            ParallelDim(blocking.extent(position), 1, 2 * emit.threads)
+            for position in blocking.outer
         ]
         least = 0 if whole_rows else self._min_columns
         unit = blocking.unit
         if blocking.panel_width:
             unit = blocking.panel_width * (panels_at_once(blocking) if whole_rows else 1)
-        parts.append(Part(blocking.n, unit, least))
+        dims.append(ParallelDim(blocking.n, unit, least))
         if not whole_rows:
             several = 2 * emit.threads
             if blocking.rows.by_row:
                 several = (several - 1) * blocking.rows.most
-            parts.append(Part(blocking.rows.count, 1, several))
-            parts.append(Part(blocking.n, blocking.unit))
-        with emit.team(parts, work) as ranges:
+            dims.append(ParallelDim(blocking.rows.count, 1, several))
+            dims.append(ParallelDim(blocking.n, blocking.unit))
+        with emit.parallel_region(dims, work) as ranges:
             by_position = dict(zip(blocking.outer, ranges, strict=False))
             wide, *more = ranges[len(blocking.outer) :]
             if whole_rows:

@@ -237,7 +237,7 @@ def tile_sums(
             for k_step in range(k_unroll):
                 if k_step:
                     # Loads of a step made in the one before would take registers from sums.
-                    emit.keep_order()
+                    emit.compiler_barrier()
                 k = emit.add(loop.counter, u + k_step)
                 part = tile_step(emit, tile, a, b, k, masks, part, prefetch_distance, far)
             sums += part
@@ -304,7 +304,7 @@ def tile_step(
             for h, column in enumerate(columns)
         ]
         # Loads by several registers would all be made first, and take registers from sums.
-        result += part if a.each is None else emit.settle(part)
+        result += part if a.each is None else emit.register_barrier(part)
     return result
 
 

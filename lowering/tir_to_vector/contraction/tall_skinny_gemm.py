@@ -154,7 +154,7 @@ class _TallSkinnyGemm(GemmWriter):
             a, b, c = (x.at(env) for x in (blocking.a, blocking.b, self._sums))
             left = None
             if found.b.strides[found.k] == 1 and a.stride(found.k) != 1:
-                a, left = self._transposed(a, emit.near(room, found.element), distance)
+                a, left = self._transposed(a, emit.alloc_scratch(room, found.element), distance)
             most = blocking.m if isinstance(blocking.m, int) else blocking.lanes // 2
             kernel = SkinnyGemm(emit, self.machine, found, blocking.vector, self.init, most, left)
             kernel.write(a, b, c, blocking.m, rows, blocking.k)

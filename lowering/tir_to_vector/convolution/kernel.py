@@ -27,7 +27,7 @@ from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.multiply import add, multiply_add
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
-from relax_mlir.lowering.tir_to_vector.team import Part
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
 Span = tuple[Index, Index]
 
@@ -101,7 +101,7 @@ class _Writer:
         if self.skips is not None:
             self.skips.prepare()
         with ExitStack() as loops:
-            spans, blocks = loops.enter_context(self._team())
+            spans, blocks = loops.enter_context(self._parallel_region())
             # Packed once where all kernels stay in the cache, else a block at a time.
             once = kernels.bytes_at_most(self.machine.l2_bytes)
             kernels.allocate(self.blocks if once else self.sizes.blocks[0])
@@ -151,17 +151,19 @@ class _Writer:
         return math.prod(type_.shape) * bytes_ <= self.machine.l2_bytes // 2
 
     @contextmanager
-    def _team(self) -> Iterator[tuple[dict[int | None, Span], Span]]:
+    def _parallel_region(self) -> Iterator[tuple[dict[int | None, Span], Span]]:
         """Split the work between outer steps, blocks of channels, or rows.
 
         Yields the ranges of all pixels' iterators, and that of the blocks.
         """
         emit, found = self.emit, self.found
-        parts: dict[int | str, Part] = {i: Part(self._extent(i)) for i in self.outer}
-        parts["blocks"] = Part(self.blocks, self.sizes.blocks[0])
-        parts["rows"] = Part(self.rows, self.sizes.rows[0])
-        order = sorted(parts, key=lambda name: self._waste(parts[name]))
-        with emit.team([parts[name] for name in order], work_of(emit, self.found.flat, 1)) as got:
+        dims: dict[int | str, ParallelDim] = {i: ParallelDim(self._extent(i)) for i in self.outer}
+        dims["blocks"] = ParallelDim(self.blocks, self.sizes.blocks[0])
+        dims["rows"] = ParallelDim(self.rows, self.sizes.rows[0])
+        order = sorted(dims, key=lambda name: self._load_imbalance(dims[name]))
+        with emit.parallel_region(
+            [dims[name] for name in order], work_of(emit, self.found.flat, 1)
+        ) as got:
             by_name = dict(zip(order, got, strict=True))
             spans: dict[int | None, Span] = {i: by_name[i] for i in self.outer}
             spans[found.col] = 0, self.cols
@@ -169,7 +171,7 @@ class _Writer:
                 spans[found.row] = by_name["rows"]
             yield spans, by_name["blocks"]
 
-    def _waste(self, part: Part) -> float:
+    def _load_imbalance(self, part: ParallelDim) -> float:
         """Return how much longer the thread with most to do takes than all would on average."""
         if not isinstance(part.extent, int):
             return 1.5

@@ -32,7 +32,7 @@ def reading_order(writer: ElementWriter, free: Sequence[int]) -> list[int]:
 
 
 def blocked_order(
-    free: list[int], other: list[int], *, past_cache: bool
+    free: list[int], other: list[int], *, non_temporal: bool
 ) -> tuple[list[int], int, list[int]]:
     """Return the iterators before that of blocks, that one, and those inside of its blocks.
 
@@ -41,16 +41,16 @@ def blocked_order(
     Args:
         free: the outer iterators, in the order of what is written.
         other: the same in that of what is read.
-        past_cache: whether stores go past the cache.
+        non_temporal: whether stores go past the cache.
     """
     same = next(i for i, (a, b) in enumerate(zip(free, other, strict=True)) if a != b)
-    inside = other[same:] if past_cache and len(free) - same > 2 else free[same:]
+    inside = other[same:] if non_temporal and len(free) - same > 2 else free[same:]
     return free[:same], other[same], inside
 
 
 def blocked_loops(
     writer: ElementWriter, spans: dict[int, tuple[Index, Index]], loops: ExitStack,
-    order: tuple[list[int], int, list[int]], *, past_cache: bool,
+    order: tuple[list[int], int, list[int]], *, non_temporal: bool,
 ) -> dict[int, Index]:  # fmt: skip
     """Write loops in the order of what is written, by blocks of what is read first.
 
@@ -61,7 +61,7 @@ def blocked_loops(
         spans: ranges of its iterators.
         loops: where to enter the loops.
         order: as `blocked_order` gives it.
-        past_cache: whether stores go past the cache: memory then takes longer runs best.
+        non_temporal: whether stores go past the cache: memory then takes longer runs best.
 
     Returns:
         the counters, by iterator.
@@ -72,9 +72,9 @@ def blocked_loops(
     if writer.vector is not None:
         each = emit.mul(emit.max(emit.size(writer.flat.iters[writer.vector].extent), 1), each)
     block = emit.max(emit.div(_RUN, each), 1)
-    if past_cache and inside[0] == split:
+    if non_temporal and inside[0] == split:
         block = 1
-    elif past_cache and block != 1:
+    elif non_temporal and block != 1:
         block = emit.mul(block, 2)
     found: dict[int, Index] = {}
     ranges = dict(spans)

@@ -70,7 +70,7 @@ class IndexMapWriter(NestWriter):
         return step is None or (self._repeats == 1 and step[0] not in (-1, 0, 1))
 
     def work(self) -> Index:
-        """Return how much there is to do, in the terms of `LEAST_WORK`."""
+        """Return how much there is to do, in the terms of `MIN_PARALLEL_WORK`."""
         return work_of(self.emit, self.flat, _ELEMENT)
 
     _work = work
@@ -82,7 +82,7 @@ class IndexMapWriter(NestWriter):
     def _split_inside(self) -> list[int]:
         return [] if self.found.vector is None else [self.found.vector]
 
-    def _past_cache(self) -> bool:
+    def _is_non_temporal(self) -> bool:
         return False
 
     def _map(self, env: dict[int, Index]) -> None:

@@ -12,9 +12,9 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.maps.copy_order import reading_order
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
+from relax_mlir.lowering.tir_to_vector.non_temporal import streams
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.squares import join, transpose
-from relax_mlir.lowering.tir_to_vector.streaming import streams
-from relax_mlir.lowering.tir_to_vector.team import Part
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
 _ONE = SymExpr.const(1)
@@ -93,23 +93,23 @@ class TransposeWriter(NestWriter):
         upto = emit.add(first, emit.round_down(emit.sub(last, first), self.height))
         ends = (whole, (first, upto))
         far = streams(self)
-        condition = self._past_cache(far)
+        condition = self._is_non_temporal(far)
         self.streamed |= condition is not False
         if isinstance(condition, ir.Value):
             # Asked before all tiles, as each of them takes less then.
             with emit.when(condition) as branch:
-                self._tiles_of(env, *ends, far=True, past_cache=True)
+                self._tiles_of(env, *ends, far=True, non_temporal=True)
             with emit.otherwise(branch):
-                self._tiles_of(env, *ends, far=far, past_cache=False)
+                self._tiles_of(env, *ends, far=far, non_temporal=False)
         else:
-            self._tiles_of(env, *ends, far=far, past_cache=condition)
+            self._tiles_of(env, *ends, far=far, non_temporal=condition)
         if self.masked:
             self._edges(env, (whole, columns), (first, upto, last))
         else:
             self._single(env, (0, whole), (upto, last))
             self._single(env, (whole, columns), (first, last))
 
-    def _past_cache(self, far: bool | ir.Value | None = None) -> bool | ir.Value:
+    def _is_non_temporal(self, far: bool | ir.Value | None = None) -> bool | ir.Value:
         """Return whether stores should go past the cache, where all of them are aligned.
 
         Args:
@@ -120,7 +120,7 @@ class TransposeWriter(NestWriter):
         if self.bits(self.flat.store) * self.lanes < _REGISTER:
             # What is less than a line goes to memory with the rest of it, if that comes next.
             return False
-        if condition is False or self.past_cache is not None:
+        if condition is False or self.non_temporal is not None:
             return condition
         rows = [emit.size(s) for i, s in enumerate(store.strides) if i != self.along]
         if any(isinstance(stride, int) and stride % self.lanes for stride in rows):
@@ -137,7 +137,7 @@ class TransposeWriter(NestWriter):
 
     def _tiles_of(
         self, env: dict[int, Index], whole: Index, rows: tuple[Index, Index], *,
-        far: bool | ir.Value, past_cache: bool,
+        far: bool | ir.Value, non_temporal: bool,
     ) -> None:  # fmt: skip
         """Write the tiles that are full.
 
@@ -146,14 +146,14 @@ class TransposeWriter(NestWriter):
             whole: where the tiles of a row of the result end.
             rows: range of its rows.
             far: whether the nest goes beyond the cache, for which blocks are chosen.
-            past_cache: whether stores go past it, which not all that is far may do.
+            non_temporal: whether stores go past it, which not all that is far may do.
         """
         emit, lanes, height = self.emit, self.lanes, self.height
         start = self._aligned_start(env, *rows)
         read = self.bits(next(op for op in self.flat.slice if self._reads_across(op))) // 8
         ahead = None
         if far is not False:
-            ahead = Ahead(self, env, read, (start, rows[1]), past_cache=past_cache)
+            ahead = Ahead(self, env, read, (start, rows[1]), non_temporal=non_temporal)
         run, size = (ahead.run, ahead.size) if ahead else (_BLOCK, _BLOCK)
         if isinstance(far, ir.Value):
             run, size = (emit.select(far, emit.index(n), emit.index(_BLOCK)) for n in (run, size))
@@ -168,7 +168,7 @@ class TransposeWriter(NestWriter):
                 ahead.at(x, y)
             if start is not rows[0]:
                 y = emit.max(emit.min(y, emit.sub(rows[1], height)), rows[0])
-            self._tile(env, x, y, far=far, past_cache=past_cache, ahead=ahead)
+            self._tile(env, x, y, far=far, non_temporal=non_temporal, ahead=ahead)
 
     def _aligned_start(self, env: dict[int, Index], first: Index, upto: Index) -> Index:
         """Return where tiles begin so that none shares the lines it reads with the next one.
@@ -276,13 +276,13 @@ class TransposeWriter(NestWriter):
     def _split_inside(self) -> list[int]:
         return [self.across]
 
-    def _part(self, position: int, is_outer: bool) -> Part:
+    def _part(self, position: int, is_outer: bool) -> ParallelDim:
         # A tile is work enough: what has few channels would all go to one thread.
         return replace(super()._part(position, is_outer), unit=1 if is_outer else self.height)
 
     def _tile(
         self, env: dict[int, Index], column: Index, row: Index, *,
-        far: bool | ir.Value = False, past_cache: bool = False,
+        far: bool | ir.Value = False, non_temporal: bool = False,
         ahead: "Ahead | None" = None, edge: tuple[Index, Index] | None = None,
     ) -> None:  # fmt: skip
         """Write a tile of elements; with an edge a square one, of what lies before those ends."""
@@ -319,7 +319,7 @@ class TransposeWriter(NestWriter):
             # No mask keeps a row beyond the end from reading what all of its elements take.
             inner = {**env, self.across: emit.min(at, emit.sub(edge[1], 1)) if edge else at}
             mask = masks["store"][self._row] if masks else None
-            self._put(self._value(inner, column, lanes, mask), inner, column, mask, past_cache)
+            self._put(self._value(inner, column, lanes, mask), inner, column, mask, non_temporal)
             if ahead and far is True:
                 ahead.fetch(self._row)
         self._tiles, self._top = {}, None
@@ -374,7 +374,7 @@ class Ahead:
         env: counters of the outer iterators.
         size: bytes of an element that is read.
         rows: what the tiles read of each row, from where to where.
-        past_cache: whether its stores go past the cache.
+        non_temporal: whether its stores go past the cache.
     """
 
     run: int
@@ -382,11 +382,11 @@ class Ahead:
 
     def __init__(
         self, writer: "TransposeWriter", env: dict[int, Index], size: int,
-        rows: tuple[Index, Index], *, past_cache: bool,
+        rows: tuple[Index, Index], *, non_temporal: bool,
     ) -> None:  # fmt: skip
         self._writer, self._env, self._rows = writer, env, rows
         self._line = _LINE // size
-        self._vectors = max((_ROWS if past_cache else _ROWS_PLAIN) // writer.lanes, 2)
+        self._vectors = max((_ROWS if non_temporal else _ROWS_PLAIN) // writer.lanes, 2)
         self.run, self.size = self._vectors * writer.lanes, _LINES * self._line
         extent = writer.flat.iters[writer.across].extent.value
         # Shorter rows have no such lines.

@@ -7,9 +7,9 @@ from relax_mlir.dialects.symbolic.expr import product
 from relax_mlir.lowering.tir_to_vector.emit import UNROLL
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.combine import Sums
 from relax_mlir.lowering.tir_to_vector.rows.long_rows import LongRow
-from relax_mlir.lowering.tir_to_vector.team import Part
 
 # Several vectors at a time: one alone would wait for itself, latency after latency.
 WIDE = 4
@@ -242,9 +242,9 @@ def reduce_in_pieces(writer: ElementWriter) -> None:
     free = [i for i in range(len(flat.iters)) if i != writer.vector]
     count = emit.mul(pieces, _sums(writer) or 0)
     partial = emit.alloc(count, flat.value.type)
-    parts = [Part(emit.size(flat.iters[i].extent), 1, 1 << 30) for i in free]
+    parts = [ParallelDim(emit.size(flat.iters[i].extent), 1, 1 << 30) for i in free]
     totals = Sums(flat, emit, writer.lanes, shared=True)
-    with emit.team([*parts, Part(pieces)], writer._work()) as ranges:
+    with emit.parallel_region([*parts, ParallelDim(pieces)], writer._work()) as ranges:
         _pieces(writer, free, ranges, {}, 0, partial, pieces, size)
     _finish(writer, free, {}, 0, partial, pieces, totals)
 

@@ -178,8 +178,10 @@ class ScanWriter(NestWriter):
         columns = found.vector != found.along
         split = [*free, *([found.vector] if columns else [])]
         with ExitStack() as loops:
-            parts = [self._part(position, position in free) for position in split]
-            ranges = loops.enter_context(emit.team(parts, work_of(emit, self.flat, _ELEMENT)))
+            dims = [self._part(position, position in free) for position in split]
+            ranges = loops.enter_context(
+                emit.parallel_region(dims, work_of(emit, self.flat, _ELEMENT))
+            )
             self._ranges = dict(zip(split, ranges, strict=True))
             for position in free:
                 env[position] = loops.enter_context(emit.loop(*self._ranges[position])).counter

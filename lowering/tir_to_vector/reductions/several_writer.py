@@ -44,8 +44,8 @@ class SeveralWriter(ApartWriter):
         reductions = [i for i in rest if iters[i].reduction]
         split = [*free, *self._split_inside()]
         with ExitStack() as loops:
-            parts = [self._part(position, position in free) for position in split]
-            ranges = loops.enter_context(emit.team(parts, self._work()))
+            dims = [self._part(position, position in free) for position in split]
+            ranges = loops.enter_context(emit.parallel_region(dims, self._work()))
             self._ranges = dict(zip(split, ranges, strict=True))
             env = {p: loops.enter_context(emit.loop(*self._ranges[p])).counter for p in free}
             if self.found.along:
@@ -164,8 +164,8 @@ class SeveralWriter(ApartWriter):
         places = [place for order in orders for place in (order, step)]
         while lanes > 1:
             lanes //= 2
-            parts = [[emit.part(v, at, lanes) for v in (*values, *places)] for at in (0, lanes)]
-            low, high = parts
+            dims = [[emit.part(v, at, lanes) for v in (*values, *places)] for at in (0, lanes)]
+            low, high = dims
             count = len(values)
             values, places = self._merged(low[:count], high[:count], low[count:], high[count:])
         return [emit.extract(value, 0) for value in values]

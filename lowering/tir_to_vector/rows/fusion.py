@@ -9,6 +9,8 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, collapse, root
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
+from relax_mlir.lowering.tir_to_vector.non_temporal import fence, streams
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.fed import feed
 from relax_mlir.lowering.tir_to_vector.rows.late_rows import ROWS, LateRows
 from relax_mlir.lowering.tir_to_vector.rows.long_rows import LongRow, long_row
@@ -29,11 +31,9 @@ from relax_mlir.lowering.tir_to_vector.rows.row_memory import (
     shared_buffers,
     without_overwriting,
 )
-from relax_mlir.lowering.tir_to_vector.streaming import fence, streams
-from relax_mlir.lowering.tir_to_vector.team import Part
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
 
-# What an element takes, in the terms of `LEAST_WORK`, and how many rows each thread should have.
+# The cost of an element, in the unit of `MIN_PARALLEL_WORK`, and rows that each thread should have.
 _ELEMENT_WORK = 16
 _STEPS_EACH = 4
 
@@ -98,8 +98,9 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
     group, count = merge_shared(group, count)
     length = row_length(group, count, emit)
     far = come_from_afar(group, count, length, over, emit, machine)
-    parts = [
-        Part(emit.size(it.extent), 1, _STEPS_EACH * emit.threads) for it in group[0].iters[:count]
+    dims = [
+        ParallelDim(emit.size(it.extent), 1, _STEPS_EACH * emit.threads)
+        for it in group[0].iters[:count]
     ]
     work: Index = 0
     for flat in group:
@@ -118,7 +119,7 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
     row = long_row(group, count)
 
     def apart() -> None:
-        with emit.team(parts, work) as ranges:
+        with emit.parallel_region(dims, work) as ranges:
             shared = {
                 buffer: emit.alloc(size, buffer.type.element_type)
                 for buffer, size in sizes.items()
@@ -177,7 +178,7 @@ def _together(
         for flat in group
         if flat.total is not None
     }
-    with emit.team([Part(row.pieces)], work) as (own,):
+    with emit.parallel_region([ParallelDim(row.pieces)], work) as (own,):
         places = {
             buffer: emit.alloc(size_of_rows(size, 1, emit), buffer.type.element_type)
             for buffer, size in kept.items()
@@ -229,7 +230,7 @@ def _from_afar(writers: list[NestWriter], count: int, *, sure: bool) -> None:
         if streams(writer) is False:
             writer.fetch_result(count - 1)
         elif sure:
-            writer.past_cache = True
+            writer.non_temporal = True
 
 
 def _rows(

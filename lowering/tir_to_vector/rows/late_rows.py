@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.non_temporal import begin_streaming, end_streaming
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import WIDE
-from relax_mlir.lowering.tir_to_vector.streaming import begin_streaming, end_streaming
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
 # Rows that memory for rows has then, and fewest elements of one: some steps of several vectors.
@@ -40,7 +40,7 @@ class LateRows:
             long: whether rows of unknown size are known to have `LEAST` elements.
         """
         *others, last = writers
-        if type(last) is not NestWriter or last.vector is None or last.past_cache is not True:
+        if type(last) is not NestWriter or last.vector is None or last.non_temporal is not True:
             return None
         extent = last.flat.iters[last.vector].extent
         if not long if extent.value is None else extent.value < LEAST:

@@ -46,7 +46,7 @@ def come_from_afar(
     for it in group[0].iters[:count]:
         total = emit.mul(total, emit.size(it.extent))
     slow = any(map(has_functions, group))
-    limits = [(machine.past_cache(True, slow=slow), total)]
+    limits = [(machine.min_non_temporal_bytes(True, slow=slow), total)]
     for each in over:
         limits += [(length, machine.l2_bytes), (LEAST, emit.size(each.size))]
     unknown = []

@@ -11,7 +11,7 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.maps.index_map import IndexMap, match_index_map
 from relax_mlir.lowering.tir_to_vector.maps.index_map_writer import IndexMapWriter
-from relax_mlir.lowering.tir_to_vector.team import Part
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
 # A loop with fewer steps for each thread would be split unevenly.
 _STEPS_EACH = 4
@@ -92,8 +92,8 @@ def emit_pieces(found: RowPieces) -> Callable[[Emitter, Machine], None]:
         for writer in writers:
             work = emit.add(work, writer.work())
         with ExitStack() as loops:
-            parts = [Part(extent, 1, _STEPS_EACH * emit.threads) for extent in rows]
-            ranges = loops.enter_context(emit.team(parts, work))
+            dims = [ParallelDim(extent, 1, _STEPS_EACH * emit.threads) for extent in rows]
+            ranges = loops.enter_context(emit.parallel_region(dims, work))
             env: dict[int, Index] = {}
             for position, limits in enumerate(ranges):
                 env[position] = loops.enter_context(emit.loop(*limits)).counter

@@ -10,8 +10,8 @@ import functools
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.combine import Sums
-from relax_mlir.lowering.tir_to_vector.team import Part
 
 # Most pieces, and fewest rows of one.
 _PIECES, _LEAST_ROWS = 32, 64
@@ -60,7 +60,7 @@ def reduce_rows_in_pieces(writer: ElementWriter) -> None:
     pieces = emit.div(emit.add(rows, emit.sub(height, 1)), height)
     sums = emit.alloc(emit.mul(pieces, columns), flat.value.type)
     size = emit.mul(emit.mul(rows, columns), writer.bits(flat.slice[0]) // 8)
-    with emit.team([Part(pieces)], writer._work()) as (own,):
+    with emit.parallel_region([ParallelDim(pieces)], writer._work()) as (own,):
 
         def reduce(together: int) -> None:
             with emit.loop(*own) as loop:

@@ -7,9 +7,9 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.parallel_region import MIN_PARALLEL_WORK, ParallelDim
 from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of
 from relax_mlir.lowering.tir_to_vector.scheduled.index import depends_on, is_inside
-from relax_mlir.lowering.tir_to_vector.team import LEAST_WORK, Part
 from relax_mlir.lowering.walk import collect
 
 # An attribute of the loops that a schedule wrote.
@@ -17,7 +17,7 @@ MARK = "tir.scheduled"
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 # Bytes that each of a thread's buffers may have on its stack.
 _STACK_BYTES = 1 << 15
-# What an operation of a loop's body takes in the terms of `LEAST_WORK`, and steps of a loop
+# What an operation of a loop's body takes in the terms of `MIN_PARALLEL_WORK`, and steps of a loop
 # whose extent is not known.
 _OP_WORK, _STEPS = 4, 64
 
@@ -97,7 +97,7 @@ def write_parallel(
     """Write a parallel loop at the insertion point: one region, each thread a range of steps."""
     lower, extent = (integer_of(value) for value in loop.operands)
     body = loop.regions[0].blocks[0]
-    with emit.team([Part(extent)], _work(loop, emit)) as ranges:
+    with emit.parallel_region([ParallelDim(extent)], _work(loop, emit)) as ranges:
         if emit.is_parallel:
             for alloc in collect(loop, lambda op: op.name == "memref.alloc"):
                 _make_private(alloc, loop, emit)
@@ -119,10 +119,10 @@ def _body_work(block: ir.Block) -> int:
         op = view.operation
         inner = sum(_body_work(b) for region in op.regions for b in region.blocks)
         if op.name in ("tir.for", "scf.for"):
-            inner *= min(_trips(op), LEAST_WORK)
+            inner *= min(_trips(op), MIN_PARALLEL_WORK)
         vector = next((r.type for r in op.results if isinstance(r.type, ir.VectorType)), None)
         total += inner + (_OP_WORK if vector is None else vector.shape[0])
-    return min(total, LEAST_WORK)
+    return min(total, MIN_PARALLEL_WORK)
 
 
 def _trips(op: ir.Operation) -> int:

@@ -343,7 +343,7 @@ class ChannelWriter(PlanesBase):
                     sums[number] = self.combined(sums[number], value, elements[i, j])
                 if fenced and x == len(sliding) - 1:
                     # Pixels of all rows would be loaded first, to registers that there are not.
-                    sums = self.emit.settle(sums)
+                    sums = self.emit.register_barrier(sums)
         return sums
 
     def _picked(self, value: ir.Value, pick: int) -> ir.Value:

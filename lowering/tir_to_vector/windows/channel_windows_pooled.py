@@ -13,7 +13,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
-from relax_mlir.lowering.tir_to_vector.team import Part
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.windows.channel_windows import ChannelWindows
 from relax_mlir.lowering.tir_to_vector.windows.channel_windows_kernel import ChannelWriter, Way
 from relax_mlir.lowering.tir_to_vector.windows.planes_separable import IDEMPOTENT, is_separable
@@ -61,11 +61,13 @@ class PooledChannels(ChannelWriter):
         rows, cols = self.extent(found.row), self.extent(found.across)
         channels = self.extent(found.col)
         vectors = emit.div(emit.add(channels, lanes - 1), lanes)
-        parts = [Part(self.extent(i), least=2 * emit.threads) for i in found.outer]
-        parts += [Part(vectors, least=emit.threads), Part(rows)]
+        parts = [ParallelDim(self.extent(i), min_extent=2 * emit.threads) for i in found.outer]
+        parts += [ParallelDim(vectors, min_extent=emit.threads), ParallelDim(rows)]
         halo = (found.size(found.fall) - 1) * self.fall.apart
         with ExitStack() as loops:
-            *spans, upto = loops.enter_context(emit.team(parts, work_of(emit, found.flat, 1)))
+            *spans, upto = loops.enter_context(
+                emit.parallel_region(parts, work_of(emit, found.flat, 1))
+            )
             with emit.outside():
                 self.pitch: Index = emit.mul(cols, lanes)
                 bytes_ = emit.max(emit.mul(self.pitch, max(8, found.element.width) // 8), 1)

@@ -16,7 +16,7 @@ from relax_mlir.lowering.tir_to_vector.flat import inner_dims
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.multiply import multiply_add
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
-from relax_mlir.lowering.tir_to_vector.team import Part
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.windows.planes import Planes
 
 Span = tuple[Index, Index]
@@ -102,9 +102,9 @@ class PlanesBase(ABC):
         emit, found = self.emit, self.found
         extents = {i: self.extent(i) for i in found.outer}
         order = sorted(found.outer, key=lambda i: -e if isinstance(e := extents[i], int) else 0)
-        parts = [Part(extents[i], least=2 * emit.threads) for i in order]
-        parts.append(Part(self.extent(found.row), unit))
-        with emit.team(parts, work_of(emit, found.flat, 1)) as (*ranges, rows):
+        parts = [ParallelDim(extents[i], min_extent=2 * emit.threads) for i in order]
+        parts.append(ParallelDim(self.extent(found.row), unit))
+        with emit.parallel_region(parts, work_of(emit, found.flat, 1)) as (*ranges, rows):
             yield dict(zip(order, ranges, strict=True)), rows
 
     @contextmanager

@@ -230,7 +230,9 @@ class DirectPlanes(PlanesBase):
             if far and self.machine.isa.tables:
                 # Rows of unknown length would all be loaded first, to registers that there are not.
                 done = sorted({use.row for use in uses})
-                for at, value in zip(done, emit.settle([sums[i] for i in done]), strict=True):
+                for at, value in zip(
+                    done, emit.register_barrier([sums[i] for i in done]), strict=True
+                ):
                     sums[at] = value
         self._store(env, tile, sums)
 

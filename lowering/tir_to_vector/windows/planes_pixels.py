@@ -77,7 +77,7 @@ class Shifter:
         self._bits = ir.VectorType.get(vector.shape, bits)
         self._around = around
         if opaque:
-            (self._around,) = emit.settle([self._cast(around, self._bits)])
+            (self._around,) = emit.register_barrier([self._cast(around, self._bits)])
 
     def shift(self, pixels: ir.Value, edge: ir.Value | None, up: bool) -> ir.Value:
         """Return pixels a lane up or down; what comes in is the near lane of an edge, or around."""
@@ -87,7 +87,7 @@ class Shifter:
             return self._emit.shuffle(pixels, self._around if edge is None else edge, order)
         other = self._around if edge is None else self._cast(edge, self._bits)
         moved = self._emit.shuffle(self._cast(pixels, self._bits), other, order)
-        return self._cast(self._emit.settle([moved])[0], self._vector)
+        return self._cast(self._emit.register_barrier([moved])[0], self._vector)
 
     def _cast(self, value: ir.Value, type_: ir.VectorType) -> ir.Value:
         return value if value.type == type_ else self._emit.op("vector.bitcast", [value], type_)

@@ -14,8 +14,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.lane_picks import every_nth
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.combine import Sums
-from relax_mlir.lowering.tir_to_vector.team import Part
 from relax_mlir.lowering.tir_to_vector.windows.padding import is_zero
 from relax_mlir.lowering.tir_to_vector.windows.planes import Planes
 from relax_mlir.lowering.tir_to_vector.windows.planes_base import PlanesBase
@@ -67,9 +67,9 @@ class SeparableRows(PlanesBase):
         positions = [*found.outer, *found.inner]
         rows = self.extent(found.row)
         with ExitStack() as loops:
-            parts = [Part(self.extent(i), least=2 * emit.threads) for i in positions]
+            parts = [ParallelDim(self.extent(i), min_extent=2 * emit.threads) for i in positions]
             ranges = loops.enter_context(
-                emit.team([*parts, Part(rows)], work_of(emit, found.flat, 1))
+                emit.parallel_region([*parts, ParallelDim(rows)], work_of(emit, found.flat, 1))
             )
             with emit.outside():
                 bytes_ = emit.mul(self.size, max(8, found.element.width) // 8)

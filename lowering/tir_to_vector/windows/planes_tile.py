@@ -82,7 +82,7 @@ class PixelMasks:
         """Return a mask that is computed here: at each use it would cost a comparison."""
         if mask is None or not self._machine.isa.tables or _is_constant(mask):
             return mask
-        return self._emit.settle([mask])[0]
+        return self._emit.register_barrier([mask])[0]
 
 
 def _is_constant(value: ir.Value) -> bool:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
-from relax_mlir.lowering.tir_to_vector.team import Part
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.windows.planes_base import PlanesBase
 
 # So many small planes are copied before the first of them is read: a load of what several stores
@@ -49,9 +49,11 @@ class PlanesWriter(PlanesBase):
         order = sorted(found.outer, key=lambda i: -e if isinstance(e := extents[i], int) else 0)
         with ExitStack() as loops:
             last = found.outer[-1:]
-            parts = [Part(extents[i], self.unit if i in last else 1) for i in order] or [Part(1)]
+            parts = [ParallelDim(extents[i], self.unit if i in last else 1) for i in order] or [
+                ParallelDim(1)
+            ]
             work = work_of(emit, found.flat, 1)
-            ranges = loops.enter_context(emit.team(parts, work))
+            ranges = loops.enter_context(emit.parallel_region(parts, work))
             spans = dict(zip(order, ranges, strict=False))
             with emit.outside():
                 together = self._together()

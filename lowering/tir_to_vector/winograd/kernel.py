@@ -14,7 +14,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.microkernel import multiply_a
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
-from relax_mlir.lowering.tir_to_vector.team import Part
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.winograd.image import Run, TransformedImage
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     COLUMNS,
@@ -112,7 +112,7 @@ class _Writer:
     def write(self) -> None:
         """Write the loops."""
         emit = self.emit
-        with self._team() as (groups, runs, panels):
+        with self._parallel_region() as (groups, runs, panels):
             self.image.allocate()
             self.sums.allocate()
             with self._each(groups) as group, emit.loop(*runs, self.together) as block:
@@ -129,22 +129,27 @@ class _Writer:
             self._tell()
 
     @contextmanager
-    def _team(self) -> Iterator[tuple[Span, Span, Span]]:
+    def _parallel_region(self) -> Iterator[tuple[Span, Span, Span]]:
         """Split the work between groups, runs of tiles or panels."""
         emit = self.emit
-        parts = {
-            "runs": Part(self.runs, least=self._least_runs()),
-            "groups": Part(self.groups), "panels": Part(self.panels),
+        dims = {
+            "runs": ParallelDim(self.runs, min_extent=self._least_runs()),
+            "groups": ParallelDim(self.groups), "panels": ParallelDim(self.panels),
         }  # fmt: skip
-        order = ["runs", *sorted(("groups", "panels"), key=lambda name: self._waste(parts[name]))]
-        if self._waste(parts["groups"]) == 1:
+        order = [
+            "runs",
+            *sorted(("groups", "panels"), key=lambda name: self._load_imbalance(dims[name])),
+        ]
+        if self._load_imbalance(dims["groups"]) == 1:
             order.remove("groups")
             order.insert(0, "groups")
-        with emit.team([parts[name] for name in order], work_of(emit, self.found.flat, 1)) as got:
+        with emit.parallel_region(
+            [dims[name] for name in order], work_of(emit, self.found.flat, 1)
+        ) as got:
             spans = dict(zip(order, got, strict=True))
             yield spans["groups"], spans["runs"], spans["panels"]
 
-    def _waste(self, part: Part) -> float:
+    def _load_imbalance(self, part: ParallelDim) -> float:
         """Return how much longer the thread with most to do takes than all would on average."""
         assert isinstance(part.extent, int)  # channels are known
         threads = self.emit.threads

@@ -11,7 +11,7 @@ from programs import Program
 from targets import with_threads
 from thread_counts import bits, check_bits
 
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 BF16 = ml_dtypes.bfloat16
@@ -81,7 +81,7 @@ def program() -> Program:
 
 def test_accuracy_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Powers and results are rounded once each, and nothing else is: at most 2**-8 twice."""
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     threads = 3
     vm = program().build(target=with_threads(threads))
     for kind in KINDS:

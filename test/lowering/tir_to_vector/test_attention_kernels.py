@@ -18,7 +18,7 @@ from relax_mlir import IRModule
 from relax_mlir.compiler.pipeline import lower
 from relax_mlir.dialects.relax import InferError
 from relax_mlir.dialects.relax import build as relax_op
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.transform import PassContext
 
@@ -447,7 +447,7 @@ def test_wrong_layouts_and_groups() -> None:
 
 
 def test_threads_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     program = Program()
     for index, attrs in enumerate(MODES):
         program.op(f"f{index}", "attention", *types("BSNH"), **attrs)

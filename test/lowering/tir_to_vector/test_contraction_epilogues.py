@@ -9,7 +9,7 @@ from thread_counts import bits, check_bits
 
 from relax_mlir import relax, script
 from relax_mlir.compiler.pipeline import lower
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 
 # Few rows, one block of k and several, rests of rows and columns, nothing.
 SHAPES = (
@@ -128,7 +128,7 @@ class Program:
 
 
 def test_same_bits_on_any_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     for chain, shape in (("bias_relu", (50, 390, 170)), ("function", (14, 1100, 70))):
         module, arguments = program(chain, shape), inputs(shape)
         serial = relax.VirtualMachine(relax.build(module))["main"]

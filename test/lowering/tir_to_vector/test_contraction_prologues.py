@@ -14,7 +14,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import binary, cast, compare, select, unary
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.runtime import set_num_threads
 
@@ -115,7 +115,7 @@ def function(name: str, case: Case, dims: dict[str, Any]) -> Callable[[], None]:
 @pytest.mark.parametrize("name", CASES)
 def test_computed_factors(name: str, known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     case = CASES[name]
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     threads = 3
     used = dict.fromkeys("".join(case.letters))
     shapes = [dict(zip("bmkn", shape, strict=True)) for shape in SHAPES]

@@ -10,7 +10,7 @@ from targets import WIDTHS
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import RowTiles
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import column_tiles
 from relax_mlir.lowering.tir_to_vector.plan import classify
@@ -123,7 +123,7 @@ def test_adjacent_rows(dtypes: tuple[str, str], unknown: str, bits: int) -> None
 def test_few_rows_of_a_large_matrix(
     unknown: str, monkeypatch: pytest.MonkeyPatch, few_threads: None
 ) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     spec, k, n = "mk,kn->mn", 277, 4133
     rows = (4, 7, 8, 9) if not unknown else (0, 1, 2, 3, 4, 5, 8, 9)
     dims = [dict(zip("mkn", (m, k, n), strict=True)) for m in rows[: None if not unknown else 1]]
@@ -148,7 +148,7 @@ def test_few_rows_of_a_large_matrix(
 def test_same_bits_on_any_threads(
     spec: str, monkeypatch: pytest.MonkeyPatch, few_threads: None
 ) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     types = ("float32", "float32")
     serial, threaded = made(spec, types, SOME), made(spec, types, SOME, threads=5)
     for i, shape in enumerate(SOME):
@@ -162,7 +162,7 @@ def test_same_bits_on_any_threads(
 
 @pytest.mark.parametrize("units", [1, 2])
 def test_any_number_of_rows(units: int, monkeypatch: pytest.MonkeyPatch, few_threads: None) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     kernel = contraction("f", "mk,kn->mn", {"m": "m", "k": "k", "n": "n"})
     one = build([kernel], target=WIDTHS[512], fma_units=units)
     more = build([kernel], target=WIDTHS[512], threads=3, fma_units=units)
@@ -179,7 +179,7 @@ def test_any_number_of_rows(units: int, monkeypatch: pytest.MonkeyPatch, few_thr
 def test_any_number_of_columns(
     init: float | None, units: int, monkeypatch: pytest.MonkeyPatch, few_threads: None
 ) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     kernel = contraction("f", "mk,kn->mn", {"m": "m", "k": "k", "n": "n"}, init=init)
     # Blocks of k begin and end within 1100 steps; threads share rows.
     one = build([kernel], target=WIDTHS[512], fma_units=units)
@@ -212,7 +212,7 @@ def test_long_batches() -> None:
 def test_few_rows_by_panels(
     dtype: str, bits: int, monkeypatch: pytest.MonkeyPatch, few_threads: None
 ) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     # Panels of 32 columns: m unknown, then known; the last has rows that no cache would keep.
     rows = ("m", 1, 3, 6, 8, 9, "m")
     spec, dims = "mk,pkn->mpn", {"p": 5, "k": 83, "n": 32}
@@ -262,7 +262,7 @@ SUMS = (
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 def test_sums_of_products(dtype: str, few_threads: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     spec = "bmk,bkn->mn"
     shapes = [dict(zip("mnbk", shape, strict=True)) for shape in SUMS]
     kernels = [contraction(f"f{i}", spec, d, (dtype,) * 2) for i, d in enumerate(shapes)]
@@ -335,15 +335,15 @@ def test_row_tiles_cover_every_row_once(
             assert rows < most * (most - 1) or computed == rows
 
 
-@pytest.mark.parametrize("team", [2, 3, 5])
+@pytest.mark.parametrize("threads", [2, 3, 5])
 @pytest.mark.parametrize("most", [6, 9, 12])
-def test_threads_share_tiles_of_known_rows(most: int, team: int) -> None:
+def test_threads_share_tiles_of_known_rows(most: int, threads: int) -> None:
     for rows in range(200):
-        tiles = RowTiles(None, rows, most, team=team)
+        tiles = RowTiles(None, rows, most, threads=threads)
         alone = RowTiles(None, rows, most)
-        assert tiles.count % team == 0 or tiles.count == alone.count
+        assert tiles.count % threads == 0 or tiles.count == alone.count
         # As many of them have enough rows, or tiles are those of one thread.
-        shared = -(-alone.count // team) * team
+        shared = -(-alone.count // threads) * threads
         assert (tiles.count == shared) == (rows >= 5 * shared or shared == alone.count)
         assert tiles.largest <= most
         assert (

@@ -17,7 +17,7 @@ from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.lowering.codegen.native import compile_module
 from relax_mlir.lowering.target.amx_permission import request_amx
 from relax_mlir.lowering.target.target import Target
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
 from relax_mlir.runtime.native.loader import taking_bfloat16
 
@@ -185,7 +185,7 @@ def test_infinities_and_nans(kind: str) -> None:
 
 @pytest.mark.parametrize("instructions", [ALL, MATRICES])
 def test_same_bits_on_any_threads(monkeypatch: pytest.MonkeyPatch, instructions: str) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     cases = [("mk,kn->mn", BF16), ("mk,nk->mn", S8)]
     serial = symbolic(cases, **having(instructions))
     threaded = symbolic(cases, **having(instructions), threads=5)

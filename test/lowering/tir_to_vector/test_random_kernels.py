@@ -7,7 +7,7 @@ from random_kernels import RandomKernels
 from targets import with_threads
 
 from relax_mlir import relax
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.runtime.native import loader
 from relax_mlir.script import from_source
 
@@ -18,7 +18,7 @@ _PROGRAMS = 6
 @pytest.mark.parametrize("batch", range(3))
 def test_exact(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     load = loader.load_objects
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     monkeypatch.setattr(
         loader, "load_objects", lambda them: {n: guarded(f) for n, f in load(them).items()}
     )

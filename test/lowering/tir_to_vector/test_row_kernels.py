@@ -9,7 +9,7 @@ from targets import with_threads
 from thread_counts import bits, check_bits
 
 from relax_mlir import relax, script, tir
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 
 # Of a row of this length so many count as from beyond any cache, of input and output together.
 LENGTH, FAR = 523, 10100
@@ -82,7 +82,7 @@ def test_long_rows_near_and_far(machine: Any) -> None:
 
 
 def test_threads_share_long_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     text = "@I.ir_module\nclass Rows:"
     for name, call in _FUNCTIONS.items():
         # The rows of one are known, and its pieces are whole vectors.

@@ -11,7 +11,7 @@ from relax_mlir import compile as compile_
 from relax_mlir import relax, te, tir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.single_function import single
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.runtime import num_threads, set_num_threads
 from relax_mlir.script import from_source
@@ -21,7 +21,7 @@ SHAPES = [(1, 1), (3, 5), (7, 131), (64, 16), (5, 517), (131, 7), (0, 3), (1, 30
 
 @pytest.fixture
 def threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     before = num_threads()
     yield set_num_threads
     set_num_threads(before)

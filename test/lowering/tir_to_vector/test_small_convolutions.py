@@ -13,7 +13,7 @@ from thread_counts import bits, check_bits
 from relax_mlir import relax, tir
 from relax_mlir.compiler.pipeline import lower
 from relax_mlir.errors import RelaxMLIRError
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.lowering.tir_to_vector.convolution.given_groups import grouped_kernels, groups_shape
 
 # Data, weight, attributes: channels that groups of two and four do and do not divide, blocks of
@@ -238,7 +238,7 @@ def test_requantised_in_the_same_kernel(out: str, zero: int) -> None:
 
 @pytest.mark.parametrize("dtypes", [("int8", "int8", "int32"), ("bfloat16",) * 2 + ("float32",)])
 def test_same_bits_on_any_threads(monkeypatch: pytest.MonkeyPatch, dtypes: Any) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     cases = [*CASES[:3], CASES[4]]
     serial = machine(cases, dtypes, with_threads(1))
     threaded = machine(cases, dtypes, with_threads(5))

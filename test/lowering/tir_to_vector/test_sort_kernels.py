@@ -13,7 +13,7 @@ from samples import FLOATS, INTEGERS
 from targets import with_threads
 
 from relax_mlir.dialects.relax import build as relax_op
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 
 DTYPES = (*FLOATS, *INTEGERS, "bool")
 # About the lengths at which another way of sorting begins, and those of vectors.
@@ -169,7 +169,7 @@ def test_random_rows(random_sorts: Any, data: Any) -> None:
 
 
 def test_the_same_bits_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
 
     def made(threads: int) -> Any:
         program = Program()

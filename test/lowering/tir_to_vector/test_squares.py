@@ -30,7 +30,7 @@ class _Writer:
     def shuffle(self, a: _Vector, b: _Vector, lanes: Sequence[int]) -> _Vector:
         return _Vector(np.concatenate([a.lanes, b.lanes])[list(lanes)], a.type.element_type.width)
 
-    def hide(self, vector: _Vector) -> _Vector:
+    def opaque(self, vector: _Vector) -> _Vector:
         self.hidden += 1
         return vector
 

@@ -6,7 +6,7 @@ from kernels import build, contraction, run, values
 from targets import WIDTHS
 
 from relax_mlir import relax, tir
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.relax import op
 from relax_mlir.script import relax as R
 
@@ -62,7 +62,7 @@ def test_any_layout(spec: str, dtypes: tuple[str, str], bits: int) -> None:
 def test_threads_do_not_change_a_bit(
     init: float | None, known: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     shape = (103, 300, 5) if known else "mkn"
     function = contraction("f", "mk,kn->mn", dict(zip("mkn", shape, strict=True)), init=init)
     inputs = [values(shape, "float32") for shape in ((103, 300), (300, 5))]
@@ -88,7 +88,7 @@ def test_threads_do_not_change_a_bit(
 def test_one_column_of_any_number(
     spec: str, dtypes: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     function = contraction("f", spec, {x: x for x in "mkn"}, dtypes)
     one, more = (build([function], target=WIDTHS[512], threads=n) for n in (1, 3))
     for m, k, n in ((1, 1, 1), (37, 61, 1), (100, 300, 1), (16, 5, 2), (0, 5, 1), (5, 0, 1)):

@@ -11,7 +11,7 @@ from targets import AVX512, with_threads
 
 from relax_mlir import relax, script
 from relax_mlir.dialects.tir.scalar import unary
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.runtime import num_threads, set_num_threads
 
 # More than the machine may have, and than some of the loops have steps.
@@ -41,7 +41,7 @@ def both(
     functions: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Build for one thread, and for several even where there is little to do."""
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     return build(functions), build(functions, threads=MAX_THREADS)
 
 

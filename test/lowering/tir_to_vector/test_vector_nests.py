@@ -11,7 +11,7 @@ from kernels import Guarded, build, close, run, sizes, values
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, compare, select, unary
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.lowering.tir_to_vector.reductions import reduction as reductions
 from relax_mlir.lowering.tir_to_vector.rows import rows_in_pieces
 from relax_mlir.runtime import num_threads, set_num_threads
@@ -61,7 +61,7 @@ def test_extrema_of_nan(kind: str, axes: tuple[int, ...]) -> None:
 def test_sums_in_pieces(
     kind: str, dtype: str, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     monkeypatch.setattr(reductions, "_PIECE", 128)
     made = build([reduction("f", kind, (0, 1, 2), dtype)], threads=threads)
     for shape in [*SHAPES, (1, 1, 128), (1, 1, 129), (5, 100, 100)]:
@@ -78,7 +78,7 @@ def test_sums_in_pieces(
 def test_sums_of_rows_kept_in_the_cache(
     kind: str, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     monkeypatch.setattr(Machine, "far_bytes", 0)
     made = build([reduction("f", kind, (1,), "float32")], threads=threads)
     for shape in [*SHAPES, (2, 9, 1024), (1, 8, 517), (1, 7, 600), (1, 9, 8500)]:
@@ -95,7 +95,7 @@ def test_sums_of_rows_kept_in_the_cache(
 def test_sums_of_pieces_of_rows(
     kind: str, dtype: str, l3_bytes: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     monkeypatch.setattr(Machine, "far_bytes", 0)
     for name, value in (("_SHORT", 0), ("_LEAST_ROWS", 2)):
         monkeypatch.setattr(rows_in_pieces, name, value)
@@ -130,7 +130,7 @@ def test_softmax_in_one_pass_less(dims: list[Any], threads: int) -> None:
 def test_rows_written_late(
     dims: list[Any], dtype: str, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     asked = [softmax(f"f{log}", dims, len(dims) - 1, dtype, log=bool(log)) for log in (0, 1)]
     far = build(asked, threads=threads, l3_bytes=1)
     near = build(asked, l3_bytes=1 << 40)
@@ -144,7 +144,7 @@ def test_rows_written_late(
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8"])
 def test_stores_past_the_cache(dtype: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     all_ = ["a", "b", "c"]
     made = build(
         [
@@ -182,7 +182,7 @@ def test_stores_past_the_cache(dtype: str, threads: int, monkeypatch: pytest.Mon
 def test_copies_in_the_order_of_the_source(
     order: tuple[int, ...], l3_bytes: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     known: list[Any] = [3, 5, 4, 77]
     made = build(
         [
@@ -230,7 +230,7 @@ def lower_triangle(x: Scalar, i: Scalar, j: Scalar) -> Scalar:
 
 
 def test_iterators_in_the_body(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     dims = ["m", "n"]
     made = build(
         [
@@ -258,7 +258,7 @@ def test_iterators_in_the_body(threads: int, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_triangles_past_the_cache(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their vectors are narrow, so rows are aligned to less than the registers of several."""
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     body = lambda x, i, j: select(compare("ge", i - j, 0), x, 0)  # noqa: E731
     made = build([numbered("tril", ["m", "n"], body, "float32")], threads=threads, l3_bytes=4000)
     for shape in ((5, 17), (37, 1001), (9, 129)):
@@ -311,7 +311,7 @@ def test_transposes_wherever_tensors_begin(
     dtype: str, l3_bytes: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stores past the cache must be aligned, and tiles begin where the lines of the source do."""
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     known = [(130, 144), (144, 130), (128, 192), (8, 1024), (1024, 24), (2, 16, 192), (2, 129, 131)]
     shapes: list[list[Any]] = [list(shape) for shape in known]
     made = build(

@@ -13,7 +13,7 @@ from thread_counts import bits, check_bits
 from relax_mlir import relax, tir
 from relax_mlir.compiler.pipeline import lower
 from relax_mlir.errors import ShapeMismatchError
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.lowering.tir_to_vector.winograd import sizes as winograd_sizes
 from relax_mlir.transform import PassContext
 
@@ -149,7 +149,7 @@ def test_tiny_numbers() -> None:
 
 @pytest.mark.usefixtures("_always")
 def test_same_bits_on_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     builder = relax.BlockBuilder()
     cases = [CASES[i] for i in (1, 3, 5, 8)]
     for index, (data, shape, attrs) in enumerate(cases):

@@ -12,7 +12,7 @@ from relax_mlir import relax, tir
 from relax_mlir.compiler.pipeline import lower
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.script import relax as R
 from relax_mlir.transform.packing.pack_weights import packed_weights
@@ -400,7 +400,7 @@ def test_shared_weights_are_packed_once() -> None:
 )
 def test_same_bits_on_any_threads(n: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Threads share out columns where there are many, else rows.
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     w = small_numbers((602, n), dtype)
     module = bound("matmul", (None, 602, n), w)
     assert "_packed" in str(packed(module))

@@ -1,12 +1,12 @@
-"""Scores from fewer multiply-adds: of every four products two are taken as one of sums.
+"""Winograd's dot product for scores: three multiply-adds for four products.
 
 `x0 y0 + x1 y1 = (x0 + y1) (x1 + y0) - x0 x1 - y0 y1` (S. Winograd, 1968). What is subtracted
 depends on a query or on a key alone, so it is computed once for each. Additions go beside
 multiply-adds where a core has adders of their own.
 
-A sum of a query's element and a key's keeps no more digits than the larger one has. So both are
-multiplied by factors of one size, and crossed only where no length is above `FURTHEST`'s root:
-scores are off by as little then as those that are `FURTHEST` are anyway.
+A sum of a query's element and a key's keeps the digits of the larger one. So both are scaled to
+equal sizes, and the identity is used only if no squared norm exceeds `MAX_BOUNDED_SCORE`: errors
+are then those of a score of that size.
 """
 
 from collections.abc import Sequence
@@ -14,34 +14,33 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.attention.near import FURTHEST, is_less
+from relax_mlir.lowering.tir_to_vector.attention.bounded_scores import MAX_BOUNDED_SCORE, is_less
 from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, Lines, sum_products
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# Of so many elements two are crossed: their 2 additions go beside the 3 multiply-adds of all.
+# Two of four products are computed by Winograd's identity: 2 additions beside 3 multiply-adds.
 GROUP = 4
 
 
-def can_cross(machine: Machine, steps: Index) -> bool:
-    """Whether additions of a product over so many elements go beside its multiply-adds.
+def winograd_dot_pays(machine: Machine, steps: Index) -> bool:
+    """Whether a core runs the additions beside the multiply-adds, for `steps` elements.
 
-    They do where registers are twice as wide as what computes, so that a core starts one
-    multiply-add of such vectors in a cycle. Where it is not known how many elements there are, rows
-    would have as many addresses, and a second form for what is left takes longer to compile.
+    That is so with one FMA unit for full vectors and separate adders. `steps` must be static: a
+    dynamic one needs a pointer for each row and code for a tail.
     """
     whole = isinstance(steps, int) and steps > 0 and steps % GROUP == 0
     return machine.isa.tables and machine.fma_units == 1 and whole
 
 
 @dataclass(frozen=True)
-class Crossing:
-    """What crossing takes from the scores of a head's keys and of a block's queries.
+class WinogradDot:
+    """The subtrahends of Winograd's dot product: one for each key and for each query.
 
     Attributes:
         use: the arithmetic.
         steps: elements of a query, and of a key: a multiple of GROUP.
-        of_keys: for each key of a head.
-        of_queries: for each query of a block, less than zero, where they are crossed.
+        of_keys: the terms of a head's keys.
+        of_queries: the negated terms of a block's queries.
     """
 
     use: Arithmetic
@@ -49,8 +48,8 @@ class Crossing:
     of_keys: ir.Value
     of_queries: ir.Value
 
-    def note_keys(self, keys: ir.Value, count: Index, width: int) -> None:
-        """Store what is taken from the scores of keys.
+    def store_key_terms(self, keys: ir.Value, count: Index, width: int) -> None:
+        """Store the terms of keys.
 
         Args:
             keys: their panels, one after the other.
@@ -70,30 +69,30 @@ class Crossing:
             for h, total in enumerate(step.results):
                 emit.vector_store(total, self.of_keys, [emit.add(panel.counter, h * use.lanes)])
 
-    def note_queries(
-        self, queries: Lines, rows: Index, longest: Sequence[ir.Value], near: ir.Value
+    def store_query_terms(
+        self, queries: Lines, rows: Index, max_norm: Sequence[ir.Value], bounded: ir.Value
     ) -> ir.Value:
-        """Store what is taken from the scores of a block's queries if they are crossed.
+        """Store the terms of a block's queries, if norms are small enough.
 
         Args:
             queries: where they are, with zeros up to the end of a vector.
             rows: how many.
-            longest: no less than the squares of the lengths of each, and of each key.
-            near: whether scores are near, an i1.
+            max_norm: no less than the squares of the lengths of each, and of each key.
+            bounded: whether scores are near, an i1.
 
         Returns:
             Whether they are, an i1.
         """
         use, emit = self.use, self.use.emit
         element, lanes = use.vector.element_type, use.lanes
-        for square in longest:
-            near = emit.both(near, is_less(use, square, FURTHEST))
+        for square in max_norm:
+            bounded = emit.both(bounded, is_less(use, square, MAX_BOUNDED_SCORE))
         zero = emit.constant(use.vector, 0)
-        # Each product is in two lanes.
+        # Each product is in two lanes, hence the half.
         halves = [-0.5 if i % GROUP < 2 else 0.0 for i in range(lanes)]
         halves = [ir.FloatAttr.get(element, half) for half in halves]
         half = emit.constant_of(use.vector, ir.DenseElementsAttr.get(halves, use.vector))
-        with emit.when(near), emit.loop(0, rows) as row:
+        with emit.when(bounded), emit.loop(0, rows) as row:
             start = emit.add(queries.offset, emit.mul(row.counter, queries.stride))
             with emit.loop(0, self.steps, lanes, [zero]) as column:
                 value = use.load(queries.base, emit.add(start, column.counter))
@@ -101,11 +100,11 @@ class Crossing:
                 column.carry([use.multiply_add(value, other, column.carried[0])])
             total = emit.op("arith.mulf", [column.results[0], half], use.vector)
             emit.store(use.across(total, use.add), self.of_queries, [row.counter])
-        return near
+        return bounded
 
     def sums(
         self, shape: tuple[int, int], queries: Lines, keys: Lines, at: tuple[Index, Index],
-        crossed: ir.Value,
+        uses_winograd: ir.Value,
     ) -> list[list[ir.Value]]:  # fmt: skip
         """Return the scores of a tile.
 
@@ -114,7 +113,7 @@ class Crossing:
             queries: where they are.
             keys: a line for each element.
             at: the first query, counted from the block's first, and the first key.
-            crossed: whether they are crossed, an i1.
+            uses_winograd: whether they are crossed, an i1.
         """
         use, emit = self.use, self.use.emit
         rows, vectors = shape
@@ -126,42 +125,41 @@ class Crossing:
             for row in range(rows):
                 of_row = use.splat(emit.load(self.of_queries, [emit.add(at[0], row)]))
                 sums += [emit.op("arith.subf", [of_row, key], use.vector) for key in of_keys]
-            return _sum_crossed(use, queries, keys, self.steps, sums)
+            return _winograd_sums(use, queries, keys, self.steps, sums)
 
         def all_() -> list[ir.Value]:
             sums = sum_products(use, shape, queries, keys, self.steps)
             return [total for each in sums for total in each]
 
-        sums = emit.either(crossed, [use.vector] * (rows * vectors), fewer, all_)
+        sums = emit.either(uses_winograd, [use.vector] * (rows * vectors), fewer, all_)
         return [sums[row * vectors : (row + 1) * vectors] for row in range(rows)]
 
 
-def equal_factors(use: Arithmetic, factor: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """Return what queries and keys are to be multiplied by, of one size, and its product."""
+def balanced_factors(use: Arithmetic, factor: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """Return factors of equal size for queries and keys, whose product is the scale."""
     emit, vector = use.emit, use.vector
     root = emit.op("math.sqrt", [emit.op("math.absf", [factor], vector)], vector)
     return root, emit.op("math.copysign", [root, factor], vector)
 
 
-# A step of a row, whose elements are so many bytes from {at} on: the first two are crossed with {x}
-# and {y}, and another one is multiplied by {v} and {w}.
+# A step of a row: elements {first} and {second} go with columns {x} and {y} by the identity, and
+# element {other} is multiplied by {v} and {w}.
 _STEP = """
 vaddps {first}({at}){{1to16}}, {y}, {s}
 vaddps {second}({at}){{1to16}}, {x}, {t}
-vfmadd231ps {s}, {t}, {crossed}
+vfmadd231ps {s}, {t}, {winograd}
 vfmadd231ps {other}({at}){{1to16}}, {v}, {left}
 vfmadd231ps {other}({at}){{1to16}}, {w}, {right}
 """
 
 
-def _sum_crossed(
+def _winograd_sums(
     use: Arithmetic, a: Lines, b: Lines, steps: int, sums: Sequence[ir.Value]
 ) -> list[ir.Value]:
-    """Write the sums over k of `a[row][k] * b[k][column]`, with what crossing adds to them.
+    """Write the sums over k of `a[row][k] * b[k][column]` by Winograd's identity.
 
-    It is written in instructions. As operations on vectors, elements of `a` and splats of them
-    would be so many that attention took a tenth longer to compile; and a splat that two
-    instructions read becomes one more, which takes the place of additions.
+    They are inline assembly. As vector operations, loads and splats of `a` make attention take a
+    tenth longer to compile, and a splat with two uses becomes an instruction of its own.
 
     Args:
         use: the arithmetic.
@@ -183,7 +181,7 @@ def _sum_crossed(
         place = emit.add(start, emit.mul(loop.counter, size))
         place = emit.op("arith.index_cast", [place], ir.IntegerType.get_signless(64))
         sums = list(loop.carried)
-        # With each of the other elements one vector of columns is crossed.
+        # Each half uses the identity for one vector of columns.
         for half, other in enumerate((2, 3)):
             lines = ((0, half), (1, half), (other, 0), (other, 1))
             columns = [
@@ -198,7 +196,7 @@ def _step(
     use: Arithmetic, place: ir.Value, columns: Sequence[ir.Value], sums: Sequence[ir.Value],
     stride: int, half: int,
 ) -> list[ir.Value]:  # fmt: skip
-    """Write a step of all rows, a number of bytes apart; one half of columns is crossed."""
+    """Write a step of all rows, `stride` bytes apart; one half of columns uses the identity."""
     emit, count, size = use.emit, len(sums), use.vector.element_type.width // 8
     names = [f"${i}" for i in range(count + 2 + 1 + len(columns))]
     scratch = dict(zip("st", names[count:], strict=False))
@@ -207,10 +205,10 @@ def _step(
     for row in range(count // 2):
         pair, first = names[2 * row : 2 * row + 2], row * stride
         places = {"first": first, "second": first + size, "other": first + (2 + half) * size}
-        to = {"crossed": pair[half], "left": pair[0], "right": pair[1]}
+        to = {"winograd": pair[half], "left": pair[0], "right": pair[1]}
         text.append(_STEP.format(**scratch, **read, **places, **to))
     made = ir.Type.parse(f"!llvm.struct<({', '.join([str(use.vector)] * (count + 2))})>")
-    # Results are written before all is read; sums begin where they end.
+    # Results are early-clobber; sums are read and written in the same registers.
     constraints = [*["=&v"] * (count + 2), "r", *"v" * len(columns), *map(str, range(count))]
     results = emit.op(
         "llvm.inline_asm", [place, *columns, *sums], made,

@@ -1,7 +1,7 @@
-"""Scores that cannot be far from zero: their largest need not be known before they are raised.
+"""Bounded scores: softmax without a running maximum.
 
-No score is further from zero than the length of its query times that of its key. Where all of a
-block are near, those of a panel are raised while they are in the first-level cache.
+By Cauchy-Schwarz, `|q . k| <= |q| |k|`. If this bound is small for a block, scores are
+exponentiated in registers or in L1, without their maximum.
 """
 
 import functools
@@ -12,32 +12,32 @@ from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, Lines
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# How far from zero, as a power of two: values from 2**-94 to 2**86 times that stay normal numbers.
-FURTHEST = 32.0
-# Vectors of keys whose squares are added up beside each other: one alone would wait for its sums.
+# The bound, as an exponent of 2. Exponentials times values from 2**-94 to 2**86 stay normal.
+MAX_BOUNDED_SCORE = 32.0
+# Independent vectors of sums of squares, which hide the latency of an FMA.
 _TOGETHER = 4
-# Parts of a query whose squares are compared with those of others, lest each be added up to one.
+# Lanes of a partial sum of squares. Maxima of partial sums avoid a horizontal sum for each query.
 _PARTS = 4
 
 
 @dataclass(frozen=True)
-class Near:
-    """What is known of the scores of a block of queries.
+class BoundedScores:
+    """Whether the scores of a block of queries are bounded.
 
     Attributes:
-        scores: whether none is far from zero, an i1.
-        crossed: whether pairs of elements are crossed, an i1; None for no.
+        holds: whether all scores are bounded, an i1.
+        uses_winograd: whether they are computed by Winograd's dot product, an i1; None for no.
     """
 
-    scores: ir.Value
-    crossed: ir.Value | None
+    holds: ir.Value
+    uses_winograd: ir.Value | None
 
 
-def longest_key(
+def max_key_norm(
     use: Arithmetic, keys: ir.Value, count: Index, steps: Index, width: int,
     pairs: DotProduct | None, some: bool,
 ) -> ir.Value:  # fmt: skip
-    """Return the largest square of the lengths of keys in panels, a scalar.
+    """Return the largest squared norm of keys in panels, a scalar.
 
     Args:
         use: the arithmetic.
@@ -45,7 +45,7 @@ def longest_key(
         count: how many keys.
         steps: lines of a panel.
         width: keys of a panel.
-        pairs: what multiplies elements that are pairs; None where they are numbers.
+        pairs: the dot-product instruction, if elements are pairs in VNNI layout.
         some: whether more keys follow in panels.
     """
     emit, zero = use.emit, use.emit.constant(use.vector, 0)
@@ -73,17 +73,17 @@ def longest_key(
     return use.across(largest, use.larger)
 
 
-def longest_query(
+def max_query_norm(
     use: Arithmetic, queries: Lines, rows: Index, steps: Index, pairs: DotProduct | None
 ) -> ir.Value:
-    """Return no less than the largest square of the lengths of some queries, a scalar.
+    """Return an upper bound of the squared norms of some queries, a scalar.
 
     Args:
         use: the arithmetic.
         queries: where they are.
         rows: how many.
         steps: elements of each, numbers or pairs.
-        pairs: what multiplies elements that are pairs; None where they are numbers.
+        pairs: the dot-product instruction, if elements are pairs in VNNI layout.
     """
     emit, lanes = use.emit, use.lanes
     zero = emit.constant(use.vector, 0)
@@ -93,33 +93,33 @@ def longest_query(
             at, mask = emit.add(start, column.counter), use.tail(steps, column.counter)
             value = emit.vector_load(queries.base, [at], use.vector, mask)
             column.carry([use.add_product(value, value, column.carried[0], pairs)])
-        (square,), turn = column.results, lanes // 2
-        while turn >= _PARTS:
-            turned = emit.shuffle(square, square, [(i + turn) % lanes for i in range(lanes)])
-            square, turn = use.add(square, turned), turn // 2
+        (square,), half = column.results, lanes // 2
+        while half >= _PARTS:
+            rotated = emit.shuffle(square, square, [(i + half) % lanes for i in range(lanes)])
+            square, half = use.add(square, rotated), half // 2
         row.carry([use.larger(square, row.carried[0])])
-    # The largest of a part of each, added up: no less than the largest of all.
+    # The sum of maxima of partial sums is at least the largest sum.
     (largest,) = row.results
     parts = [emit.extract(largest, i) for i in range(min(_PARTS, lanes))]
     return functools.reduce(use.add, parts)
 
 
-def are_near(
+def are_bounded(
     use: Arithmetic, query: ir.Value, key: ir.Value, factor: ir.Value | None
 ) -> ir.Value:  # fmt: skip
-    """Return whether no score of some queries is far from zero, an i1.
+    """Return whether the scores of some queries are bounded, an i1.
 
     Args:
         use: the arithmetic.
-        query: no less than the square of the length of each.
-        key: no less than that of each key.
-        factor: what scores are multiplied by, a scalar; None for nothing.
+        query: an upper bound of the queries' squared norms.
+        key: an upper bound of the keys' squared norms.
+        factor: the scale of scores, a scalar; None for 1.
     """
     emit, element = use.emit, use.vector.element_type
     bound = emit.op("arith.mulf", [query, key], element)
     for _ in range(0 if factor is None else 2):
         bound = emit.op("arith.mulf", [bound, factor], element)
-    return is_less(use, bound, FURTHEST**2)
+    return is_less(use, bound, MAX_BOUNDED_SCORE**2)
 
 
 def is_less(use: Arithmetic, value: ir.Value, limit: float) -> ir.Value:

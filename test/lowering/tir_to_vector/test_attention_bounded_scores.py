@@ -12,7 +12,7 @@ from samples import check, sample
 from targets import with_threads
 from thread_counts import check_bits
 
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 
 # Where scores are no longer near, as a power of e: 2**32.
 LIMIT = 32 * np.log(2)
@@ -130,7 +130,7 @@ def test_small_and_large_values(dynamic: Any, size: float) -> None:
 
 
 def test_threads_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     serial, threaded = (program().build(target=with_threads(n)) for n in (1, 5))
     q, k, v = (sample((2, size, 1, 19), "float32", size, scale=0.3) for size in (301, 200, 200))
     # Some blocks are near and some are far.

@@ -1,7 +1,6 @@
-"""Stores that go past the cache, where what a nest writes would only push other things out of it.
+"""Non-temporal stores of maps over much memory.
 
-A plain store first reads its line. One past the cache does not, but must be aligned, and what it
-wrote is slow to read again.
+They need no read for ownership, but alignment, and what they wrote is slow to read again.
 """
 
 from collections.abc import Sequence
@@ -12,17 +11,16 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import Chunk, ElementWriter
 
-# Stretches of memory that are walked side by side: the hardware fetches ahead on each. Long
-# computations of adjacent vectors are one of a wide vector instead, whose steps take turns: four
-# in a row would not overlap.
+# Streams of memory that are written side by side: the hardware prefetches each. Long computations
+# use one vector of this many registers instead, so that independent operations overlap.
 _STRETCHES = _WIDE = 4
 
 
 def streams(writer: ElementWriter) -> bool | ir.Value:
-    """Return whether a map's stores should go past the cache, a value where run time knows it."""
+    """Return whether a map uses non-temporal stores; an i1 if only run time knows."""
     flat, emit = writer.flat, writer.emit
-    if writer.past_cache is not None:
-        return writer.past_cache
+    if writer.non_temporal is not None:
+        return writer.non_temporal
     if writer.near or not flat.final or writer.vector is None or not writer.masked:
         return False
     if not writer.machine.isa.streams_lines or writer.bits(flat.store) * writer.lanes < 128:
@@ -35,14 +33,14 @@ def streams(writer: ElementWriter) -> bool | ir.Value:
     total: Index = width
     for it in flat.iters:
         total = emit.mul(total, emit.size(it.extent))
-    least = writer.machine.past_cache(_in_order(flat))
+    least = writer.machine.min_non_temporal_bytes(_in_order(flat))
     if isinstance(total, int):
         return total >= least
     return emit.compare("sge", total, least)
 
 
 def _in_order(flat: FlatNest) -> bool:
-    """Return whether all that a map reads lies in the order of what it writes."""
+    """Return whether a map reads in the order in which it writes."""
     store = flat.accesses[flat.store]
     return all(
         stride in (0, place)
@@ -56,14 +54,14 @@ def write_streaming(
     writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index], stretches: bool,
     chunk: Chunk,
 ) -> None:  # fmt: skip
-    """Run along the vectorised iterator with aligned stores that go past the cache.
+    """Run along the vectorised iterator with aligned non-temporal stores.
 
     Args:
         writer: of the nest.
         env: counters of the other iterators.
         span: range of the vectorised one.
-        stretches: whether several of its stretches are walked at a time, and not wide vectors.
-        chunk: writes some lanes from a place on, under a mask, and past the cache or not.
+        stretches: whether several streams are written side by side, and not wide vectors.
+        chunk: writes some lanes from a place on, with a mask, non-temporal or not.
     """
     emit, lanes = writer.emit, writer.lanes
     done, last = begin_streaming(writer, env, span, chunk), span[1]
@@ -87,7 +85,7 @@ def write_streaming(
 def begin_streaming(
     writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index], chunk: Chunk
 ) -> Index:
-    """Write what lies before the first aligned place of a span, and return that place."""
+    """Write the elements before the first aligned one of a span, and return its place."""
     emit, lanes = writer.emit, writer.lanes
     writer.streamed = True
     first, last = span
@@ -100,7 +98,7 @@ def begin_streaming(
 def end_streaming(
     writer: ElementWriter, span: tuple[Index, Index], widths: Sequence[int], chunk: Chunk
 ) -> None:
-    """Write from an aligned place on, by steps of so many lanes, and what is left under a mask."""
+    """Write from an aligned place on, by steps of these widths, and the tail with a mask."""
     emit, lanes = writer.emit, writer.lanes
     done, last = span
     for width in widths:
@@ -117,15 +115,15 @@ def write_compactly(
     writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index],
     condition: bool | ir.Value, wide: int,
 ) -> None:  # fmt: skip
-    """Run along the vectorised iterator with little code, for what takes long to compute.
+    """Run along the vectorised iterator with little code, for long computations.
 
-    What is computed is there twice: for several vectors, and for one under a mask.
+    The code has two copies: for several vectors, and for one with a mask.
 
     Args:
         writer: of the nest.
         env: counters of the other iterators.
         span: range of the vectorised one.
-        condition: whether stores go past the cache.
+        condition: whether stores are non-temporal.
         wide: lanes of several vectors.
     """
     emit, lanes = writer.emit, writer.lanes
@@ -158,7 +156,7 @@ def write_compactly(
         return
     start = upto
     if condition is not False:
-        # The first step is for what lies before the first aligned place, if anything does.
+        # The first step is for the elements before the first aligned one.
         start = emit.sub(upto, emit.select(emit.compare("sgt", head, 0), lanes, 0))
     with emit.loop(start, last, lanes, hints=KEEP) as loop:
         at, live = loop.counter, emit.sub(last, loop.counter)
@@ -171,7 +169,7 @@ def write_compactly(
 
 
 def _ahead(writer: ElementWriter, env: dict[int, Index], first: Index) -> ir.Value:
-    """Return how many elements lie before the first that is stored to an aligned place."""
+    """Return the number of elements before the first aligned one."""
     emit, lanes = writer.emit, writer.lanes
     base = writer.bases[writer.flat.store]
     size = writer.bits(writer.flat.store) // 8
@@ -182,7 +180,7 @@ def _ahead(writer: ElementWriter, env: dict[int, Index], first: Index) -> ir.Val
 
 
 def fence(emit: Emitter, writers: Sequence[ElementWriter]) -> None:
-    """Order what writers stored past the cache, if they did, before what is told other threads."""
+    """Fence non-temporal stores of these writers, before other threads may read them."""
     found = [streams(writer) for writer in writers if writer.streamed]
     conditions: list[ir.Value] = [each for each in found if isinstance(each, ir.Value)]
     if any(each is True for each in found):

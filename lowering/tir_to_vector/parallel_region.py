@@ -1,7 +1,7 @@
-"""Splitting a kernel's work among threads: one parallel region, each thread a range of its own.
+"""Parallel regions: the work of a kernel in ranges, one for each piece.
 
-Ranges begin at multiples of what a loop does at a time, and no sum is split: every element is
-computed by the same operations in the same order whatever the number of threads.
+Ranges begin at multiples of a tile, and no sum is split: an element is computed by the same
+operations in the same order for any number of threads.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,113 +11,115 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, IndexEmitter
 
-# Handing work to threads that wait takes some 2 us; those that sleep take longer, but then calls
-# are rare. Work is counted in multiply-adds of a contraction: a core does 60 in a nanosecond.
-LEAST_WORK = 3 << 16
+# Work below which one thread runs, in multiply-adds: about 3 us at 60 a nanosecond. Waking threads
+# that spin takes some 2 us.
+MIN_PARALLEL_WORK = 3 << 16
 _LINE = 64
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 
 @dataclass(frozen=True)
-class Part:
-    """A loop whose steps may run on different threads.
+class ParallelDim:
+    """A loop that threads may share.
 
     Attributes:
         extent: its steps.
-        unit: how many go together.
-        least: with fewer steps another loop is split; the last one is taken in any case.
+        unit: ranges begin at multiples of this.
+        min_extent: with fewer steps the next loop is split; the last loop is split in any case.
     """
 
     extent: Index
     unit: int = 1
-    least: Index = 0
+    min_extent: Index = 0
 
 
 @dataclass(frozen=True)
-class _Team:
+class _Region:
     op: ir.Operation
     thread: ir.Value
-    most: ir.Value
+    max_threads: ir.Value
 
 
-class TeamEmitter(IndexEmitter):
+class ParallelEmitter(IndexEmitter):
     """Writes parallel regions.
 
     Args:
         entry: the function's entry.
-        threads: most threads of a region; with one nothing is written.
+        threads: the maximal number of threads; with one there is no region.
     """
 
     def __init__(self, entry: ir.Block, threads: int = 1) -> None:
         super().__init__(entry)
         self.threads = threads
-        self._team: _Team | None = None
-        self._most: ir.Value | None = None
+        self._region: _Region | None = None
+        self._thread_limit: ir.Value | None = None
         self._i32 = ir.IntegerType.get_signless(32)
 
     @property
     def is_parallel(self) -> bool:
         """Whether a parallel region is being written."""
-        return self._team is not None
+        return self._region is not None
 
     @contextmanager
-    def team(self, parts: Sequence[Part], work: Index) -> Iterator[list[tuple[Index, Index]]]:
-        """Write a parallel region with a piece for each thread; yields its range of every part.
+    def parallel_region(
+        self, dims: Sequence[ParallelDim], work: Index
+    ) -> Iterator[list[tuple[Index, Index]]]:
+        """Write a parallel region over pieces of one loop; yields a piece's range of each loop.
 
         Any thread may run any piece: one whose core is busy takes none.
 
         Args:
-            parts: loops, of which one is split and all others run whole.
-            work: how much there is to do; below `LEAST_WORK` one thread does it.
+            dims: loops, of which one is split and all others run whole.
+            work: multiply-adds; below `MIN_PARALLEL_WORK` one thread runs.
         """
-        little = isinstance(work, int) and work < LEAST_WORK
-        if self.threads == 1 or self._team is not None or not parts or little:
-            yield [(0, part.extent) for part in parts]
+        little = isinstance(work, int) and work < MIN_PARALLEL_WORK
+        if self.threads == 1 or self._region is not None or not dims or little:
+            yield [(0, dim.extent) for dim in dims]
             return
-        most = self._most_threads()
-        condition = self.compare("sge", work, LEAST_WORK)
+        max_threads = self._max_threads()
+        condition = self.compare("sge", work, MIN_PARALLEL_WORK)
         made = ir.Operation.create(
             "omp.parallel",
-            operands=[condition, self.op("arith.index_cast", [most], self._i32)],
+            operands=[condition, self.op("arith.index_cast", [max_threads], self._i32)],
             attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0, 1, 1, 0, 0])},
             regions=1,
         )
         with ir.InsertionPoint(made.regions[0].blocks.append()):
             piece, count = self._ask("relax_mlir_piece"), self._ask("relax_mlir_pieces")
-            self._team = _Team(made, self._ask("relax_mlir_thread"), most)
+            self._region = _Region(made, self._ask("relax_mlir_thread"), max_threads)
             try:
-                yield self._ranges(parts, piece, count)
+                yield self._ranges(dims, piece, count)
             finally:
-                self._team = None
+                self._region = None
             self.op("omp.terminator", [])
 
     @contextmanager
     def region_entry(self) -> Iterator[None]:
         """Write at the beginning of the parallel region, if there is one, or of the function."""
-        if self._team is None:
+        if self._region is None:
             with self.at_entry():
                 yield
             return
-        with ir.InsertionPoint.at_block_begin(self._team.op.regions[0].blocks[0]):
+        with ir.InsertionPoint.at_block_begin(self._region.op.regions[0].blocks[0]):
             yield
 
     @contextmanager
     def outside(self) -> Iterator[None]:
-        """Write before the parallel region, if there is one: what all threads share."""
-        if self._team is None:
+        """Write before the parallel region, if there is one."""
+        if self._region is None:
             yield
             return
-        with ir.InsertionPoint(self._team.op):
+        with ir.InsertionPoint(self._region.op):
             yield
 
     def wait(self) -> None:
         """Wait for all threads of the region, if there is one."""
-        if self._team is not None:
+        if self._region is not None:
             self.op("omp.barrier", [])
 
     def own_memory(self, size: Index, element: ir.Type) -> ir.Value | None:
-        """Return a buffer for each thread, of a size from outside; None outside of regions."""
-        if self._team is None:
+        """Return a thread's buffer, of a size known outside the region; None without a region."""
+        if self._region is None:
             return None
         width = 8 if isinstance(element, ir.IndexType) else max(8, element.width) // 8
         byte = ir.IntegerType.get_signless(8)
@@ -125,48 +127,48 @@ class TeamEmitter(IndexEmitter):
             bytes_ = self.mul(self.div(self.add(self.mul(size, width), _LINE - 1), _LINE), _LINE)
             all_ = self.op(
                 "memref.alloc",
-                [self.index(self.mul(self._team.most, bytes_))],
+                [self.index(self.mul(self._region.max_threads, bytes_))],
                 ir.MemRefType.get([_DYNAMIC], byte),
                 operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0]),
                 alignment=ir.IntegerAttr.get(self._i64, _LINE),
             )
         known = isinstance(size, int)
-        start = self.index(self.mul(self._team.thread, bytes_))
+        start = self.index(self.mul(self._region.thread, bytes_))
         type_ = ir.MemRefType.get([size if known else _DYNAMIC], element)
         return self.op("memref.view", [all_, start, *([] if known else [size])], type_)
 
     def _ranges(
-        self, parts: Sequence[Part], thread: ir.Value, count: ir.Value
+        self, dims: Sequence[ParallelDim], thread: ir.Value, count: ir.Value
     ) -> list[tuple[Index, Index]]:
         ranges: list[tuple[Index, Index]] = []
         taken: bool | ir.Value = False
-        for number, part in enumerate(parts):
-            is_last = number == len(parts) - 1
+        for number, dim in enumerate(dims):
+            is_last = number == len(dims) - 1
             enough: bool | ir.Value = True
             if is_last:
                 pass
-            elif isinstance(part.extent, int) and isinstance(part.least, int):
-                enough = part.extent >= part.least
+            elif isinstance(dim.extent, int) and isinstance(dim.min_extent, int):
+                enough = dim.extent >= dim.min_extent
             else:
-                enough = self.compare("sge", part.extent, part.least)
+                enough = self.compare("sge", dim.extent, dim.min_extent)
             here = self._and_not(enough, taken)
             taken = self.either_holds(taken, enough)
             if here is False:
-                ranges.append((0, part.extent))
+                ranges.append((0, dim.extent))
                 continue
-            low = self._bound(part, thread, count)
-            high = self._bound(part, self.add(thread, 1), count)
+            low = self._bound(dim, thread, count)
+            high = self._bound(dim, self.add(thread, 1), count)
             if here is not True:
-                low, high = self.select(here, low, 0), self.select(here, high, part.extent)
+                low, high = self.select(here, low, 0), self.select(here, high, dim.extent)
             ranges.append((low, high))
         return ranges
 
-    def _bound(self, part: Part, number: ir.Value, count: ir.Value) -> ir.Value:
-        """Return where a thread's range begins: the multiple of the unit nearest to its share."""
-        share = self.div(self.mul(number, part.extent), count)
-        units = self.div(self.add(share, part.unit // 2), part.unit)
-        inside = self.min(self.mul(units, part.unit), part.extent)
-        return self.select(self.compare("eq", number, count), part.extent, inside)
+    def _bound(self, dim: ParallelDim, number: ir.Value, count: ir.Value) -> ir.Value:
+        """Return where a piece begins: the multiple of the unit nearest to its share."""
+        share = self.div(self.mul(number, dim.extent), count)
+        units = self.div(self.add(share, dim.unit // 2), dim.unit)
+        inside = self.min(self.mul(units, dim.unit), dim.extent)
+        return self.select(self.compare("eq", number, count), dim.extent, inside)
 
     def _and_not(self, a: bool | ir.Value, b: bool | ir.Value) -> bool | ir.Value:
         if a is False or b is True:
@@ -177,19 +179,19 @@ class TeamEmitter(IndexEmitter):
         return not_b if a is True else self.both(a, not_b)
 
     def either_holds(self, a: bool | ir.Value, b: bool | ir.Value) -> bool | ir.Value:
-        """Return whether one of two conditions holds, which may be known."""
+        """Return whether one of two conditions holds; either may be static."""
         if a is True or b is True:
             return True
         if isinstance(a, ir.Value) and isinstance(b, ir.Value):
             return self.op("arith.ori", [a, b], self.bool_type)
         return b if a is False else a
 
-    def _most_threads(self) -> ir.Value:
-        """Return how many threads there may be: what the target says, and the user."""
-        if self._most is None:
+    def _max_threads(self) -> ir.Value:
+        """Return the maximal number of threads, by the target and by the user."""
+        if self._thread_limit is None:
             with self.at_entry():
-                self._most = self.min(self._ask("relax_mlir_max_threads"), self.threads)
-        return self._most
+                self._thread_limit = self.min(self._ask("relax_mlir_max_threads"), self.threads)
+        return self._thread_limit
 
     def _ask(self, name: str) -> ir.Value:
         number = self.call_library(name, [], self._i32)

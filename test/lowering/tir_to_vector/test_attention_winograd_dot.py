@@ -14,11 +14,11 @@ from samples import check, sample
 from targets import with_threads
 from thread_counts import check_bits
 
-from relax_mlir.lowering.tir_to_vector import team
+from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.lowering.tir_to_vector.attention import plan as attention_plan
-from relax_mlir.lowering.tir_to_vector.attention.crossed import can_cross
+from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import winograd_dot_pays
 
-# Square of the length from which on queries and keys are not crossed, as a power of e.
+# The squared norm from which on Winograd's dot product is not used, as a power of e.
 LIMIT = 32 * np.log(2)
 
 
@@ -27,9 +27,9 @@ def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let kernels of any machine with wide vectors be so."""
 
     def can(machine: Any, steps: Any) -> bool:
-        return can_cross(replace(machine, fma_units=1), steps)
+        return winograd_dot_pays(replace(machine, fma_units=1), steps)
 
-    monkeypatch.setattr(attention_plan, "can_cross", can)
+    monkeypatch.setattr(attention_plan, "winograd_dot_pays", can)
 
 
 def program(*dims: Any, scale: float = 1.0, dtype: str = "float32", **attrs: Any) -> Program:
@@ -61,8 +61,8 @@ def long(x: np.ndarray, square: float) -> np.ndarray:
 def test_errors(d: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # Of values that are the identity matrix the shares are left.
     m = 160
-    crossed = program(53, m, d, m).build()["f"]
-    monkeypatch.setattr(attention_plan, "can_cross", lambda *_: False)
+    winograd = program(53, m, d, m).build()["f"]
+    monkeypatch.setattr(attention_plan, "winograd_dot_pays", lambda *_: False)
     plain = program(53, m, d, m).build()["f"]
     v = np.tile(np.eye(m, dtype="float32").reshape(1, m, 1, m), (2, 1, 1, 1))
     x, y = (sample((2, size, 1, d), "float32", size, scale=1) for size in (53, m))
@@ -77,7 +77,7 @@ def test_errors(d: int, monkeypatch: pytest.MonkeyPatch) -> None:
     }
     for name, (q, k) in cases.items():
         wanted = reference(q, k, v)
-        errors = [np.abs(f(q, k, v) - wanted) / (wanted * 2.0**-24) for f in (crossed, plain)]
+        errors = [np.abs(f(q, k, v) - wanted) / (wanted * 2.0**-24) for f in (winograd, plain)]
         # Of short ones beside long ones it is off as scores at the limit are.
         assert errors[0].max() <= 2 * errors[1].max() + 48, name
         assert errors[0].mean() <= 2 * errors[1].mean() + 8, name
@@ -131,10 +131,10 @@ def test_float16() -> None:
 
 
 def test_threads_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team, "LEAST_WORK", 0)
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     serial, threaded = (program(301, 200, 20, 20).build(target=with_threads(n)) for n in (1, 5))
     q, k, v = (sample((2, size, 1, 20), "float32", size, scale=0.3) for size in (301, 200, 200))
-    # Some blocks are crossed and some are not.
+    # Some blocks use Winograd's dot product and some do not.
     q[:, 100:130] *= 60
     wanted = serial["f"](q, k, v).tobytes()
     check_bits(lambda: threaded["f"](q, k, v).tobytes(), wanted)

@@ -1,4 +1,4 @@
-"""What becomes of scores before their softmax, vector by vector: summands, and who sees what."""
+"""Score modification: bias, mask and scale of scores before the softmax, by vectors."""
 
 from dataclasses import dataclass
 
@@ -16,22 +16,22 @@ _FAR = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True)
 class Mask:
-    """Which keys a query sees: those up to its number and `offset`, of them the last `window`."""
+    """A causal mask: query i sees keys up to `i + offset`, of them the last `window`."""
 
     offset: Index
     window: int | None
 
 
 @dataclass(frozen=True)
-class Changes:
-    """What is done to the scores of a head.
+class ScoreMod:
+    """The modification of the scores of a head.
 
     Attributes:
         use: the arithmetic.
-        added: the summands.
-        seen: whether a query sees a key, None where all do.
-        unseen: the score where it does not.
-        mask: who sees what by number, None for all.
+        added: biases.
+        seen: a mask of bytes; None if each query sees all keys.
+        unseen: the score of a masked key.
+        mask: the causal mask; None for none.
     """
 
     use: Arithmetic
@@ -42,11 +42,11 @@ class Changes:
 
     @property
     def reads(self) -> bool:
-        """Whether there is something to read for every score."""
+        """Whether each score needs a load: of a bias or of a mask."""
         return bool(self.added) or self.seen is not None
 
     def of_row(self, row: Index) -> dict[Matrix, ir.Value]:
-        """Return what is the same for all keys of a query, in every lane."""
+        """Return splats of the operands that are the same for all keys of a query."""
         use = self.use
         found = {x: use.splat(x.one(x.place(row, 0))) for x in self.added if x.column == 0}
         if self.seen is not None and self.seen.column == 0:
@@ -61,7 +61,7 @@ class Changes:
         there: ir.Value,
         row: dict[Matrix, ir.Value],
     ) -> ir.Value:
-        """Return a vector of scores as the softmax takes them.
+        """Return modified scores.
 
         Args:
             scores: of a query and adjacent keys.
@@ -108,7 +108,7 @@ class Changes:
         return emit.op("arith.cmpi", operands, type_, predicate=other)
 
     def _scaled(self, score: float) -> float:
-        """Return a score as the power of two takes it; a finite one stays finite."""
+        """Return a score times log2(e) for base-2 exponentials; finite scores stay finite."""
         if not self.use.is_single or score in (LOWEST, -LOWEST):
             return score
         return max(-_FAR, min(_FAR, score * LOG2_E))

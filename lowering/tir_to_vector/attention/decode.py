@@ -1,4 +1,4 @@
-"""Attention of few queries: keys and values are read once as they lie, at the memory's speed.
+"""Decode attention: keys and values are read once, in place; memory is the limit.
 
 Scores of as many keys as a vector has lanes are computed at a time. All heads of a thread take one
 block of keys before the next, because in the layout of the operation the heads of one key are
@@ -9,20 +9,20 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.attention.changes import LOWEST
 from relax_mlir.lowering.tir_to_vector.attention.pack import Matrix
+from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOWEST
 from relax_mlir.lowering.tir_to_vector.attention.setup import Setup
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Sums of a value that are kept in registers.
 _SUMS = 8
-# Keys whose scores are raised together: more of them are read in a row, fewer stay in the cache.
-_KEYS = 32
+# Keys of a block.
+_KEY_BLOCK = 32
 # Vectors of a query that are kept in registers.
 _HELD = 16
 
 
-class FewQueries:
+class DecodeAttention:
     """Writes the kernel.
 
     Args:
@@ -43,7 +43,7 @@ class FewQueries:
         """Write the loops at the insertion point."""
         emit, setup = self.emit, self.setup
         order = [*setup.own, *setup.shared]
-        with setup.team(1) as (spans, rows):
+        with setup.parallel_region(1) as (spans, rows):
             inside = order[max(len(setup.own) - 1, 0) :]
             self._allocate(inside)
             env: dict[int, Index] = {}
@@ -55,9 +55,9 @@ class FewQueries:
                 each(self._begin)
                 # Of all queries, not of this thread's: where blocks begin tells how sums round.
                 lower, upper = setup.visible(0, setup.rows, self.lanes)
-                with emit.loop(lower, upper, _KEYS) as block:
+                with emit.loop(lower, upper, _KEY_BLOCK) as block:
                     key = block.counter
-                    count = emit.min(emit.sub(upper, key), _KEYS)
+                    count = emit.min(emit.sub(upper, key), _KEY_BLOCK)
                     each(lambda env, row, slot: self._block(env, row, slot, key, count))
                 each(self._finish)
 
@@ -91,7 +91,7 @@ class FewQueries:
         self.highest, self.totals, self.queries, self.sums = (
             emit.alloc(size, element) for size in sizes
         )
-        self.powers: ir.Value = emit.alloc(_KEYS, element)
+        self.exps: ir.Value = emit.alloc(_KEY_BLOCK, element)
 
     def _begin(self, env: dict[int, Index], row: Index, slot: Index) -> None:
         emit, use, setup = self.emit, self.use, self.setup
@@ -115,14 +115,14 @@ class FewQueries:
         """Write what is done with one block of keys."""
         emit, use, setup = self.emit, self.use, self.setup
         element, lanes = setup.found.element, self.lanes
-        keys, changes = setup.matrix(setup.found.key, env), setup.changes(env)
-        of_row = changes.of_row(row)
+        keys, score_mod = setup.matrix(setup.found.key, env), setup.score_mod(env)
+        of_row = score_mod.of_row(row)
         lowest, zero = emit.constant(use.vector, LOWEST), emit.constant(use.vector, 0)
         with emit.loop(0, count, lanes, [lowest]) as loop:
             first, left = emit.add(key, loop.counter), emit.sub(count, loop.counter)
             scores = self._scores(keys, slot, first, emit.min(left, lanes))
-            scores = changes.apply(scores, (row, first), emit.mask(left, lanes), of_row)
-            emit.vector_store(scores, self.powers, [loop.counter])
+            scores = score_mod.apply(scores, (row, first), emit.mask(left, lanes), of_row)
+            emit.vector_store(scores, self.exps, [loop.counter])
             loop.carry([use.larger(scores, loop.carried[0])])
         before = emit.load(self.highest, [slot])
         highest = use.larger(use.across(loop.results[0], use.larger), before)
@@ -132,11 +132,11 @@ class FewQueries:
         nothing = emit.op("arith.cmpf", [highest, least], emit.bool_type, predicate=equal)
         shift = use.splat(emit.op("arith.select", [nothing, none, highest], element))
         with emit.loop(0, count, lanes, [zero]) as loop:
-            scores = use.load(self.powers, loop.counter)
-            powers = use.power(emit.op("arith.subf", [scores, shift], use.vector))
-            emit.vector_store(powers, self.powers, [loop.counter])
-            loop.carry([use.add(loop.carried[0], powers)])
-        shrink = use.power(emit.op("arith.subf", [use.splat(before), shift], use.vector))
+            scores = use.load(self.exps, loop.counter)
+            exps = use.exp(emit.op("arith.subf", [scores, shift], use.vector))
+            emit.vector_store(exps, self.exps, [loop.counter])
+            loop.carry([use.add(loop.carried[0], exps)])
+        shrink = use.exp(emit.op("arith.subf", [use.splat(before), shift], use.vector))
         at = emit.mul(slot, lanes)
         total = use.multiply_add(use.load(self.totals, at), shrink, loop.results[0])
         emit.vector_store(total, self.totals, [at])
@@ -177,7 +177,7 @@ class FewQueries:
                 for number, query in enumerate(queries):
                     at = emit.add(start, number * lanes)
                     sums[i] = product(query, at, None, sums[i])
-                emit.keep_order()
+                emit.compiler_barrier()
         else:
             with emit.loop(0, whole, lanes, sums) as loop:
                 loop.carry(step(loop.counter, None, loop.carried))
@@ -222,11 +222,11 @@ class FewQueries:
                 ]
                 with emit.loop(0, count, 1, held) as loop:
                     at = emit.add(start, emit.mul(loop.counter, values.row))
-                    power = self.use.splat(emit.load(self.powers, [loop.counter]))
+                    exp = self.use.splat(emit.load(self.exps, [loop.counter]))
                     loop.carry(
                         [
                             self.use.multiply_add(
-                                power, values.load(emit.add(at, place), mask), total
+                                exp, values.load(emit.add(at, place), mask), total
                             )
                             for place, mask, total in zip(places, masks, loop.carried, strict=True)
                         ]

@@ -1,7 +1,7 @@
-"""Copying operands of bfloat16 in pairs, which the target multiplies and adds two at a time.
+"""Packing of bfloat16 operands in VNNI layout: pairs for a dot-product instruction.
 
-A pair lies in the 32 bits of a float, and is moved as one. Queries and keys are paired along a key,
-values by keys that follow each other; what has no partner has a zero.
+A pair is moved as one 32-bit float. Queries and keys are paired along the head dimension, values
+along keys; an odd element is paired with zero.
 """
 
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ PAIR = 2
 _FIRST = 0xFFFF  # the bits of a pair's first number
 
 
-def pairs_of(found: Attention, machine: Machine) -> DotProduct | None:
-    """Return the instruction that multiplies pairs of an attention's operands, None for none."""
+def find_pair_dot_product(found: Attention, machine: Machine) -> DotProduct | None:
+    """Return the dot-product instruction of an attention's operands, None for none."""
     places = (found.query, found.key, found.value)
     narrow = all(isinstance(place.buffer.type.element_type, ir.BF16Type) for place in places)
     if not (narrow and isinstance(found.element, ir.F32Type)):
@@ -32,7 +32,7 @@ def pairs_of(found: Attention, machine: Machine) -> DotProduct | None:
 
 
 def count_pairs(emit: Emitter, count: Index) -> Index:
-    """Return how many pairs there are of so many."""
+    """Return the number of pairs of `count` elements."""
     return emit.div(emit.add(count, PAIR - 1), PAIR)
 
 
@@ -55,7 +55,7 @@ def narrowed_pairs(use: Arithmetic, value: ir.Value) -> ir.Value:
 
 
 def copy_row_pairs(x: Matrix, rows: Rows, columns: Index, to: ir.Value, stride: Index) -> None:
-    """Copy rows of so many elements, their stride in pairs; up to a vector beyond is written."""
+    """Copy rows as pairs; `stride` counts pairs, and up to a vector more is written."""
     emit = x.use.emit
     with rows.each(emit, stride) as (source, target):
         start = x.place(source, 0)
@@ -65,9 +65,9 @@ def copy_row_pairs(x: Matrix, rows: Rows, columns: Index, to: ir.Value, stride: 
 
 
 def pack_row_pairs(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:
-    """Copy keys to panels: pairs of `width` keys beside each other for every pair of columns.
+    """Copy keys to panels: for each pair of columns, the pairs of `width` keys.
 
-    A key beyond the last is whatever; up to a vector's number of lines beyond a panel is written,
+    Keys past the last are undefined. Up to a vector's number of lines past a panel is written,
     before the next panel is.
     """
     use = x.use
@@ -88,9 +88,9 @@ def pack_row_pairs(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: 
 
 
 def pack_column_pairs(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:
-    """Copy values to panels: `width` columns of every pair of rows beside each other.
+    """Copy values to panels: for each pair of rows, the pairs of `width` columns.
 
-    Columns beyond the last are zeros.
+    Columns past the last are zeros.
     """
     use = x.use
     emit, lanes = use.emit, use.lanes
@@ -126,7 +126,7 @@ def pack_column_pairs(x: Matrix, rows: Index, columns: Index, to: ir.Value, widt
 
 
 def _load_pairs(x: Matrix, start: Index, columns: Index, pair: Index) -> ir.Value:
-    """Load a vector of pairs of a row that has so many columns, zeros beyond them."""
+    """Load a vector of pairs of a row; elements past `columns` are zeros."""
     use = x.use
     emit, count = use.emit, PAIR * use.lanes
     column = emit.mul(pair, PAIR)

@@ -1,6 +1,6 @@
-"""What tiles of attention read next is asked for while others are computed.
+"""Prefetches of the next queries, keys and values into L2, beside the tiles of scores.
 
-From the third-level cache it comes too late: copying keys and a tile's first products would wait.
+Without them, packing the next keys and the first products of a tile wait for L3.
 """
 
 from dataclasses import dataclass
@@ -10,24 +10,24 @@ from relax_mlir.lowering.tir_to_vector.attention.pack import Matrix
 from relax_mlir.lowering.tir_to_vector.attention.setup import Setup, Span
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# Queries beside which the next keys and values are asked for: the last ones, as till then these
-# would share the second-level cache with this head's; of so many, lest those all wait at once.
+# The last queries of a head, beside which the next head's keys and values are prefetched. Earlier
+# they would compete with this head's for L2; with fewer queries, too many lines at once.
 SPREAD = 192
 
 
 @dataclass(frozen=True)
-class Ahead:
-    """What to ask for, beside the tiles of a head.
+class Prefetcher:
+    """What is prefetched beside the tiles of a head.
 
     Attributes:
-        query: the queries of this head.
-        out: their results, which stores would wait for.
-        block: how many of them a block has.
-        start: the first query beside which keys are asked for.
-        spread: beside how many they are.
-        copied: whether queries are copied first; where they lie, vectors that look at their lengths
-            may cross lines, and wait twice for what is not near.
-        operands: keys and values of the next step of the outer loops, and how long one of each is.
+        query: the queries of this head, and the length of one.
+        out: their results; stores read these lines for ownership.
+        block: queries of a block.
+        start: the first query beside which keys are prefetched.
+        spread: the number of queries that share the prefetches of keys.
+        copied: whether queries are copied first; if they are read in place, they are prefetched
+            into L1, because vectors that cross lines wait twice.
+        operands: keys and values of the next step of the outer loops, and the length of a row.
         there: whether there is a next step.
     """
 
@@ -40,10 +40,10 @@ class Ahead:
     operands: tuple[tuple[Matrix, Index], ...]
     there: ir.Value
 
-    def ask(
+    def prefetch(
         self, at: tuple[Index, Index], row: Index, column: Index, panel: int, tile: int
     ) -> None:  # fmt: skip
-        """Write what is asked for beside one tile of scores, a part of what all ask for.
+        """Write the prefetches of one tile of scores.
 
         Args:
             at: the first query of the block, and the first key.
@@ -55,10 +55,10 @@ class Ahead:
         emit, (first, key) = self.query[0].use.emit, at
         number = emit.div(column, panel)
         with emit.when(emit.compare("slt", number, tile)):
-            # Beyond the last query of a head there is the next head's, or nothing that does harm.
+            # Rows past a head's last one are the next head's, or unused: a prefetch never faults.
             line = emit.add(first, emit.add(row, number))
-            _ask_line(self.out, line, far=True)
-            _ask_line(self.query, emit.add(line, self.block), far=self.copied)
+            _prefetch_row(self.out, line, far=True)
+            _prefetch_row(self.query, emit.add(line, self.block), far=self.copied)
         is_late = emit.compare("sge", first, self.start)
         with emit.when(emit.both(is_late, self.there)):
             keys = -(-panel * tile // self.spread)
@@ -66,22 +66,22 @@ class Ahead:
             start = emit.add(emit.add(key, column), emit.mul(part, keys))
             with emit.loop(start, emit.add(start, keys)) as loop:
                 for operand in self.operands:
-                    _ask_line(operand, loop.counter, far=True)
+                    _prefetch_row(operand, loop.counter, far=True)
 
 
-def find_ahead(
+def find_prefetcher(
     setup: Setup, env: dict[int, Index], spans: dict[int, Span], rows: Span, block: int,
     copied: bool,
-) -> Ahead | None:  # fmt: skip
-    """Return what to ask for in a head, None where the second-level cache holds all or one is all.
+) -> Prefetcher | None:  # fmt: skip
+    """Return the prefetcher of a head, None if L2 holds all heads or there is one head.
 
     Args:
         setup: the attention.
         env: counters of the outer loops.
         spans: their ranges.
-        rows: the first query, and what follows the last.
-        block: how many queries a block has.
-        copied: whether these are copied first.
+        rows: the range of queries.
+        block: queries of a block.
+        copied: whether queries are copied first.
     """
     emit, found = setup.emit, setup.found
     steps = [i for i in setup.own if emit.size(found.outer[i]) != 1]
@@ -98,7 +98,7 @@ def find_ahead(
     spread = max(SPREAD // block, 1) * block
     if isinstance(whole, int):
         spread = max(min(spread, whole), block)
-    return Ahead(
+    return Prefetcher(
         (setup.matrix(found.query, env), setup.depth),
         (setup.matrix(found.out, env), setup.width),
         block,
@@ -113,7 +113,7 @@ def find_ahead(
     )
 
 
-def _ask_line(operand: tuple[Matrix, Index], row: Index, *, far: bool) -> None:
+def _prefetch_row(operand: tuple[Matrix, Index], row: Index, *, far: bool) -> None:
     matrix, length = operand
     if matrix.column != 1:
         return
