@@ -10,7 +10,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.lowering.tir_to_vector.branches import BRANCH, is_plain, operations
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
-from relax_mlir.lowering.tir_to_vector.nibbles import is_nibbles
+from relax_mlir.lowering.tir_to_vector.int4 import is_int4
 
 # Kinds of loops that say how a nest is to be computed; it is not lowered in another way then.
 BY_HAND = ("vectorized", "unrolled")
@@ -198,7 +198,7 @@ def _match_nest(op: ir.Operation, branches: bool) -> Nest | str:
     if branches:
         inside = [each for inner in inside for each in _opened(inner)]
     for inner in inside:
-        if any(is_nibbles(operand.type) for operand in inner.operands):
+        if any(is_int4(operand.type) for operand in inner.operands):
             return "a buffer of 4-bit integers"
         if inner.name == "memref.load":
             nest.loads.append(_access(inner, 0, op))

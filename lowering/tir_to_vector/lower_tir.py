@@ -6,12 +6,8 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import lower_block
-from relax_mlir.lowering.tir_to_vector.idle_loops import (
-    has_nested_reductions,
-    skip_idle_loops,
-)
 from relax_mlir.lowering.tir_to_vector.init import split_inits
-from relax_mlir.lowering.tir_to_vector.nibbles import lower_nibbles
+from relax_mlir.lowering.tir_to_vector.int4 import lower_int4
 from relax_mlir.lowering.tir_to_vector.packed_calls import keep_order
 from relax_mlir.lowering.tir_to_vector.plan import Writer, plan_function, prepare
 from relax_mlir.lowering.tir_to_vector.scheduled.program import apply_kinds
@@ -20,6 +16,10 @@ from relax_mlir.lowering.tir_to_vector.scheduled.threads import check_parallel
 from relax_mlir.lowering.tir_to_vector.slow_kernels import SlowKernels
 from relax_mlir.lowering.tir_to_vector.storage_align import align_storage
 from relax_mlir.lowering.tir_to_vector.symbols import replace_symbols
+from relax_mlir.lowering.tir_to_vector.zero_trip_loops import (
+    has_nested_reductions,
+    skip_zero_trip_loops,
+)
 from relax_mlir.lowering.walk import by_name, types_made
 
 FLAG = "lower-tir"
@@ -70,7 +70,7 @@ def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> lis
     keep_order(func)
     align_storage(func)
     prepare(func, machine)
-    may_be_idle = has_nested_reductions(func)
+    may_have_zero_trips = has_nested_reductions(func)
     plans = plan_function(func, machine)
     slow.warn(ir.StringAttr(func.operation.attributes["sym_name"]).value, plans)
     for plan in plans:
@@ -85,12 +85,12 @@ def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> lis
     if not found.keys().isdisjoint(_REST):
         _lower_rest(func, emit, machine)
         found = by_name(func.operation)
-    if may_be_idle:
-        skip_idle_loops(func, emit)
+    if may_have_zero_trips:
+        skip_zero_trip_loops(func, emit)
         found = by_name(func.operation)
     problems = replace_symbols(func, found.get("tir.symbol", ()), emit)
     emit.close()
-    lower_nibbles(func, types_made(found))
+    lower_int4(func, types_made(found))
     return problems
 
 

@@ -8,10 +8,10 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_llvm.math.outlined_functions import CALLED, called_functions
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
-from relax_mlir.lowering.tir_to_vector.idle_loops import steps_of
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, has_functions, is_long
-from relax_mlir.lowering.tir_to_vector.rows.long_rows import LongRow
+from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
+from relax_mlir.lowering.tir_to_vector.zero_trip_loops import steps_of
 
 # Writes some lanes from a place on, under a mask, and past the cache or not.
 Chunk = Callable[[Index, int, ir.Value | None, bool], None]
@@ -29,7 +29,7 @@ DIVIDES = (
 )  # fmt: skip
 
 
-class Stages(Protocol):
+class LoopDistribution(Protocol):
     """What computes a map in stages, so that few values are live at a time."""
 
     def write(
@@ -70,13 +70,13 @@ class ElementWriter:
         near: bool = False,
     ) -> None:  # fmt: skip
         self.near = near
-        self.long: LongRow | None = None
+        self.long: SplitRow | None = None
         self.flat, self.vector, self.emit = flat, vector, emit
         self.machine = machine
         self._known: dict[ir.Operation, ir.Value] = {}
         self.inner: set[int | None] = {vector}
         self.streamed = False
-        self.stages: Stages | None = None
+        self.distribution: LoopDistribution | None = None
         self.non_temporal: bool | None = None
         self._ahead: dict[ir.Operation, Index] = {}
         self.beside: Callable[[Index], None] | None = None
@@ -293,8 +293,8 @@ class ElementWriter:
         self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
     ) -> ir.Value:
         """Copy what the block computes, for one element or a vector of them."""
-        if self.stages is not None:
-            return self.stages.value(env, at, lanes, mask)
+        if self.distribution is not None:
+            return self.distribution.value(env, at, lanes, mask)
         return self._values([self.flat.value], env, at, lanes, mask, {})[0]
 
     def _values(

@@ -73,12 +73,12 @@ def write_streaming(
                 begin = emit.add(done, emit.mul(stretch, number))
                 chunk(emit.add(begin, loop.counter), step, None, True)
         done = emit.add(done, emit.mul(stretch, _STRETCHES))
-    elif writer.stages is not None:
-        done = writer.stages.write(
+    elif writer.distribution is not None:
+        done = writer.distribution.write(
             env, (done, last), lanes * _WIDE,
             lambda value, at: writer._put(value, env, at, None, True), from_memory=True,
         )  # fmt: skip
-    alone = stretches or writer.stages is not None
+    alone = stretches or writer.distribution is not None
     end_streaming(writer, (done, last), (lanes,) if alone else (lanes * _WIDE, lanes), chunk)
 
 
@@ -145,8 +145,8 @@ def write_compactly(
         with emit.otherwise(branch):
             writer._put(value, env, at, None)
 
-    if writer.stages is not None:
-        upto = writer.stages.write(env, (begin, last), wide, put)
+    if writer.distribution is not None:
+        upto = writer.distribution.write(env, (begin, last), wide, put)
     else:
         upto = emit.add(begin, emit.round_down(emit.sub(last, begin), wide))
         if upto != begin:

@@ -33,42 +33,66 @@ from relax_mlir.lowering.tir_to_vector.contraction.prologue import (
     match_prologue,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.tall_skinny_gemm import emit_product
-from relax_mlir.lowering.tir_to_vector.convolution.image_copy import CopiedWindow, find_copied
+from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
+    PackedConvolution,
+    find_packed_convolution,
+)
 from relax_mlir.lowering.tir_to_vector.convolution.kernel import emit_convolution
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
     Convolution,
     find_convolution,
     match_convolution,
 )
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
-from relax_mlir.lowering.tir_to_vector.maps.gather import Gather, GatherWriter, match_gather
-from relax_mlir.lowering.tir_to_vector.maps.index_map import (
+from relax_mlir.lowering.tir_to_vector.data_movement.gather import (
+    Gather,
+    GatherWriter,
+    match_gather,
+)
+from relax_mlir.lowering.tir_to_vector.data_movement.index_map import (
     IndexMap,
     match_branches,
     match_index_map,
 )
-from relax_mlir.lowering.tir_to_vector.maps.index_map_writer import emit_index_map
-from relax_mlir.lowering.tir_to_vector.maps.transposed import TransposeWriter, transposed_iters
-from relax_mlir.lowering.tir_to_vector.reductions.apart import apart_iter
-from relax_mlir.lowering.tir_to_vector.reductions.apart_writer import Apart, emit_apart
-from relax_mlir.lowering.tir_to_vector.reductions.bool_totals import combine_bytes
+from relax_mlir.lowering.tir_to_vector.data_movement.index_map_writer import emit_index_map
+from relax_mlir.lowering.tir_to_vector.data_movement.transposed import (
+    TransposeWriter,
+    transposed_iters,
+)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.guarded_padding import split_paddings
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_kernel import emit_nchw
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import (
+    DepthwisePool,
+    find_depthwise_pool,
+    match_nchw,
+)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_pattern import (
+    NhwcDepthwisePool,
+    match_nhwc,
+)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_separable import emit_nhwc
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
+from relax_mlir.lowering.tir_to_vector.reductions.bool_reductions import combine_bytes
 from relax_mlir.lowering.tir_to_vector.reductions.data_init import split_data_inits
 from relax_mlir.lowering.tir_to_vector.reductions.scan import Scan, emit_scan, match_scan
-from relax_mlir.lowering.tir_to_vector.reductions.several import Several, match_several
-from relax_mlir.lowering.tir_to_vector.reductions.several_writer import emit_several
 from relax_mlir.lowering.tir_to_vector.reductions.split_quotients import split_quotients
-from relax_mlir.lowering.tir_to_vector.rows.fusion import emit_fused, shared_loops
-from relax_mlir.lowering.tir_to_vector.rows.row_pieces import RowPieces, emit_pieces, find_pieces
+from relax_mlir.lowering.tir_to_vector.reductions.strided import (
+    StridedReduction,
+    emit_strided,
+    strided_iter,
+)
+from relax_mlir.lowering.tir_to_vector.reductions.variadic import VariadicReduction, match_variadic
+from relax_mlir.lowering.tir_to_vector.reductions.variadic_writer import emit_variadic
+from relax_mlir.lowering.tir_to_vector.row_fusion.fusion import emit_fused, shared_loops
+from relax_mlir.lowering.tir_to_vector.row_fusion.row_parts import (
+    RowParts,
+    emit_row_parts,
+    find_row_parts,
+)
 from relax_mlir.lowering.tir_to_vector.scheduled.merged_loops import merge_loops
 from relax_mlir.lowering.tir_to_vector.scheduled.products import regain_products
 from relax_mlir.lowering.tir_to_vector.scheduled.program import is_scheduled
 from relax_mlir.lowering.tir_to_vector.vector_nest import vector_iter
-from relax_mlir.lowering.tir_to_vector.windows.channel_windows import ChannelWindows, match_channels
-from relax_mlir.lowering.tir_to_vector.windows.channel_windows_pooled import emit_channels
-from relax_mlir.lowering.tir_to_vector.windows.guarded_padding import split_paddings
-from relax_mlir.lowering.tir_to_vector.windows.planes import Planes, find_planes, match_planes
-from relax_mlir.lowering.tir_to_vector.windows.planes_kernel import emit_planes
 from relax_mlir.lowering.tir_to_vector.winograd.kernel import emit_winograd
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import Winograd, find_winograd
 
@@ -100,9 +124,9 @@ class Transpose:
     along: tuple[int, int]
 
 
-Single = Transpose | Scan | Gather | IndexMap | Apart | Several
-Window = Planes | Winograd | Convolution
-Form = RowPieces | Window | Contraction | Attention | Single | list[FlatNest]
+Single = Transpose | Scan | Gather | IndexMap | StridedReduction | VariadicReduction
+Window = DepthwisePool | Winograd | Convolution
+Form = RowParts | Window | Contraction | Attention | Single | list[FlatNest]
 
 
 def plan_function(func: ir.OpView, machine: Machine) -> list[Plan]:
@@ -119,13 +143,13 @@ def _plans(func: ir.OpView, machine: Machine) -> list[Plan]:
     for position, op in enumerate(tops):
         if position < taken:
             continue
-        several = _several(tops[position:], machine)
-        if several is not None:
+        joint = _match_several_nests(tops[position:], machine)
+        if joint is not None:
             if group:
                 plans.append(_fused(group))
                 group = []
-            plans.append(several)
-            taken = position + len(several.tops)
+            plans.append(joint)
+            taken = position + len(joint.tops)
             continue
         nest = match_nest(op)
         if isinstance(nest, str):
@@ -164,8 +188,8 @@ def _plans(func: ir.OpView, machine: Machine) -> list[Plan]:
             plans.append(_transpose(nest, found))
         elif isinstance(found, Gather):
             plans.append(_gather(nest, found))
-        elif isinstance(found, (Apart, Several)):
-            plans.append(_apart(nest, found))
+        elif isinstance(found, (StridedReduction, VariadicReduction)):
+            plans.append(_strided(nest, found))
         elif isinstance(found, (Scan, IndexMap)):
             kind = "scatter" if isinstance(found, IndexMap) and found.ordered else kind_of(nest)
             info = BlockInfo(nest.name, kind, True)
@@ -216,22 +240,22 @@ def classify(func: ir.OpView, target: str | Target = "") -> list[BlockInfo]:
     return [info for plan in plans for info in plan.blocks]
 
 
-def _several(tops: Sequence[ir.Operation], machine: Machine) -> Plan | None:
+def _match_several_nests(tops: Sequence[ir.Operation], machine: Machine) -> Plan | None:
     """Return the plan of a class that takes the first few nests together, if they are one."""
     attention = match_attention(tops, machine)
     if attention is not None:
         return _attention(attention)
-    planes = find_planes(tops, machine, (match_planes, match_channels))
-    if planes is not None:
-        return _planes(planes)
+    window = find_depthwise_pool(tops, machine, (match_nchw, match_nhwc))
+    if window is not None:
+        return _depthwise_pool(window)
     winograd = find_winograd(tops)
     if winograd is not None and winograd.note is not None:
         return _winograd(winograd, machine)
-    copied = find_copied(tops, machine)
+    copied = find_packed_convolution(tops, machine)
     if copied is not None:
-        return _copied(copied)
-    pieces = find_pieces(tops)
-    return None if pieces is None else _pieces(pieces)
+        return _packed_convolution(copied)
+    parts = find_row_parts(tops)
+    return None if parts is None else _row_parts(parts)
 
 
 def _fast_form(
@@ -240,7 +264,7 @@ def _fast_form(
     if "scan" in nest.types:
         return match_scan(nest)
     if len(nest.stores) > 1 and "reduction" in nest.types:
-        return match_several(nest)
+        return match_variadic(nest)
     try:
         flat = flatten_nest(nest)
     except NotFlat as why:
@@ -270,8 +294,8 @@ def _fast_form(
     if not isinstance(along, str):
         return Transpose(merged, along)
     if merged.total is not None:
-        vector = apart_iter(merged)
-        return along if vector is None else Apart(merged, vector)
+        vector = strided_iter(merged)
+        return along if vector is None else StridedReduction(merged, vector)
     mapped = match_index_map(nest)
     return mapped if isinstance(mapped, IndexMap) else along
 
@@ -327,26 +351,26 @@ def _attention(found: Attention) -> Plan:
     )
 
 
-def _pieces(found: RowPieces) -> Plan:
+def _row_parts(found: RowParts) -> Plan:
     infos = [BlockInfo(nest.name, kind_of(nest), True) for nest in found.nests]
-    return Plan([nest.top for nest in found.nests], infos, emit_pieces(found), found)
+    return Plan([nest.top for nest in found.nests], infos, emit_row_parts(found), found)
 
 
 def _convolution(nests: list[Nest], found: Convolution) -> Plan:
     return _window(nests, found, lambda emit, machine: emit_convolution(found, emit, machine))
 
 
-def _planes(found: Planes) -> Plan:
+def _depthwise_pool(found: DepthwisePool) -> Plan:
     def write(emit: Emitter, machine: Machine) -> None:
-        if isinstance(found, ChannelWindows):
-            emit_channels(found, emit, machine)
+        if isinstance(found, NhwcDepthwisePool):
+            emit_nhwc(found, emit, machine)
         else:
-            emit_planes(found, emit, machine)
+            emit_nchw(found, emit, machine)
 
     return _window(found.nests, found, write)
 
 
-def _copied(copied: CopiedWindow) -> Plan:
+def _packed_convolution(copied: PackedConvolution) -> Plan:
     found = copied.found
 
     def write(emit: Emitter, machine: Machine) -> None:
@@ -358,7 +382,7 @@ def _copied(copied: CopiedWindow) -> Plan:
 def _winograd(found: Winograd, machine: Machine) -> Plan | None:
     """Plan a convolution with transformed kernels; where it shall not be so, None."""
     tops = [nest.top for nest in found.nests]
-    copied = find_copied(tops, machine)
+    copied = find_packed_convolution(tops, machine)
     if copied is not None:
         direct, nests = copied.found, copied.nests
     else:
@@ -404,12 +428,12 @@ def _gather(nest: Nest, found: Gather) -> Plan:
     )
 
 
-def _apart(nest: Nest, found: Apart | Several) -> Plan:
+def _strided(nest: Nest, found: StridedReduction | VariadicReduction) -> Plan:
     def write(emit: Emitter, machine: Machine) -> None:
-        if isinstance(found, Several):
-            emit_several(found, emit, machine)
+        if isinstance(found, VariadicReduction):
+            emit_variadic(found, emit, machine)
         else:
-            emit_apart(found, emit, machine)
+            emit_strided(found, emit, machine)
 
     return Plan([nest.top], [BlockInfo(nest.name, kind_of(nest), True)], write, found)
 

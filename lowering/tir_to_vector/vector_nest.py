@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.flat import FlatNest
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.maps.copy_order import (
+from relax_mlir.lowering.tir_to_vector.data_movement.copy_order import (
     blocked_loops,
     blocked_order,
     reading_order,
 )
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.loop_distribution import LoopDistribution, write_cached
 from relax_mlir.lowering.tir_to_vector.nest_cost import has_functions, is_slow
 from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, ElementWriter
 from relax_mlir.lowering.tir_to_vector.non_temporal import (
@@ -21,16 +22,15 @@ from relax_mlir.lowering.tir_to_vector.non_temporal import (
 )
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import (
-    in_pieces,
+    is_split,
     reduce_across,
     reduce_along,
-    reduce_in_pieces,
+    reduce_split,
 )
-from relax_mlir.lowering.tir_to_vector.rows.rows_in_pieces import (
-    reduce_rows_in_pieces,
-    rows_in_pieces,
+from relax_mlir.lowering.tir_to_vector.reductions.split_rows import (
+    reduce_split_rows,
+    splits_rows,
 )
-from relax_mlir.lowering.tir_to_vector.stages import Stages, write_near
 
 # A loop with fewer steps for each thread would be split unevenly.
 _STEPS_EACH = 4
@@ -71,13 +71,13 @@ class NestWriter(ElementWriter):
         """
         self.begin_row(len(counters) - 1, row)
         env: dict[int, Index] = dict(enumerate(counters))
-        if not counters and in_pieces(self):
-            reduce_in_pieces(self)
+        if not counters and is_split(self):
+            reduce_split(self)
             return
-        by_rows = False if counters else rows_in_pieces(self)
+        by_rows = False if counters else splits_rows(self)
         self.emit.choose(
             by_rows,
-            lambda: reduce_rows_in_pieces(self),
+            lambda: reduce_split_rows(self),
             lambda: self._write(env, len(counters)),
         )
 
@@ -96,7 +96,7 @@ class NestWriter(ElementWriter):
             self._ranges = dict(zip(split, ranges, strict=True))
             if self.flat.total is None:
                 is_plain = not shared and type(self) is NestWriter
-                self.stages = Stages.of(self) if is_plain else None
+                self.distribution = LoopDistribution.of(self) if is_plain else None
                 self._maps(env, free)
                 return
             env.update(self._outer_loops(loops, free))
@@ -162,7 +162,7 @@ class NestWriter(ElementWriter):
         condition = self._is_non_temporal()
         wide = WIDE * self.lanes
         if self.vector is None or (condition is False and not self.is_long):
-            write_near(self, env, chunk, wide)
+            write_cached(self, env, chunk, wide)
             return
         span = self._span(self.vector)
         if condition is False or is_slow(self.flat):
@@ -178,4 +178,4 @@ class NestWriter(ElementWriter):
             if self.is_long:
                 write_compactly(self, env, span, False, wide)
             else:
-                write_near(self, env, chunk, wide)
+                write_cached(self, env, chunk, wide)

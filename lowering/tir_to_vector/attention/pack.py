@@ -8,7 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.squares import transpose
+from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def pack_columns(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: in
     use = x.use
     emit = use.emit
     if x.column != 1:
-        _pack_apart(x, rows, columns, to, width)
+        _pack_strided(x, rows, columns, to, width)
         return
     whole = isinstance(columns, int) and columns % width == 0
     with emit.loop(0, columns, width) as panel:
@@ -134,7 +134,7 @@ def pack_columns(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: in
                 emit.vector_store(x.load(at, mask), to, [emit.add(target, start)])
 
 
-def _pack_apart(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:
+def _pack_strided(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:
     """Copy values that do not lie beside each other one by one."""
     emit = x.use.emit
     last = emit.sub(columns, 1)
@@ -202,6 +202,6 @@ def _transposed(
             mask = use.tail(columns, column.counter)
             loaded = [x.load(emit.add(start, column.counter), mask) for start in starts]
             vectors = [_times(use, value, factor) for value in loaded]
-            for i, value in enumerate(transpose(emit, vectors)):
+            for i, value in enumerate(transpose_tile(emit, vectors)):
                 line = emit.mul(emit.add(column.counter, i), width)
                 emit.vector_store(value, to[0], [emit.add(target, line)])

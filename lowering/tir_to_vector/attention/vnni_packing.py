@@ -14,7 +14,7 @@ from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, bf16_dot_product
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.squares import transpose
+from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
 
 PAIR = 2
 _FIRST = 0xFFFF  # the bits of a pair's first number
@@ -82,7 +82,7 @@ def pack_row_pairs(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: 
             target = emit.add(base, part.counter)
             with emit.loop(0, lines, lanes) as column:
                 vectors = [_load_pairs(x, start, columns, column.counter) for start in starts]
-                for i, value in enumerate(transpose(emit, vectors)):
+                for i, value in enumerate(transpose_tile(emit, vectors)):
                     line = emit.mul(emit.add(column.counter, i), width)
                     emit.vector_store(value, to, [emit.add(target, line)])
 

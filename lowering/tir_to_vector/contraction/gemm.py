@@ -22,10 +22,10 @@ from relax_mlir.lowering.tir_to_vector.contraction.packed_gemv import (
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.contraction.skinny_gemm import SkinnyGemm
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.idle_loops import steps_of
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
+from relax_mlir.lowering.tir_to_vector.zero_trip_loops import steps_of
 
 # With fewer rows, an operand that would have to be transposed is better read as it lies; and one
 # that lies well is read from end to end where all rows fit into registers at once.

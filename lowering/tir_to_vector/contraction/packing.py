@@ -7,9 +7,9 @@ from typing import Generic, Protocol, TypeVar
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.idle_loops import steps_of
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.squares import transpose
+from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
+from relax_mlir.lowering.tir_to_vector.zero_trip_loops import steps_of
 
 # Rows of B that are copied side by side: a run of lines in each panel, not one here and there.
 _ROWS = 4
@@ -249,7 +249,7 @@ class PanelPacker(Packer[Loader]):
             with emit.loop(0, steps, lanes) as p:
                 mask = emit.mask(emit.sub(steps, p.counter), lanes)
                 rows = [self.load.vectors(emit.add(s, p.counter), mask) for s in starts]
-                for i, value in enumerate(transpose(emit, rows)):
+                for i, value in enumerate(transpose_tile(emit, rows)):
                     row = emit.mul(emit.add(p.counter, i), self.width)
                     there = emit.add(target, emit.add(row, part.counter))
                     emit.vector_store(value, self.to, [there])

@@ -17,10 +17,13 @@ from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     factors_of,
     loaded,
 )
+from relax_mlir.lowering.tir_to_vector.data_movement.transposed import (
+    TransposeWriter,
+    transposed_iters,
+)
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.maps.transposed import TransposeWriter, transposed_iters
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
 
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
@@ -201,7 +204,7 @@ def _write_down(flat: FlatNest, found: Computed, emit: Emitter, machine: Machine
     if isinstance(along, int):
         NestWriter(made, along, emit, machine).write([])
     else:
-        crossing = transposed_iters(made)
-        assert not isinstance(crossing, str)
-        TransposeWriter(made, crossing, emit, machine).write([])
+        iters = transposed_iters(made)
+        assert not isinstance(iters, str)
+        TransposeWriter(made, iters, emit, machine).write([])
     return buffer

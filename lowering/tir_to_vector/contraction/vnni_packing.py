@@ -14,7 +14,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Packer
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.squares import transpose
+from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
 
 # Rows of B that are copied side by side.
 _ROWS = 4
@@ -283,7 +283,7 @@ class VnniPacker(Packer[VnniLoader]):
             def copy(k: Index, count: Index | None) -> None:
                 rows = [load.along_k(emit.add(start, k), count) for start in starts]
                 first = emit.div(k, load.dot.group)
-                for i, value in enumerate(transpose(emit, rows)):
+                for i, value in enumerate(transpose_tile(emit, rows)):
                     row = emit.mul(emit.add(first, i), self.width)
                     there = emit.add(target, emit.add(row, part.counter))
                     emit.vector_store(value, self.to, [there])

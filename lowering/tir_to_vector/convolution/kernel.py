@@ -14,15 +14,18 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
-from relax_mlir.lowering.tir_to_vector.convolution.image_copy import CopiedWindow
-from relax_mlir.lowering.tir_to_vector.convolution.image_copy_groups import GroupedCopy
-from relax_mlir.lowering.tir_to_vector.convolution.image_copy_writer import ImageCopy
-from relax_mlir.lowering.tir_to_vector.convolution.kernel_blocks import KernelBlocks
-from relax_mlir.lowering.tir_to_vector.convolution.kernel_groups import GroupedKernels
+from relax_mlir.lowering.tir_to_vector.convolution.input_packer import InputPacker
+from relax_mlir.lowering.tir_to_vector.convolution.input_packing import PackedConvolution
+from relax_mlir.lowering.tir_to_vector.convolution.padding_taps import (
+    PaddingTaps,
+    padding_tap_tiles,
+)
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.convolution.store import Live, TileStore
-from relax_mlir.lowering.tir_to_vector.convolution.tiles import few_tiles, tiles_of
-from relax_mlir.lowering.tir_to_vector.convolution.window_skips import WindowSkips, skipping_tiles
+from relax_mlir.lowering.tir_to_vector.convolution.tiles import small_tiles, tiles_of
+from relax_mlir.lowering.tir_to_vector.convolution.vnni_input_packer import VnniInputPacker
+from relax_mlir.lowering.tir_to_vector.convolution.vnni_weights import VnniWeights
+from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import WeightBlocks
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.multiply import add, multiply_add
@@ -33,7 +36,7 @@ Span = tuple[Index, Index]
 
 
 def emit_convolution(
-    found: Convolution, emit: Emitter, machine: Machine, copied: CopiedWindow | None = None,
+    found: Convolution, emit: Emitter, machine: Machine, copied: PackedConvolution | None = None,
     seldom: bool = False,
 ) -> None:  # fmt: skip
     """Write the kernel of a convolution at the insertion point.
@@ -50,7 +53,7 @@ def emit_convolution(
 
 class _Writer:
     def __init__(
-        self, found: Convolution, emit: Emitter, machine: Machine, copied: CopiedWindow | None,
+        self, found: Convolution, emit: Emitter, machine: Machine, copied: PackedConvolution | None,
         seldom: bool,
     ) -> None:  # fmt: skip
         self.found, self.emit, self.machine = found, emit, machine
@@ -59,22 +62,22 @@ class _Writer:
         self.lanes = lanes
         self.vector = ir.VectorType.get([lanes], found.element)
         self.grouped = None if copied is None else copied.grouped
-        self.kernels = KernelBlocks(found, emit, self.vector)
+        self.kernels = WeightBlocks(found, emit, self.vector)
         if self.grouped is not None:
-            self.kernels = GroupedKernels(found, emit, self.vector, self.grouped)
+            self.kernels = VnniWeights(found, emit, self.vector, self.grouped)
         self.store = TileStore(found, self.kernels, emit, self.vector, machine)
         self.blocks = self.kernels.count
         self.rows, self.cols = self._extent(found.row), self._extent(found.col)
         self.seldom = seldom
         often = tiles_of(found, machine)
         if copied is not None:
-            often = skipping_tiles(often, copied)
-        self.sizes = few_tiles(found, machine) if seldom else often
+            often = padding_tap_tiles(often, copied)
+        self.sizes = small_tiles(found, machine) if seldom else often
         self.outer = [i for i in found.outer if i != self.kernels.block]
-        self.copy: ImageCopy | None = None
-        self.skips: WindowSkips | None = None
+        self.copy: InputPacker | None = None
+        self.skips: PaddingTaps | None = None
         self.first: list[int] = []
-        self.image: Layout | ImageCopy
+        self.image: Layout | InputPacker
         self.fixed = self.outer
         if copied is None:
             self.image, self.widen = Layout(found.image, emit), found.widen[0]
@@ -82,11 +85,11 @@ class _Writer:
             units = {found.row: self.sizes.rows[0], found.col: self.sizes.cols[0]}
             beyond = self.sizes.cols[0]
             if self.grouped is None:
-                self.copy = ImageCopy(copied, emit, machine, units, beyond)
+                self.copy = InputPacker(copied, emit, machine, units, beyond)
             else:
-                self.copy = GroupedCopy(copied, self.grouped, emit, machine, units, beyond)
+                self.copy = VnniInputPacker(copied, self.grouped, emit, machine, units, beyond)
             self.image, self.widen = self.copy, None
-            skips = WindowSkips(
+            skips = PaddingTaps(
                 copied, {found.row: often.rows[0], found.col: often.cols[0]}, emit, machine
             )
             self.first, self.skips = skips.steps, None if seldom else skips
@@ -122,7 +125,7 @@ class _Writer:
             rows, cols = spans.get(found.row, (0, 1)), spans[found.col]
             # Either a block of kernels stays near while the image passes by, or a few of its rows
             # while kernels do.
-            first = 0 if kernels.given else blocks[0]
+            first = 0 if kernels.prepacked else blocks[0]
             if once and not self._image_stays():
                 for height, row in self._steps(rows, self.sizes.rows):
                     for width, col, live in self._columns(cols):
@@ -134,7 +137,7 @@ class _Writer:
             for vectors, block in self._steps(blocks, self.sizes.blocks):
                 if not once:
                     kernels.pack(env, block, self.emit.add(block, vectors))
-                if not (once or kernels.given):
+                if not (once or kernels.prepacked):
                     first = block
                 for height, row in self._steps(rows, self.sizes.rows):
                     for width, col, live in self._columns(cols):
@@ -291,8 +294,8 @@ class _Writer:
         start = self.kernels.start(packed)
         if init is None or (start is not None and emit.is_zero(init)):
             return emit.constant(self.vector, 0) if start is None else start
-        given = emit.constant_of(self.vector, ir.DenseElementsAttr.get_splat(self.vector, init))
-        return given if start is None else add(emit, given, start)
+        prepacked = emit.constant_of(self.vector, ir.DenseElementsAttr.get_splat(self.vector, init))
+        return prepacked if start is None else add(emit, prepacked, start)
 
     def _reduce(
         self, loops: list[int], spans: dict[int, Span], image: Index, pixels: list[Index],

@@ -9,6 +9,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Nest
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.epilogue import join_window, walks
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatIter,
@@ -16,10 +17,9 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     collapse,
     flatten_nest,
 )
-from relax_mlir.lowering.tir_to_vector.windows.window_epilogue import join_window, walks
 
 # A window this wide at most is written out along one axis.
-MOST_TAPS = 8
+MAX_TAPS = 8
 
 
 @dataclass
@@ -182,7 +182,7 @@ def _inner(
         value = image.strides[i].value
         return 1 << 30 if value is None else abs(value)
 
-    narrow = [i for i in reductions if size(i) <= MOST_TAPS]
+    narrow = [i for i in reductions if size(i) <= MAX_TAPS]
     taps = min(narrow, key=near) if narrow else None
     rest = [i for i in reductions if i != taps]
     # Channels whose number is known rather than a window that is not: those are more.

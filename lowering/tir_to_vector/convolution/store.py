@@ -7,12 +7,12 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
-from relax_mlir.lowering.tir_to_vector.convolution.kernel_blocks import KernelBlocks
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
+from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import WeightBlocks
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.multiply import add
-from relax_mlir.lowering.tir_to_vector.squares import transpose
+from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class TileStore:
     """Writes sums of a tile: for each pixel so many vectors of output channels."""
 
     def __init__(
-        self, found: Convolution, blocks: KernelBlocks, emit: Emitter, vector: ir.VectorType,
+        self, found: Convolution, blocks: WeightBlocks, emit: Emitter, vector: ir.VectorType,
         machine: Machine,
     ) -> None:  # fmt: skip
         self._found, self._emit, self._vector = found, emit, vector
@@ -115,7 +115,7 @@ class TileStore:
         count: Index, live: Live | None,
     ) -> None:  # fmt: skip
         emit, lanes, found = self._emit, self._lanes, self._found
-        for number, value in enumerate(self._turned(sums)):
+        for number, value in enumerate(self._transposed(sums)):
             emit.vector_store(value, self._scratch, [number * lanes])
         env = dict(env)
         col = env.pop(found.col)
@@ -137,12 +137,12 @@ class TileStore:
                         mask = emit.mask(emit.sub(live.count, low), lanes)
                     finish.at(there)(value, start, mask)
 
-    def _turned(self, sums: list[ir.Value]) -> list[ir.Value]:
+    def _transposed(self, sums: list[ir.Value]) -> list[ir.Value]:
         """Return for so many pixels at a time a vector of them for each channel."""
         lanes, transposed = self._lanes, []
         for first in range(0, len(sums), lanes):
             part = sums[first : first + lanes]
-            transposed += transpose(self._emit, part + [part[-1]] * (lanes - len(part)))
+            transposed += transpose_tile(self._emit, part + [part[-1]] * (lanes - len(part)))
         return transposed
 
     def _is_adjacent(self, width: int) -> bool:
@@ -191,7 +191,7 @@ class TileStore:
         emit, lanes, found = self._emit, self._lanes, self._found
         distance = self._out.stride(found.lane)
         adjacent = len(sums) == width or self._is_adjacent(width)
-        everything = self._turned(sums)
+        everything = self._transposed(sums)
         for first in range(0, len(sums), lanes):
             transposed = everything[first : first + lanes]
             part = min(lanes, len(sums) - first)

@@ -98,7 +98,7 @@ def _step(pixels: int, vectors: int) -> float:
     return max(pixels * vectors, pixels + vectors, _LATENCY) + _STEP
 
 
-def few_tiles(found: Convolution, machine: Machine) -> TileSizes:
+def small_tiles(found: Convolution, machine: Machine) -> TileSizes:
     """Return the tiles of a convolution that is seldom computed: as little code as there can be."""
     width = min(_FEW_PIXELS, max(1, machine.registers - 2))
     cols = found.iter(found.col).extent.value

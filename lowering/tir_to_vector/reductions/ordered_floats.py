@@ -43,13 +43,13 @@ class OrderedFloats:
         found = emit.unordered(value, value)
         bits = emit.op("vector.bitcast", [value], integers)
         nan = self._splat(self._nan)
-        return self._turned(emit.op("arith.select", [found, nan, bits], integers))
+        return self._flipped(emit.op("arith.select", [found, nan, bits], integers))
 
     def back(self, value: ir.Value) -> ir.Value:
         """Return integers as the floats that they are for."""
-        return self._emit.op("vector.bitcast", [self._turned(value)], self._vector)
+        return self._emit.op("vector.bitcast", [self._flipped(value)], self._vector)
 
-    def _turned(self, value: ir.Value) -> ir.Value:
+    def _flipped(self, value: ir.Value) -> ir.Value:
         """Return bits with all but the sign inverted where that is set; twice it is no change."""
         emit, integers = self._emit, self._integers
         signs = emit.op("arith.shrsi", [value, self._splat(self._bits - 1)], integers)

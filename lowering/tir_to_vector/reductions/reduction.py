@@ -9,7 +9,7 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.combine import Sums
-from relax_mlir.lowering.tir_to_vector.rows.long_rows import LongRow
+from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
 
 # Several vectors at a time: one alone would wait for itself, latency after latency.
 WIDE = 4
@@ -124,7 +124,7 @@ def reduce_along(writer: ElementWriter, env: dict[int, Index], reductions: list[
     writer._put(totals.combine(start, total), env, 0, None)
 
 
-def _reduce_long(writer: ElementWriter, row: LongRow, env: dict[int, Index]) -> None:
+def _reduce_long(writer: ElementWriter, row: SplitRow, env: dict[int, Index]) -> None:
     """Reduce by pieces, one after the other or each by the thread that it belongs to."""
     emit, sums = writer.emit, row.sums
     totals = _sums_of(writer, shared=True)
@@ -215,7 +215,7 @@ def _rest(
     return [rest if lanes == 1 else emit.insert(rest, total, 0), *marks]
 
 
-def in_pieces(writer: ElementWriter) -> bool:
+def is_split(writer: ElementWriter) -> bool:
     """Whether a reduction makes so few sums that threads could only share the sums themselves."""
     flat, vector = writer.flat, writer.vector
     if flat.total is None or vector is None or not flat.iters[vector].reduction:
@@ -233,7 +233,7 @@ def _sums(writer: ElementWriter) -> int | None:
     return product(free).value
 
 
-def reduce_in_pieces(writer: ElementWriter) -> None:
+def reduce_split(writer: ElementWriter) -> None:
     """Reduce by pieces of one size whatever the number of threads, then add those up in order."""
     emit, flat = writer.emit, writer.flat
     assert writer.vector is not None  # it is the reduction that has the lanes

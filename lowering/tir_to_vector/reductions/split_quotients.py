@@ -97,11 +97,11 @@ def _divide_iterator(
     for number in range(2):
         for inner in list(block.regions[number].blocks):
             inner.append_to(made.regions[number])
-            _take_apart(inner, position, by)
+            _split_argument(inner, position, by)
     block.erase()
 
 
-def _take_apart(body: ir.Block, position: int, by: int) -> None:
+def _split_argument(body: ir.Block, position: int, by: int) -> None:
     """Write an argument of a block as the sum of its parts, and its quotients as the first."""
     whole = body.arguments[position]
     rest = body.add_argument(ir.IndexType.get(), ir.Location.current)

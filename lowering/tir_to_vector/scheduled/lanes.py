@@ -7,7 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.nibbles import is_nibbles
+from relax_mlir.lowering.tir_to_vector.int4 import is_int4
 from relax_mlir.lowering.tir_to_vector.scheduled.copy import Copier, integer_of
 
 DIVIDES = (
@@ -324,7 +324,7 @@ class LaneCopier(Copier):
 
 def _check_bytes(buffer: ir.Value) -> None:
     """Check that elements have addresses: no lane can store half of a byte."""
-    if is_nibbles(buffer.type):
+    if is_int4(buffer.type):
         raise NotVectorizable("a buffer of 4-bit integers")
 
 

@@ -19,7 +19,7 @@ _PURE = ("arith.", "tir.symbol", "memref.dim")
 # `a predicate b` as `a + first * b >= second`, by arith.cmpi's number.
 _LESS, _AT_MOST, _GREATER, _AT_LEAST = 2, 3, 4, 5
 # Code is copied once for whole tiles; above this many operations it is not.
-_MOST_OPS = 1 << 11
+_MAX_OPS = 1 << 11
 
 
 @dataclass
@@ -283,7 +283,7 @@ def _copy_whole(home: ir.Block, here: list[_Clipped], emit: Emitter) -> None:
     results = [result for op in part for result in op.results]
     if any(use.owner.operation in after for result in results for use in result.uses):
         return
-    if sum(size_of(op) + 1 for op in part) > _MOST_OPS:
+    if sum(size_of(op) + 1 for op in part) > _MAX_OPS:
         return
     with part[0].location, ir.InsertionPoint(part[0]):
         whole = None

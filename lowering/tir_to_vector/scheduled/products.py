@@ -76,7 +76,7 @@ def regain_products(
     """
     for top in list(top_level(func)):
         leaves = _leaves(top, [])
-        if not leaves or not _is_scheduled(top, leaves) or not _are_apart(leaves):
+        if not leaves or not _is_scheduled(top, leaves) or not _are_disjoint(leaves):
             continue
         made = _own_nests(top, leaves)
         if made and all(map(is_fast, made)) and any(map(is_product, made)):
@@ -117,7 +117,7 @@ def _kind(loop: ir.Operation) -> str:
     return ir.StringAttr(loop.attributes["kind"]).value
 
 
-def _are_apart(leaves: list[_Leaf]) -> bool:
+def _are_disjoint(leaves: list[_Leaf]) -> bool:
     """Whether no step of loops that blocks share touches what another step of them writes."""
     if len(leaves) == 1:
         return True

@@ -21,7 +21,7 @@ _KINDS = {
 }
 _TOUCHES_NOTHING = ("arith.", "math.", "vector.", "scf.", "memref.dim", "ub.")
 # More places than this do not fit the registers.
-_MOST = 64
+_MAX = 64
 
 
 @dataclass
@@ -109,9 +109,9 @@ def _places(loop: ir.Operation) -> list[_Place]:
         if any(base == each for each in blocked):
             continue
         others = [a for a in accesses if a.key != first.key and root(a.buffer) == base]
-        if all(_apart(first, other) for other in others):
+        if all(_are_disjoint(first, other) for other in others):
             found.append(place)
-    return found if len(found) <= _MOST else []
+    return found if len(found) <= _MAX else []
 
 
 def _access(op: ir.Operation, known: dict[ir.Value, Lin]) -> _Access:
@@ -145,7 +145,7 @@ def _varies(value: ir.Value, loop: ir.Operation) -> bool:
     return any(_varies(operand, loop) for operand in op.operands)
 
 
-def _apart(a: _Access, b: _Access) -> bool:
+def _are_disjoint(a: _Access, b: _Access) -> bool:
     """Whether two accesses of one buffer never meet."""
     if a.buffer != b.buffer:
         return False

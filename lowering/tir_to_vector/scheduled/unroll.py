@@ -5,10 +5,10 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.scheduled.copy import Copier, integer_of
 
 # A function of more operations than this takes long to compile and runs no faster.
-MOST_OPS = 1 << 13
+MAX_OPS = 1 << 13
 
 
-def unroll(loop: ir.Operation, emit: Emitter, most_ops: int = MOST_OPS) -> bool:
+def unroll(loop: ir.Operation, emit: Emitter, most_ops: int = MAX_OPS) -> bool:
     """Replace a `tir.for` by its steps.
 
     Args:

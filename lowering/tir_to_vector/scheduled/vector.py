@@ -18,7 +18,7 @@ from relax_mlir.lowering.tir_to_vector.scheduled.lanes import Along, LaneCopier,
 from relax_mlir.lowering.walk import collect
 
 # Loops of more vectors than this stay loops over vectors.
-_MOST_VECTORS = 16
+_MAX_VECTORS = 16
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class _Vectorizer:
             whole: Index = extent // lanes
         else:
             whole = emit.op("arith.divsi", [extent, emit.index(lanes)], emit.index_type)
-        if isinstance(whole, int) and whole <= _MOST_VECTORS:
+        if isinstance(whole, int) and whole <= _MAX_VECTORS:
             for number in range(whole):
                 carried = chunk(emit.add(self.lower, number * lanes), lanes, None, carried)
         elif carried:
@@ -249,10 +249,10 @@ class _Vectorizer:
             for other in self.accesses:
                 if root(other.buffer) != root(store.buffer):
                     continue
-                if other.buffer != store.buffer or not self._apart(store, other):
+                if other.buffer != store.buffer or not self._are_disjoint(store, other):
                     raise NotVectorizable("a step may touch what another one writes")
 
-    def _apart(self, a: _Access, b: _Access) -> bool:
+    def _are_disjoint(self, a: _Access, b: _Access) -> bool:
         """Whether two accesses never meet in different lanes."""
         for x, y in zip(a.indices, b.indices, strict=True):
             difference = x.plus(y, -1)

@@ -11,10 +11,10 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.squares import transpose
+from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import COLUMNS, INPUTS, ROWS, Winograd
 from relax_mlir.lowering.tir_to_vector.winograd.transforms import TAPS
-from relax_mlir.lowering.tir_to_vector.winograd.ways import Way, Ways
+from relax_mlir.lowering.tir_to_vector.winograd.variants import WinogradVariant, WinogradVariants
 
 
 @dataclass(frozen=True)
@@ -43,41 +43,45 @@ class TransformedImage:
         slab: how far apart slabs are, each of a vector's channels.
     """
 
-    def __init__(self, found: Winograd, emit: Emitter, machine: Machine, ways: Ways) -> None:
-        self._found, self._emit, self._ways = found, emit, ways
-        self._outputs = ways.pick(lambda way: way.outputs)
-        self._side = ways.pick(lambda way: way.side)
+    def __init__(
+        self, found: Winograd, emit: Emitter, machine: Machine, variants: WinogradVariants
+    ) -> None:
+        self._found, self._emit, self._variants = found, emit, variants
+        self._outputs = variants.pick(lambda variant: variant.outputs)
+        self._side = variants.pick(lambda variant: variant.side)
         self._lanes = machine.lanes(found.element) or 1
         self._vector = ir.VectorType.get([self._lanes], found.element)
         self._inputs = found.extent(INPUTS).value or 1
         self.slabs: int = -(-self._inputs // self._lanes)
-        self.slab: Index = ways.pick(self._slab)
-        self.element: Index = ways.pick(self._element)
-        self._row = ways.pick(self._line)
+        self.slab: Index = variants.pick(self._slab)
+        self.element: Index = variants.pick(self._element)
+        self._row = variants.pick(self._line)
         self._rows, self._columns = emit.size(found.size(ROWS)), emit.size(found.size(COLUMNS))
         self._strides = [emit.size(stride) for stride in found.source_strides]
         self._source = emit.flatten_once(found.source)
         self._zero = emit.constant(self._vector, 0)
 
-    def _slab(self, way: Way) -> int:
-        return way.sizes.room * self._lanes
+    def _slab(self, variant: WinogradVariant) -> int:
+        return variant.sizes.room * self._lanes
 
-    def _element(self, way: Way) -> int:
+    def _element(self, variant: WinogradVariant) -> int:
         """An odd number of lines, so that elements of one tile fall into different sets."""
-        lines = self.slabs * way.sizes.room
+        lines = self.slabs * variant.sizes.room
         return (lines + 1 + lines % 2) * self._lanes
 
-    def _line(self, way: Way) -> int:
+    def _line(self, variant: WinogradVariant) -> int:
         """A row of the copy has room for a square of vectors after its last pixel."""
-        return (way.sizes.run * way.outputs + TAPS - 1 + self._lanes) * self._lanes
+        return (variant.sizes.run * variant.outputs + TAPS - 1 + self._lanes) * self._lanes
 
     def allocate(self) -> None:
         """Make room for a block and a run."""
-        emit, ways, element = self._emit, self._ways, self._found.element
+        emit, variants, element = self._emit, self._variants, self._found.element
         self.base: ir.Value = emit.alloc(
-            ways.most(lambda way: way.side**2 * self._element(way)), element
+            variants.most(lambda variant: variant.side**2 * self._element(variant)), element
         )
-        self._copy = emit.alloc(ways.most(lambda way: way.side * self._line(way)), element)
+        self._copy = emit.alloc(
+            variants.most(lambda variant: variant.side * self._line(variant)), element
+        )
 
     def clear(self, first: Index, last: Index) -> None:
         """Write zeros where tiles are read that are not there."""
@@ -120,17 +124,17 @@ class TransformedImage:
                     if self._found.channels_last:
                         self._pixels(from_, to, low, high, left)
                     else:
-                        self._turned(from_, to, low, high, left)
+                        self._transposed(from_, to, low, high, left)
                     self._zeros(to, high, count)
                 with emit.otherwise(branch):
                     self._zeros(to, 0, count)
             place = emit.mul(slab.counter, self.slab)
 
-            def transformed(way: Way) -> None:
-                self._down(way, count)
-                self._across(way, run, place)
+            def transformed(variant: WinogradVariant) -> None:
+                self._down(variant, count)
+                self._across(variant, run, place)
 
-            self._ways.each(transformed)
+            self._variants.each(transformed)
 
     def _zeros(self, to: Index, low: Index, high: Index) -> None:
         emit = self._emit
@@ -147,7 +151,7 @@ class TransformedImage:
             value = emit.vector_load(self._source, [place], self._vector, mask)
             emit.vector_store(value, self._copy, [emit.add(to, emit.mul(pixel.counter, lanes))])
 
-    def _turned(self, from_: Index, to: Index, low: Index, high: Index, left: Index) -> None:
+    def _transposed(self, from_: Index, to: Index, low: Index, high: Index, left: Index) -> None:
         """Copy pixels of a row, which lie side by side for each channel."""
         emit, lanes = self._emit, self._lanes
         with emit.loop(low, high, lanes) as pixel:
@@ -161,41 +165,46 @@ class TransformedImage:
                     number = emit.min(lane, emit.sub(left, 1))
                 place = emit.add(at, emit.mul(number, self._strides[1]))
                 vectors.append(emit.vector_load(self._source, [place], self._vector, mask))
-            for lane, value in enumerate(transpose(emit, vectors)):
+            for lane, value in enumerate(transpose_tile(emit, vectors)):
                 place = emit.add(to, emit.mul(emit.add(pixel.counter, lane), lanes))
                 emit.vector_store(value, self._copy, [place])
 
-    def _down(self, way: Way, count: Index) -> None:
+    def _down(self, variant: WinogradVariant, count: Index) -> None:
         """Transform the columns of a run where they are."""
         emit = self._emit
         with emit.loop(0, count) as column:
             at = emit.mul(column.counter, self._lanes)
-            places = [emit.add(at, step * self._line(way)) for step in range(way.side)]
-            self._map(way, places, self._copy, places, self._copy)
+            places = [emit.add(at, step * self._line(variant)) for step in range(variant.side)]
+            self._map(variant, places, self._copy, places, self._copy)
 
-    def _across(self, way: Way, run: Run, slab: Index) -> None:
+    def _across(self, variant: WinogradVariant, run: Run, slab: Index) -> None:
         """Transform the rows of each tile, and put all elements where they are multiplied."""
         emit, lanes = self._emit, self._lanes
-        element = self._element(way)
+        element = self._element(variant)
         start = emit.add(slab, emit.mul(run.first, lanes))
-        with emit.loop(0, run.tiles) as tile, emit.loop(0, way.side) as step:
-            at = emit.mul(tile.counter, way.outputs * lanes)
-            at = emit.add(at, emit.mul(step.counter, self._line(way)))
+        with emit.loop(0, run.tiles) as tile, emit.loop(0, variant.side) as step:
+            at = emit.mul(tile.counter, variant.outputs * lanes)
+            at = emit.add(at, emit.mul(step.counter, self._line(variant)))
             to = emit.add(start, emit.mul(tile.counter, lanes))
-            to = emit.add(to, emit.mul(step.counter, way.side * element))
+            to = emit.add(to, emit.mul(step.counter, variant.side * element))
             self._map(
-                way,
-                [emit.add(at, number * lanes) for number in range(way.side)],
+                variant,
+                [emit.add(at, number * lanes) for number in range(variant.side)],
                 self._copy,
-                [emit.add(to, number * element) for number in range(way.side)],
+                [emit.add(to, number * element) for number in range(variant.side)],
                 self.base,
             )
 
     def _map(
-        self, way: Way, places: list[Index], source: ir.Value, targets: list[Index], to: ir.Value
+        self,
+        variant: WinogradVariant,
+        places: list[Index],
+        source: ir.Value,
+        targets: list[Index],
+        to: ir.Value,
     ) -> None:
         emit = self._emit
         pixels = [emit.vector_load(source, [place], self._vector) for place in places]
-        values = way.transforms.image(pixels)
+        values = variant.transforms.image(pixels)
         for value, place in zip(values, targets, strict=True):
             emit.vector_store(value, to, [place])

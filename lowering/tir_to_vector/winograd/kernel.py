@@ -27,14 +27,14 @@ from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
 )
 from relax_mlir.lowering.tir_to_vector.winograd.sizes import (
     SUMMED,
-    Shared,
+    SharedCost,
+    fastest_variant,
     knows_tiles,
-    quicker,
     shared_cost,
 )
 from relax_mlir.lowering.tir_to_vector.winograd.store import TransformedSums
 from relax_mlir.lowering.tir_to_vector.winograd.transforms import TAPS, TILES
-from relax_mlir.lowering.tir_to_vector.winograd.ways import Way, Ways
+from relax_mlir.lowering.tir_to_vector.winograd.variants import WinogradVariant, WinogradVariants
 
 Span = tuple[Index, Index]
 
@@ -57,14 +57,16 @@ def emit_winograd(
 
     def write(tiles: list[int], first: ir.Value | None) -> None:
         emit.store(emit.index(0), again, [0])
-        _Writer(found, emit, machine, again, Ways(found, emit, machine, tiles, first)).write()
+        _Writer(
+            found, emit, machine, again, WinogradVariants(found, emit, machine, tiles, first)
+        ).write()
 
     if knows_tiles(found):
         write([outputs], None)
     else:
         # Kernels for large tiles are more bytes; small tiles need a part of those only.
         tiles = [tile for tile in TILES if tile <= outputs]
-        pays, small = quicker(found, emit, machine, tiles)
+        pays, small = fastest_variant(found, emit, machine, tiles)
         with emit.when(pays):
             write(tiles, small if len(tiles) > 1 else None)
     with emit.when(emit.compare("ne", emit.load(again, [0]), 0)):
@@ -73,23 +75,28 @@ def emit_winograd(
 
 class _Writer:
     def __init__(
-        self, found: Winograd, emit: Emitter, machine: Machine, again: ir.Value, ways: Ways
+        self,
+        found: Winograd,
+        emit: Emitter,
+        machine: Machine,
+        again: ir.Value,
+        variants: WinogradVariants,
     ) -> None:
         assert found.note is not None  # or it would be computed directly
         self.found, self.emit, self.machine, self.again = found, emit, machine, again
         *_, kernels = found.note
-        self.ways, self.panel = ways, ways.panel
-        self.outputs = ways.pick(lambda way: way.outputs)
+        self.variants, self.panel = variants, variants.panel
+        self.outputs = variants.pick(lambda variant: variant.outputs)
         self.kernels = emit.flatten_once(kernels)
         self.lanes = machine.lanes(found.element) or 1
         self.vector = ir.VectorType.get([self.lanes], found.element)
-        self.side = ways.pick(lambda way: way.side)
-        self.run = ways.pick(lambda way: way.sizes.run)
+        self.side = variants.pick(lambda variant: variant.side)
+        self.run = variants.pick(lambda variant: variant.sizes.run)
         # Where their number is unknown, register tiles are the same.
-        self.rows = ways.all[-1].sizes.rows
-        self.rest = ways.all[-1].sizes.rest
-        self.image = TransformedImage(found, emit, machine, ways)
-        self.sums = TransformedSums(found, emit, machine, ways)
+        self.rows = variants.all[-1].sizes.rows
+        self.rest = variants.all[-1].sizes.rest
+        self.image = TransformedImage(found, emit, machine, variants)
+        self.sums = TransformedSums(found, emit, machine, variants)
         self.inputs = found.extent(INPUTS).value or 1
         self.groups = found.extent(GROUPS).value or 1
         self.panels = -(-(found.extent(OUTPUTS).value or 1) // self.panel)
@@ -104,7 +111,8 @@ class _Writer:
         self.runs = emit.mul(emit.mul(emit.size(found.extent(IMAGES)), self.high), self.across)
         self.together = emit.max(
             emit.div(
-                ways.pick(lambda way: way.sizes.tiles), emit.max(emit.min(self.wide, self.run), 1)
+                variants.pick(lambda variant: variant.sizes.tiles),
+                emit.max(emit.min(self.wide, self.run), 1),
             ),
             1,
         )
@@ -126,14 +134,14 @@ class _Writer:
                     self._products(emit.add(emit.mul(group, self.panels), panel.counter), tiles)
                     with emit.loop(block.counter, last) as run:
                         self.sums.write(self._run(run.counter, start), group, panel.counter)
-            self._tell()
+            self._store_not_finite()
 
     @contextmanager
     def _parallel_region(self) -> Iterator[tuple[Span, Span, Span]]:
         """Split the work between groups, runs of tiles or panels."""
         emit = self.emit
         dims = {
-            "runs": ParallelDim(self.runs, min_extent=self._least_runs()),
+            "runs": ParallelDim(self.runs, min_extent=self._min_runs()),
             "groups": ParallelDim(self.groups), "panels": ParallelDim(self.panels),
         }  # fmt: skip
         order = [
@@ -155,7 +163,7 @@ class _Writer:
         threads = self.emit.threads
         return -(-part.extent // threads) * threads / part.extent
 
-    def _least_runs(self) -> Index:
+    def _min_runs(self) -> Index:
         """Return from how many runs on threads share those: 0, or more than there are.
 
         Threads that share panels transform the image each by itself, those that share runs read
@@ -163,14 +171,20 @@ class _Writer:
         """
         emit, found, threads = self.emit, self.found, self.emit.threads
 
-        def cost(way: Way) -> Shared:
-            return shared_cost(found, self.machine, way.outputs, self.panels, threads)
+        def cost(variant: WinogradVariant) -> SharedCost:
+            return shared_cost(found, self.machine, variant.outputs, self.panels, threads)
 
         tiles = emit.mul(emit.mul(emit.size(found.extent(IMAGES)), self.high), self.wide)
         most = emit.div(emit.add(self.runs, threads - 1), threads)
-        runs = emit.mul(emit.mul(most, tiles), self.ways.pick(lambda way: cost(way).runs))
-        runs = emit.add(runs, emit.mul(self.runs, self.ways.pick(lambda way: cost(way).kernels)))
-        panels = emit.mul(emit.mul(self.runs, tiles), self.ways.pick(lambda way: cost(way).panels))
+        runs = emit.mul(
+            emit.mul(most, tiles), self.variants.pick(lambda variant: cost(variant).runs)
+        )
+        runs = emit.add(
+            runs, emit.mul(self.runs, self.variants.pick(lambda variant: cost(variant).kernels))
+        )
+        panels = emit.mul(
+            emit.mul(self.runs, tiles), self.variants.pick(lambda variant: cost(variant).panels)
+        )
         never = emit.add(self.runs, 1)
         if isinstance(runs, int) and isinstance(panels, int):
             return 0 if runs < panels else never
@@ -206,9 +220,9 @@ class _Writer:
     def _products(self, panel: Index, tiles: Index) -> None:
         """Multiply a block by a panel of the kernels, element by element of the tiles."""
         emit, rows, rest = self.emit, self.rows, self.rest
-        elements = (self.ways.largest + TAPS - 1) ** 2
+        elements = (self.variants.largest + TAPS - 1) ** 2
         with emit.loop(0, emit.mul(self.side, self.side)) as element:
-            number = emit.add(emit.mul(panel, elements), self.ways.element(element.counter))
+            number = emit.add(emit.mul(panel, elements), self.variants.element(element.counter))
             kernels = emit.mul(number, self.inputs * self.panel)
             image = emit.mul(element.counter, self.image.element)
             sums = emit.mul(element.counter, self.sums.element)
@@ -227,8 +241,8 @@ class _Writer:
     def _tile(self, rows: int, image: Index, kernels: Index, sums: Index) -> None:
         """Multiply some tiles by a panel."""
         emit, vectors = self.emit, self.panel // self.lanes
-        slabs = self.ways.pick(self._summed)
-        several = self.image.slabs > min(self._summed(way) for way in self.ways.all)
+        slabs = self.variants.pick(self._summed)
+        several = self.image.slabs > min(self._summed(variant) for variant in self.variants.all)
         with emit.loop(0, self.image.slabs, slabs) as part:
             total = self._sums(rows, vectors, image, kernels, part.counter, slabs)
             first = emit.compare("eq", part.counter, 0)
@@ -242,9 +256,9 @@ class _Writer:
                         value = emit.op("arith.addf", [before, value], self.vector)
                     emit.vector_store(value, self.sums.base, [place])
 
-    def _summed(self, way: Way) -> int:
+    def _summed(self, variant: WinogradVariant) -> int:
         """Return how many slabs of channels are added up at a time."""
-        return max(1, SUMMED[way.outputs] // self.lanes)
+        return max(1, SUMMED[variant.outputs] // self.lanes)
 
     def _sums(
         self, rows: int, vectors: int, image: Index, kernels: Index, part: Index, slabs: Index
@@ -277,12 +291,12 @@ class _Writer:
             slab.carry(step.results)
         return slab.results
 
-    def _tell(self) -> None:
+    def _store_not_finite(self) -> None:
         """Note where an output of this thread was not finite."""
         emit, element = self.emit, self.found.element
-        bad = emit.vector_load(self.sums.bad, [0], self.vector)
+        not_finite = emit.vector_load(self.sums.not_finite, [0], self.vector)
         kind = ir.Attribute.parse("#vector.kind<add>")
-        total = emit.op("vector.reduction", [bad], element, kind=kind)
+        total = emit.op("vector.reduction", [not_finite], element, kind=kind)
         uno = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 14)
         nan = emit.op("arith.cmpf", [total, total], emit.bool_type, predicate=uno)
         with emit.when(nan):

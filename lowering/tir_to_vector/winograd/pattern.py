@@ -13,6 +13,15 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.analysis import Nest
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.epilogue import (
+    join_window,
+    walks,
+    window_nests,
+)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import (
+    Padded,
+    match_first_reduction,
+)
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatIter,
@@ -20,12 +29,6 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     NotFlat,
     inner_dims,
     linear,
-)
-from relax_mlir.lowering.tir_to_vector.windows.padding import Padded, match_first_reduction
-from relax_mlir.lowering.tir_to_vector.windows.window_epilogue import (
-    join_window,
-    walks,
-    window_nests,
 )
 from relax_mlir.lowering.tir_to_vector.winograd.transforms import TAPS
 

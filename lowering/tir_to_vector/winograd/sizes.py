@@ -33,7 +33,7 @@ _BYTES, _BYTES_AGAIN = 6, 16
 _LATENCY = 8
 # Tiles of a run along a row: what the first-level cache holds of all its rows and a vector wide.
 _RUN_PIXELS = 64
-_MOST_VECTORS = 4
+_MAX_VECTORS = 4
 # Tiles of a register tile for a rest of unknown size.
 _REST = 4
 # Most of them where their number is unknown, which may be little more than that.
@@ -65,7 +65,7 @@ def winograd_cost(found: Winograd, machine: Machine, outputs: int) -> Cost:
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedCost:
     """What takes a thread how many cycles, of threads that share runs of tiles or panels.
 
     Attributes:
@@ -81,7 +81,7 @@ class Shared:
 
 def shared_cost(
     found: Winograd, machine: Machine, outputs: int, panels: int, threads: int
-) -> Shared:
+) -> SharedCost:
     """Return what so many threads take that share the tiles of so many outputs along an axis."""
     lanes = _lanes(machine)
     groups, inputs, channels = (found.extent(axis).value or 1 for axis in (GROUPS, INPUTS, OUTPUTS))
@@ -89,7 +89,7 @@ def shared_cost(
     image = groups * -(-inputs // lanes) * _TRANSFORM[outputs] * _OF_IMAGE
     share = -(-panels // threads) / panels
     kernels = 4 * groups * inputs * channels * (outputs + TAPS - 1) ** 2 / _BYTES_AGAIN
-    return Shared(int(tile), int(image + (tile - image) * share), int(kernels * (1 - share)))
+    return SharedCost(int(tile), int(image + (tile - image) * share), int(kernels * (1 - share)))
 
 
 def best_outputs(found: Winograd, machine: Machine, most: int) -> int | None:
@@ -121,7 +121,7 @@ def panel_vectors(found: Winograd, machine: Machine) -> int:
     """Return how many vectors of output channels go through the image at a time."""
     blocks = -(-(found.extent(OUTPUTS).value or 1) // _lanes(machine))
     costs = {}
-    for vectors in range(1, min(_MOST_VECTORS, blocks) + 1):
+    for vectors in range(1, min(_MAX_VECTORS, blocks) + 1):
         rows = tile_rows(machine, vectors)
         costs[vectors] = -(-blocks // vectors) * _step(rows, vectors) / rows
     return min(costs, key=lambda vectors: (costs[vectors], abs(vectors - 2)))
@@ -137,7 +137,7 @@ def knows_tiles(found: Winograd) -> bool:
     return all(found.extent(axis).value is not None for axis in (IMAGES, ROWS, COLUMNS))
 
 
-def quicker(
+def fastest_variant(
     found: Winograd, emit: Emitter, machine: Machine, tiles: Sequence[int]
 ) -> tuple[ir.Value, ir.Value]:
     """Return which way is quickest, for an image whose sizes are known at run time.

@@ -6,7 +6,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitt
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.squares import transpose
+from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
 from relax_mlir.lowering.tir_to_vector.winograd.image import Run
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     COLUMNS,
@@ -16,7 +16,7 @@ from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     ROWS,
     Winograd,
 )
-from relax_mlir.lowering.tir_to_vector.winograd.ways import Way, Ways
+from relax_mlir.lowering.tir_to_vector.winograd.variants import WinogradVariant, WinogradVariants
 
 
 class TransformedSums:
@@ -25,16 +25,18 @@ class TransformedSums:
     Attributes:
         base: the memory.
         element: how far apart the elements of a tile are.
-        bad: a vector in memory, NaN in some lane once an output was infinite or NaN.
+        not_finite: a vector in memory, NaN in some lane once an output was infinite or NaN.
     """
 
-    def __init__(self, found: Winograd, emit: Emitter, machine: Machine, ways: Ways) -> None:
-        self._found, self._emit, self._ways, self._panel = found, emit, ways, ways.panel
-        self._outputs = ways.pick(lambda way: way.outputs)
+    def __init__(
+        self, found: Winograd, emit: Emitter, machine: Machine, variants: WinogradVariants
+    ) -> None:
+        self._found, self._emit, self._variants, self._panel = found, emit, variants, variants.panel
+        self._outputs = variants.pick(lambda variant: variant.outputs)
         self._lanes = machine.lanes(found.element) or 1
         self._vector = ir.VectorType.get([self._lanes], found.element)
-        self.element: Index = ways.pick(self._element)
-        self._row = ways.pick(self._line)
+        self.element: Index = variants.pick(self._element)
+        self._row = variants.pick(self._line)
         self._channels = found.extent(OUTPUTS).value or 1
         self._extents = [emit.size(found.extent(axis)) for axis in (ROWS, COLUMNS)]
         self._finish: EpilogueEmitter | None = None
@@ -45,23 +47,25 @@ class TransformedSums:
                 found.epilogue, found.out.buffer, found.along, emit, machine
             )
 
-    def _element(self, way: Way) -> int:
-        lines = way.sizes.room * self._panel // self._lanes
+    def _element(self, variant: WinogradVariant) -> int:
+        lines = variant.sizes.room * self._panel // self._lanes
         return (lines + 1 + lines % 2) * self._lanes
 
-    def _line(self, way: Way) -> int:
-        return (way.sizes.run * way.outputs + self._lanes) * self._lanes
+    def _line(self, variant: WinogradVariant) -> int:
+        return (variant.sizes.run * variant.outputs + self._lanes) * self._lanes
 
     def allocate(self) -> None:
         """Make room for a block and a run."""
-        emit, ways, element = self._emit, self._ways, self._found.element
+        emit, variants, element = self._emit, self._variants, self._found.element
         self.base: ir.Value = emit.alloc(
-            ways.most(lambda way: way.side**2 * self._element(way)), element
+            variants.most(lambda variant: variant.side**2 * self._element(variant)), element
         )
-        self._copy = emit.alloc(ways.most(lambda way: way.side * self._line(way)), element)
+        self._copy = emit.alloc(
+            variants.most(lambda variant: variant.side * self._line(variant)), element
+        )
         self._square = emit.alloc(self._lanes * self._lanes, element)
-        self.bad: ir.Value = emit.alloc(self._lanes, element)
-        emit.vector_store(emit.constant(self._vector, 0), self.bad, [0])
+        self.not_finite: ir.Value = emit.alloc(self._lanes, element)
+        emit.vector_store(emit.constant(self._vector, 0), self.not_finite, [0])
 
     def write(self, run: Run, group: Index, panel: Index) -> None:
         """Write the outputs of a run of tiles.
@@ -83,51 +87,51 @@ class TransformedSums:
         )  # fmt: skip
         with emit.loop(0, left, lanes) as vector:
 
-            def transformed(way: Way, vector: Index = vector.counter) -> None:
-                self._across(way, run, vector)
-                self._down(way, columns)
+            def transformed(variant: WinogradVariant, vector: Index = vector.counter) -> None:
+                self._across(variant, run, vector)
+                self._down(variant, columns)
 
-            self._ways.each(transformed)
+            self._variants.each(transformed)
             channel = emit.add(first, vector.counter)
             env = {IMAGES: run.image, GROUPS: group}
             live = emit.min(emit.sub(left, vector.counter), lanes)
             if self._found.along == OUTPUTS:
                 self._pixels(env, run, channel, live, (rows, columns))
             else:
-                self._turned(env, run, channel, live, (rows, columns))
+                self._transposed(env, run, channel, live, (rows, columns))
 
-    def _across(self, way: Way, run: Run, vector: Index) -> None:
+    def _across(self, variant: WinogradVariant, run: Run, vector: Index) -> None:
         """Map the rows of each tile to sums for its outputs' columns."""
-        emit, lanes, element = self._emit, self._lanes, self._element(way)
+        emit, lanes, element = self._emit, self._lanes, self._element(variant)
         start = emit.add(emit.mul(run.first, self._panel), vector)
-        with emit.loop(0, run.tiles) as tile, emit.loop(0, way.side) as step:
+        with emit.loop(0, run.tiles) as tile, emit.loop(0, variant.side) as step:
             at = emit.add(start, emit.mul(tile.counter, self._panel))
-            at = emit.add(at, emit.mul(step.counter, way.side * element))
+            at = emit.add(at, emit.mul(step.counter, variant.side * element))
             products = [
                 emit.vector_load(self.base, [emit.add(at, i * element)], self._vector)
-                for i in range(way.side)
+                for i in range(variant.side)
             ]
-            to = emit.mul(tile.counter, way.outputs * lanes)
-            to = emit.add(to, emit.mul(step.counter, self._line(way)))
-            for number, value in enumerate(way.transforms.sums(products)):
+            to = emit.mul(tile.counter, variant.outputs * lanes)
+            to = emit.add(to, emit.mul(step.counter, self._line(variant)))
+            for number, value in enumerate(variant.transforms.sums(products)):
                 emit.vector_store(value, self._copy, [emit.add(to, number * lanes)])
 
-    def _down(self, way: Way, columns: Index) -> None:
+    def _down(self, variant: WinogradVariant, columns: Index) -> None:
         """Map columns to the outputs where they are, and see whether these are finite."""
         emit, lanes = self._emit, self._lanes
         zero = emit.constant(self._vector, 0)
-        bad = emit.vector_load(self.bad, [0], self._vector)
-        with emit.loop(0, columns, 1, [bad]) as column:
+        not_finite = emit.vector_load(self.not_finite, [0], self._vector)
+        with emit.loop(0, columns, 1, [not_finite]) as column:
             at = emit.mul(column.counter, lanes)
-            places = [emit.add(at, step * self._line(way)) for step in range(way.side)]
+            places = [emit.add(at, step * self._line(variant)) for step in range(variant.side)]
             values = [emit.vector_load(self._copy, [place], self._vector) for place in places]
-            (bad,) = column.carried
-            for place, value in zip(places, way.transforms.sums(values), strict=False):
+            (not_finite,) = column.carried
+            for place, value in zip(places, variant.transforms.sums(values), strict=False):
                 emit.vector_store(value, self._copy, [place])
                 # Nothing times zero is NaN but what is infinite or NaN.
-                bad = emit.fused(value, zero, bad)
-            column.carry([bad])
-        emit.vector_store(column.results[0], self.bad, [0])
+                not_finite = emit.fused(value, zero, not_finite)
+            column.carry([not_finite])
+        emit.vector_store(column.results[0], self.not_finite, [0])
 
     def _pixels(
         self, env: dict[int, Index], run: Run, channel: Index, live: Index,
@@ -147,7 +151,7 @@ class TransformedSums:
             }
             self._put(there, value, OUTPUTS, channel, mask)
 
-    def _turned(
+    def _transposed(
         self, env: dict[int, Index], run: Run, channel: Index, live: Index,
         sizes: tuple[Index, Index],
     ) -> None:  # fmt: skip
@@ -160,7 +164,7 @@ class TransformedSums:
                 emit.vector_load(self._copy, [emit.add(at, lane * lanes)], self._vector)
                 for lane in range(lanes)
             ]
-            for lane, value in enumerate(transpose(emit, pixels)):
+            for lane, value in enumerate(transpose_tile(emit, pixels)):
                 emit.vector_store(value, self._square, [lane * lanes])
             mask = emit.mask(emit.sub(sizes[1], column.counter), lanes)
             there = {**env, ROWS: emit.add(run.row, row.counter)}

@@ -11,9 +11,9 @@ from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest, top_lev
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import is_matrix_product
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction, match_contraction
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
-from relax_mlir.lowering.tir_to_vector.windows.planes import Planes
 from relax_mlir.transform.kernels.calls import TirCall
 
 _BESIDE_NESTS = ("arith.constant", "tir.symbol", "memref.alloc", "func.return")
@@ -161,7 +161,9 @@ def match_window_kernel(call: TirCall | None, machine: Machine) -> ContractionKe
     if call is None or not nests_alone(call):
         return None
     plans = plan_function(call.callee, machine)
-    windows = [plan for plan in plans if isinstance(plan.form, (Convolution, Planes, Contraction))]
+    windows = [
+        plan for plan in plans if isinstance(plan.form, (Convolution, DepthwisePool, Contraction))
+    ]
     rest = [info for plan in plans if plan not in windows for info in plan.blocks]
     if len(windows) != 1 or any(info.kind in _REDUCES or not info.fast for info in rest):
         return None

@@ -16,13 +16,16 @@ from relax_mlir.dialects.relax.constants import (
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.of_module import target_of
-from relax_mlir.lowering.tir_to_vector.convolution.given_groups import (
-    KERNEL_GROUPS,
-    grouped_kernels,
-    note_of,
+from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
+    PackedConvolution,
+    find_packed_convolution,
 )
-from relax_mlir.lowering.tir_to_vector.convolution.image_copy import CopiedWindow, find_copied
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
+from relax_mlir.lowering.tir_to_vector.convolution.prepacked_vnni import (
+    VNNI_WEIGHTS,
+    note_of,
+    packed_weights,
+)
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
 from relax_mlir.transform.kernels.calls import KernelMaker, TirCall, kernel_calls, match_call
 from relax_mlir.transform.kernels.contraction import nests_alone
@@ -51,7 +54,7 @@ class _Packer:
         self._machine = machine
         self._kernels = KernelMaker(module)
         # By the prim func's name its only convolution, None where it has none or several.
-        self._found: dict[str, CopiedWindow | None] = {}
+        self._found: dict[str, PackedConvolution | None] = {}
         # By the original's attribute and the note: what several calls share is made once.
         self._constants: dict[tuple[str, tuple[int, ...]], ir.Attribute] = {}
 
@@ -84,14 +87,18 @@ class _Packer:
             return
         with ir.InsertionPoint(call.op), call.op.location:
             constant = constant_op(self._grouped(value, note))
-        give_buffer(self._kernels, call, window.flat.nest.top, constant, KERNEL_GROUPS, note)
+        give_buffer(self._kernels, call, window.flat.nest.top, constant, VNNI_WEIGHTS, note)
 
-    def _only_convolution(self, call: TirCall) -> CopiedWindow | None:
+    def _only_convolution(self, call: TirCall) -> PackedConvolution | None:
         name = call.callee.name.value
         if name not in self._found:
             plans = plan_function(call.callee, self._machine)
             windows = [plan for plan in plans if isinstance(plan.form, Convolution)]
-            found = find_copied(windows[0].tops, self._machine) if len(windows) == 1 else None
+            found = (
+                find_packed_convolution(windows[0].tops, self._machine)
+                if len(windows) == 1
+                else None
+            )
             if found is not None and [nest.top for nest in found.nests] != windows[0].tops:
                 found = None
             self._found[name] = found
@@ -101,7 +108,7 @@ class _Packer:
         source = value.owner.operation.attributes["value"]
         key = str(source), tuple(note)
         if key not in self._constants:
-            groups = grouped_kernels(constant_array(source), note)
+            groups = packed_weights(constant_array(source), note)
             self._constants[key] = constant_attribute(aligned(groups))
         return self._constants[key]
 

@@ -14,7 +14,10 @@ from relax_mlir import relax, tir
 from relax_mlir.compiler.pipeline import lower
 from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.lowering.tir_to_vector import parallel_region
-from relax_mlir.lowering.tir_to_vector.convolution.given_groups import grouped_kernels, groups_shape
+from relax_mlir.lowering.tir_to_vector.convolution.prepacked_vnni import (
+    packed_shape,
+    packed_weights,
+)
 
 # Data, weight, attributes: channels that groups of two and four do and do not divide, blocks of
 # output channels and rests of them, all ranks.
@@ -268,8 +271,8 @@ def test_constants_are_grouped_at_compile_time(dtypes: Any) -> None:
 def test_groups_of_kernels(dtype: str, signed: bool) -> None:
     kernels = numbers((20, 6, 3), dtype, 1)
     note = [8, 4, 8, 1, int(signed), 0, 1, 0, 20, 18, 3, 1, 6, 3]
-    groups = grouped_kernels(kernels, note)
-    assert groups.shape == groups_shape(note) == (3, 7, 8)
+    groups = packed_weights(kernels, note)
+    assert groups.shape == packed_shape(note) == (3, 7, 8)
     wide = np.zeros((24, 8, 3), dtype)
     wide[:20, :6] = kernels
     inner = groups[:, :6].view(dtype).reshape(3, 3, 2, 8, 4)

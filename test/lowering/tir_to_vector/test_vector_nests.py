@@ -13,7 +13,7 @@ from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, compare, select
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.lowering.tir_to_vector.reductions import reduction as reductions
-from relax_mlir.lowering.tir_to_vector.rows import rows_in_pieces
+from relax_mlir.lowering.tir_to_vector.reductions import split_rows
 from relax_mlir.runtime import num_threads, set_num_threads
 
 SHAPES = [(1, 1, 1), (3, 5, 70), (2, 3, 0), (0, 2, 3), (7, 130, 17), (2, 3, 517), (9, 40, 129)]
@@ -97,8 +97,8 @@ def test_sums_of_pieces_of_rows(
 ) -> None:
     monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     monkeypatch.setattr(Machine, "far_bytes", 0)
-    for name, value in (("_SHORT", 0), ("_LEAST_ROWS", 2)):
-        monkeypatch.setattr(rows_in_pieces, name, value)
+    for name, value in (("_SHORT", 0), ("_MIN_ROWS", 2)):
+        monkeypatch.setattr(split_rows, name, value)
     asked = [reduction("first", kind, (0,), dtype), reduction("both", kind, (0, 1), dtype)]
     made = build(asked, threads=threads, l3_bytes=l3_bytes)
     alone = build(asked, l3_bytes=l3_bytes)

@@ -1,0 +1,318 @@
+"""Writing the copy of an image that a convolution reads: bands of rows, with zeros around them."""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
+from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
+from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
+    SET_BYTES,
+    PackedAxis,
+    PackedConvolution,
+)
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import inner_dims
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.shuffles import every_nth
+
+# Vectors of a row of known length that are written without a loop.
+_UNROLLED = 8
+# Elements further apart than this are copied one by one.
+_MAX_STEP = 4
+# Bytes of a line of the cache.
+_LINE = 64
+Span = tuple[Index, Index]
+
+
+class InputPacker:
+    """A copy of what a convolution reads of its image: `allocate` once, then `bands`.
+
+    To tiles it looks as the image does, by `base`, `at` and `stride`.
+
+    Args:
+        copied: the convolution.
+        emit: where to write.
+        machine: what for.
+        units: for iterators how many of their steps are computed together, where not one.
+        beyond: so many pixels after the last of a row may be read.
+    """
+
+    def __init__(
+        self, copied: PackedConvolution, emit: Emitter, machine: Machine,
+        units: dict[int | None, int], beyond: int,
+    ) -> None:  # fmt: skip
+        self._beyond = beyond
+        self._copied, self._emit, self._machine = copied, emit, machine
+        found = copied.found
+        self._lanes = machine.lanes(found.element) or 1
+        self._vector = self._type()
+        self._axes, self._order = copied.axes, copied.order
+        self._reach = [emit.max(self._length(d), 1) for d in range(len(self._axes))]
+        dims = [*inner_dims(copied.source), SymExpr.const(1)]
+        self._source = emit.flatten_once(copied.source)
+        self._source_strides = [
+            emit.size(math.prod(dims[d:], start=SymExpr.const(1))) for d in range(len(dims))
+        ]
+        self._load = self._loader()
+        self._base: ir.Value | None = None
+        # What a band is of: the outermost dimension that windows slide along.
+        self._long = next(d for d in self._order if self._axes[d].pixel is not None)
+        self._unit = units.get(self.band, 1)
+        self._band = self._band_size()
+        self._strides: dict[int, Index] = {}
+        self._size: Index = 1
+        for d in reversed(self._order):
+            self._size = emit.add(self._size, self._gap(d))
+            self._strides[d] = self._size
+            count = self._rows(self._band) if d == self._long else self._reach[d]
+            self._size = emit.mul(self._size, count)
+        self._start: Index = 0
+        self._part: Span = (0, 0)
+
+    def _type(self) -> ir.VectorType:
+        """Return the type of a vector of the copy."""
+        return ir.VectorType.get([self._lanes], self._copied.found.element)
+
+    def _length(self, d: int) -> Index:
+        """Return how long a dimension of the copy is."""
+        return self._emit.size(self._axes[d].reach)
+
+    def _loader(self) -> Loader:
+        """Return what loads elements of the image."""
+        return Loader(self._emit, self._source, self._copied.found.widen[0], self._vector)
+
+    def _nothing(self) -> ir.Value:
+        """Return a vector of what is around the image."""
+        return self._emit.constant(self._vector, 0)
+
+    def _gap(self, d: int) -> int:
+        """Return how many elements are left out between pixels of a row, so that they spread.
+
+        A tile's pixels would share a few sets of the first-level cache, which hold less than that.
+        """
+        step = self._axes[d].terms.get(self._copied.found.col, 0)
+        width = max(8, self._vector.element_type.width) // 8
+        if d == self._order[-1] or not step or not isinstance(self._size, int):
+            return 0
+        return _LINE // width if self._size * step * width % SET_BYTES == 0 else 0
+
+    @property
+    def base(self) -> ir.Value:
+        """The copy's memory."""
+        assert self._base is not None  # allocated before tiles are written
+        return self._base
+
+    @property
+    def band(self) -> int:
+        """The iterator of the output of which the copy has a range at a time."""
+        pixel = self._axes[self._long].pixel
+        assert pixel is not None
+        return pixel
+
+    def stride(self, position: int | None) -> Index:
+        """Return how far apart in the copy the steps of an iterator are."""
+        total: Index = 0
+        for d, axis in enumerate(self._axes):
+            if position in axis.terms:
+                step = self._emit.mul(axis.terms[position], self._strides[d])
+                total = self._emit.add(total, step)
+        return total
+
+    def at(self, env: dict[int, Index]) -> StridedRef:
+        """Return the place at given counters, of pixels that are in the present band."""
+        emit, offset = self._emit, 0
+        for position, value in env.items():
+            if position == self.band:
+                value = emit.sub(value, self._start)
+            offset = emit.add(offset, emit.mul(value, self.stride(position)))
+        return StridedRef(self.base, offset, {})
+
+    def _extent(self, position: int) -> Index:
+        return self._emit.size(self._copied.flat.iters[position].extent)
+
+    def _rows(self, pixels: Index) -> Index:
+        """Return how many elements of the band's dimension so many pixels see."""
+        factor = self._axes[self._long].terms[self.band]
+        less = self._emit.mul(self._emit.sub(self._extent(self.band), pixels), factor)
+        return self._emit.sub(self._reach[self._long], less)
+
+    def _band_size(self) -> Index:
+        """Return how many pixels a copy is for: it stays in the cache beside some kernels."""
+        emit, unit = self._emit, self._unit
+        most = self._machine.l2_bytes * 2 // 5 // (max(8, self._vector.element_type.width) // 8)
+        slab: Index = 1
+        for d, reach in enumerate(self._reach):
+            slab = emit.mul(slab, reach if d != self._long else 1)
+        factor = self._axes[self._long].terms[self.band]
+        extent, window = self._extent(self.band), self._rows(1)
+        if isinstance(slab, int) and isinstance(extent, int) and isinstance(window, int):
+            fit = max(unit, ((most // slab - window) // factor + 1) // unit * unit)
+            if fit >= extent:
+                return extent
+            share = -(-extent // -(-extent // fit))
+            return -(-share // unit) * unit
+        room = emit.max(emit.sub(emit.div(most, slab), window), 0)
+        fit = emit.max(emit.round_down(emit.add(emit.div(room, factor), 1), unit), unit)
+        return emit.min(fit, emit.max(extent, 1))
+
+    def allocate(self) -> None:
+        """Make room for a band; rows end with whole vectors."""
+        emit = self._emit
+        with emit.outside():
+            beyond = emit.mul(self.stride(self._copied.found.col), self._beyond)
+            size = emit.add(self._size, emit.add(beyond, 2 * self._lanes))
+        self._base = emit.alloc(size, self._vector.element_type)
+
+    @contextmanager
+    def bands(self, env: dict[int, Index], span: Span) -> Iterator[Span]:
+        """Loop over bands of a range of pixels, copy what they see, and yield their ranges.
+
+        Args:
+            env: counters of the iterators that stay while a copy is used.
+            span: the range of the band's iterator.
+        """
+        emit = self._emit
+        if isinstance(self._band, int) and self._band == self._extent(self.band):
+            self._fill(env, span)
+            yield span
+            return
+        with emit.loop(*span, self._band) as loop:
+            part = loop.counter, emit.min(emit.add(loop.counter, self._band), span[1])
+            self._fill(env, part)
+            yield part
+
+    def _fill(self, env: dict[int, Index], span: Span) -> None:
+        emit = self._emit
+        self._start = span[0]
+        factor = self._axes[self._long].terms[self.band]
+        rows = self._rows(emit.max(emit.sub(span[1], span[0]), 0))
+        self._part = emit.mul(span[0], factor), rows
+        place: Index = 0
+        for d, axis in enumerate(self._axes):
+            index = emit.sub(emit.size(axis.constant), axis.before)
+            for i, factor in axis.fixed.items():
+                index = emit.add(index, emit.mul(env[i], factor))
+            place = emit.add(place, emit.mul(index, self._source_strides[d]))
+        self._level(0, place, 0)
+
+    def _level(self, level: int, place: Index, to: Index) -> None:
+        """Copy a dimension, in the order in which they lie in the copy.
+
+        Args:
+            level: its number in that order.
+            place: where it would begin in the image.
+            to: where its first element goes.
+        """
+        emit, d = self._emit, self._order[level]
+        axis, stride = self._axes[d], self._strides[d]
+        first, count = self._part if d == self._long else (0, self._reach[d])
+        low, high = self._inside(axis, first, count)
+        end = emit.add(to, emit.mul(count, stride))
+        start = emit.add(to, emit.mul(low, stride))
+        if axis.size is not None:
+            self._zeros(to, start)
+        if level + 1 < len(self._order) and not self._joins(level):
+            with self._each(low, high) as x:
+                index = emit.mul(emit.add(x, first), axis.step)
+                there = emit.add(place, emit.mul(index, self._source_strides[d]))
+                self._level(level + 1, there, emit.add(to, emit.mul(x, stride)))
+            done = emit.add(to, emit.mul(high, stride))
+        else:
+            length = emit.mul(emit.sub(high, low), stride)
+            index = emit.mul(emit.add(low, first), axis.step)
+            there = emit.add(place, emit.mul(index, self._source_strides[d]))
+            self._row(there, start, length, axis.step)
+            vectors = emit.div(emit.add(length, self._lanes - 1), self._lanes)
+            done = emit.add(start, emit.mul(vectors, self._lanes))
+        if axis.size is not None:
+            self._zeros(done, end)
+
+    def _joins(self, level: int) -> bool:
+        """Whether a dimension and all of the last one, beside it in the image, are one run."""
+        if level + 2 != len(self._order):
+            return False
+        d, last = self._order[level:]
+        axis, inner = self._axes[d], self._axes[last]
+        whole = inner.size is None and inner.step == 1 and inner.constant == 0 and not inner.fixed
+        fills = last != self._long and self._reach[last] == self._source_strides[last - 1]
+        fills = fills and self._reach[last] == self._strides[d]
+        return whole and fills and d == last - 1 and axis.step == 1
+
+    def _inside(self, axis: PackedAxis, first: Index, count: Index) -> Span:
+        """Return which of a range of a dimension's elements are inside the image."""
+        emit = self._emit
+        if axis.size is None:
+            return 0, count
+        start = emit.sub(emit.sub(axis.before, emit.size(axis.constant)), first)
+        low = emit.min(emit.max(start, 0), count)
+        high = emit.min(emit.max(emit.add(start, emit.size(axis.size)), low), count)
+        return low, high
+
+    @contextmanager
+    def _each(self, low: Index, high: Index) -> Iterator[Index]:
+        if isinstance(low, int) and isinstance(high, int) and high - low == 1:
+            yield low
+            return
+        with self._emit.loop(low, high) as loop:
+            yield loop.counter
+
+    def _zeros(self, start: Index, stop: Index) -> None:
+        """Write zeros from a place on, up to another or a little further."""
+        emit = self._emit
+        zero = self._nothing()
+        length = emit.sub(stop, start)
+        if isinstance(length, int):
+            if length <= 0:
+                return
+            if length <= self._lanes * _UNROLLED:
+                for at in range(0, length, self._lanes):
+                    emit.vector_store(zero, self.base, [emit.add(start, at)])
+                return
+        with emit.loop(start, stop, self._lanes) as at:
+            emit.vector_store(zero, self.base, [at.counter])
+
+    def _row(self, place: Index, to: Index, count: Index, step: int) -> None:
+        """Copy elements of the image, zeros after them up to whole vectors."""
+        emit, lanes = self._emit, self._lanes
+        if step > _MAX_STEP:
+            with emit.loop(0, count) as at:
+                value = self._one(emit.add(place, emit.mul(at.counter, step)))
+                emit.store(value, self.base, [emit.add(to, at.counter)])
+            return
+        if isinstance(count, int) and count <= lanes * _UNROLLED:
+            for at in range(0, count, lanes):
+                self._vectors(place, to, at, count - at, step)
+            return
+        # The last elements have masks; and with steps, vectors before them would reach further.
+        whole = emit.round_down(emit.max(emit.sub(count, 1), 0) if step > 1 else count, lanes)
+        with emit.loop(0, whole, lanes) as at:
+            self._vectors(place, to, at.counter, lanes + (step > 1), step)
+        left = emit.sub(count, whole)
+        if not (isinstance(left, int) and left == 0):
+            self._vectors(place, to, whole, left, step)
+
+    def _vectors(self, place: Index, to: Index, at: Index, left: Index, step: int) -> None:
+        emit = self._emit
+        value = self._vector_of(emit.add(place, emit.mul(at, step)), left, step)
+        emit.vector_store(value, self.base, [emit.add(to, at)])
+
+    def _one(self, place: Index) -> ir.Value:
+        """Return an element of the copy."""
+        return self._load.one(place)
+
+    def _vector_of(self, from_: Index, left: Index, step: int) -> ir.Value:
+        """Return a vector of the copy, of elements that are so many steps apart in the image."""
+        emit, lanes = self._emit, self._lanes
+        reach = emit.add(emit.mul(emit.sub(left, 1), step), 1)
+        parts = []
+        for number in range(step):
+            there = emit.sub(reach, number * lanes)
+            mask = None
+            if not isinstance(there, int) or there < lanes:
+                mask = emit.mask(there, lanes)
+            parts.append(self._load.vectors(emit.add(from_, number * lanes), mask))
+        return every_nth(emit, parts, 0)

@@ -1,0 +1,109 @@
+"""Kernels of a convolution that a pass has put into groups for dot-product instructions.
+
+The pass leaves the nest as it is and notes on its block how the groups lie, in a buffer that the
+block is said to read besides. Who would put the kernels into other groups does not use those.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import is_signed
+from relax_mlir.lowering.tir_to_vector.convolution.input_packing import VnniGroups
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
+from relax_mlir.lowering.tir_to_vector.winograd.pattern import read_besides
+
+# A block's annotation: how the groups lie, see `note_of`.
+VNNI_WEIGHTS = "tir.kernel_groups"
+_HEADER = 6
+
+
+def group_order(found: Convolution, grouped: VnniGroups) -> list[int]:
+    """Return the reductions as they lie in groups, the one that groups are of last."""
+    order = [i for i in (*found.reductions, found.k, found.taps) if i is not None]
+    return [*(i for i in order if i != grouped.position), grouped.position]
+
+
+def note_of(found: Convolution, grouped: VnniGroups, lanes: int) -> list[int] | None:
+    """Return a description of the groups of a convolution's kernels, None where there is none.
+
+    That is the lanes of a vector, the elements of a group and their bits, whether the image's sign
+    bits are turned, whether kernels are the instruction's second operand and whether they widen
+    with their sign; then extents and strides in the kernels: of blocks of output channels, of
+    channels in one, of reductions.
+    """
+    block = found.blocks[-1] if found.unit is None and found.blocks else None
+    order, dot = group_order(found, grouped), grouped.dot
+    walked = [block, found.lane, *order]
+    strides = found.kernel.strides
+    others = [i for i in range(len(strides)) if i not in walked]
+    if found.kernel.offset != 0 or any(strides[i] != 0 for i in others):
+        return None
+    note = [lanes, dot.group, dot.part.width, dot.flips_signs, dot.b_first, is_signed(dot.widen[0])]
+    for i in walked:
+        extent, stride = (1, 0) if i is None else (found.iter(i).extent.value, strides[i].value)
+        if extent is None or stride is None:
+            return None
+        note += [extent, stride]
+    return [int(number) for number in note]
+
+
+def packed_shape(note: Sequence[int]) -> tuple[int, int, int]:
+    """Return the shape of the groups: blocks, steps with what sums start from, lanes."""
+    lanes, group, _, flips_signs, *_ = note
+    blocks, channels, *steps, last = note[_HEADER::2]
+    rows = int(np.prod(steps, dtype=np.int64)) * -(-last // group)
+    return -(-blocks * channels // lanes), rows + flips_signs, lanes
+
+
+def packed_weights(kernels: np.ndarray, note: Sequence[int]) -> np.ndarray:
+    """Return constant kernels in groups of 32 bits, zeros after the last channels.
+
+    Where the image's sign bits are turned, a block ends with what its sums start from: minus what
+    an image of zeros gives.
+    """
+    lanes, group, bits, flips_signs, second, _ = note[:_HEADER]
+    extents, strides = note[_HEADER::2], note[_HEADER + 1 :: 2]
+    flat = np.ascontiguousarray(kernels).reshape(-1)
+    width = flat.itemsize
+    view = np.lib.stride_tricks.as_strided(
+        flat, extents, [width * stride for stride in strides], writeable=False
+    )
+    steps, last = int(np.prod(extents[2:-1], dtype=np.int64)), extents[-1]
+    matrix = view.reshape(extents[0] * extents[1], steps, last)
+    if width * 8 != bits:
+        matrix = matrix.astype(f"int{bits}")
+    whole = np.pad(
+        matrix.view(f"int{bits}"),
+        ((0, -len(matrix) % lanes), (0, 0), (0, -last % group)),
+    )
+    split = whole.reshape(-1, lanes, steps, whole.shape[2] // group, group)
+    packed = np.ascontiguousarray(split.transpose(0, 2, 3, 1, 4)).view("int32")
+    packed = packed.reshape(len(split), -1, lanes)
+    if not flips_signs:
+        return packed
+    sums = matrix.sum((1, 2), dtype=np.int64) << (bits - 1)
+    starts = np.pad(-sums if second else sums, (0, -len(matrix) % lanes))
+    return np.concatenate([packed, starts.astype("int32").reshape(-1, 1, lanes)], 1)
+
+
+def prepacked_weights(found: Convolution, grouped: VnniGroups, lanes: int) -> ir.Value | None:
+    """Return the buffer of a convolution's kernels in groups, None where there is none that fits.
+
+    Args:
+        found: the convolution.
+        grouped: how its kernels are to be grouped.
+        lanes: groups of a vector.
+    """
+    block = found.flat.nest.block
+    if "annotations" not in block.attributes:
+        return None
+    noted = {each.name: each.attr for each in ir.DictAttr(block.attributes["annotations"])}
+    note = note_of(found, grouped, lanes) if VNNI_WEIGHTS in noted else None
+    if note is None or list(ir.DenseI64ArrayAttr(noted[VNNI_WEIGHTS])) != note:
+        return None
+    buffer = read_besides(found.flat.nest)
+    if buffer is None or str(buffer.type.element_type) != "i32":
+        return None
+    return buffer if tuple(buffer.type.shape) == packed_shape(note) else None

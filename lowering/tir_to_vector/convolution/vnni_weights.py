@@ -1,0 +1,167 @@
+"""The kernels of a convolution by dot-product instructions: groups of input channels in a lane."""
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import flipped_zeros, groups_type
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
+from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import (
+    VnniLoader,
+    VnniPacker,
+)
+from relax_mlir.lowering.tir_to_vector.convolution.input_packing import VnniGroups
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
+from relax_mlir.lowering.tir_to_vector.convolution.prepacked_vnni import (
+    group_order,
+    prepacked_weights,
+)
+from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import WeightBlocks
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.multiply import add
+
+# Sums of one block that do not wait for each other.
+_IN_FLIGHT = 4
+
+
+class VnniWeights(WeightBlocks):
+    """Blocks of kernels whose steps are of a group of input channels; packed, or given so.
+
+    Where the sign bits of the image are turned, sums of a block start from what that takes away.
+    """
+
+    def __init__(
+        self, found: Convolution, emit: Emitter, vector: ir.VectorType, grouped: VnniGroups
+    ) -> None:
+        self._grouped, self._dot = grouped, grouped.dot
+        super().__init__(found, emit, vector)
+        self.ready = False
+        self._operand = groups_type(self._lanes)
+        base = self._layout.base
+        self._load = VnniLoader(emit, base, self._dot, self._dot.widen[0], False, self._lanes)
+        self._starts: ir.Value | None = None
+        prepacked = prepacked_weights(found, grouped, self._lanes)
+        self.prepacked: bool = prepacked is not None
+        if prepacked is not None:
+            self._packed = emit.flatten_once(prepacked)
+
+    def _ordered(self, order: list[int]) -> list[int]:
+        # Groups lie one after the other: several are packed at once.
+        return group_order(self._found, self._grouped)
+
+    def extent(self, position: int | None) -> Index:
+        """Return how many steps there are of an iterator, those of groups counted by group."""
+        extent = super().extent(position)
+        return self._grouped.count(self._emit, extent) if self._is_group(position) else extent
+
+    def _is_group(self, position: int | None) -> bool:
+        return position == self._grouped.position
+
+    def stride(self, position: int | None) -> Index:
+        """Return how far apart the steps of a reduction are, in groups."""
+        return 0 if position is None else self._strides[position]
+
+    def allocate(self, blocks: Index) -> None:
+        """Make room for so many packed blocks, and for what their sums start from."""
+        if self.prepacked:
+            return
+        super().allocate(blocks)
+        if self._dot.flips_signs:
+            emit = self._emit
+            with emit.outside():
+                size = emit.mul(blocks, self._lanes)
+            self._starts = emit.alloc(size, self._vector.element_type)
+
+    def pack(self, env: dict[int, Index], first: Index, last: Index) -> None:
+        """Pack a range of blocks to the start of the room for them."""
+        if self.prepacked:
+            return
+        emit, lanes = self._emit, self._lanes
+        *others, channels = self._order
+        steps = WeightBlocks.extent(self, channels)
+        stride = self._layout.stride(channels)
+        with self._each_step(env, first, last, others) as (block, place, to):
+            if self._blocked:
+                self._pack_rows(place, stride, steps, to)
+            else:
+                source = StridedRef(
+                    self._layout.base, place,
+                    {"n": self._layout.stride(self._found.lane), "k": stride},
+                )  # fmt: skip
+                left = emit.min(emit.sub(self._channels, emit.mul(block, lanes)), lanes)
+                VnniPacker(self._load, lanes, self._packed, 0, to).pack(source, left, steps)
+        if self._dot.flips_signs:
+            self._write_starts(first, last)
+
+    def _pack_rows(self, place: Index, stride: Index, steps: Index, to: Index) -> None:
+        """Pack what lies in blocks: a vector of output channels for each input channel."""
+        emit, lanes, group = self._emit, self._lanes, self._dot.group
+
+        def copy(number: Index, live: Index | None) -> None:
+            at = emit.add(place, emit.mul(emit.mul(number, group), stride))
+            if stride == lanes:
+                value = self._load.in_order(at, live)
+            else:
+                value = self._strided_group(at, stride, live)
+            emit.vector_store(value, self._packed, [emit.add(to, emit.mul(number, lanes))])
+
+        whole = emit.div(steps, group)
+        with emit.loop(0, whole) as loop:
+            copy(loop.counter, None)
+        left = emit.sub(steps, emit.mul(whole, group))
+        if isinstance(left, int):
+            if left:
+                copy(whole, left)
+            return
+        with emit.when(emit.compare("sgt", left, 0)):
+            copy(whole, left)
+
+    def _strided_group(self, at: Index, stride: Index, live: Index | None) -> ir.Value:
+        emit, lanes, group = self._emit, self._lanes, self._dot.group
+        rows = live if isinstance(live, int) else group
+        places = [emit.add(at, emit.mul(i, stride)) for i in range(rows)]
+        masks: list[ir.Value | None] = [None] * rows
+        if isinstance(live, ir.Value):
+            there = [emit.select(emit.compare("slt", i, live), lanes, 0) for i in range(rows)]
+            masks = [emit.mask(count, lanes) for count in there]
+        return self._load.across_k(places, masks)
+
+    def _write_starts(self, first: Index, last: Index) -> None:
+        """Write for each channel minus what an image of zeros gives."""
+        emit, lanes = self._emit, self._lanes
+        zeros = flipped_zeros(emit, self._dot, self._operand)
+        nothing = emit.constant(self._vector, 0)
+        with emit.loop(0, emit.sub(last, first)) as block:
+            start = self.at({}, block.counter, 0)
+
+            def after(step: Index, total: ir.Value) -> ir.Value:
+                value = self.load(emit.add(start, emit.mul(step, lanes)))
+                return self._dot.multiply_add(emit, value, zeros, total)
+
+            whole = emit.round_down(self._steps, _IN_FLIGHT)
+            with emit.loop(0, whole, _IN_FLIGHT, [nothing] * _IN_FLIGHT) as loop:
+                loop.carry(
+                    [after(emit.add(loop.counter, i), x) for i, x in enumerate(loop.carried)]
+                )
+            total, *others = loop.results
+            for other in others:
+                total = add(emit, total, other)
+            with emit.loop(whole, self._steps, 1, [total]) as loop:
+                loop.carry([after(loop.counter, loop.carried[0])])
+            value = emit.op("arith.subi", [nothing, loop.results[0]], self._vector)
+            emit.vector_store(value, self._starts, [emit.mul(block.counter, lanes)])
+
+    def at(self, env: dict[int, Index], packed: Index, block: Index) -> Index:
+        """Return where a packed block begins."""
+        steps = self._steps
+        if self.prepacked and self._dot.flips_signs:
+            steps = self._emit.add(steps, 1)
+        return self._emit.mul(packed, self._emit.mul(steps, self._lanes))
+
+    def start(self, packed: Index) -> ir.Value | None:
+        """Return what sums of a packed block start from, None for zeros."""
+        if self.prepacked and self._dot.flips_signs:
+            end = self._emit.mul(self._steps, self._lanes)
+            return self.load(self._emit.add(self.at({}, packed, packed), end))
+        if self._starts is None:
+            return None
+        place = self._emit.mul(packed, self._lanes)
+        return self._emit.vector_load(self._starts, [place], self._vector)

@@ -1,0 +1,183 @@
+"""The kernels of a convolution in blocks of a vector of output channels, as they lie or packed."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
+from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader, PanelPacker
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+
+
+class WeightBlocks:
+    """Blocks of kernels: a vector of output channels for each step of the reductions.
+
+    Attributes:
+        block: the iterator over blocks when the kernels lie in blocks already, else None.
+        count: how many blocks there are.
+        prepacked: whether a buffer holds all of them as they would be packed.
+    """
+
+    prepacked = False
+
+    def __init__(self, found: Convolution, emit: Emitter, vector: ir.VectorType) -> None:
+        self._found, self._emit, self._vector = found, emit, vector
+        self._operand = vector
+        self._layout = Layout(found.kernel, emit)
+        self._lanes = vector.shape[0]
+        self._channels = emit.size(found.iter(found.lane).extent)
+        self._blocked = found.unit is None
+        self.ready: bool = self._blocked and found.widen[1] is None
+        self.block: int | None = found.blocks[-1] if self._blocked and found.blocks else None
+        # Kernels may lie in blocks of several vectors.
+        self._parts = 1
+        if self._blocked:
+            self._parts = self._channels // self._lanes
+            self.count = emit.mul(emit.size(found.iter(self.block).extent), self._parts)
+        else:
+            self.count = emit.div(emit.add(self._channels, self._lanes - 1), self._lanes)
+        self._packed: ir.Value | None = None
+        # As sums are made, from the outermost step to the innermost.
+        order = [i for i in (*found.reductions, found.k, found.taps) if i is not None]
+        self._order = self._ordered(order)
+        self._strides: dict[int, Index] = {}
+        self._steps: Index = 1
+        for position in reversed(self._order):
+            self._strides[position] = emit.mul(self._steps, self._lanes)
+            self._steps = emit.mul(self._steps, self.extent(position))
+
+    def _ordered(self, order: list[int]) -> list[int]:
+        """Return the reductions as they lie in packed blocks, given as they are looped over."""
+        return order
+
+    def extent(self, position: int | None) -> Index:
+        """Return how many steps there are of an iterator."""
+        return self._emit.size(self._found.iter(position).extent)
+
+    def bytes_at_most(self, limit: int) -> bool:
+        """Whether all kernels are known to take no more than so many bytes."""
+        total = self._emit.mul(self._emit.mul(self._steps, self.count), self._lanes)
+        width = max(8, self._vector.element_type.width) // 8
+        return isinstance(total, int) and total * width <= limit
+
+    def allocate(self, blocks: Index) -> None:
+        """Make room for so many packed blocks."""
+        if self.ready:
+            return
+        emit = self._emit
+        with emit.outside():
+            rows = emit.add(emit.mul(blocks, self._steps), self._lanes)
+            size = emit.mul(rows, self._lanes)
+        self._packed = emit.alloc(size, self._operand.element_type)
+
+    def pack(self, env: dict[int, Index], first: Index, last: Index) -> None:
+        """Pack a range of blocks to the start of the room for them."""
+        if self.ready:
+            return
+        emit, found = self._emit, self._found
+        if self._blocked:
+            self._convert(env, first, last)
+            return
+        source = self._layout.at(env)
+        stride = self._layout.stride(found.lane)
+        start = emit.mul(first, self._lanes)
+        offset = emit.add(source.offset, emit.mul(start, stride))
+        stop = emit.min(emit.mul(last, self._lanes), self._channels)
+        load = Loader(emit, source.base, found.widen[1], self._vector)
+        packer = PanelPacker(load, self._lanes, self._packed, emit.mul(self._steps, self._lanes))
+        assert found.unit is not None  # what lies in blocks already is not packed
+        unit = emit.size(found.unit)
+        block = StridedRef(source.base, offset, {"n": stride, "k": unit})
+        packer.pack(block, emit.sub(stop, start), self._steps)
+
+    def _convert(self, env: dict[int, Index], first: Index, last: Index) -> None:
+        """Copy blocks that are of another type than what is added."""
+        emit = self._emit
+        load = Loader(emit, self._layout.base, self._found.widen[1], self._vector)
+        with self._each_step(env, first, last, self._order) as (_, place, to):
+            emit.vector_store(load.vectors(place, None), self._packed, [to])
+
+    @contextmanager
+    def _each_step(
+        self, env: dict[int, Index], first: Index, last: Index, order: list[int]
+    ) -> Iterator[tuple[Index, Index, Index]]:
+        """Loop over blocks and over steps of some reductions in each.
+
+        Yields the block, the place of a step's first channel in the kernels and that where it is
+        packed.
+        """
+        emit = self._emit
+        with ExitStack() as loops:
+            block = loops.enter_context(emit.loop(first, last)).counter
+            place = self.source(env, block)
+            to = emit.mul(emit.sub(block, first), emit.mul(self._steps, self._lanes))
+            for position in order:
+                step = loops.enter_context(emit.loop(0, self.extent(position))).counter
+                place = emit.add(place, emit.mul(step, self._layout.stride(position)))
+                to = emit.add(to, emit.mul(step, self._strides[position]))
+            yield block, place, to
+
+    def stride(self, position: int | None) -> Index:
+        """Return how far apart the steps of a reduction are."""
+        if self.ready:
+            return self._layout.stride(position)
+        if position is None:
+            return 0
+        if self._blocked:
+            return self._strides[position]
+        emit = self._emit
+        steps = self._found.kernel.strides[position]
+        # Packing keeps the order that the steps have in memory.
+        return emit.mul(emit.size(steps // self._found.unit), self._lanes)
+
+    def at(self, env: dict[int, Index], packed: Index, block: Index) -> Index:
+        """Return where a block begins.
+
+        Args:
+            env: counters of the outer iterators.
+            packed: the block's number among the packed ones.
+            block: its number.
+        """
+        emit = self._emit
+        if not self.ready:
+            return emit.mul(packed, emit.mul(self._steps, self._lanes))
+        return self.source(env, block)
+
+    def source(self, env: dict[int, Index], block: Index) -> Index:
+        """Return where a block begins in the kernels as they lie."""
+        return self._layout.at({**env, **self.place(block)}).offset
+
+    def _part(self, block: Index) -> Index:
+        emit = self._emit
+        if self._parts == 1:
+            return 0
+        return emit.sub(block, emit.mul(emit.div(block, self._parts), self._parts))
+
+    def place(self, block: Index) -> dict[int, Index]:
+        """Return the counters that the first channel of a block has."""
+        emit = self._emit
+        if self.block is None:
+            return {self._found.lane: emit.mul(block, self._lanes)}
+        lane = emit.mul(self._part(block), self._lanes)
+        return {self.block: emit.div(block, self._parts), self._found.lane: lane}
+
+    def load(self, place: Index) -> ir.Value:
+        """Load a vector of output channels."""
+        base = self._layout.base if self.ready else self._packed
+        return self._emit.vector_load(base, [place], self._operand)
+
+    def start(self, packed: Index) -> ir.Value | None:
+        """Return what sums of a packed block start from, None for zeros."""
+        return None
+
+    def left(self, block: Index, vectors: int) -> Index:
+        """Return how many channels there are from a block on, at most those of so many vectors."""
+        emit = self._emit
+        whole = vectors * self._lanes
+        whole_blocks = isinstance(self._channels, int) and self._channels % self._lanes == 0
+        if self._blocked or whole_blocks:
+            return whole
+        return emit.min(emit.sub(self._channels, emit.mul(block, self._lanes)), whole)

@@ -1,0 +1,184 @@
+"""Copies from places that data or a quotient says: runs of adjacent elements as vectors.
+
+The outer loops find where a run begins, as take, gather_nd, tile and flip have it along other axes
+than the last; the run itself is vector code as that of any other nest.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.analysis import Nest
+from relax_mlir.lowering.tir_to_vector.branches import is_within
+from relax_mlir.lowering.tir_to_vector.data_movement.index_space import Found, IndexSpace, spaces
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import (
+    FlatNest,
+    NotFlat,
+    collapse,
+    root,
+    slice_of,
+)
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
+
+# A run that is known to be shorter is not worth a loop of its own.
+_SHORT = 8
+
+
+@dataclass
+class Gather:
+    """A nest whose outer loops say where it reads.
+
+    Attributes:
+        flat: the nest, without what is found.
+        vector: the iterator along the runs.
+        space: what the block's arguments are.
+        found: for each load the indices that are computed, and what one step of each is.
+    """
+
+    flat: FlatNest
+    vector: int
+    space: IndexSpace
+    found: dict[ir.Operation, Found] = field(default_factory=dict)
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of what is written."""
+        return self.flat.written.type.element_type
+
+
+def match_gather(nest: Nest) -> Gather | str:
+    """Return the form of a nest that reads runs from computed places, or why it has none."""
+    if len(nest.stores) != 1 or set(nest.types) - {"spatial"} or nest.has_init():
+        return "it is no copy from computed places"
+    why = ""
+    try:
+        for space in spaces(nest):
+            found = _match(nest, space)
+            if isinstance(found, Gather):
+                return found
+            why = why or found
+    except NotFlat as not_flat:
+        return str(not_flat)
+    return why
+
+
+def _match(nest: Nest, space: IndexSpace) -> Gather | str:
+    store = nest.stores[0]
+    accesses = {}
+    accesses[store.op], unknown = space.access(store)
+    if unknown:
+        raise NotFlat("it writes where data or a quotient says")
+    value = store.op.operands[0]
+    slice_ = slice_of(nest, value)
+    found: dict[ir.Operation, Found] = {}
+    loads = {load.op: load for load in nest.loads}
+    if any(root(load.buffer) == root(store.buffer) for load in nest.loads):
+        raise NotFlat("it reads the buffer that it writes")
+    for op in slice_:
+        if op in loads:
+            accesses[op], found[op] = space.access(loads[op])
+    iters, written = space.iters, accesses[store.op].strides
+    if any(s == 0 and it.extent != 1 for s, it in zip(written, iters, strict=True)):
+        raise NotFlat("it writes an element more than once")
+    whole = space.whole
+    counted = {v for op in slice_ if op not in loads for v in op.operands if v in space.terms}
+    counted |= {value} & set(space.terms)
+    if not counted <= set(whole):
+        return "it computes with its position"
+    indexed = {a for pairs in found.values() for v, _ in pairs for a in uses(v, nest)}
+    used = {position for a in indexed | counted for position in space.terms[a]}
+    keep = max(used, default=-1) + 1
+    flat = FlatNest(nest, iters, accesses, store.op, None, value, slice_, None)
+    flat.counters = {a: p for a, p in whole.items() if p < keep}
+    merged = collapse(flat, keep)
+    vector = vector_iter(merged, keep)
+    if not isinstance(vector, int):
+        return "it computes an index from data, or with a quotient"
+    extent = merged.iters[vector].extent.value
+    if space.quotients and extent is not None and extent < _SHORT:
+        return "its runs are short"
+    return Gather(merged, vector, space, found)
+
+
+def uses(value: ir.Value, nest: Nest) -> set[ir.Value]:
+    """Return which of the block's arguments an index depends on.
+
+    Raises:
+        NotFlat: it is computed by something else than arithmetic and loads of the block.
+    """
+    body = nest.block.regions[0].blocks[0]
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        if owner == body:
+            return {value}
+        if owner.owner.operation.name != "func.func":
+            raise NotFlat("it computes with a counter of its loops")
+        return set()
+    op = owner.operation
+    if not is_within(op, body):
+        if op.parent.operation.name != "func.func" and op.name != "arith.constant":
+            raise NotFlat("it computes with a value of its loops")
+        return set()
+    if op.name != "memref.load" and not op.name.startswith("arith."):
+        raise NotFlat(f"'{op.name}' in an index")
+    operands: list[Any] = list(op.operands)[1 if op.name == "memref.load" else 0 :]
+    return set().union(*(uses(operand, nest) for operand in operands))
+
+
+class GatherWriter(NestWriter):
+    """Writes such a nest; where a run begins is found once, before it is copied."""
+
+    def __init__(self, found: Gather, emit: Emitter, machine: Machine) -> None:
+        super().__init__(found.flat, found.vector, emit, machine)
+        self._found = found
+        self._begins: dict[ir.Operation, Index] = {}
+
+    def _map(self, env: dict[int, Index]) -> None:
+        emit = self.emit
+        made: dict[ir.Value, ir.Value] = {}
+        for op, pairs in self._found.found.items():
+            begin: Index = 0
+            for value, stride in pairs:
+                here = self._evaluate(value, env, made)
+                begin = emit.add(begin, emit.mul(here, emit.size(stride)))
+            self._begins[op] = begin
+        super()._map(env)
+
+    def _evaluate(
+        self, value: ir.Value, env: dict[int, Index], made: dict[ir.Value, ir.Value]
+    ) -> ir.Value:
+        if value in made:
+            return made[value]
+        if value in self._found.space.terms:
+            result = self._argument(value, env)
+        elif isinstance(value.owner, ir.Block):
+            return value
+        elif value.owner.operation.block != self.flat.nest.block.regions[0].blocks[0]:
+            result = self._anew(value)
+        else:
+            op = value.owner.operation
+            operands = [
+                v if isinstance(v.type, ir.MemRefType) else self._evaluate(v, env, made)
+                for v in op.operands
+            ]
+            copy = op.clone()
+            for position, operand in enumerate(operands):
+                copy.operands[position] = operand
+            result = copy.results[0]
+        made[value] = result
+        return result
+
+    def _argument(self, value: ir.Value, env: dict[int, Index]) -> ir.Value:
+        total: Index = 0
+        for position, factor in self._found.space.terms[value].items():
+            counter = env.get(position, 0)
+            total = self.emit.add(total, self.emit.mul(counter, self.emit.size(factor)))
+        return self.emit.index(total)
+
+    def _address(self, op: ir.Operation, env: dict[int, Index], at: Index) -> tuple[Index, bool]:
+        place, walks = super()._address(op, env, at)
+        begin = self._begins.get(op, 0)
+        return self.emit.add(place, begin), walks

@@ -1,0 +1,198 @@
+"""Maps whose lanes have places of their own: backwards, with a step, repeated, or looked up.
+
+Along one iterator the store walks adjacent elements. What is read there is a vector that a shuffle
+rearranges where the places are a linear function of it, else a gather. Stores at places that data
+says keep the order of the iterators along which they may meet.
+"""
+
+from dataclasses import dataclass, field
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
+from relax_mlir.lowering.tir_to_vector.branches import BRANCH, guard_of, is_within, result_of
+from relax_mlir.lowering.tir_to_vector.data_movement.gather import uses
+from relax_mlir.lowering.tir_to_vector.data_movement.index_space import Found, IndexSpace, spaces
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, NotFlat, root, slice_of
+
+# With a larger step a gather is as good as whole vectors.
+MAX_STEP = 4
+# Elements that are repeated oftener are runs.
+_MAX_REPEATS = 8
+
+
+@dataclass
+class IndexMap:
+    """A nest whose lanes have places of their own.
+
+    Attributes:
+        flat: the nest; of the accesses the linear part.
+        vector: the iterator along the lanes, None where each step is one element.
+        repeats: the extent of the one inside of it, whose steps are lanes too; 1 without one.
+        space: what the block's arguments are.
+        found: for each access, also those of indices, the indices that are not linear.
+        ordered: the iterators whose steps may write one element several times.
+        branches: whether some of its lanes do not load, or store.
+    """
+
+    flat: FlatNest
+    vector: int | None
+    repeats: int
+    space: IndexSpace
+    found: dict[ir.Operation, Found] = field(default_factory=dict)
+    ordered: list[int] = field(default_factory=list)
+    branches: bool = False
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of what is written."""
+        return self.flat.written.type.element_type
+
+    @property
+    def inner(self) -> set[int]:
+        """The iterators that lanes are steps of."""
+        return set() if self.vector is None else set(range(self.vector, self.vector + self.width))
+
+    @property
+    def width(self) -> int:
+        """How many iterators those are."""
+        return 1 if self.repeats == 1 else 2
+
+
+def match_index_map(nest: Nest) -> IndexMap | str:
+    """Return the form of a nest of one store, or why it has none."""
+    if len(nest.stores) != 1 or set(nest.types) - {"spatial", "opaque"} or nest.has_init():
+        return "it is no map with one store"
+    try:
+        choices = spaces(nest)
+        if len(choices) == 2:
+            found = _match(nest, choices[1])
+            if isinstance(found, IndexMap) and found.repeats > 1:
+                return found
+        return _match(nest, choices[0])
+    except NotFlat as why:
+        return str(why)
+
+
+def match_branches(nest: Nest) -> IndexMap | str:
+    """Return the form of a nest of one store whose block holds branches, or why it has none."""
+    if len(nest.stores) != 1 or set(nest.types) != {"spatial"} or nest.has_init():
+        return "it branches, and is no map with one store"
+    try:
+        found = _match(nest, spaces(nest)[0], branches=True)
+    except NotFlat as why:
+        return str(why)
+    if isinstance(found, str):
+        return found
+    body = nest.block.regions[0].blocks[0]
+    guarded = [op for op in found.found if guard_of(op, body) is not None]
+    if any(found.found[op] for op in guarded):
+        return "it computes an index inside a branch"
+    last = found.flat.accesses[found.flat.store].strides
+    if found.vector is None or last[found.vector] != 1:
+        return "it does not write adjacent elements"
+    return found
+
+
+def _match(nest: Nest, space: IndexSpace, *, branches: bool = False) -> IndexMap | str:
+    store = nest.stores[0]
+    accesses: dict[ir.Operation, FlatAccess] = {}
+    found: dict[ir.Operation, Found] = {}
+    slice_ = slice_of(nest, store.op.operands[0], branches=branches)
+    for access in (*nest.loads, store):
+        accesses[access.op], found[access.op] = space.access(access)
+        for index, _ in found[access.op]:
+            uses(index, nest)
+        # What is there before may be read: the same place, by the same values.
+        here = list(access.op.operands) == list(store.op.operands)[1:]
+        if access is not store and root(access.buffer) == root(store.buffer) and not here:
+            return "it reads the buffer that it writes"
+    ordered = _ordered(nest, space, store, bool(found[store.op]))
+    if isinstance(ordered, str):
+        return ordered
+    written = accesses[store.op].strides
+    free = [i for i in range(len(written)) if i not in ordered]
+    vector = next((i for i in reversed(free) if written[i] == 1), None)
+    if vector is None and not ordered:
+        # Every so manieth element, as what is stacked along the last axis.
+        spaced = [i for i in reversed(free) if written[i].value in range(2, MAX_STEP + 1)]
+        if not spaced or space.quotients:
+            return "it does not write adjacent elements"
+        vector = spaced[0]
+    repeats = 1
+    if vector is not None and (vector - 1) in [at for _, at in space.quotients.values()]:
+        repeats = space.iters[vector].extent.value or 1
+        vector -= 1
+        if not 1 < repeats <= _MAX_REPEATS or written[vector] != repeats or ordered:
+            return "it repeats elements another number of times"
+    flat = FlatNest(nest, space.iters, accesses, store.op, None, store.op.operands[0], slice_, None)
+    return IndexMap(flat, vector, repeats, space, found, ordered, branches)
+
+
+def _ordered(
+    nest: Nest, space: IndexSpace, store: Access, computed: bool
+) -> list[int] | str:  # fmt: skip
+    """Return the iterators that keep their order, or why others would have to.
+
+    Each of the others is an index of its own, so that no two of its steps write the same element.
+    """
+    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    arguments = list(nest.block.regions[0].blocks[0].arguments)
+    ordered = []
+    for i in order:
+        parts = list(space.terms[arguments[i]])
+        if nest.types[i] == "opaque":
+            ordered += parts
+            continue
+        alone = any(expr is not None and _is_iter(expr, i) for expr in store.exprs)
+        moves = any(space.iters[part].extent != 1 for part in parts)
+        if moves and not alone and (computed or not _reaches(space, store, parts)):
+            return "it writes an element more than once"
+    return ordered
+
+
+def _is_iter(expr: ir.AffineExpr, position: int) -> bool:
+    """Whether an index is one iterator, and a constant."""
+    expr = expr.maybe_downcast()
+    if isinstance(expr, ir.AffineAddExpr) and isinstance(
+        expr.rhs.maybe_downcast(), ir.AffineConstantExpr
+    ):
+        expr = expr.lhs.maybe_downcast()
+    return isinstance(expr, ir.AffineDimExpr) and expr.position == position
+
+
+def _reaches(space: IndexSpace, store: Access, parts: list[int]) -> bool:
+    strides = space.access(store)[0].strides
+    return all(strides[part] != 0 or space.iters[part].extent == 1 for part in parts)
+
+
+class Varying:
+    """Whether a value differs from lane to lane."""
+
+    def __init__(self, found: IndexMap) -> None:
+        self._found = found
+        self._inner = found.inner
+        self._known: dict[ir.Value, bool] = {}
+
+    def __call__(self, value: ir.Value) -> bool:
+        """Return it for one value."""
+        if value not in self._known:
+            self._known[value] = self._find(value)
+        return self._known[value]
+
+    def _find(self, value: ir.Value) -> bool:
+        terms = self._found.space.terms.get(value)
+        if terms is not None:
+            return bool(self._inner & set(terms))
+        if isinstance(value.owner, ir.Block):
+            return False
+        op = value.owner.operation
+        if op in self._found.found:
+            strides = self._found.flat.accesses[op].strides
+            return any(strides[i] != 0 for i in self._inner) or any(
+                self(index) for index, _ in self._found.found[op]
+            )
+        body = self._found.flat.nest.block.regions[0].blocks[0]
+        if op.name == BRANCH:
+            sides = [result_of(op, 0), result_of(op, 1)]
+            return any(self(each) for each in (op.operands[0], *sides))
+        return is_within(op, body) and any(self(operand) for operand in op.operands)

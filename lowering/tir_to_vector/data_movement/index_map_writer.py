@@ -1,0 +1,454 @@
+"""Vector code of maps whose lanes have places of their own."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.branches import (
+    BRANCH,
+    guard_of,
+    is_within,
+    operations,
+    result_of,
+)
+from relax_mlir.lowering.tir_to_vector.data_movement.index_map import MAX_STEP, IndexMap, Varying
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, constant_or_value
+from relax_mlir.lowering.tir_to_vector.nest_elements import DIVIDES, work_of
+from relax_mlir.lowering.tir_to_vector.reductions.strided import load_stepped
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+
+# Places take a register for every eight of them.
+_MAX_LANES = 16
+# How much longer an element takes than a multiply-add of a contraction.
+_ELEMENT = 24
+# What makes an index of a number that was loaded.
+_CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui")
+
+
+class IndexMapWriter(NestWriter):
+    """Writes such a nest: every value is a number where all lanes have the same, else a vector."""
+
+    found: IndexMap
+
+    def __init__(self, found: IndexMap, emit: Emitter, machine: Machine) -> None:
+        bits = [_bits(access.buffer) for access in found.flat.accesses.values()]
+        self.has_gather: bool = machine.gathers and min(bits) >= 32
+        varies = Varying(found)
+        if not self.has_gather and any(varies(v) for v, _ in found.found[found.flat.store]):
+            found = replace(found, vector=None)
+        written = found.flat.accesses[found.flat.store].strides
+        spaced = found.vector is not None and found.repeats == 1 and written[found.vector] != 1
+        if spaced and not machine.can_mask(_bits(found.flat.written)):
+            found = replace(found, vector=None)
+        if found.branches and not machine.can_mask(min(bits)):
+            found = replace(found, vector=None)
+        super().__init__(found.flat, found.vector, emit, machine)
+        self.found, self._repeats = found, found.repeats
+        self.inner: set[int] = found.inner | set(found.ordered)
+        self.varies: Varying = Varying(found)
+        body = [op for top in found.flat.nest.body() for op in operations(top)]
+        # What all lanes share is no vector, however wide: bounds of windows, say.
+        values = [op.results[0] for op in found.flat.slice if self.varies(op.results[0])]
+        widest = max(_width(value) for value in (*values, found.flat.store.operands[0]))
+        self.lanes = max(1, machine.vector_bits // widest)
+        if any(op.name in DIVIDES and not _is_known(op.operands[1]) for op in body):
+            self.masked = False
+        if not self.has_gather and any(self.is_looked_up(op) for op in found.found):
+            self.masked: bool = False
+        if any(self.varies(value) for pairs in found.found.values() for value, _ in pairs):
+            self.lanes: int = min(self.lanes, _MAX_LANES)
+        self.row: dict[ir.Value, ir.Value] = {}
+
+    def is_looked_up(self, op: ir.Operation) -> bool:
+        """Whether the last vector of an access is a gather."""
+        step = self.step(op)
+        if op == self.flat.store and step is not None:
+            return False
+        return step is None or (self._repeats == 1 and step[0] not in (-1, 0, 1))
+
+    def work(self) -> Index:
+        """Return how much there is to do, in the terms of `MIN_PARALLEL_WORK`."""
+        return work_of(self.emit, self.flat, _ELEMENT)
+
+    _work = work
+
+    def write_row(self, env: dict[int, Index]) -> None:
+        """Write the steps of the vector, given the counters of all other iterators."""
+        self._along(dict(env))
+
+    def _split_inside(self) -> list[int]:
+        return [] if self.found.vector is None else [self.found.vector]
+
+    def _is_non_temporal(self) -> bool:
+        return False
+
+    def _map(self, env: dict[int, Index]) -> None:
+        with ExitStack() as loops:
+            for position in self.found.ordered:
+                extent = self.emit.size(self.flat.iters[position].extent)
+                env[position] = loops.enter_context(self.emit.loop(0, extent)).counter
+            self._along(env)
+
+    def _along(self, env: dict[int, Index]) -> None:
+        """Write the steps of the vector."""
+        emit, lanes, vector = self.emit, self.lanes, self.found.vector
+        self.row = {}
+        for pairs in self.found.found.values():
+            for value, _ in pairs:
+                if not self.varies(value):
+                    self.row[value] = Chunk(self, env, 0, 1, None).value(value)
+        if vector is None:
+            self._chunk(env, 0, 1, None)
+            return
+        first, last = self._span(vector)
+        upto = emit.add(first, emit.round_down(emit.sub(last, first), lanes))
+        if upto != first:
+            with emit.loop(first, upto, lanes) as loop:
+                self._chunk(env, loop.counter, lanes, None)
+        left = emit.sub(last, upto)
+        if isinstance(left, int) and left == 0:
+            return
+        if self.masked:
+            with emit.when(emit.compare("sgt", left, 0)):
+                self._chunk(env, upto, lanes, left)
+            return
+        with emit.loop(upto, last) as loop, emit.loop(0, self._repeats) as inner:
+            env = {**env, vector + 1: inner.counter} if self._repeats > 1 else env
+            self._chunk(env, loop.counter, 1, None)
+
+    def _chunk(self, env: dict[int, Index], at: Index, lanes: int, live: Index | None) -> None:
+        """Write some steps; of them only the first `live` are there."""
+        emit = self.emit
+        chunk = Chunk(self, env, at, lanes, live)
+        guard = guard_of(self.flat.store, self.flat.nest.block.regions[0].blocks[0])
+        if guard is not None:
+            self._guarded(chunk, guard, lanes)
+            return
+        value = chunk.vector(chunk.value(self.flat.value))
+        base, step = self.bases[self.flat.store], self.step(self.flat.store)
+        if lanes == 1:
+            emit.store(value, base, [chunk.place(self.flat.store)])
+        elif step is not None and self._repeats == 1 and step[0] > 1:
+            self._spaced(value, chunk.place(self.flat.store), step[0], live)
+        elif step is None:
+            where = [base, emit.index(0), chunk.places(self.flat.store), chunk.mask_or_all(), value]
+            emit.op("vector.scatter", where)
+        else:
+            emit.vector_store(value, base, [chunk.place(self.flat.store)], chunk.mask())
+
+    def _guarded(self, chunk: "Chunk", branch: ir.Operation, lanes: int) -> None:
+        """Write some steps of which only those store whose condition holds."""
+        emit, store = self.emit, self.flat.store
+        base, condition = self.bases[store], chunk.value(branch.operands[0])
+        if lanes == 1:
+            with emit.when(condition), chunk.scope():
+                emit.store(chunk.value(self.flat.value), base, [chunk.place(store)])
+            return
+        with chunk.only_where(chunk.vector(condition)):
+            value = chunk.vector(chunk.value(self.flat.value))
+            emit.vector_store(value, base, [chunk.place(store)], chunk.mask())
+
+    def _spaced(self, value: ir.Value, place: Index, step: int, live: Index | None) -> None:
+        """Write lanes some elements apart; what is between them is not touched."""
+        emit, lanes = self.emit, value.type.shape[0]
+        wide = emit.shuffle(value, value, [i // step for i in range(lanes * step)])
+        type_ = ir.VectorType.get([lanes * step], emit.bool_type)
+        bits = [ir.BoolAttr.get(i % step == 0) for i in range(lanes * step)]
+        mask = emit.constant_of(type_, ir.DenseElementsAttr.get(bits, type_))
+        if live is not None:
+            mask = emit.both(mask, emit.mask(emit.mul(live, step), lanes * step))
+        emit.vector_store(wide, self.bases[self.flat.store], [place], mask)
+
+    def step(self, op: ir.Operation) -> tuple[int, ...] | None:
+        """Return how far apart lanes read, along the vector and its repeats; None for a gather."""
+        strides, vector = self.flat.accesses[op].strides, self.found.vector
+        if vector is None:
+            return (0,)
+        step = strides[vector].value
+        if step is None or any(self.varies(value) for value, _ in self.found.found[op]):
+            return None
+        if self._repeats == 1:
+            most = MAX_STEP if self.machine.can_mask(self.bits(op)) else 1
+            return (step,) if -1 <= step <= most else None
+        inner = strides[vector + 1].value
+        return next((x for x in ((0, 0), (1, 0), (self._repeats, 1)) if x == (step, inner)), None)
+
+
+def _width(value: ir.Value) -> int:
+    return 64 if isinstance(value.type, ir.IndexType) else max(8, value.type.width)
+
+
+def _bits(buffer: ir.Value) -> int:
+    element = buffer.type.element_type
+    return 64 if isinstance(element, ir.IndexType) else element.width
+
+
+def _is_known(value: ir.Value) -> bool:
+    number = constant_or_value(value)
+    return isinstance(number, int) and number not in (0, -1)
+
+
+class Chunk:
+    """Writes the values of some steps: of `lanes` along the vector, each with its repeats.
+
+    Args:
+        writer: of the nest.
+        env: counters of the other iterators.
+        at: the first step.
+        lanes: how many; 1 for a single element.
+        live: how many of them there are, None for all.
+    """
+
+    def __init__(
+        self, writer: "IndexMapWriter", env: dict[int, Index], at: Index, lanes: int,
+        live: Index | None,
+    ) -> None:  # fmt: skip
+        self._writer, self._emit, self._found = writer, writer.emit, writer.found
+        self._env, self._at, self._lanes, self._live = env, at, lanes, live
+        self._each = 1 if lanes == 1 else self._found.repeats
+        self._width = lanes * self._each
+        self._made = dict(writer.row)
+        self._body = self._found.flat.nest.block.regions[0].blocks[0]
+        self._counters = dict(env)
+        self._guard: ir.Value | None = None
+        if self._found.vector is not None:
+            self._counters[self._found.vector] = at
+
+    def mask(self, per: int = 1) -> ir.Value | None:
+        """Return which lanes there are; with `per` of 0, of those that are not repeated."""
+        if self._live is None:
+            return self._guard
+        each = self._each if per else 1
+        mask = self._emit.mask(self._emit.mul(self._live, each), self._lanes * each)
+        return mask if self._guard is None else self._emit.both(mask, self._guard)
+
+    def mask_or_all(self) -> ir.Value:
+        """Return which lanes there are, a mask in any case."""
+        type_ = ir.VectorType.get([self._width], self._emit.bool_type)
+        return self.mask() or self._emit.constant(type_, 1)
+
+    def vector(self, value: ir.Value) -> ir.Value:
+        """Return a value as a vector of all lanes, where there are several."""
+        if self._lanes == 1 or isinstance(value.type, ir.VectorType):
+            return value
+        return self._emit.splat(value, ir.VectorType.get([self._width], value.type))
+
+    def value(self, value: ir.Value) -> ir.Value:
+        """Return what the block computes, a number if all lanes have the same."""
+        if value not in self._made:
+            # What stands before a branch is computed whether that is taken or not.
+            outer = isinstance(value.owner, ir.Block) or value.owner.operation.block == self._body
+            guard, self._guard = self._guard, None if outer else self._guard
+            made = self._make(value)
+            self._guard, self._made[value] = guard, made
+        return self._made[value]
+
+    @contextmanager
+    def only_where(self, condition: ir.Value) -> Iterator[None]:
+        """Load and store only in lanes where a condition, a vector of them, holds as well."""
+        before = self._guard
+        self._guard = condition if before is None else self._emit.both(before, condition)
+        yield
+        self._guard = before
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Forget at the end what was computed in a region of its own."""
+        before, self._made = self._made, dict(self._made)
+        yield
+        self._made = before
+
+    def _branch(self, op: ir.Operation) -> ir.Value:
+        """Return what a branch gives: of several lanes both sides, each for its own."""
+        emit = self._emit
+        condition = self.value(op.operands[0])
+        if self._lanes == 1:
+            made = ir.Operation.create(
+                op.name, results=[op.results[0].type], operands=[condition], regions=2
+            )
+            for number in range(2):
+                block = made.regions[number].blocks.append()
+                with ir.InsertionPoint(block), self.scope():
+                    emit.op("scf.yield", [self.value(result_of(op, number))])
+            return made.results[0]
+        condition = self.vector(condition)
+        sides = []
+        for number in range(2):
+            taken = condition
+            if number:
+                ones = emit.constant(condition.type, 1)
+                taken = emit.op("arith.xori", [condition, ones], condition.type)
+            with self.only_where(taken):
+                sides.append(self.vector(self.value(result_of(op, number))))
+        return emit.op("arith.select", [condition, *sides], sides[0].type)
+
+    def _make(self, value: ir.Value) -> ir.Value:
+        writer = self._writer
+        if value in writer.found.space.terms:
+            return self._argument(value)
+        if isinstance(value.owner, ir.Block):
+            return value
+        op = value.owner.operation
+        if not is_within(op, self._body):
+            return writer._anew(value)
+        if op.name == BRANCH:
+            return self._branch(op)
+        if op in self._found.found:
+            return self._load(op)
+        operands = [self.value(operand) for operand in op.operands]
+        wide = any(isinstance(each.type, ir.VectorType) for each in operands)
+        if wide:
+            operands = [self.vector(operand) for operand in operands]
+        copy = op.clone()
+        for position, operand in enumerate(operands):
+            copy.operands[position] = operand
+        if wide:
+            copy.results[0].set_type(ir.VectorType.get([self._width], op.results[0].type))
+        return copy.results[0]
+
+    def _argument(self, value: ir.Value) -> ir.Value:
+        emit, found = self._emit, self._found
+        single: Index = 0
+        terms = self._writer.found.space.terms[value]
+        for position, factor in terms.items():
+            counter = self._counters.get(position, 0)
+            single = emit.add(single, emit.mul(counter, emit.size(factor)))
+        result = emit.index(single)
+        if self._lanes == 1 or not self._writer.varies(value):
+            return result
+        assert found.vector is not None  # or nothing would vary
+        by = [terms.get(i) for i in (found.vector, found.vector + 1)]
+        outer, inner = (0 if factor is None else factor.value for factor in by)
+        assert outer is not None
+        return self._spread(result, outer, (inner or 0) if self._each > 1 else 0)
+
+    def _spread(self, first: Index, outer: Index, inner: Index) -> ir.Value:
+        """Return places from a first one on, with steps along the vector and along its repeats."""
+        emit, each = self._emit, self._each
+        type_ = ir.VectorType.get([self._width], emit.index_type)
+        result = emit.splat(emit.index(first), type_)
+        for step, number in ((outer, lambda i: i // each), (inner, lambda i: i % each)):
+            if isinstance(step, int) and step == 0:
+                continue
+            known = step if isinstance(step, int) else 1
+            lanes = [
+                ir.IntegerAttr.get(emit.index_type, number(i) * known) for i in range(self._width)
+            ]
+            by = emit.constant_of(type_, ir.DenseElementsAttr.get(lanes, type_))
+            if not isinstance(step, int):
+                by = emit.op("arith.muli", [by, emit.splat(step, type_)], type_)
+            result = emit.op("arith.addi", [result, by], type_)
+        return result
+
+    def place(self, op: ir.Operation) -> Index:
+        """Return where the first lane of an access is, without what differs between lanes."""
+        emit, access = self._emit, self._found.flat.accesses[op]
+        place = emit.size(access.offset)
+        for position, counter in self._counters.items():
+            place = emit.add(place, emit.mul(counter, emit.size(access.strides[position])))
+        for value, stride in self._found.found.get(op, ()):
+            if self._lanes == 1 or not self._writer.varies(value):
+                place = emit.add(place, emit.mul(self.value(value), emit.size(stride)))
+        return place
+
+    def _load(self, op: ir.Operation) -> ir.Value:
+        emit, writer = self._emit, self._writer
+        base, place = writer.bases[op], self.place(op)
+        if self._lanes == 1 or not writer.varies(op.results[0]):
+            return self._one(base, place)
+        step = writer.step(op)
+        if self._guard is not None and step not in ((1,), (-1,)):
+            return self._gather(op, base)
+        if step is None or (self._live is not None and writer.is_looked_up(op)):
+            return self._gather(op, base)
+        element = base.type.element_type
+        if step in ((1,), (self._each, 1)):
+            return emit.vector_load(
+                base, [place], ir.VectorType.get([self._width], element), self.mask()
+            )
+        type_ = ir.VectorType.get([self._lanes], element)
+        if self._each > 1:
+            few = emit.vector_load(base, [place], type_, self.mask(0))
+            return emit.shuffle(few, few, [i // self._each for i in range(self._width)])
+        if step == (-1,):
+            back = list(reversed(range(self._lanes)))
+            start = emit.sub(place, self._lanes - 1)
+            mask = self.mask()
+            if mask is not None:
+                mask = emit.shuffle(mask, mask, back)
+            read = emit.vector_load(base, [start], type_, mask)
+            return emit.shuffle(read, read, back)
+        return load_stepped(emit, base, place, type_, step[0])
+
+    def _one(self, base: ir.Value, place: Index) -> ir.Value:
+        """Load what all lanes have in common, if any of them does."""
+        emit = self._emit
+        if self._guard is None or self._lanes == 1:
+            return emit.load(base, [place])
+        kind = ir.Attribute.parse("#vector.kind<or>")
+        some = emit.op("vector.reduction", [self._guard], emit.bool_type, kind=kind)
+        element = base.type.element_type
+        made = ir.Operation.create("scf.if", results=[element], operands=[some], regions=2)
+        with ir.InsertionPoint(made.regions[0].blocks.append()):
+            emit.op("scf.yield", [emit.load(base, [place])])
+        with ir.InsertionPoint(made.regions[1].blocks.append()):
+            emit.op("scf.yield", [emit.constant(element, 0)])
+        return made.results[0]
+
+    def places(self, op: ir.Operation) -> ir.Value:
+        """Return where each lane of an access is."""
+        emit, writer, vector = self._emit, self._writer, self._found.vector
+        strides = self._found.flat.accesses[op].strides
+        assert vector is not None  # or there are no lanes
+        inner = emit.size(strides[vector + 1]) if self._each > 1 else 0
+        places = self._spread(self.place(op), emit.size(strides[vector]), inner)
+        for value, stride in self._found.found[op]:
+            if writer.varies(value):
+                index = self.vector(self.value(value))
+                step = emit.size(stride)
+                if step != 1:
+                    by = emit.splat(emit.index(step), index.type)
+                    index = emit.op("arith.muli", [index, by], index.type)
+                places = emit.op("arith.addi", [places, index], index.type)
+        return places
+
+    def _gather(self, op: ir.Operation, base: ir.Value) -> ir.Value:
+        emit = self._emit
+        type_ = ir.VectorType.get([self._width], base.type.element_type)
+        if self._guard is None and not self._writer.has_gather:
+            return self._one_by_one(op, type_)
+        places = self.places(op)
+        where = [base, emit.index(0), places, self.mask_or_all(), emit.constant(type_, 0)]
+        return emit.op("vector.gather", where, type_)
+
+    def _one_by_one(self, op: ir.Operation, type_: ir.VectorType) -> ir.Value:
+        """Load each lane; its place comes from memory where that says it, else from a vector."""
+        emit, writer = self._emit, self._writer
+        singles: list[ir.Value] = []
+        if self._each == 1 and all(_is_read(value) for value, _ in self._found.found[op]):
+            for lane in range(self._width):
+                at = emit.add(self._at, lane)
+                singles.append(Chunk(writer, self._env, at, 1, None).value(op.results[0]))
+        else:
+            places = self.places(op)
+            for lane in range(self._width):
+                singles.append(emit.load(writer.bases[op], [emit.extract(places, lane)]))
+        result = emit.constant(type_, 0)
+        for lane, single in enumerate(singles):
+            result = emit.insert(single, result, lane)
+        return result
+
+
+def _is_read(index: ir.Value) -> bool:
+    """Whether an index is a number from memory as it is, of another width at most."""
+    while not isinstance(index.owner, ir.Block) and index.owner.operation.name in _CASTS:
+        index = index.owner.operation.operands[0]
+    return isinstance(index.owner, ir.Block) or index.owner.operation.name == "memref.load"
+
+
+def emit_index_map(found: IndexMap) -> Callable[[Emitter, Machine], None]:
+    """Return what writes such a nest."""
+    return lambda emit, machine: IndexMapWriter(found, emit, machine).write([])

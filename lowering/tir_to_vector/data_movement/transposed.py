@@ -1,0 +1,443 @@
+"""Nests that read along one dimension and write along another, by square tiles in registers."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.data_movement.copy_order import reading_order
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
+from relax_mlir.lowering.tir_to_vector.non_temporal import streams
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
+from relax_mlir.lowering.tir_to_vector.shuffles import join, transpose_tile
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+
+_ONE = SymExpr.const(1)
+# Higher tiles would not fit the registers. LLVM takes long over the wide ones: where sizes are
+# unknown, and there are two of them, bytes fill half a register.
+_MAX_HEIGHT, _MAX_LANES = 16, 64
+# Elements of a block, along each of its sides, where the caches hold what is written.
+_BLOCK = 64
+# Vectors that cross a line read two; from that many rows on, it pays to begin with whole lines.
+_MIN_ALIGNED = 128
+_LINE = 64
+# Lines of each row that a block reads: memory gives adjacent ones in the least time.
+_LINES = 16
+# Rows that it reads, at least two vectors: of rows whose distance is a power of two more would not
+# stay in the second-level cache beside those of the next block. Plain stores do better with more.
+_ROWS, _ROWS_PLAIN = 48, 64
+_REGISTER = 512
+# How much longer an element takes than a multiply-add of a contraction.
+_ELEMENT = 16
+
+
+def transposed_iters(flat: FlatNest) -> tuple[int, int] | str:
+    """Return the iterators that the store and the loads walk along, or why there are none."""
+    if flat.total is not None:
+        return "it reduces over elements that are not adjacent"
+    store = flat.accesses[flat.store]
+    loads = [flat.accesses[op] for op in flat.slice if op.name == "memref.load"]
+    if _ONE not in store.strides:
+        return "it does not write adjacent elements"
+    along = store.strides.index(_ONE)
+    strided = [load for load in loads if load.strides[along] not in (0, 1)]
+    others = {load.strides.index(_ONE) for load in strided if _ONE in load.strides}
+    if len(others) != 1 or any(_ONE not in load.strides for load in strided):
+        return "it reads elements that are not adjacent"
+    return along, others.pop()
+
+
+class TransposeWriter(NestWriter):
+    """Writes a nest that transposes: tiles of vectors, and single elements at the edges.
+
+    A tile has so many rows that a register holds a row of the result: `lanes` of what is read by
+    `height`, of which each row gives a piece. Pieces of small elements share registers.
+    """
+
+    along: int
+    across: int
+
+    def __init__(
+        self, flat: FlatNest, along: tuple[int, int], emit: Emitter, machine: Machine
+    ) -> None:
+        super().__init__(flat, along[0], emit, machine)
+        known = all(it.extent.value is not None for it in flat.iters)
+        most = _MAX_LANES if known else _MAX_LANES // 2
+        self.lanes: int = min(self.lanes, most if machine.isa.tables else _MAX_HEIGHT)
+        self.height: int = min(self.lanes, _MAX_HEIGHT)
+        self.along, self.across = along
+        self.inner: set[int] = set(along)
+        self._tiles: dict[ir.Operation, list[ir.Value]] = {}
+        self._row = 0
+        # The first row of a tile that is whole.
+        self._top: Index | None = None
+
+    def _maps(self, env: dict[int, Index], free: list[int]) -> None:
+        if len(free) > 1 and reading_order(self, free) != free:
+            super()._maps(env, free)
+            return
+        # Loops are the same for either case, and tiles ask themselves which it is.
+        with ExitStack() as loops:
+            self._map({**env, **self._outer_loops(loops, free)})
+
+    def _map(self, env: dict[int, Index]) -> None:
+        emit, lanes = self.emit, self.lanes
+        columns = emit.size(self.flat.iters[self.along].extent)
+        first, last = self._span(self.across)
+        whole = emit.round_down(columns, lanes)
+        upto = emit.add(first, emit.round_down(emit.sub(last, first), self.height))
+        ends = (whole, (first, upto))
+        far = streams(self)
+        condition = self._is_non_temporal(far)
+        self.streamed |= condition is not False
+        if isinstance(condition, ir.Value):
+            # Asked before all tiles, as each of them takes less then.
+            with emit.when(condition) as branch:
+                self._tiles_of(env, *ends, far=True, non_temporal=True)
+            with emit.otherwise(branch):
+                self._tiles_of(env, *ends, far=far, non_temporal=False)
+        else:
+            self._tiles_of(env, *ends, far=far, non_temporal=condition)
+        if self.masked:
+            self._edges(env, (whole, columns), (first, upto, last))
+        else:
+            self._single(env, (0, whole), (upto, last))
+            self._single(env, (whole, columns), (first, last))
+
+    def _is_non_temporal(self, far: bool | ir.Value | None = None) -> bool | ir.Value:
+        """Return whether stores should go past the cache, where all of them are aligned.
+
+        Args:
+            far: what `streams` says, where it was asked before.
+        """
+        emit, store = self.emit, self.flat.accesses[self.flat.store]
+        condition = streams(self) if far is None else far
+        if self.bits(self.flat.store) * self.lanes < _REGISTER:
+            # What is less than a line goes to memory with the rest of it, if that comes next.
+            return False
+        if condition is False or self.non_temporal is not None:
+            return condition
+        rows = [emit.size(s) for i, s in enumerate(store.strides) if i != self.along]
+        if any(isinstance(stride, int) and stride % self.lanes for stride in rows):
+            return False
+        base = self.bases[self.flat.store]
+        size = self.bits(self.flat.store) // 8
+        address = emit.op("memref.extract_aligned_pointer_as_index", [base], emit.index_type)
+        units = [emit.div(address, size), emit.size(store.offset), *rows]
+        odd: Index = 0
+        for unit in units:
+            odd = self._or(odd, unit)
+        aligned = emit.compare("eq", self._rest(odd, self.lanes), 0)
+        return aligned if condition is True else emit.both(condition, aligned)
+
+    def _tiles_of(
+        self, env: dict[int, Index], whole: Index, rows: tuple[Index, Index], *,
+        far: bool | ir.Value, non_temporal: bool,
+    ) -> None:  # fmt: skip
+        """Write the tiles that are full.
+
+        Args:
+            env: counters of the outer iterators.
+            whole: where the tiles of a row of the result end.
+            rows: range of its rows.
+            far: whether the nest goes beyond the cache, for which blocks are chosen.
+            non_temporal: whether stores go past it, which not all that is far may do.
+        """
+        emit, lanes, height = self.emit, self.lanes, self.height
+        start = self._aligned_start(env, *rows)
+        read = self.bits(next(op for op in self.flat.slice if self._reads_across(op))) // 8
+        prefetcher = None
+        if far is not False:
+            prefetcher = Prefetcher(self, env, read, (start, rows[1]), non_temporal=non_temporal)
+        run, size = (prefetcher.run, prefetcher.size) if prefetcher else (_BLOCK, _BLOCK)
+        if isinstance(far, ir.Value):
+            run, size = (emit.select(far, emit.index(n), emit.index(_BLOCK)) for n in (run, size))
+        with ExitStack() as loops:
+            right = loops.enter_context(self._blocks(0, whole, run))
+            down = loops.enter_context(self._blocks(start, rows[1], size))
+            if prefetcher:
+                prefetcher.begin(right, down)
+            y: Index = loops.enter_context(emit.loop(*down, height)).counter
+            x = loops.enter_context(emit.loop(*right, lanes)).counter
+            if prefetcher:
+                prefetcher.at(x, y)
+            if start is not rows[0]:
+                y = emit.max(emit.min(y, emit.sub(rows[1], height)), rows[0])
+            self._tile(env, x, y, far=far, non_temporal=non_temporal, prefetcher=prefetcher)
+
+    def _aligned_start(self, env: dict[int, Index], first: Index, upto: Index) -> Index:
+        """Return where tiles begin so that none shares the lines it reads with the next one.
+
+        That is up to a tile before the first row, whose tile is moved to it, as the last one is
+        moved back: what two tiles write twice is the same, for nothing reads what is written.
+        """
+        emit, height = self.emit, self.height
+        loads = [op for op in self.flat.accesses if op.name == "memref.load"]
+        source = next(filter(self._reads_across, loads))
+        strides = [self.flat.accesses[op].strides for op in loads if not self._crosses(op)]
+        size = self.bits(source) // 8
+        if size * height < _LINE or any(0 not in (s[self.along], s[self.across]) for s in strides):
+            return first
+        odd: Index = 0
+        for i, stride in enumerate(self.flat.accesses[source].strides):
+            if i != self.across:
+                odd = self._or(odd, emit.size(stride))
+        count = emit.sub(upto, first)
+        if (isinstance(odd, int) and odd % height) or (
+            isinstance(count, int) and count < _MIN_ALIGNED
+        ):
+            return first
+        place, _ = self._address(source, {**env, self.across: first, self.along: 0}, 0)
+        pointer = "memref.extract_aligned_pointer_as_index"
+        address = emit.op(pointer, [self.bases[source]], emit.index_type)
+        past = self._rest(emit.add(emit.div(address, size), place), height)
+        if not isinstance(count, int):
+            long = emit.compare("sge", count, _MIN_ALIGNED)
+            past = emit.select(long, past, emit.index(0))
+        if not isinstance(odd, int):
+            even = emit.compare("eq", self._rest(odd, height), 0)
+            past = emit.select(even, past, emit.index(0))
+        return emit.sub(first, past)
+
+    def _rest(self, number: Index, power: int) -> ir.Value:
+        """Return a number modulo a power of two."""
+        emit = self.emit
+        values = [emit.index(number), emit.index(power - 1)]
+        return emit.op("arith.andi", values, emit.index_type)
+
+    def _or(self, a: Index, b: Index) -> Index:
+        if isinstance(a, int) and isinstance(b, int):
+            return a | b
+        values = [self.emit.index(a), self.emit.index(b)]
+        return self.emit.op("arith.ori", values, self.emit.index_type)
+
+    def _reads_across(self, op: ir.Operation) -> bool:
+        return op.name == "memref.load" and self._crosses(op)
+
+    def _crosses(self, op: ir.Operation) -> bool:
+        return self.flat.accesses[op].strides[self.along] not in (0, 1)
+
+    def _edges(
+        self, env: dict[int, Index], right: tuple[Index, Index], down: tuple[Index, Index, Index]
+    ) -> None:  # fmt: skip
+        """Write what tiles leave over, to the right and below, by one loop over square ones."""
+        emit, side = self.emit, self.height
+        (whole, columns), (first, upto, last) = right, down
+        edge = (columns, last)
+        each = emit.div(emit.add(emit.sub(columns, whole), side - 1), side)
+        if upto == last and whole == columns:
+            return
+        # First those to the right, row by row; then those below, from left to right.
+        beside = emit.mul(emit.div(emit.sub(upto, first), side), each)
+        below = emit.div(emit.add(columns, side - 1), side)
+        below = self._if_any(upto, last, below)
+        with emit.loop(0, emit.add(beside, below)) as loop:
+            at = loop.counter
+            column: Index = emit.mul(emit.sub(at, beside), side)
+            row = upto
+            if whole != columns:
+                is_beside = emit.compare("slt", at, beside)
+                # There may be none, but a divisor has to be.
+                down_by = emit.div(at, emit.max(each, 1))
+                over = emit.sub(at, emit.mul(down_by, each))
+                here = emit.add(whole, emit.mul(over, side))
+                column = emit.select(is_beside, emit.index(here), emit.index(column))
+                here = emit.add(first, emit.mul(down_by, side))
+                row = emit.select(is_beside, emit.index(here), emit.index(row))
+            self._tile(env, column, row, edge=edge)
+
+    def _if_any(self, first: Index, last: Index, count: Index) -> Index:
+        """Return a count where a range is not empty, else 0."""
+        if isinstance(first, int) and isinstance(last, int):
+            return count if first < last else 0
+        emit = self.emit
+        return emit.select(emit.compare("slt", first, last), emit.index(count), emit.index(0))
+
+    @contextmanager
+    def _blocks(
+        self, first: Index, last: Index, size: Index
+    ) -> Iterator[tuple[Index, Index]]:  # fmt: skip
+        """Write a loop over blocks of some elements; yields the range of one."""
+        known = [x for x in (first, last, size) if isinstance(x, int)]
+        if len(known) == 3 and known[1] - known[0] <= known[2]:
+            yield first, last
+            return
+        with self.emit.loop(first, last, size) as loop:
+            yield loop.counter, self.emit.min(self.emit.add(loop.counter, size), last)
+
+    def _work(self) -> Index:
+        return work_of(self.emit, self.flat, _ELEMENT)
+
+    def _split_inside(self) -> list[int]:
+        return [self.across]
+
+    def _part(self, position: int, is_outer: bool) -> ParallelDim:
+        # A tile is work enough: what has few channels would all go to one thread.
+        return replace(super()._part(position, is_outer), unit=1 if is_outer else self.height)
+
+    def _tile(
+        self, env: dict[int, Index], column: Index, row: Index, *,
+        far: bool | ir.Value = False, non_temporal: bool = False,
+        prefetcher: "Prefetcher | None" = None, edge: tuple[Index, Index] | None = None,
+    ) -> None:  # fmt: skip
+        """Write a tile of elements; with an edge a square one, of what lies before those ends."""
+        emit, height = self.emit, self.height
+        lanes = self.lanes if edge is None else height
+        masks: dict[str, list[ir.Value]] = {}
+        if edge is not None:
+            across, down = (emit.sub(end, at) for end, at in zip(edge, (column, row), strict=True))
+            masks = {
+                "load": self._masks(lanes, across, height, down),
+                "store": self._masks(height, down, lanes, across),
+            }
+        self._tiles = {}
+        for op in self.flat.accesses:
+            if not self._reads_across(op):
+                continue
+            base = self.bases[op]
+            type_ = ir.VectorType.get([height], base.type.element_type)
+            apart = emit.size(self.flat.accesses[op].strides[self.along])
+            first, _ = self._address(op, {**env, self.across: row, self.along: column}, 0)
+            pieces = []
+            for lane in range(lanes):
+                place = emit.add(first, emit.mul(lane, apart))
+                mask = masks["load"][lane] if masks else None
+                pieces.append(emit.vector_load(base, [place], type_, mask))
+            joined = [join(emit, pieces[i::height]) for i in range(height)]
+            self._tiles[op] = transpose_tile(emit, joined)
+        if prefetcher and far is not True:
+            with emit.when(far):
+                prefetcher.fetch_all()
+        self._top = row if edge is None else None
+        for self._row in range(height):
+            at = emit.add(row, self._row)
+            # No mask keeps a row beyond the end from reading what all of its elements take.
+            inner = {**env, self.across: emit.min(at, emit.sub(edge[1], 1)) if edge else at}
+            mask = masks["store"][self._row] if masks else None
+            self._put(self._value(inner, column, lanes, mask), inner, column, mask, non_temporal)
+            if prefetcher and far is True:
+                prefetcher.fetch(self._row)
+        self._tiles, self._top = {}, None
+
+    def _masks(self, vectors: int, count: Index, lanes: int, live: Index) -> list[ir.Value]:
+        """Return masks of vectors, of which the first `count` have `live` lanes."""
+        emit = self.emit
+        whole = emit.mask(live, lanes)
+        none = emit.constant(whole.type, 0)
+        if isinstance(count, int):
+            return [whole if number < count else none for number in range(vectors)]
+        return [
+            emit.select(emit.compare("sgt", count, number), whole, none)
+            for number in range(vectors)
+        ]
+
+    def _single(
+        self, env: dict[int, Index], columns: tuple[Index, Index], rows: tuple[Index, Index]
+    ) -> None:
+        emit = self.emit
+        if columns[0] == columns[1] or rows[0] == rows[1]:
+            return
+        with emit.loop(*rows) as down, emit.loop(*columns) as right:
+            inner = {**env, self.across: down.counter}
+            self._put(self._value(inner, right.counter, 1, None), inner, right.counter, None)
+
+    def _address(self, op: ir.Operation, env: dict[int, Index], at: Index) -> tuple[Index, bool]:
+        if self._top is None:
+            return super()._address(op, env, at)
+        # How far rows of a tile are from its first one is the same for all tiles.
+        place, walks = super()._address(op, {**env, self.across: self._top}, at)
+        apart = self.emit.size(self.flat.accesses[op].strides[self.across])
+        return self.emit.add(place, self.emit.mul(self._row, apart)), walks
+
+    def _get(
+        self, op: ir.Operation, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
+    ) -> ir.Value:
+        if op in self._tiles:
+            return self._tiles[op][self._row]
+        if self._crosses(op):
+            env = {**env, self.along: at}
+        return super()._get(op, env, at, lanes, mask)
+
+
+class Prefetcher:
+    """Asks for the next block line by line and row by row, some lines with each tile of this one.
+
+    Tiles read across the rows, in whose order neither memory nor what foresees loads is quick.
+
+    Args:
+        writer: of the nest, whose blocks these are.
+        env: counters of the outer iterators.
+        size: bytes of an element that is read.
+        rows: what the tiles read of each row, from where to where.
+        non_temporal: whether its stores go past the cache.
+    """
+
+    run: int
+    size: int
+
+    def __init__(
+        self, writer: "TransposeWriter", env: dict[int, Index], size: int,
+        rows: tuple[Index, Index], *, non_temporal: bool,
+    ) -> None:  # fmt: skip
+        self._writer, self._env, self._rows = writer, env, rows
+        self._line = _LINE // size
+        self._vectors = max((_ROWS if non_temporal else _ROWS_PLAIN) // writer.lanes, 2)
+        self.run, self.size = self._vectors * writer.lanes, _LINES * self._line
+        extent = writer.flat.iters[writer.across].extent.value
+        # Shorter rows have no such lines.
+        self._pays = extent is None or extent >= self.size
+
+    def begin(self, right: tuple[Index, Index], down: tuple[Index, Index]) -> None:
+        """Set where a block is, by the ranges of what it writes along and across."""
+        emit = self._writer.emit
+        self._first = (right[0], down[0])
+        more = emit.compare("slt", down[1], self._rows[1])
+        further = emit.add(right[0], self.run)
+        self._next = (
+            emit.select(more, emit.index(right[0]), emit.index(further)),
+            emit.select(more, emit.index(down[1]), emit.index(self._rows[0])),
+        )
+
+    def at(self, column: Index, row: Index) -> None:
+        """Set which tile is next; what belongs to it of the next block is asked for beside it."""
+        self._places = {}
+        if not self._pays:
+            return
+        writer, emit = self._writer, self._writer.emit
+        self._each = writer.lanes * writer.height // self._line
+        steps = [
+            emit.div(emit.sub(at, first), size)
+            for at, first, size in zip(
+                (column, row), self._first, (writer.lanes, writer.height), strict=True
+            )
+        ]
+        tile = emit.add(emit.mul(steps[1], self._vectors), steps[0])
+        number = emit.div(tile, _LINES // self._each)
+        part = emit.sub(tile, emit.mul(number, _LINES // self._each))
+        where = {
+            **self._env,
+            writer.along: emit.add(self._next[0], number),
+            writer.across: emit.add(self._next[1], emit.mul(part, self._each * self._line)),
+        }
+        for op in filter(writer._reads_across, writer.flat.accesses):
+            self._places[op], _ = writer._address(op, where, 0)
+
+    def fetch(self, row: int) -> None:
+        """Ask for what goes with one of the rows that a tile stores.
+
+        Between stores, as what is asked for all at once may be forgotten.
+        """
+        writer, emit = self._writer, self._writer.emit
+        for op, place in self._places.items():
+            for line in range(row, self._each, writer.height):
+                emit.prefetch(writer.bases[op], emit.add(place, line * self._line), far=True)
+
+    def fetch_all(self) -> None:
+        """Ask for all that goes with a tile."""
+        for row in range(self._writer.height):
+            self.fetch(row)

@@ -1,0 +1,268 @@
+"""Windows over small planes of unknown size: as many planes as a vector has lanes, a lane for each.
+
+Planes are turned into fast memory, so that a vector has the same pixel of all of them, with their
+borders around it, and sums are turned back: no lane is wasted however short rows are.
+"""
+
+import math
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_copied import CopiedNchw
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_packed_rows import rows_adjacent
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import DepthwisePool
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import MAX_ELEMENTS
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import inner_dims
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
+
+# Pixels of a register tile; of shorter rows they are taken one by one, if their length is unknown.
+_PIXELS = 4
+# Rows that are known to be no longer are one tile.
+_MAX_PIXELS = 8
+# Elements of a window that are turned where rows are known to be that short.
+_MAX_ELEMENTS = 64
+# Cycles, where a multiply-add takes one: for as many pixels that are turned as a vector has lanes,
+# and for each row of a plane that is copied or written.
+_TURNED, _ROW = 7, 5
+# Wider squares would not fit the registers.
+_MAX_LANES = 16
+
+
+def fits_channel_in_lane(found: DepthwisePool, machine: Machine) -> bool:
+    """Whether a window may be computed for several planes at a time, of sizes unknown yet."""
+    flat, lanes = found.flat, machine.lanes(found.element)
+    if lanes is None or not 1 < lanes <= _MAX_LANES or len(found.axes) < 3 or not found.outer:
+        return False
+    if found.row is None or flat.init is None or found.inner:
+        return False
+    if all(
+        flat.iters[i].extent.value is not None for i in (found.row, found.col)
+    ) and not _is_short(found):
+        return False
+    *outer, sliding, along = found.axes
+    moving = [i for axis in outer for i in axis.inner]
+    if any(flat.iters[i].extent != 1 for i in moving) or found.row not in sliding.inner:
+        return False
+    if any(axis.outer or axis.constant for axis in (sliding, along)):
+        return False
+    planes = flat.iters[found.outer[-1]].extent.value
+    return (
+        (planes is None or planes >= lanes)
+        and rows_adjacent(found, flat.iters[found.col].extent)
+        and _is_dense(found)
+    )
+
+
+def _is_dense(found: DepthwisePool) -> bool:
+    """Whether the elements of a window are few and lie side by side."""
+    step = 1
+    for i in reversed(found.reductions):
+        extent = found.flat.iters[i].extent.value
+        if extent is None or (found.kernel is not None and found.kernel.strides[i] != step):
+            return False
+        step *= extent
+    return 0 < step <= (_MAX_ELEMENTS if _is_short(found) else MAX_ELEMENTS)
+
+
+def _is_short(found: DepthwisePool) -> bool:
+    """Whether rows are known to be one tile, and pixels are known."""
+    cols = found.flat.iters[found.col].extent.value
+    sizes = [dim.value for dim in inner_dims(found.image.buffer)]
+    return cols is not None and 0 < cols <= _MAX_PIXELS and None not in sizes
+
+
+def channel_in_lane_pays(found: DepthwisePool, emit: Emitter, machine: Machine) -> ir.Value | bool:
+    """Return whether planes fit the L1 cache turned, and rows would take longer as they are."""
+    writer = ChannelInLane(found, emit, machine)
+    size, lanes = emit.add(writer.size, writer.sums_size), writer.lanes
+    fit = emit.mul(size, max(8, found.element.width) // 8)
+    rows, cols = writer.extent(found.row), writer.extent(found.col)
+    moved = emit.add(writer.source_pixels, writer.pixels)
+    turned = emit.add(emit.mul(writer.pixels, writer.taps), emit.mul(moved, _TURNED))
+    vectors = emit.div(emit.add(cols, lanes - 1), lanes)
+    copied = emit.mul(emit.add(rows, writer.reach[-2]), _ROW * found.stride)
+    by_rows = emit.add(emit.mul(emit.mul(rows, vectors), writer.taps), copied)
+    by_rows = emit.mul(by_rows, lanes)
+    if isinstance(turned, int) and isinstance(by_rows, int) and isinstance(fit, int):
+        return turned < by_rows and fit <= machine.l1_bytes
+    fastest_variant = emit.compare("slt", turned, by_rows)
+    return emit.both(emit.compare("sle", fit, machine.l1_bytes), fastest_variant)
+
+
+class ChannelInLane(CopiedNchw):
+    """Writes windows over planes: register tiles are of a few pixels of many planes."""
+
+    unit: int
+    pitch: Index
+
+    def _shape(self) -> None:
+        emit, found, lanes = self.emit, self.found, self.lanes
+        self.strides, self.unit = [], lanes
+        height, self.pitch = (emit.max(reach, 1) for reach in self.reach[-2:])
+        # What windows do not see of an image goes behind the plane.
+        self.unseen: Index = emit.mul(emit.mul(height, self.pitch), lanes)
+        self.size = emit.add(self.unseen, lanes)
+        self.pixels: Index = emit.mul(self.extent(found.row), self.extent(found.col))
+        self.sums_size: Index = emit.mul(self._rounded(self.pixels), lanes)
+        self.source_pixels: Index = self.source_strides[-3]
+        self.places_size: Index = self._rounded(self.source_pixels)
+        # How far apart planes are in the image.
+        self.apart: Index = 0
+        for axis, stride in zip(found.axes, self.source_strides, strict=True):
+            factor = axis.outer.get(found.outer[-1], 0)
+            self.apart = emit.add(self.apart, emit.mul(stride, factor))
+        planes = found.flat.iters[found.outer[-1]].extent.value
+        # Threads begin at multiples of a vector's lanes.
+        self.whole: bool = planes is not None and planes % lanes == 0
+        self.taps: int = math.prod(found.flat.iters[i].extent.value or 1 for i in found.reductions)
+
+    def _rounded(self, count: Index) -> Index:
+        return self.emit.round_down(self.emit.add(count, self.lanes - 1), self.lanes)
+
+    def _together(self) -> Index:
+        return 1
+
+    def _plane_groups(
+        self, env: dict[int, Index], spans: dict[int, tuple[Index, Index]], together: Index
+    ) -> None:
+        emit, last = self.emit, self.found.outer[-1]
+        self.sums: ir.Value = emit.alloc(self.sums_size, self.found.element)
+        self.square: ir.Value = emit.alloc(self.lanes * self.lanes, self.found.element)
+        if self.kernel is not None:
+            self.window_memory: ir.Value = emit.alloc(self.taps * self.lanes, self.found.element)
+        self._places()
+        low, high = spans[last]
+        with emit.loop(low, high, self.lanes) as group:
+            self.live: Index = emit.min(emit.sub(high, group.counter), self.lanes)
+            here = {**env, last: group.counter}
+            self._fill(here)
+            self._outputs(here)
+
+    def _places(self) -> None:
+        """Write down where each pixel of a plane goes."""
+        emit = self.emit
+        self.places: ir.Value = emit.alloc(self.places_size, emit.index_type)
+        with emit.loop(0, self.places_size) as at:
+            emit.store(emit.index(self.unseen), self.places, [at.counter])
+        above, left = self.befores[-2:]
+        with emit.loop(0, self.counts[-2]) as row:
+            to = emit.add(emit.mul(emit.add(row.counter, above), self.pitch), left)
+            at = emit.mul(row.counter, self.source_strides[-2])
+            with emit.loop(0, self.counts[-1]) as col:
+                place = emit.mul(emit.add(to, col.counter), self.lanes)
+                emit.store(emit.index(place), self.places, [emit.add(at, col.counter)])
+
+    def _lane(self, lane: int) -> Index:
+        """Return the plane of a lane; what is past the last one is that again, for nothing."""
+        return lane if self.whole else self.emit.min(lane, self.emit.sub(self.live, 1))
+
+    def _copy(self, place: Index, to: Index) -> None:
+        emit, lanes = self.emit, self.lanes
+        starts = [emit.add(place, emit.mul(self._lane(lane), self.apart)) for lane in range(lanes)]
+        with emit.loop(0, self.source_pixels, lanes) as at:
+            mask = emit.mask(emit.sub(self.source_pixels, at.counter), lanes)
+            vectors = [self.load(emit.add(start, at.counter), mask) for start in starts]
+            for number, value in enumerate(transpose_tile(emit, vectors)):
+                target = emit.load(self.places, [emit.add(at.counter, number)])
+                emit.vector_store(value, self.plane, [target])
+
+    def _elements(self, env: dict[int, Index]) -> dict[tuple[int, ...], ir.Value | None] | None:
+        if self.kernel is not None:
+            self._transpose_weights(env)
+        return super()._elements(env)
+
+    def _transpose_weights(self, env: dict[int, Index]) -> None:
+        """Bring the elements of the planes' windows side by side."""
+        emit, lanes, found = self.emit, self.lanes, self.found
+        assert self.kernel is not None  # asked before
+        last = found.outer[-1]
+        for first in range(0, self.taps, lanes):
+            count = min(lanes, self.taps - first)
+            mask = None if count == lanes else emit.mask(count, lanes)
+            vectors = []
+            for lane in range(lanes):
+                there = {**env, last: emit.add(env[last], self._lane(lane))}
+                place = emit.add(self.kernel.at(there).offset, first)
+                vectors.append(self.load_window(place, mask))
+            for number, value in enumerate(transpose_tile(emit, vectors)[:count]):
+                emit.vector_store(value, self.window_memory, [(first + number) * lanes])
+
+    def _element(self, env: dict[int, Index]) -> ir.Value | None:
+        if self.kernel is None:
+            return None
+        place: Index = 0
+        for i in self.found.reductions:
+            place = self.emit.add(self.emit.mul(place, self.extent(i)), env[i])
+        at = self.emit.mul(place, self.lanes)
+        return self.emit.vector_load(self.window_memory, [at], self.vector)
+
+    def _tiles(self, env: dict[int, Index]) -> None:
+        emit, found = self.emit, self.found
+        assert found.row is not None  # asked before
+        cols = self.extent(found.col)
+        if isinstance(cols, int) and cols <= _MAX_PIXELS:
+            with emit.loop(0, self.extent(found.row)) as row:
+                self._tile({**env, found.row: row.counter, found.col: 0}, cols)
+            self._transpose_outputs(env)
+            return
+        many = emit.compare("sge", cols, _PIXELS)
+        with emit.loop(0, self.extent(found.row)) as row:
+            here = {**env, found.row: row.counter}
+            with emit.when(many) as branch, emit.loop(0, cols, _PIXELS) as col:
+                # The last tile begins where it ends with the row.
+                first = emit.min(col.counter, emit.sub(cols, _PIXELS))
+                self._tile({**here, found.col: first}, _PIXELS)
+            with emit.otherwise(branch), emit.loop(0, cols) as col:
+                self._tile({**here, found.col: col.counter}, 1)
+        self._transpose_outputs(env)
+
+    def _tile(self, here: dict[int, Index], count: int) -> None:
+        emit, found = self.emit, self.found
+        assert found.row is not None  # asked before
+        assert found.flat.init is not None
+        sums = [self.splat(found.flat.init)] * count
+        sums = self.window(here, [], found.reductions, sums)
+        first = emit.add(emit.mul(here[found.row], self.extent(found.col)), here[found.col])
+        at = emit.mul(first, self.lanes)
+        for number, value in enumerate(sums):
+            emit.vector_store(value, self.sums, [emit.add(at, number * self.lanes)])
+
+    def _pixels(self, env: dict[int, Index], count: int) -> list[ir.Value]:
+        emit, found = self.emit, self.found
+        at: Index = 0
+        # Steps along a row are known numbers, which come last.
+        steps = emit.mul(self.pitch, self.lanes), self.lanes
+        for axis, step in zip(found.axes[-2:], steps, strict=True):
+            for i, factor in axis.inner.items():
+                at = emit.add(at, emit.mul(env[i], emit.mul(step, factor)))
+        step = found.stride * self.lanes
+        return [
+            emit.vector_load(self.plane, [emit.add(at, number * step)], self.vector)
+            for number in range(count)
+        ]
+
+    def _transpose_outputs(self, env: dict[int, Index]) -> None:
+        """Write the outputs of each plane, which lie side by side."""
+        emit, found, lanes = self.emit, self.found, self.lanes
+        assert found.row is not None  # asked before
+        last = found.outer[-1]
+        with emit.loop(0, self.pixels, lanes) as at:
+            mask = emit.mask(emit.sub(self.pixels, at.counter), lanes)
+            first = emit.mul(at.counter, lanes)
+            vectors = [
+                emit.vector_load(self.sums, [emit.add(first, number * lanes)], self.vector)
+                for number in range(lanes)
+            ]
+            there = {**env, found.row: 0, found.col: at.counter}
+            turned = transpose_tile(emit, vectors)
+            if self.whole and (self.finish is None or not self.finish.is_long):
+                for lane, value in enumerate(turned):
+                    self.put(value, {**there, last: emit.add(env[last], lane)}, mask)
+                return
+            for lane, value in enumerate(turned):
+                emit.vector_store(value, self.square, [lane * lanes])
+            with emit.loop(0, self.live) as lane:
+                value = emit.vector_load(self.square, [emit.mul(lane.counter, lanes)], self.vector)
+                self.put(value, {**there, last: emit.add(env[last], lane.counter)}, mask)

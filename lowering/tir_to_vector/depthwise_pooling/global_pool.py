@@ -1,0 +1,109 @@
+"""Pooling whose window turns out to be the whole image: a reduction of each image."""
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import DepthwisePool
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest, inner_dims
+from relax_mlir.lowering.tir_to_vector.row_fusion.fusion import emit_fused, shared_loops
+
+# Smaller windows are seldom those of whole images.
+_MIN_ELEMENTS = 16
+
+
+@dataclass
+class GlobalPool:
+    """Pooling as it is where windows are as large as images.
+
+    Attributes:
+        sizes: the symbols that have these values then.
+        nests: the reduction, and what follows it.
+        shared: how many outer loops they share.
+    """
+
+    sizes: dict[str, int]
+    nests: list[FlatNest]
+    shared: int
+
+
+def match_global_pool(found: DepthwisePool) -> GlobalPool | None:
+    """Return pooling as a reduction of images whose sizes run time knows, None where it is none."""
+    flat = found.flat
+    if found.kernel is not None or found.padded is not None or flat.init is None:
+        return None
+    sizes = _window_sizes(found)
+    if not sizes:
+        return None
+    known = {name: SymExpr.const(size) for name, size in sizes.items()}
+    followers = [] if found.epilogue is None else found.epilogue.nests
+    nests = [_with(nest, known) for nest in (flat, *followers)]
+    if math.prod(it.extent.value or 0 for it in nests[0].iters if it.reduction) < _MIN_ELEMENTS:
+        return None
+    shared = shared_loops(nests) if len(nests) > 1 else 0
+    if len(nests) > 1 and not shared:
+        return None
+    return GlobalPool(sizes, nests, shared)
+
+
+def _window_sizes(found: DepthwisePool) -> dict[str, int] | None:
+    """Return which symbols are the image's sizes and what those of its windows are."""
+    flat, sizes = found.flat, dict[str, int]()
+    dims = [None, *inner_dims(found.image.buffer)]
+    for dim, axis in zip(dims, found.axes, strict=True):
+        taps = [i for i in axis.inner if i in found.reductions]
+        if not taps:
+            continue
+        extent = flat.iters[taps[0]].extent.value
+        if len(taps) > 1 or axis.inner[taps[0]] != 1 or dim is None or extent is None:
+            return None
+        if dim.value is None and (dim.name is None or sizes.setdefault(dim.name, extent) != extent):
+            return None
+        if dim.value not in (None, extent):
+            return None
+    return sizes
+
+
+def _with(nest: FlatNest, known: dict[str, SymExpr]) -> FlatNest:
+    """Return a nest where some symbols have values."""
+
+    def place(access: FlatAccess) -> FlatAccess:
+        strides = [stride.substitute(known) for stride in access.strides]
+        return replace(access, offset=access.offset.substitute(known), strides=strides)
+
+    own = (*nest.slice, nest.store, nest.total)
+    return replace(
+        nest,
+        iters=[FlatIter(it.extent.substitute(known), it.reduction) for it in nest.iters],
+        accesses={op: place(access) for op, access in nest.accesses.items() if op in own},
+    )
+
+
+def emit_global_pool(
+    found: DepthwisePool, emit: Emitter, machine: Machine, others: Callable[[], None]
+) -> None:
+    """Write a reduction for windows that are whole images, and what `others` writes for the rest.
+
+    Args:
+        found: the pooling.
+        emit: where to write.
+        machine: what for.
+        others: writes the kernel of any windows.
+    """
+    whole = match_global_pool(found)
+    if whole is None:
+        others()
+        return
+    same: list[ir.Value] = [
+        emit.compare("eq", emit.size(SymExpr.var(name)), size) for name, size in whole.sizes.items()
+    ]
+    emit.choose(
+        functools.reduce(emit.both, same),
+        lambda: emit_fused(whole.nests, whole.shared, emit, machine),
+        others,
+    )

@@ -1,0 +1,194 @@
+"""Windows over planes whose vectors are of one row of outputs.
+
+A row's columns are sorted by their remainder to the stride of the window, so that the pixels that a
+vector of outputs needs for one element of the window lie side by side.
+"""
+
+import itertools
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_copied import CopiedNchw
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import REST_ROWS
+from relax_mlir.lowering.tir_to_vector.emit import KEEP
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.shuffles import every_nth
+
+# Rows of a window that are written out beside those of a tile.
+_MAX_DOWN = 11
+
+
+class CopiedRowsNchw(CopiedNchw):
+    """Writes windows over planes: register tiles are a vector wide and several rows high."""
+
+    def _shape(self) -> None:
+        emit, found = self.emit, self.found
+        self.down: int | None = self._window_rows()
+        # A row ends with room for the vectors that begin before its end.
+        phase = emit.div(emit.add(self.reach[-1], found.stride - 1), found.stride)
+        vectors = emit.add(emit.div(phase, self.lanes), 2)
+        self.phase: Index = emit.mul(vectors, self.lanes)
+        self.strides = []
+        size = emit.mul(self.phase, found.stride)
+        for axis, reach in reversed(list(zip(found.axes[:-1], self.reach, strict=False))):
+            self.strides.insert(0, size)
+            if not isinstance(self.extent(found.row), int):
+                # The last tile may begin at the last row.
+                step = 0 if found.row is None else axis.inner.get(found.row, 0)
+                reach = emit.add(reach, step * (REST_ROWS - 1))
+            size = emit.mul(size, reach)
+        self.size = size
+
+    def _copy(self, place: Index, to: Index) -> None:
+        emit, lanes, stride = self.emit, self.lanes, self.found.stride
+        count, before = self.counts[-1], self.befores[-1]
+        whole = emit.round_down(count, lanes * stride)
+        # What lies after a row's end was filled before, and stays so.
+        other = self._fill_value()
+        targets = []
+        for r in range(stride):
+            phase, quotient = (before + r) % stride, (before + r) // stride
+            targets.append(emit.add(to, emit.add(emit.mul(phase, self.phase), quotient)))
+
+        def run(at: Index, quotient: Index, masks: Sequence[ir.Value | None]) -> None:
+            vectors = [
+                self.load(emit.add(emit.add(place, at), v * lanes), mask, other)
+                for v, mask in enumerate(masks)
+            ]
+            for r, target in enumerate(targets):
+                value = every_nth(emit, vectors, r)
+                emit.vector_store(value, self.plane, [emit.add(target, quotient)])
+
+        with emit.loop(0, whole, lanes * stride) as loop:
+            run(loop.counter, emit.div(loop.counter, stride), [None] * stride)
+        left = emit.sub(count, whole)
+        if isinstance(left, int) and left == 0:
+            return
+        masks = [emit.mask(emit.sub(left, v * lanes), lanes) for v in range(stride)]
+        run(whole, emit.div(whole, stride), masks)
+
+    def _tiles(self, env: dict[int, Index]) -> None:
+        emit, found = self.emit, self.found
+        rows, cols = self.extent(found.row), self.extent(found.col)
+        done: Index = 0
+        for height, guarded in self._heights(0, rows):
+            upto = rows
+            if not guarded:
+                upto = emit.add(done, emit.round_down(emit.sub(rows, done), height))
+            if isinstance(upto, int) and upto == done:
+                continue
+            with emit.loop(done, upto, height) as loop:
+                row = loop.counter
+                left = emit.sub(rows, row) if guarded else height
+                whole = emit.round_down(cols, self.lanes)
+                with emit.loop(0, whole, self.lanes) as col:
+                    self._tile(env, (height, left), row, col.counter, None)
+                rest = emit.sub(cols, whole)
+                if not isinstance(rest, int):
+                    mask = emit.mask(rest, self.lanes)
+                    with emit.when(emit.compare("sgt", rest, 0)):
+                        self._tile(env, (height, left), row, whole, mask)
+                elif rest:
+                    mask = emit.mask(rest, self.lanes)
+                    self._tile(env, (height, left), row, whole, mask)
+            done = upto
+
+    def _tile(
+        self, env: dict[int, Index], height: tuple[int, Index], row: Index, col: Index,
+        mask: ir.Value | None,
+    ) -> None:  # fmt: skip
+        """Write a tile of so many rows, of which the second number are there."""
+        emit, found = self.emit, self.found
+        init, (rows, left) = found.flat.init, height
+        here = {**env, found.col: col}
+        if found.row is not None:
+            here[found.row] = row
+        places = []
+        for r in range(rows):
+            there = dict(here)
+            if found.row is not None:
+                there[found.row] = emit.add(row, r)
+            places.append(there)
+        if init is None:
+            at = [[self.out.at(there).offset] for there in places]
+            sums = [emit.vector_load(self.out.base, each, self.vector, mask) for each in at]
+        else:
+            sums = [self.splat(init)] * rows
+        if self.elements is None and self.down is not None:
+            others = [i for i in found.reductions if i != self.down]
+            sums = self._by_columns(here, others, sums)
+        else:
+            sums = self.window(here, [], found.reductions, sums)
+        for number, (there, value) in enumerate(zip(places, sums, strict=True)):
+            if number == 0 or isinstance(left, int):
+                self.put(value, there, mask)
+                continue
+            with emit.when(emit.compare("slt", number, left)):
+                self.put(value, there, mask)
+
+    def _window_rows(self) -> int | None:
+        """Return the reduction along which windows slide as a tile's rows do, if it is short."""
+        found = self.found
+        for axis in found.axes[:-1]:
+            if found.row not in axis.inner:
+                continue
+            along = [i for i in axis.inner if i in found.reductions]
+            extent = found.flat.iters[along[0]].extent.value if len(along) == 1 else None
+            return along[0] if extent is not None and extent <= _MAX_DOWN else None
+        return None
+
+    def _by_columns(
+        self, env: dict[int, Index], left: list[int], sums: list[ir.Value]
+    ) -> list[ir.Value]:
+        """Add up a large window a column at a time: each pixel goes to all rows that see it."""
+        emit, found, down = self.emit, self.found, self.down
+        if left:
+            position, *rest = left
+            with emit.loop(0, self.extent(position), 1, sums, KEEP) as loop:
+                inner = {**env, position: loop.counter}
+                loop.carry(self._by_columns(inner, rest, loop.carried))
+            return loop.results
+        assert down is not None  # asked before
+        assert found.row is not None
+        size = found.flat.iters[down].extent.value or 1
+        elements = [self._element({**env, down: step}) for step in range(size)]
+        axis, stride = next(
+            each
+            for each in zip(found.axes, self.strides, strict=False)
+            if found.row in each[0].inner
+        )
+        step, factor = axis.inner[found.row], axis.inner[down]
+        uses: dict[int, list[tuple[int, int]]] = {}
+        for row, number in itertools.product(range(len(sums)), range(size)):
+            uses.setdefault(row * step + number * factor, []).append((row, number))
+        corner, sums = self._place({**env, down: 0}, 0), list(sums)
+        for offset in sorted(uses):
+            at = emit.add(corner, emit.mul(offset, stride))
+            pixel = emit.vector_load(self.plane, [at], self.vector)
+            for row, number in uses[offset]:
+                sums[row] = self.combined(sums[row], pixel, elements[number])
+        return sums
+
+    def _pixels(self, env: dict[int, Index], count: int) -> list[ir.Value]:
+        places = [self._place(env, r) for r in range(count)]
+        return [self.emit.vector_load(self.plane, [place], self.vector) for place in places]
+
+    def _place(self, env: dict[int, Index], below: int) -> Index:
+        """Return where the pixels are that a row of the tile meets, so many below the first."""
+        emit, found = self.emit, self.found
+        *outer, last = found.axes
+        shift: Index = 0
+        for i, factor in last.inner.items():
+            if i != found.col:
+                shift = emit.add(shift, emit.mul(env[i], factor))
+        quotient = emit.div(shift, found.stride)
+        phase = emit.sub(shift, emit.mul(quotient, found.stride))
+        along = emit.add(emit.mul(phase, self.phase), emit.add(env[found.col], quotient))
+        place = emit.add(self.start, along)
+        for axis, stride in zip(outer, self.strides, strict=True):
+            index: Index = 0
+            for i, factor in axis.inner.items():
+                at = emit.add(env[i], below) if i == found.row else env[i]
+                index = emit.add(index, emit.mul(at, factor))
+            place = emit.add(place, emit.mul(index, stride))
+        return place

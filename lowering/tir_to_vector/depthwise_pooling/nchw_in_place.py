@@ -1,0 +1,369 @@
+"""Windows over planes that are read where they lie: masks stand for what is around an image.
+
+A tile is a vector wide and several rows high. What it sees of a row of the image is loaded once,
+and goes to all rows of outputs that need it.
+"""
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import DepthwisePool
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pixels import (
+    PixelSources,
+    RowPixels,
+    Shifter,
+)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_tile import PixelMasks, Tile
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import (
+    MAX_ELEMENTS,
+    REST_ROWS,
+    ROWS,
+    DepthwisePoolWriter,
+    Span,
+)
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+
+
+def reads_in_place(found: DepthwisePool, machine: Machine) -> bool:
+    """Whether windows are read where they lie: they are small, and loads take masks for nothing."""
+    width = found.image.buffer.type.element_type.width
+    if not machine.isa.free_masks or not machine.can_mask(width):
+        return False
+    last = found.axes[-1:] if found.row is None else found.axes[-2:]
+    if found.row is not None and found.row not in last[0].inner:
+        return False
+    known = {found.row, found.col, *found.reductions}
+    if any(i not in known for axis in last for i in axis.inner):
+        return False
+    still = [i for axis in found.axes[: -len(last)] for i in axis.inner]
+    if any(found.flat.iters[i].extent != 1 for i in still):
+        return False
+    count = 1
+    for i in found.reductions:
+        extent = found.flat.iters[i].extent.value
+        count *= MAX_ELEMENTS + 1 if extent is None else extent
+    return 0 < count <= MAX_ELEMENTS
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a row of outputs takes of a row of the image.
+
+    Attributes:
+        row: of the tile's outputs.
+        shift: from an output's column, times the stride, to the pixel's.
+        steps: which element of the window it is multiplied by.
+    """
+
+    row: int
+    shift: int
+    steps: tuple[int, ...]
+
+
+# A row of the image: how far below the tile's first, whether the image has it, what is taken of it.
+Seen = tuple[int, ir.Value | bool, list[Use]]
+
+
+class InPlaceNchw(DepthwisePoolWriter):
+    """Writes windows over planes that stay where they are: vectors are of one row of outputs."""
+
+    def _shape(self) -> None:
+        found = self.found
+        self.along = found.axes[-1]
+        self.down = None if found.row is None else found.axes[-2]
+        self.step: int = 0 if found.row is None else found.axes[-2].inner[found.row]
+        pads = found.padded
+        self.after: int = pads.after[-1] if pads else 0
+        self.above: int = self.befores[-2] if self.down else 0
+        self.below: int = pads.after[-2] if pads and self.down else 0
+        # Of each element of the window: its steps, and how far down and to the right it looks.
+        self.taps: list[tuple[tuple[int, ...], int, int]] = []
+        sizes = [found.flat.iters[i].extent.value or 1 for i in found.reductions]
+        for steps in itertools.product(*map(range, sizes)):
+            at = dict(zip(found.reductions, steps, strict=True))
+            downs = {} if self.down is None else self.down.inner
+            y, x = (
+                sum(factor * at.get(i, 0) for i, factor in inner.items())
+                for inner in (downs, self.along.inner)
+            )
+            self.taps.append((steps, y, x - self.befores[-1]))
+        self.max_down: int = max(y for _, y, _ in self.taps)
+        self.shifts: list[int] = sorted({x for _, _, x in self.taps})
+        self.sources: PixelSources = PixelSources(self.shifts, found.stride, self.lanes)
+
+    def write(self) -> None:
+        """Write the loops."""
+        with self._spread(ROWS[0]) as (spans, rows):
+            self._all(spans, *rows)
+
+    def _all(self, spans: dict[int, Span], low: Index, high: Index) -> None:
+        """Write some rows of outputs of some planes."""
+        cols = self.extent(self.found.col)
+        if cols == 0:
+            return
+        with ExitStack() as guard:
+            if not isinstance(cols, int):
+                # What is said of masks below holds if there is a column.
+                guard.enter_context(self.emit.when(self.emit.compare("sgt", cols, 0)))
+            self._prepare()
+            env = guard.enter_context(self._planes(spans))
+            for tile in self._row_tiles(low, high):
+                self._columns(env, tile)
+
+    def _heights(self, low: Index, high: Index) -> Iterator[tuple[int, bool]]:
+        known = isinstance(low, int) and isinstance(high, int)
+        if known or self.kernel is not None or self.found.flat.init is None:
+            yield from super()._heights(low, high)
+            return
+        # There is no window to keep in registers, so less code is worth more than higher tiles.
+        yield from ((REST_ROWS, False), (REST_ROWS, True))
+
+    @contextmanager
+    def _planes(self, spans: dict[int, Span]) -> Iterator[dict[int, Index]]:
+        """Write the loops over planes, and over windows on each; yields their counters."""
+        found, env = self.found, dict[int, Index]()
+        with ExitStack() as loops:
+            for position in found.outer:
+                env[position] = loops.enter_context(self._loop(spans[position]))
+            self.start = self.plane_at(env)
+            for position in found.inner:
+                env[position] = loops.enter_context(self._loop((0, self.extent(position))))
+            elements = self._elements(env)
+            assert elements is not None  # of larger windows copies are made
+            self.elements = elements
+            yield env
+
+    def _prepare(self) -> None:
+        """Write what all planes share: the masks of the columns at the borders."""
+        emit, lanes = self.emit, self.lanes
+        sure = self.shifts[-1] - self.after
+        self.pixels: PixelMasks = PixelMasks(
+            emit, self.machine, lanes, self.counts[-1], self.found.stride, sure
+        )
+        cols = self.extent(self.found.col)
+        # The last vector holds those at the border, whether it is full or not.
+        self.whole: Index = emit.round_down(emit.sub(cols, 1), lanes)
+        self.first: Tile = Tile(0, 0, 0, 0, self.pixels.kept(emit.mask(cols, lanes)))
+        rest = emit.mask(emit.sub(cols, self.whole), lanes)
+        self.last: Tile = Tile(0, 0, 0, self.whole, self.pixels.kept(rest), inside=True)
+        around = self._fill_value()
+        self.shifter: Shifter = Shifter(emit, self.vector, around, self.machine.isa.tables)
+        # Which pixels the tiles at the borders load, by where the first one is.
+        self.first_masks: dict[int, ir.Value | None] = self._kept_masks(self.first)
+        self.last_masks: dict[int, ir.Value | None] = (
+            {} if self.whole == 0 else self._kept_masks(self.last)
+        )
+
+    def _kept_masks(self, tile: Tile) -> dict[int, ir.Value | None]:
+        """Return masks for what a tile loads of a row."""
+        firsts = {first for shift in self.shifts for first in self.sources.loads(shift, tile.col)}
+        return {x: self.pixels.kept(self.pixels.mask(tile, x)) for x in sorted(firsts)}
+
+    def _row_tiles(self, low: Index, high: Index) -> Iterator[Tile]:
+        """Write loops over tiles of rows; yields the tile of each."""
+        emit = self.emit
+        done = low
+        for height, guarded in self._heights(low, high):
+            upto = high
+            if not guarded:
+                upto = emit.add(done, emit.round_down(emit.sub(high, done), height))
+            if isinstance(upto, int) and upto == done:
+                continue
+            with self._steps(done, upto, height) as row:
+                left = emit.sub(high, row) if guarded else height
+                yield Tile(row, height, left)
+            done = upto
+
+    def _steps(self, low: Index, high: Index, step: int) -> AbstractContextManager[Index]:
+        """Write a loop, none where there is one step."""
+        if isinstance(low, int) and isinstance(high, int) and low < high <= low + step:
+            return nullcontext(low)
+        return self._counted(low, high, step)
+
+    @contextmanager
+    def _counted(self, low: Index, high: Index, step: int) -> Iterator[Index]:
+        with self.emit.loop(low, high, step) as loop:
+            yield loop.counter
+
+    def _columns(self, env: dict[int, Index], tile: Tile) -> None:
+        """Write a row of tiles; those between the borders need no masks."""
+        emit, lanes, whole = self.emit, self.lanes, self.whole
+        if not isinstance(tile.left, int):
+            # These are few: one piece of code that asks everything is enough.
+            cols = self.extent(self.found.col)
+            with emit.loop(0, cols, lanes) as col:
+                mask = emit.mask(emit.sub(cols, col.counter), lanes)
+                self._tile(env, replace(tile, col=col.counter, mask=mask), {})
+            return
+        self._tile(env, self.first.of_rows(tile), self.first_masks)
+        if whole == 0:
+            return
+        with ExitStack() as guard:
+            if not isinstance(whole, int):
+                guard.enter_context(emit.when(emit.compare("sgt", whole, 0)))
+            if whole != lanes:
+                with emit.loop(lanes, whole, lanes) as col:
+                    inner = replace(tile, col=col.counter, inside=True, follows=True)
+                    self._tile(env, inner, {})
+            self._tile(env, self.last.of_rows(tile), self.last_masks)
+
+    def _tile(self, env: dict[int, Index], tile: Tile, masks: dict[int, ir.Value | None]) -> None:
+        """Write a tile's outputs.
+
+        Args:
+            env: the counters of the plane.
+            tile: which rows and columns.
+            masks: of what is loaded of a row, by where it begins, those that are there already.
+        """
+        emit, found = self.emit, self.found
+        sums = [self._begin(env, tile, row) for row in range(tile.rows)]
+        corner = emit.add(self.start, emit.mul(tile.col, found.stride))
+        seen = list(self._image_rows(tile))
+        for place, (_, live, uses) in zip(self._walk(tile.row, corner, seen), seen, strict=True):
+            load = partial(self._vector, masks, tile, place, live)
+            row = RowPixels(emit, self.sources, tile.col, load, self.shifter)
+            self._take(sums, uses, row.at)
+            # Windows along one axis see one row.
+            far = any(not isinstance(stride, int) for stride in self.source_strides[-2:-1])
+            if far and self.machine.isa.tables:
+                # Rows of unknown length would all be loaded first, to registers that there are not.
+                done = sorted({use.row for use in uses})
+                for at, value in zip(
+                    done, emit.register_barrier([sums[i] for i in done]), strict=True
+                ):
+                    sums[at] = value
+        self._store(env, tile, sums)
+
+    def _take(
+        self, sums: list[ir.Value], uses: Sequence[Use], pixels: Callable[[int], ir.Value]
+    ) -> None:
+        """Add what rows of outputs take of a row of the image to their sums.
+
+        Pixels that are combined as they are, are so once for all rows of outputs that take them.
+        """
+        if self.kernel is not None:
+            for use in uses:
+                element = self.elements[use.steps]
+                sums[use.row] = self.combined(sums[use.row], pixels(use.shift), element)
+            return
+        taken: dict[int, tuple[int, ...]] = {}
+        for use in uses:
+            taken[use.row] = (*taken.get(use.row, ()), use.shift)
+        totals: dict[tuple[int, ...], ir.Value] = {}
+        for row, shifts in taken.items():
+            if shifts not in totals:
+                totals[shifts] = functools.reduce(
+                    lambda total, pixel: self.combined(total, pixel, None), map(pixels, shifts)
+                )
+            sums[row] = self.combined(sums[row], totals[shifts], None)
+
+    def _begin(self, env: dict[int, Index], tile: Tile, row: int) -> ir.Value:
+        """Return what a row's sums begin with."""
+        found = self.found
+        if found.flat.init is not None:
+            return self.splat(found.flat.init)
+        at = self.out.at(self._place(env, tile, row)).offset
+        return self.emit.vector_load(self.out.base, [at], self.vector, tile.mask)
+
+    def _place(self, env: dict[int, Index], tile: Tile, row: int) -> dict[int, Index]:
+        """Return the counters of a tile's row."""
+        there = {**env, self.found.col: tile.col}
+        if self.found.row is not None:
+            there[self.found.row] = self.emit.add(tile.row, row)
+        return there
+
+    def _image_rows(self, tile: Tile) -> Iterator[Seen]:
+        """Yield the rows of the image that a tile sees."""
+        emit = self.emit
+        uses: dict[int, list[Use]] = {}
+        for row in range(tile.rows):
+            for steps, y, x in self.taps:
+                uses.setdefault(row * self.step + y, []).append(Use(row, x, steps))
+        first = emit.sub(emit.mul(tile.row, self.step), self.above)
+        furthest = (tile.rows - 1) * self.step + self.max_down
+        guarded = not isinstance(tile.left, int) or tile.left < tile.rows
+        for offset in sorted(uses):
+            live: ir.Value | bool = True
+            if self.down is not None and offset < self.above:
+                live = self._less(-1, emit.add(first, offset))
+            if self.down is not None and (guarded or furthest - offset < self.below):
+                live = self._and(live, self._less(emit.add(first, offset), self.counts[-2]))
+            yield offset, live, uses[offset]
+
+    def _walk(self, row: Index, corner: Index, seen: Sequence[Seen]) -> Iterator[Index]:
+        """Yield where rows of the image are, from that of a place in the plane's first row.
+
+        That place stands for rows that are not there: of a page that is not there either a load
+        takes long even where all of its lanes are off.
+        """
+        emit, place, reached = self.emit, corner, 0
+        if self.down is not None:
+            first = emit.sub(emit.mul(row, self.step), self.above)
+            place = emit.add(place, emit.mul(first, self.source_strides[-2]))
+        for offset, live, _ in seen:
+            if self.down is not None:
+                # One follows from the last: an addition is cheaper than keeping them all.
+                place = emit.add(place, emit.mul(offset - reached, self.source_strides[-2]))
+                reached = offset
+            yield place if isinstance(live, bool) else emit.select(live, place, corner)
+
+    def _less(self, a: Index, b: Index) -> ir.Value | bool:
+        if isinstance(a, int) and isinstance(b, int):
+            return a < b
+        return self.emit.compare("slt", a, b)
+
+    def _and(self, a: ir.Value | bool, b: ir.Value | bool) -> ir.Value | bool:
+        if isinstance(a, bool):
+            return b if a else False
+        if isinstance(b, bool):
+            return a if b else False
+        return self.emit.both(a, b)
+
+    def _vector(
+        self, masks: dict[int, ir.Value | None], tile: Tile, place: Index, live: ir.Value | bool,
+        first: int,
+    ) -> ir.Value:  # fmt: skip
+        """Load adjacent pixels of a row, from so far beyond the tile's column."""
+        if first not in masks:
+            masks[first] = self.pixels.mask(tile, first)
+        return self.load_live(self.emit.add(place, first), masks[first], live)
+
+    def load_live(self, at: Index, mask: ir.Value | None, live: ir.Value | bool) -> ir.Value:
+        """Load pixels of a row of the image, or what is around it where that is none."""
+        if live is False:
+            return self._fill_value()
+        mask = self.live_mask(mask, live)
+        return self.load(at, mask, None if mask is None else self._fill_value())
+
+    def live_mask(self, mask: ir.Value | None, live: ir.Value | bool) -> ir.Value | None:
+        """Return a mask, or one of all lanes, that is off where a row is not there."""
+        emit = self.emit
+        if isinstance(live, bool):
+            return mask
+        all_ = emit.op("vector.broadcast", [live], self.pixels.type)
+        return all_ if mask is None else emit.both(mask, all_)
+
+    def _store(self, env: dict[int, Index], tile: Tile, sums: Sequence[ir.Value]) -> None:
+        """Store the rows of a tile that are there."""
+        emit = self.emit
+        at: Index = 0
+        if self.finish is None:
+            at = self.out.at(self._place(env, tile, 0)).offset
+        for row, value in enumerate(sums):
+            with ExitStack() as guard:
+                if row and isinstance(live := self._less(row, tile.left), ir.Value):
+                    guard.enter_context(emit.when(live))
+                elif row and not live:
+                    return
+                if self.finish is None:
+                    emit.vector_store(value, self.out.base, [at], tile.mask)
+                else:
+                    self.put(value, self._place(env, tile, row), tile.mask)
+            if self.finish is None:
+                at = emit.add(at, self.out.stride(self.found.row))

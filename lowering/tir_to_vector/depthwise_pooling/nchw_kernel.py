@@ -1,0 +1,72 @@
+"""Fast windows over planes: each plane goes to fast memory with its border, then vectors of it."""
+
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.channel_in_lane import (
+    ChannelInLane,
+    channel_in_lane_pays,
+    fits_channel_in_lane,
+)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.global_pool import emit_global_pool
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_copied_rows import CopiedRowsNchw
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_in_place import (
+    InPlaceNchw,
+    reads_in_place,
+)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_packed_rows import (
+    PackedRowsNchw,
+    packed_rows,
+)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_paired_rows import (
+    PairedRowsNchw,
+    max_paired_columns,
+    pairing_pays,
+)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import DepthwisePool
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_separable import (
+    SUMS,
+    SeparableNchw,
+    is_separable,
+)
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+
+
+def emit_nchw(found: DepthwisePool, emit: Emitter, machine: Machine) -> None:
+    """Write the kernel of a window over planes at the insertion point."""
+    emit_global_pool(found, emit, machine, lambda: _emit_windows(found, emit, machine))
+
+
+def _emit_windows(found: DepthwisePool, emit: Emitter, machine: Machine) -> None:
+    sums = found.kernel is not None or found.flat.combiner in SUMS
+    if (sums or not is_separable(found)) and reads_in_place(found, machine):
+        _emit_in_place(found, emit, machine)
+        return
+    if packed_rows(found, machine) is not None:
+        PackedRowsNchw(found, emit, machine).write()
+    elif is_separable(found):
+        SeparableNchw(found, emit, machine).write()
+    else:
+        _emit_copied(found, emit, machine)
+
+
+def _emit_copied(found: DepthwisePool, emit: Emitter, machine: Machine) -> None:
+    """Write the kernel of a window over copies of planes."""
+    emit.choose(
+        fits_channel_in_lane(found, machine) and channel_in_lane_pays(found, emit, machine),
+        lambda: ChannelInLane(found, emit, machine).write(),
+        lambda: CopiedRowsNchw(found, emit, machine).write(),
+    )
+
+
+def _emit_in_place(found: DepthwisePool, emit: Emitter, machine: Machine) -> None:
+    """Write the kernel of a window that is read where it lies."""
+    short = False
+    if max_paired_columns(found, machine):
+        short = pairing_pays(found, emit, machine)
+    if found.kernel is None and not isinstance(short, bool):
+        # Sums of few pixels are not worth the code for both.
+        short = False
+    emit.choose(
+        short,
+        lambda: PairedRowsNchw(found, emit, machine).write(),
+        lambda: InPlaceNchw(found, emit, machine).write(),
+    )

@@ -1,0 +1,220 @@
+"""Windows over planes whose outputs have short rows: several rows fill a vector.
+
+In fast memory rows follow each other without gaps, sorted by their remainders to the strides of the
+window. Neighbours share what is around the image where that is wide enough for both.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_copied import CopiedNchw
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import DepthwisePool
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import MAX_ELEMENTS
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.shuffles import pick_lanes
+
+# Vectors of a register tile.
+_MAX_VECTORS = 8
+# Code is written for each row of the image.
+_MAX_ROWS = 64
+
+
+@dataclass(frozen=True)
+class PackedRows:
+    """How rows of a plane lie behind each other.
+
+    Attributes:
+        rows, cols: of the outputs.
+        step: how far apart the rows are that neighbouring outputs see.
+        height: elements of the image along the rows' dimension that windows see, and what is
+            around them.
+        inside: which of them, along rows and columns, are the image's.
+        before: how many are before them.
+        pitch: elements from one row to the next.
+        together: rows of outputs in a vector.
+    """
+
+    rows: int
+    cols: int
+    step: int
+    height: int
+    inside: tuple[int, int]
+    before: tuple[int, int]
+    pitch: int
+    together: int
+
+
+def packed_rows(found: DepthwisePool, machine: Machine) -> PackedRows | None:
+    """Return how several rows of outputs go into a vector, None where they do not."""
+    flat, lanes = found.flat, machine.lanes(found.element)
+    if lanes is None or found.row is None or flat.init is None or len(found.axes) < 2:
+        return None
+    sliding, along = found.axes[-2:]
+    taps = [flat.iters[i].extent.value for i in found.reductions]
+    rows, cols = (flat.iters[i].extent.value for i in (found.row, found.col))
+    if rows is None or cols is None or not cols < lanes or found.row not in sliding.inner:
+        return None
+    if any(i != found.row and i not in found.reductions for i in sliding.inner):
+        return None
+    count = 1
+    for tap in taps:
+        count *= MAX_ELEMENTS + 1 if tap is None else tap
+    if not 0 < count <= MAX_ELEMENTS or not rows_adjacent(found, cols):
+        return None
+    height, width = (
+        1
+        + sum(factor * ((flat.iters[i].extent.value or 1) - 1) for i, factor in axis.inner.items())
+        for axis in (sliding, along)
+    )
+    before, inside = (0, 0), (height, width)
+    if found.padded is not None:
+        before = (found.padded.before[-2], found.padded.before[-1])
+        sizes = [size.value for size in found.padded.sizes[-2:]]
+        if None in sizes:
+            return None
+        inside = (min(height - before[0], sizes[0] or 0), min(width - before[1], sizes[1] or 0))
+    if min(inside) < 1 or inside[0] > _MAX_ROWS:
+        return None
+    pitch = -(-width // found.stride)
+    if found.stride == 1:
+        # What is after a row may be what is before the next one.
+        pitch = inside[1] + max(before[1], width - before[1] - inside[1])
+    together = min((lanes - cols) // pitch + 1, rows)
+    if together < 2 or rows < 2:
+        return None
+    step = sliding.inner[found.row]
+    return PackedRows(rows, cols, step, height, inside, before, pitch, together)
+
+
+def _reach(flat: FlatNest, inner: dict[int, int]) -> int:
+    return 1 + sum(factor * ((flat.iters[i].extent.value or 1) - 1) for i, factor in inner.items())
+
+
+def rows_adjacent(found: DepthwisePool, cols: int | SymExpr) -> bool:
+    """Whether rows of outputs lie one after the other, in all that is accessed but the image."""
+    flat: FlatNest = found.flat
+    own = (*flat.slice, flat.total)
+    assert found.row is not None  # asked before
+    return all(
+        access.strides[found.row] == access.strides[found.col] * cols
+        for op, access in flat.accesses.items()
+        if op not in own
+    )
+
+
+class PackedRowsNchw(CopiedNchw):
+    """Writes windows over planes: register tiles are of vectors of a few rows each."""
+
+    packed: PackedRows
+
+    def _shape(self) -> None:
+        rows = packed_rows(self.found, self.machine)
+        assert rows is not None  # asked before
+        self.packed, lanes = rows, self.lanes
+        # Room for what vectors that begin in the last row have beyond it.
+        part = -(-rows.height // rows.step) * rows.pitch + 2 * lanes
+        self.part: int = -(-part // lanes) * lanes
+        self.strides = []
+        size: Index = self.part * rows.step * self.found.stride
+        for reach in reversed(self.reach[:-2]):
+            self.strides.insert(0, size)
+            size = self.emit.mul(size, reach)
+        self.size = size
+
+    def _at(self, row: int, col: int) -> int:
+        """Return where an element is, by its row and its column."""
+        rows, stride = self.packed, self.found.stride
+        (down, y), (right, x) = divmod(row, rows.step), divmod(col, stride)
+        return (y * stride + x) * self.part + down * rows.pitch + right
+
+    def _copy(self, place: Index, to: Index) -> None:
+        rows, lanes, stride = self.packed, self.lanes, self.found.stride
+        (above, left), (height, width) = rows.before, rows.inside
+        filled = (left + width - 1) // stride + 1
+        at_once = max(1, (lanes - filled) // rows.pitch + 1)
+        for y, start in product(range(rows.step), range(0, rows.height, rows.step * at_once)):
+            numbers = [start + y + i * rows.step - above for i in range(at_once)]
+            known = {number: self._row(place, number) for number in numbers if 0 <= number < height}
+            if not known:
+                continue
+            for x in range(stride):
+                picks = {}
+                for i, number in enumerate(numbers):
+                    for q in range(rows.pitch if number in known else 0):
+                        col = q * stride + x - left
+                        if 0 <= col < width and i * rows.pitch + q < lanes:
+                            picks[i * rows.pitch + q] = number, col
+                target = self.emit.add(to, self._at(start + y, x))
+                self.emit.vector_store(self._picked(known, picks), self.plane, [target])
+
+    def _row(self, place: Index, number: int) -> list[ir.Value]:
+        """Load a row of the image."""
+        emit, lanes, width = self.emit, self.lanes, self.packed.inside[1]
+        first = emit.add(place, emit.mul(number, self.source_strides[-2]))
+        vectors = []
+        for at in range(0, width, lanes):
+            mask = None if at + lanes <= width else emit.mask(width - at, lanes)
+            vectors.append(self.load(emit.add(first, at), mask, self._fill_value()))
+        return vectors
+
+    def _picked(
+        self, rows: dict[int, list[ir.Value]], picks: dict[int, tuple[int, int]]
+    ) -> ir.Value:
+        """Return a vector of elements of rows, by lane, and of what is around the image."""
+        lanes, starts, vectors = self.lanes, {}, []
+        for number, parts in rows.items():
+            starts[number] = len(vectors)
+            vectors += parts
+        # What is around it is in lanes that masks switched off, if there are any.
+        rest = self.packed.inside[1] % lanes
+        fill = (len(vectors) - 1, rest) if rest else (len(vectors), 0)
+        places = []
+        for lane in range(lanes):
+            number, col = picks.get(lane, (-1, 0))
+            found = lane in picks
+            places.append((starts[number] + col // lanes, col % lanes) if found else fill)
+        return pick_lanes(self.emit, [*vectors, self._fill_value()], places)
+
+    def _tiles(self, env: dict[int, Index]) -> None:
+        found, rows, lanes = self.found, self.packed, self.lanes
+        assert found.row is not None  # asked before
+        assert found.flat.init is not None
+        whole = rows.together * _MAX_VECTORS
+        for first in range(0, rows.rows, whole):
+            starts = range(first, min(first + whole, rows.rows), rows.together)
+            here = {**env, found.row: first, found.col: 0}
+            sums = [self.splat(found.flat.init)] * len(starts)
+            sums = self.window(here, [], found.reductions, sums)
+            for start, value in zip(starts, sums, strict=True):
+                live = min(rows.together, rows.rows - start) * rows.cols
+                picks: list[tuple[int, int] | None] = [None] * lanes
+                for lane in range(live):
+                    down, right = divmod(lane, rows.cols)
+                    picks[lane] = 0, down * rows.pitch + right
+                mask = None if live == lanes else self.emit.mask(live, lanes)
+                value = pick_lanes(self.emit, [value], picks)
+                self.put(value, {**here, found.row: start}, mask)
+
+    def _pixels(self, env: dict[int, Index], count: int) -> list[ir.Value]:
+        emit, found, rows = self.emit, self.found, self.packed
+        *outer, sliding, along = found.axes
+        place = self.start
+        for axis, stride in zip(outer, self.strides, strict=True):
+            for i, factor in axis.inner.items():
+                place = emit.add(place, emit.mul(emit.mul(env[i], factor), stride))
+        shifts = [0, 0]
+        for number, axis in enumerate((sliding, along)):
+            for i, factor in axis.inner.items():
+                step = env[i]
+                assert isinstance(step, int)  # elements of the window are written out
+                shifts[number] += step * factor
+        place = emit.add(place, self._at(*shifts))
+        step = rows.together * rows.pitch
+        return [
+            emit.vector_load(self.plane, [emit.add(place, v * step)], self.vector)
+            for v in range(count)
+        ]

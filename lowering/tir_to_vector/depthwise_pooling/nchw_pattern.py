@@ -1,0 +1,274 @@
+"""Recognising windows over planes, vectors along a row: few output channels of each, or pooling."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.analysis import Nest
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product, widened
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.epilogue import (
+    join_window,
+    walks,
+    window_nests,
+)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import (
+    Padded,
+    match_first_reduction,
+)
+from relax_mlir.lowering.tir_to_vector.flat import (
+    FlatAccess,
+    FlatNest,
+    linear,
+)
+
+# With more output channels than this to a group, vectors of them are better filled.
+_FEW_CHANNELS = 4
+# Vectors that are gathered with larger steps would read more than they use.
+_MAX_STRIDE = 4
+
+
+@dataclass
+class ImageAxis:
+    """A dimension of the image: which iterators index it, each with its factor.
+
+    Attributes:
+        outer: those that stay while a window slides.
+        inner: those that a plane in fast memory is indexed with.
+        constant: what is added to the index.
+    """
+
+    outer: dict[int, int]
+    inner: dict[int, int]
+    constant: int
+
+
+@dataclass
+class DepthwisePool:
+    """A window that slides over planes, one after the other.
+
+    Attributes:
+        flat: the nest; all iterators below are positions in it.
+        image, kernel, out: the accesses; no kernel where elements are combined as they are.
+        widen: for image and for kernel the conversion to what is added, or None.
+        axes: of the image's dimensions.
+        padded: what the image is a padded copy of, None when it is none.
+        col: the iterator that vectors run along.
+        stride: how far apart the pixels of neighbouring outputs are.
+        row: the iterator that tiles take several of, or None.
+        outer: iterators that give each plane.
+        inner: other iterators of the outputs of a plane.
+        reductions: those of the window, innermost last.
+        epilogue: what is computed from each sum before it is stored, None for nothing.
+        followers: the nests that the epilogue stands for.
+    """
+
+    flat: FlatNest
+    image: FlatAccess
+    kernel: FlatAccess | None
+    out: FlatAccess
+    widen: tuple[str | None, str | None]
+    axes: list[ImageAxis]
+    padded: Padded | None
+    col: int
+    stride: int
+    row: int | None
+    outer: list[int]
+    inner: list[int]
+    reductions: list[int]
+    epilogue: Epilogue | None = None
+    followers: list[Nest] = field(default_factory=list)
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of what is added."""
+        return self.out.buffer.type.element_type
+
+    @property
+    def fill(self) -> ir.Attribute | None:
+        """What is around the image, of the type of what is added; None where nothing is."""
+        if self.padded is None or self.widen[0] is None:
+            return None if self.padded is None else self.padded.fill
+        fill, element = self.padded.fill, self.element
+        if isinstance(fill, ir.FloatAttr):
+            return ir.FloatAttr.get(element, fill.value)
+        value, width = ir.IntegerAttr(fill).value, ir.IntegerType(fill.type).width
+        return ir.IntegerAttr.get(
+            element, value % (1 << width) if self.widen[0] == "arith.extui" else value
+        )
+
+    @property
+    def nests(self) -> list[Nest]:
+        """What it stands for."""
+        return window_nests(self.flat, self.padded, self.followers)
+
+
+def match_nchw(
+    nest: Nest, flat: FlatNest, padded: Padded | None, machine: Machine
+) -> DepthwisePool | None:
+    """Return how a reduction slides a window over planes, None where it does not."""
+    out = flat.accesses[flat.store]
+    if machine.lanes(out.buffer.type.element_type) is None:
+        return None
+    for image, kernel, widen in window_sides(flat):
+        found = _assign(nest, flat, (image, kernel), widen, out, padded)
+        if found is not None:
+            return found
+    return None
+
+
+def window_sides(
+    flat: FlatNest,
+) -> list[tuple[FlatAccess, FlatAccess | None, tuple[str | None, str | None]]]:
+    """Return what may be the image and the kernel of a window, and what widens them.
+
+    There is no kernel where elements are combined as they are, and nothing for other reductions.
+    """
+    pooled = _pooled(flat)
+    if pooled is not None:
+        image, widen = pooled
+        return [(image, None, (widen, None))]
+    product = match_product(flat)
+    if isinstance(product, str):
+        return []
+    sides, _ = product
+    return [
+        (image, kernel, (widen, kernel_widen))
+        for (image, widen), (kernel, kernel_widen) in (sides, sides[::-1])
+    ]
+
+
+def _pooled(flat: FlatNest) -> tuple[FlatAccess, str | None] | None:
+    """Return the only access of a nest that combines what it reads, and the conversion of that."""
+    loads = [op for op in flat.slice if op.name == "memref.load"]
+    value, widen = widened(flat.value)
+    if len(flat.slice) != 1 + (widen is not None):
+        return None
+    if len(loads) != 1 or value != loads[0].results[0]:
+        return None
+    return flat.accesses[loads[0]], widen
+
+
+def _assign(
+    nest: Nest, flat: FlatNest, sides: tuple[FlatAccess, FlatAccess | None],
+    widen: tuple[str | None, str | None], out: FlatAccess, padded: Padded | None,
+) -> DepthwisePool | None:  # fmt: skip
+    image, kernel = sides
+
+    def seen(access: FlatAccess | None, i: int) -> bool:
+        return access is not None and bool(access.strides[i] != 0)
+
+    spatial = [i for i, it in enumerate(flat.iters) if not it.reduction]
+    reductions = [i for i, it in enumerate(flat.iters) if it.reduction]
+    pixels = [i for i in spatial if seen(image, i) and not seen(kernel, i)]
+    channels = [i for i in spatial if seen(kernel, i) and not seen(image, i)]
+    many = [flat.iters[i].extent.value for i in channels]
+    if any(size is None or size > _FEW_CHANNELS for size in many):
+        return None
+    col = next((i for i in pixels if out.strides[i] == 1), None)
+    if col is None or not reductions:
+        return None
+    stride = image.strides[col].value
+    if stride is None or not 0 < stride <= _MAX_STRIDE:
+        return None
+    axes = image_axes(nest, flat, image, kernel, reductions)
+    if axes is None or len(axes[-1].inner) < 2 or col not in axes[-1].inner:
+        return None
+    if any(i != col and i not in reductions for i in axes[-1].inner):
+        return None
+    sliding = {i for axis in axes for i in axis.inner}
+    if any(i not in sliding for i in reductions):
+        return None
+    if kernel is not None and padded is None and stride == 1:
+        slid = [i for axis in axes for i in axis.inner if len(axis.inner) > 1 and i in reductions]
+        if all(flat.iters[i].extent == 1 for i in slid):
+            # A product of matrices: all elements of a plane are alike.
+            return None
+    if padded is not None and padded.buffer != image.buffer:
+        return None
+    if padded is not None and any(
+        (axis.outer or axis.constant) and (before or after)
+        for axis, before, after in zip(axes, padded.before, padded.after, strict=True)
+    ):
+        return None
+    rows = [i for i in pixels if i != col and i in sliding]
+    outer = [i for i in spatial if i not in sliding and i not in channels]
+    inner = [i for i in spatial if i not in (*outer, col, *rows[-1:])]
+    return DepthwisePool(
+        flat, image, kernel, out, widen, axes, padded, col, stride, rows[-1] if rows else None,
+        outer, inner, reductions,
+    )  # fmt: skip
+
+
+def image_axes(
+    nest: Nest, flat: FlatNest, image: FlatAccess, kernel: FlatAccess | None, reductions: list[int]
+) -> list[ImageAxis] | None:
+    """Return what indexes each dimension of an image, None where that is unknown or negative."""
+    access = next(load for load in nest.loads if flat.accesses[load.op] is image)
+    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    axes = []
+    for expr in access.exprs:
+        if expr is None:
+            return None
+        constant, factors = linear(expr)
+        terms = {order.index(i): factor for i, factor in factors.items() if factor}
+        if constant < 0 or any(factor < 0 for factor in terms.values()):
+            return None
+        slides = any(i in reductions for i in terms)
+        # What the kernel has too says which group it is, and so where a plane begins.
+        groups = [] if kernel is None else [i for i in terms if kernel.strides[i] != 0]
+        moves = [i for i in terms if slides and (i in reductions or i not in groups)]
+        axes.append(
+            ImageAxis(
+                {i: f for i, f in terms.items() if i not in moves},
+                {i: terms[i] for i in moves},
+                constant,
+            )
+        )
+    return axes
+
+
+Match = Callable[[Nest, FlatNest, Padded | None, Machine], DepthwisePool | None]
+
+
+def find_depthwise_pool(
+    tops: Sequence[ir.Operation], machine: Machine, matches: Sequence[Match]
+) -> DepthwisePool | None:
+    """Return the window that the first of some nests is, or makes a padded copy for.
+
+    Args:
+        tops: the nests.
+        machine: what they shall run on.
+        matches: the forms that it may have, the first that it has is taken.
+    """
+    padded, flat = match_first_reduction(tops)
+    if flat is None:
+        return None
+
+    for recognise in matches:
+        found = _joined(flat, padded, tops[1 if padded is None else 3 :], recognise, machine)
+        if found is not None:
+            return found
+    return None
+
+
+def _joined(
+    flat: FlatNest, padded: Padded | None, rest: Sequence[ir.Operation], recognise: Match,
+    machine: Machine,
+) -> DepthwisePool | None:  # fmt: skip
+    """Return a window with what follows it."""
+
+    def match(extended: FlatNest) -> DepthwisePool | None:
+        return recognise(flat.nest, extended, padded, machine)
+
+    def fits(found: DepthwisePool) -> bool:
+        return walks(found.flat, found.col)
+
+    found = match(flat)
+    if found is None:
+        return None
+    joined = join_window(flat, rest, match, fits)
+    if joined is None:
+        return found
+    return replace(joined.found, epilogue=joined.epilogue, followers=joined.followers)

@@ -1,0 +1,133 @@
+"""What a tile sees of a row of the image: pixels of neighbouring outputs in neighbouring lanes.
+
+With a stride, the pixels that an element of the window meets are, but for one, those that another
+element meets at the outputs to the right or left: vectors are loaded for some elements, and for
+the others shifted by a lane.
+"""
+
+from collections.abc import Callable, Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.shuffles import every_nth
+
+
+class PixelSources:
+    """How the pixels for each shift come about.
+
+    Args:
+        shifts: from an output's column, times the stride, to the pixel's.
+        stride: how far apart the pixels of neighbouring outputs are.
+        lanes: of a vector.
+    """
+
+    stride: int
+    lanes: int
+
+    def __init__(self, shifts: Sequence[int], stride: int, lanes: int) -> None:
+        self.stride, self.lanes = stride, lanes
+        self._shifts = frozenset(shifts)
+        quotients = {shift // stride for shift in shifts}
+        self._base = min((q for q in quotients if q >= 0), default=max(quotients))
+
+    def neighbour(self, shift: int) -> int | None:
+        """Return the shift whose pixels are this one's but for a lane, None for no such."""
+        quotient = shift // self.stride
+        if self.stride == 1 or quotient == self._base:
+            return None
+        other = shift + (self.stride if quotient < self._base else -self.stride)
+        return other if other in self._shifts else None
+
+    def loads(self, shift: int, col: Index) -> list[int]:
+        """Return where vectors begin that are loaded for a shift, from where the tile does.
+
+        Args:
+            shift: from an output's column, times the stride, to the pixel's.
+            col: the tile's first column.
+        """
+        other, last = self.neighbour(shift), self.lanes - 1
+        if other is None:
+            first = shift // self.stride * self.stride
+            return [first + number * self.lanes for number in range(self.stride)]
+        if shift > other:
+            return [shift + last * self.stride]
+        outside = isinstance(col, int) and col * self.stride + shift < 0
+        return [] if outside else [shift - last]
+
+
+class Shifter:
+    """Shifts vectors by a lane.
+
+    LLVM moves lanes of zeros, and of numbers that are no integers, by slower instructions; so it is
+    not told what they are.
+
+    Args:
+        emit: where to write.
+        vector: the type of what is shifted.
+        around: what is around the image.
+        opaque: whether LLVM can be kept from knowing, as it can for x86.
+    """
+
+    def __init__(
+        self, emit: Emitter, vector: ir.VectorType, around: ir.Value, opaque: bool
+    ) -> None:
+        self._emit, self._vector, self._opaque = emit, vector, opaque
+        bits = ir.IntegerType.get_signless(vector.element_type.width)
+        self._bits = ir.VectorType.get(vector.shape, bits)
+        self._around = around
+        if opaque:
+            (self._around,) = emit.register_barrier([self._cast(around, self._bits)])
+
+    def shift(self, pixels: ir.Value, edge: ir.Value | None, up: bool) -> ir.Value:
+        """Return pixels a lane up or down; what comes in is the near lane of an edge, or around."""
+        lanes = self._vector.shape[0]
+        order = [2 * lanes - 1, *range(lanes - 1)] if up else [*range(1, lanes), lanes]
+        if not self._opaque:
+            return self._emit.shuffle(pixels, self._around if edge is None else edge, order)
+        other = self._around if edge is None else self._cast(edge, self._bits)
+        moved = self._emit.shuffle(self._cast(pixels, self._bits), other, order)
+        return self._cast(self._emit.register_barrier([moved])[0], self._vector)
+
+    def _cast(self, value: ir.Value, type_: ir.VectorType) -> ir.Value:
+        return value if value.type == type_ else self._emit.op("vector.bitcast", [value], type_)
+
+
+class RowPixels:
+    """Loads pixels of a row when they are asked for, each once.
+
+    Args:
+        emit: where to write.
+        sources: how.
+        col: the first column of outputs.
+        load: returns adjacent pixels, from so far beyond the column times the stride.
+        shifter: for vectors that follow from others.
+    """
+
+    def __init__(
+        self, emit: Emitter, sources: PixelSources, col: Index, load: Callable[[int], ir.Value],
+        shifter: Shifter,
+    ) -> None:  # fmt: skip
+        self._emit, self._sources, self._col = emit, sources, col
+        self._load, self._shifter = load, shifter
+        self._loaded: dict[int, ir.Value] = {}
+        self._picked: dict[int, ir.Value] = {}
+
+    def at(self, shift: int) -> ir.Value:
+        """Return the pixels at a distance from those of a window's first column."""
+        if shift not in self._picked:
+            self._picked[shift] = self._pick(shift)
+        return self._picked[shift]
+
+    def _pick(self, shift: int) -> ir.Value:
+        vectors = [*map(self._vector, self._sources.loads(shift, self._col))]
+        other = self._sources.neighbour(shift)
+        if other is None:
+            return every_nth(self._emit, vectors, shift % self._sources.stride)
+        edge = vectors[0] if vectors else None
+        return self._shifter.shift(self.at(other), edge, shift < other)
+
+    def _vector(self, first: int) -> ir.Value:
+        if first not in self._loaded:
+            self._loaded[first] = self._load(first)
+        return self._loaded[first]

@@ -1,0 +1,254 @@
+"""Pooling over planes: columns of windows are combined as they lie, then rows of what that gave.
+
+What the rows of a window give goes to a line in fast memory, sorted by the remainder to the stride
+along the line, with what is around the image at both ends. So a window of R rows and C columns
+takes R + C steps instead of R * C, and no copy of the image.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import DepthwisePool
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import is_zero
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import DepthwisePoolWriter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
+from relax_mlir.lowering.tir_to_vector.reductions.combine import Sums
+from relax_mlir.lowering.tir_to_vector.shuffles import every_nth
+
+# Windows of no more rows, or columns, are written out.
+_MAX_TAPS = 16
+# A load of what several stores wrote waits until the last of them is in the cache, so some lines
+# are written before the first is read.
+_LINES_BYTES = 8192
+_MAX_LINES = 16
+# The result is the same however often an element is combined.
+IDEMPOTENT = (
+    "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf",
+    "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui", "arith.andi", "arith.ori",
+)  # fmt: skip
+SUMS = ("arith.addf", "arith.addi")
+
+
+def is_separable(found: DepthwisePool) -> bool:
+    """Whether windows of pooling may be combined along one dimension after the other."""
+    flat = found.flat
+    if found.kernel is not None or flat.init is None:
+        return False
+    if found.fill is not None and found.fill != flat.init:
+        return False
+    if flat.combiner not in IDEMPOTENT and not (flat.combiner in SUMS and is_zero(flat.init)):
+        return False
+    seen = [i for axis in found.axes for i in axis.inner]
+    return len(seen) == len(set(seen)) and all(
+        sum(i in found.reductions for i in axis.inner) <= 1 for axis in found.axes
+    )
+
+
+class SeparableNchw(DepthwisePoolWriter):
+    """Writes pooling: vectors are of one row of outputs."""
+
+    def _shape(self) -> None:
+        emit, found = self.emit, self.found
+        phase = emit.div(emit.add(self.reach[-1], found.stride - 1), found.stride)
+        # A line ends with room for the vectors that begin before its end.
+        vectors = emit.add(emit.div(phase, self.lanes), 2)
+        self.phase: Index = emit.mul(vectors, self.lanes)
+        self.size = emit.mul(self.phase, found.stride)
+        self.sums: Sums = Sums(found.flat, emit, self.lanes, shared=False)
+
+    def write(self) -> None:
+        """Write the loops."""
+        emit, found = self.emit, self.found
+        positions = [*found.outer, *found.inner]
+        rows = self.extent(found.row)
+        with ExitStack() as loops:
+            parts = [ParallelDim(self.extent(i), min_extent=2 * emit.threads) for i in positions]
+            ranges = loops.enter_context(
+                emit.parallel_region([*parts, ParallelDim(rows)], work_of(emit, found.flat, 1))
+            )
+            with emit.outside():
+                bytes_ = emit.mul(self.size, max(8, found.element.width) // 8)
+                fit = emit.max(emit.min(emit.div(_LINES_BYTES, bytes_), _MAX_LINES), 1)
+                together = emit.min(fit, emit.max(rows, 1))
+                size = emit.mul(self.size, together)
+            self.plane: ir.Value = emit.alloc(size, found.element)
+            fill = self.splat(found.flat.init)
+            with emit.loop(0, size, self.lanes) as at:
+                emit.vector_store(fill, self.plane, [at.counter])
+            env: dict[int, Index] = {}
+            for position, span in zip(positions, ranges, strict=False):
+                env[position] = loops.enter_context(self._loop(span))
+            with emit.loop(*ranges[-1], together) as block:
+                count = emit.min(emit.sub(ranges[-1][1], block.counter), together)
+                for write in (self._line, self._row):
+                    with self._loop((0, 1 if together == 1 else count)) as number:
+                        here = dict(env)
+                        if found.row is not None:
+                            here[found.row] = emit.add(block.counter, number)
+                        self.start = emit.mul(number, self.size)
+                        write(here)
+
+    def _line(self, env: dict[int, Index]) -> None:
+        """Combine the rows of all windows of a row of outputs into a line."""
+        emit, found = self.emit, self.found
+        place: Index = 0
+        taps: list[tuple[Index, Index]] = []
+        spans: list[tuple[Index, Index]] = []
+        whole: ir.Value | None = None
+        for d, (axis, stride) in enumerate(zip(found.axes, self.source_strides, strict=True)):
+            first: Index = axis.constant
+            tap = next((i for i in axis.inner if i in found.reductions), None)
+            along = d == len(found.axes) - 1
+            for i, factor in (axis.outer | axis.inner).items():
+                if i != tap and not (along and i == found.col):
+                    first = emit.add(first, emit.mul(env[i], factor))
+            before = 0 if along else self.befores[d]
+            place = emit.add(place, emit.mul(emit.sub(first, before), stride))
+            if tap is None or along:
+                continue
+            extent, step = self.extent(tap), axis.inner[tap]
+            low, high, inside = self._span(d, first, extent, step)
+            taps.append((extent, emit.mul(stride, step)))
+            spans.append((low, high))
+            if inside is not None:
+                whole = inside if whole is None else emit.both(whole, inside)
+        known = [extent for extent, _ in taps if isinstance(extent, int)]
+        if len(known) < len(taps) or math.prod(known) > _MAX_TAPS:
+            self._combine(place, taps, spans)
+            return
+        if whole is None:
+            self._combine(place, taps, None)
+            return
+        with emit.when(whole) as made:
+            self._combine(place, taps, None)
+        with emit.otherwise(made):
+            self._combine(place, taps, spans)
+
+    def _span(
+        self, d: int, first: Index, extent: Index, step: int
+    ) -> tuple[Index, Index, ir.Value | None]:
+        """Return which rows of a window are the image's, and whether all are, None for surely.
+
+        Args:
+            d: the dimension.
+            first: where the window begins, the border counted.
+            extent: of the window.
+            step: from one of its elements to the next.
+        """
+        emit, padded = self.emit, self.found.padded
+        if padded is None or not (padded.before[d] or padded.after[d]):
+            return 0, extent, None
+        before = self.befores[d]
+        skipped = emit.max(emit.sub(before, first), 0)
+        low = emit.div(emit.add(skipped, step - 1), step)
+        there = emit.max(emit.sub(emit.add(emit.size(padded.sizes[d]), before), first), 0)
+        high = emit.min(emit.div(emit.add(there, step - 1), step), extent)
+        inside = emit.both(emit.compare("eq", low, 0), emit.compare("eq", high, extent))
+        return low, high, inside
+
+    def _combine(
+        self, place: Index, taps: Sequence[tuple[Index, Index]],
+        spans: Sequence[tuple[Index, Index]] | None,
+    ) -> None:  # fmt: skip
+        """Write a line from some rows of the image; without spans all of them are written out."""
+        emit, lanes, stride = self.emit, self.lanes, self.found.stride
+        count, before = self.counts[-1], self.befores[-1]
+        whole = emit.round_down(count, lanes * stride)
+        targets = []
+        for r in range(stride):
+            phase, quotient = (before + r) % stride, (before + r) // stride
+            targets.append(emit.add(self.start, emit.add(emit.mul(phase, self.phase), quotient)))
+
+        def run(at: Index, masks: Sequence[ir.Value | None]) -> None:
+            sums = self._column(emit.add(place, at), taps, spans, masks)
+            quotient = emit.div(at, stride)
+            for r, target in enumerate(targets):
+                value = every_nth(emit, sums, r)
+                emit.vector_store(value, self.plane, [emit.add(target, quotient)])
+
+        with emit.loop(0, whole, lanes * stride) as loop:
+            run(loop.counter, [None] * stride)
+        left = emit.sub(count, whole)
+        if isinstance(left, int) and left == 0:
+            return
+        run(whole, [emit.mask(emit.sub(left, v * lanes), lanes) for v in range(stride)])
+
+    def _column(
+        self, place: Index, taps: Sequence[tuple[Index, Index]],
+        spans: Sequence[tuple[Index, Index]] | None, masks: Sequence[ir.Value | None],
+    ) -> list[ir.Value]:  # fmt: skip
+        """Return adjacent vectors of the rows combined."""
+        emit, fill, sums = self.emit, self.splat(self.found.flat.init), self.sums
+        width = len(sums.begin(fill))
+
+        def loads(at: Index) -> list[ir.Value]:
+            return [
+                self.load(emit.add(at, v * self.lanes), mask, fill) for v, mask in enumerate(masks)
+            ]
+
+        def nested(carried: list[ir.Value], at: Index, number: int) -> list[ir.Value]:
+            if number == len(taps):
+                parts = [carried[i : i + width] for i in range(0, len(carried), width)]
+                pairs = zip(parts, loads(at), strict=True)
+                return [each for part, value in pairs for each in sums.steps(part, [value])]
+            assert spans is not None
+            with emit.loop(*spans[number], 1, carried) as loop:
+                further = emit.add(at, emit.mul(loop.counter, taps[number][1]))
+                loop.carry(nested(loop.carried, further, number + 1))
+            return loop.results
+
+        begun = sums.begin(fill)
+        if spans is not None:
+            ends = nested(begun * len(masks), place, 0)
+            return [sums.end(ends[i : i + width]) for i in range(0, len(ends), width)]
+        rows = []
+        for steps in itertools.product(*(range(e) for e, _ in taps if isinstance(e, int))):
+            at = place
+            for step, (_, stride) in zip(steps, taps, strict=True):
+                at = emit.add(at, emit.mul(step, stride))
+            rows.append(loads(at))
+        return [sums.end(sums.steps(begun, column)) for column in zip(*rows, strict=True)]
+
+    def _row(self, env: dict[int, Index]) -> None:
+        """Combine a line's elements for a row of outputs."""
+        emit, found = self.emit, self.found
+        cols = self.extent(found.col)
+        whole = emit.round_down(cols, self.lanes)
+        with emit.loop(0, whole, self.lanes) as loop:
+            self.put(self._along(loop.counter), {**env, found.col: loop.counter}, None)
+        left = emit.sub(cols, whole)
+        if isinstance(left, int) and left == 0:
+            return
+        mask = emit.mask(left, self.lanes)
+        if isinstance(left, int):
+            self.put(self._along(whole), {**env, found.col: whole}, mask)
+            return
+        with emit.when(emit.compare("sgt", left, 0)):
+            self.put(self._along(whole), {**env, found.col: whole}, mask)
+
+    def _along(self, col: Index) -> ir.Value:
+        """Return the outputs that begin at a column."""
+        emit, axis = self.emit, self.found.axes[-1]
+        tap = next((i for i in axis.inner if i in self.found.reductions), None)
+        extent, step = (1, 0) if tap is None else (self.extent(tap), axis.inner[tap])
+        begun = self.sums.begin(self.splat(self.found.flat.init))
+        if isinstance(extent, int) and extent <= _MAX_TAPS:
+            values = [self._element_at(col, r * step) for r in range(extent)]
+            return self.sums.end(self.sums.steps(begun, values))
+        with emit.loop(0, extent, 1, begun) as loop:
+            value = self._element_at(col, emit.mul(loop.counter, step))
+            loop.carry(self.sums.step(loop.carried, value))
+        return self.sums.end(loop.results)
+
+    def _element_at(self, col: Index, shift: Index) -> ir.Value:
+        """Load what lies at a distance from the first elements of the windows at a column."""
+        emit, stride = self.emit, self.found.stride
+        quotient = emit.div(shift, stride)
+        phase = emit.sub(shift, emit.mul(quotient, stride))
+        place = emit.add(emit.add(self.start, emit.mul(phase, self.phase)), quotient)
+        return emit.vector_load(self.plane, [emit.add(place, col)], self.vector)

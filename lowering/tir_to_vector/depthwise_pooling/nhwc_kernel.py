@@ -1,0 +1,428 @@
+"""Fast windows over channels that lie side by side: register tiles of pixels, a channel in a lane.
+
+What a tile sees of the image is loaded once. Tiles at a border have masks: bits for each row of the
+image and each of its columns, which are zeros, or what else is around an image, where it has none.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_pattern import (
+    NhwcDepthwisePool,
+    nhwc_tile,
+)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import DepthwisePoolWriter
+from relax_mlir.lowering.tir_to_vector.emit import KEEP
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.reductions.ordered_floats import OrderedFloats
+
+# Windows of so many elements are written out whole, of larger ones one row.
+_WHOLE = 9
+# Elements of a row that are written out.
+_MAX_SLIDE = 8
+# With more channels in a group a tile has half as many sums.
+_SMALL_GROUP = 4
+# Sums of a tile that long code follows.
+_FEW_SUMS = 4
+
+_BYTE = 8
+
+
+@dataclass
+class WindowAxis:
+    """An axis of pixels as a tile sees it.
+
+    Attributes:
+        axis: its number among the image's.
+        pixel: the output's iterator, None for one output.
+        step: the reduction, None for one element.
+        stride, dilation: elements of the image from an output, or an element, to the next.
+        count: outputs of a tile.
+        at: the first of them.
+        first: which element of the image, or before it, the tile sees first.
+    """
+
+    axis: int
+    pixel: int | None
+    step: int | None
+    stride: int
+    dilation: int
+    count: int = 1
+    at: Index = 0
+    first: Index = 0
+
+    def uses(self, steps: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
+        """Return by offset which outputs see an element of the image, and by which step."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for output, step in itertools.product(range(self.count), steps):
+            offset = output * self.stride + step * self.dilation
+            found.setdefault(offset, []).append((output, step))
+        return dict(sorted(found.items()))
+
+
+class NhwcWriter(DepthwisePoolWriter):
+    """Writes windows over channels: register tiles are of pixels."""
+
+    found: NhwcDepthwisePool
+
+    row_stop: Index
+    col_stop: Index
+
+    def _shape(self) -> None:
+        found, machine = self.found, self.machine
+        self.right: WindowAxis = self._window_axis(len(found.axes) - 2, found.across, found.slide)
+        rest = len(found.axes) - 2
+        self.fall: WindowAxis = self._window_axis(
+            -1 if found.fall is None else rest - 1, found.row, found.fall
+        )
+        # The axes before those of a tile.
+        self.deep: range = range(rest if found.fall is None else rest - 1)
+        most = max(4, machine.registers // 2)
+        group = found.size(found.picks)
+        if group > _SMALL_GROUP:
+            most //= 2
+        if self.finish is not None and self.finish.is_long:
+            most = _FEW_SUMS
+        sizes = [found.size(found.fall), found.size(found.slide)]
+        self.taps: list[int | None] = [i for i in (found.slide,) if sizes[1] <= _MAX_SLIDE]
+        if self.taps and sizes[0] * sizes[1] * group <= _WHOLE:
+            self.taps.append(found.fall)
+        self.looped: list[int] = [i for i in found.reductions if i not in self.taps]
+        down, right = (
+            (
+                window_axis.stride,
+                1 if window_axis.step in self.looped else found.size(window_axis.step),
+                window_axis.dilation,
+            )
+            for window_axis in (self.fall, self.right)
+        )
+        extents = (
+            None if i is None else found.flat.iters[i].extent.value
+            for i in (found.row, found.across)
+        )
+        rows, cols = extents
+        if found.row is None:
+            rows = 1
+        self.fall.count, self.right.count = nhwc_tile(most, rows, cols, down, right)
+        self.ordered: OrderedFloats | None = None
+        if OrderedFloats.suit(found.flat.combiner, found.element):
+            self.ordered = OrderedFloats(found.flat.combiner, self.vector, self.emit)
+        rank = range(len(found.axes))
+        self._dims = [self.emit.dim(found.image.buffer, d) for d in rank]
+        self.bits: ir.IntegerType = ir.IntegerType.get_signless(self.lanes)
+        self.masks: ir.VectorType = ir.VectorType.get([self.lanes], self.emit.bool_type)
+
+    def _window_axis(self, axis: int, pixel: int | None, step: int | None) -> WindowAxis:
+        if axis < 0:
+            return WindowAxis(axis, None, None, 1, 1)
+        walk: dict[int | None, int] = {**self.found.axes[axis].outer, **self.found.axes[axis].inner}
+        return WindowAxis(axis, pixel, step, walk.get(pixel, 1), walk.get(step, 1))
+
+    def write(self) -> None:
+        """Write the loops."""
+        with ExitStack() as loops:
+            spans, rows = loops.enter_context(self._spread(self.fall.count))
+            env = {i: loops.enter_context(self._loop(span)) for i, span in spans.items()}
+            self.row_stop, self.col_stop = rows[1], self.extent(self.found.across)
+            self.fall.at = loops.enter_context(self._tiles(rows, self.fall.count))
+            self._place(self.fall)
+            inside = self._inside(self.fall, self.row_stop)
+            self.right.at = loops.enter_context(self._tiles((0, self.col_stop), self.right.count))
+            self._place(self.right)
+            within = self._inside(self.right, self.col_stop)
+            for axis in self.deep:
+                within = self._and(within, self._deep_inside(axis, env))
+            self._channels(env, self._and(inside, within))
+
+    @contextmanager
+    def _tiles(self, span: tuple[Index, Index], step: int) -> Iterator[Index]:
+        low, high = span
+        if isinstance(low, int) and isinstance(high, int) and low < high <= low + step:
+            yield low
+            return
+        with self.emit.loop(low, high, step) as loop:
+            yield loop.counter
+
+    def _place(self, window_axis: WindowAxis) -> None:
+        """Note which element of the image a tile sees first."""
+        if window_axis.axis < 0:
+            return
+        emit = self.emit
+        first = emit.add(
+            emit.mul(window_axis.at, window_axis.stride), self.found.axes[window_axis.axis].constant
+        )
+        window_axis.first = emit.sub(first, self.befores[window_axis.axis])
+
+    def _size(self, axis: int) -> Index:
+        padded = self.found.padded
+        if padded is None:
+            return self._dims[axis]
+        return self.emit.size(padded.sizes[axis])
+
+    def _pads(self, axis: int) -> bool:
+        padded = self.found.padded
+        return padded is not None and bool(padded.before[axis] or padded.after[axis])
+
+    def _inside(self, window_axis: WindowAxis, stop: Index) -> ir.Value | bool:
+        """Return whether all outputs of a tile are there, and all that they see."""
+        emit = self.emit
+        extent = self.extent(window_axis.pixel)
+        # Ranges of threads begin at whole tiles.
+        whole = isinstance(extent, int) and extent % window_axis.count == 0
+        all_ = (
+            True
+            if whole
+            else self._compare("sle", emit.add(window_axis.at, window_axis.count), stop)
+        )
+        if window_axis.axis < 0 or not self._pads(window_axis.axis):
+            return all_
+        last = (window_axis.count - 1) * window_axis.stride + (
+            self.found.size(window_axis.step) - 1
+        ) * window_axis.dilation
+        return self._and(
+            all_,
+            self._within(window_axis.axis, window_axis.first, emit.add(window_axis.first, last)),
+        )
+
+    def _deep_inside(self, axis: int, env: dict[int, Index]) -> ir.Value | bool:
+        """Return whether all that windows see along an axis before those of a tile is there."""
+        if not self._pads(axis):
+            return True
+        first, reach = self._deep(axis, env), 0
+        walk = {**self.found.axes[axis].outer, **self.found.axes[axis].inner}
+        for i in self.found.reductions:
+            reach += walk.get(i, 0) * (self.found.size(i) - 1)
+        return self._within(axis, first, self.emit.add(first, reach))
+
+    def _within(self, axis: int, first: Index, last: Index) -> ir.Value | bool:
+        low = self._compare("sge", first, 0)
+        return self._and(low, self._compare("slt", last, self._size(axis)))
+
+    def _deep(self, axis: int, env: dict[int, Index]) -> Index:
+        """Return an index of the image along an axis before those of a tile."""
+        emit, found = self.emit, self.found.axes[axis]
+        index = emit.sub(found.constant, self.befores[axis])
+        for i, factor in {**found.outer, **found.inner}.items():
+            index = emit.add(index, emit.mul(env.get(i, 0), factor))
+        return index
+
+    def _compare(self, predicate: str, a: Index, b: Index) -> ir.Value | bool:
+        if isinstance(a, int) and isinstance(b, int):
+            return {"sle": a <= b, "slt": a < b, "sge": a >= b}[predicate]
+        return self.emit.compare(predicate, a, b)
+
+    def _and(self, a: ir.Value | bool, b: ir.Value | bool) -> ir.Value | bool:
+        if isinstance(a, bool):
+            return b if a else False
+        if isinstance(b, bool):
+            return a if b else False
+        return self.emit.both(a, b)
+
+    def _channels(self, env: dict[int, Index], inside: ir.Value | bool) -> None:
+        """Write the loops over channels: whole vectors inside of the image, then what is left."""
+        emit, lanes = self.emit, self.lanes
+        channels = self.extent(self.found.col)
+        whole = emit.round_down(channels, lanes)
+        if inside is not False:
+            stop = whole if inside is True else emit.select(inside, whole, 0)
+            with emit.loop(0, stop, lanes) as loop:
+                self._tile(env, loop.counter, None)
+            if inside is True and whole == channels:
+                return
+        start: Index = 0
+        if inside is not False:
+            start = whole if inside is True else emit.select(inside, whole, 0)
+        with emit.loop(start, channels, lanes) as loop:
+            left = emit.sub(channels, loop.counter)
+            self._tile(env, loop.counter, left)
+
+    def _tile(self, env: dict[int, Index], channel: Index, left: Index | None) -> None:
+        """Write the outputs of a tile for a vector of channels.
+
+        Args:
+            env: counters of the outer iterators.
+            channel: the first.
+            left: how many there are from it on; None for a tile with all lanes and pixels.
+        """
+        emit, found = self.emit, self.found
+        env = {**env, found.col: channel}
+        live = None
+        if left is not None:
+            live = self._live(left)
+        outputs = list(itertools.product(range(self.fall.count), range(self.right.count)))
+        sums = dict.fromkeys(outputs)
+        if found.flat.init is not None:
+            begin = self.splat(found.flat.init)
+            sums = dict.fromkeys(outputs, begin)
+        stores = {at: self._store_mask(at, live) for at in outputs}
+        if found.flat.init is None:
+            for at in outputs:
+                place = self.out.at(self._output(env, at, live is not None)).offset
+                sums[at] = emit.vector_load(self.out.base, [place], self.vector, stores[at])
+        begun = [sums[at] for at in outputs]
+        if self.ordered is None:
+            values = self._reduce(self.looped, env, live, begun)
+        else:
+            begun = [self.ordered.of(value) for value in begun]
+            done = self._reduce(self.looped, env, live, begun)
+            values = [self.ordered.back(value) for value in done]
+        for at, value in zip(outputs, values, strict=True):
+            self.put(value, self._output(env, at, live is not None), stores[at])
+
+    def _output(self, env: dict[int, Index], at: tuple[int, int], masked: bool) -> dict[int, Index]:
+        """Return the counters of one of a tile's outputs, of the last where that is not there."""
+        there, stops = dict(env), (self.row_stop, self.col_stop)
+        for window_axis, number, stop in zip((self.fall, self.right), at, stops, strict=True):
+            if window_axis.pixel is not None:
+                place = self.emit.add(window_axis.at, number)
+                if number and masked:
+                    place = self.emit.min(place, self.emit.sub(stop, 1))
+                there[window_axis.pixel] = place
+        return there
+
+    def _store_mask(self, at: tuple[int, int], live: ir.Value | None) -> ir.Value | None:
+        if live is None:
+            return None
+        row = self._compare("slt", self.emit.add(self.fall.at, at[0]), self.row_stop)
+        col = self._compare("slt", self.emit.add(self.right.at, at[1]), self.col_stop)
+        return self._masked(live, [row, col])
+
+    def _live(self, left: Index) -> ir.Value:
+        """Return lanes that there are: bits, which registers of masks take, or how many."""
+        emit = self.emit
+        if self.lanes < _BYTE:
+            return emit.index(left)
+        mask = emit.mask(left, self.lanes)
+        bits = emit.op("vector.bitcast", [mask], ir.VectorType.get([1], self.bits))
+        return emit.extract(bits, 0)
+
+    def _masked(self, live: ir.Value, conditions: Sequence[ir.Value | bool]) -> ir.Value:
+        """Return a mask of the lanes that there are, of none where a condition is false."""
+        emit = self.emit
+        for condition in conditions:
+            if condition is False:
+                return emit.mask(0, self.lanes)
+            if condition is True:
+                continue
+            if self.lanes < _BYTE:
+                live = emit.select(condition, live, 0)
+            else:
+                all_ = emit.op("arith.extsi", [condition], self.bits)
+                live = emit.op("arith.andi", [live, all_], self.bits)
+        if self.lanes < _BYTE:
+            return emit.mask(live, self.lanes)
+        one = emit.splat(live, ir.VectorType.get([1], self.bits))
+        return emit.op("vector.bitcast", [one], self.masks)
+
+    def _reduce(
+        self, loops: Sequence[int], env: dict[int, Index], live: ir.Value | None,
+        sums: list[ir.Value],
+    ) -> list[ir.Value]:  # fmt: skip
+        if not loops:
+            return self._step(env, live, sums)
+        position, *rest = loops
+        with self.emit.loop(0, self.extent(position), 1, sums, KEEP) as loop:
+            inner = {**env, position: loop.counter}
+            loop.carry(self._reduce(rest, inner, live, loop.carried))
+        return loop.results
+
+    def _step(
+        self, env: dict[int, Index], live: ir.Value | None, sums: list[ir.Value]
+    ) -> list[ir.Value]:
+        """Write what of a window is written out."""
+        emit, found, sums = self.emit, self.found, list(sums)
+        falls = range(found.size(found.fall)) if found.fall in self.taps else (0,)
+        slides = range(found.size(found.slide)) if found.slide in self.taps else (0,)
+        masked = live is not None
+        lanes = None if live is None else self._masked(live, [])
+        base, deep = self._corner(env)
+        falling = self._lines(self.fall, env, falls, masked)
+        sliding = self._lines(self.right, env, slides, masked)
+        seen: dict[tuple[int, int], ir.Value] = {}
+        fenced = self.kernel is not None and self.machine.isa.tables and len(self.taps) > 1
+        for pick in range(found.size(found.picks)):
+            there = env if found.picks is None else {**env, found.picks: pick}
+            elements = {
+                at: None if self.kernel is None else self._weights(there, at, lanes)
+                for at in itertools.product(falls, slides)
+            }
+            for (y, (line, below, rows)), (x, (pixel, beside, cols)) in itertools.product(
+                enumerate(falling), enumerate(sliding)
+            ):
+                if not pick:
+                    mask = None if live is None else self._masked(live, [*deep, below, beside])
+                    place = emit.add(emit.add(base, line), pixel)
+                    other = None if mask is None else self._fill_value()
+                    seen[y, x] = self.load(place, mask, other)
+                value = self._picked(seen[y, x], pick)
+                for (r, i), (c, j) in itertools.product(rows, cols):
+                    number = r * self.right.count + c
+                    sums[number] = self.combined(sums[number], value, elements[i, j])
+                if fenced and x == len(sliding) - 1:
+                    # Pixels of all rows would be loaded first, to registers that there are not.
+                    sums = self.emit.register_barrier(sums)
+        return sums
+
+    def _picked(self, value: ir.Value, pick: int) -> ir.Value:
+        """Return what is multiplied: each channel, or in each group's lanes one of its channels."""
+        if self.ordered is not None:
+            return self.ordered.of(value)
+        size = self.found.size(self.found.picks)
+        if size == 1:
+            return value
+        order = [lane // size * size + pick for lane in range(self.lanes)]
+        return self.emit.shuffle(value, value, order)
+
+    def combined(self, total: ir.Value, pixel: ir.Value, element: ir.Value | None) -> ir.Value:
+        """Add pixels times an element of the window, or combine them where there is none."""
+        if self.ordered is None:
+            return super().combined(total, pixel, element)
+        return self.emit.op(self.ordered.combiner, [total, pixel], total.type)
+
+    def _weights(
+        self, env: dict[int, Index], at: tuple[int, int], mask: ir.Value | None
+    ) -> ir.Value:
+        assert self.kernel is not None  # pooling has none
+        there = dict(env)
+        for position, step in zip((self.found.fall, self.found.slide), at, strict=True):
+            if position in self.taps and position is not None:
+                there[position] = step
+        return self.load_window(self.kernel.at(there).offset, mask)
+
+    def _corner(self, env: dict[int, Index]) -> tuple[Index, list[ir.Value | bool]]:
+        """Return where channels are in the axes before a tile's, and whether these have them."""
+        emit = self.emit
+        place, deep = env[self.found.col], list[ir.Value | bool]()
+        for axis in self.deep:
+            index = self._deep(axis, env)
+            if self._pads(axis):
+                deep.append(self._within(axis, index, index))
+                index = emit.max(emit.min(index, emit.sub(self._size(axis), 1)), 0)
+            place = emit.add(place, emit.mul(index, self.source_strides[axis]))
+        return place, deep
+
+    def _lines(
+        self, window_axis: WindowAxis, env: dict[int, Index], steps: Sequence[int], masked: bool
+    ) -> list[tuple[Index, ir.Value | bool, list[tuple[int, int]]]]:
+        """Return what a tile sees along an axis: where, whether the image has it, what takes it."""
+        emit = self.emit
+        if window_axis.axis < 0:
+            return [(0, True, [(0, 0)])]
+        first = window_axis.first
+        if window_axis.step in self.looped and window_axis.step is not None:
+            first = emit.add(first, emit.mul(env[window_axis.step], window_axis.dilation))
+        stride, found = self.source_strides[window_axis.axis], []
+        for offset, uses in window_axis.uses(steps).items():
+            index = emit.add(first, offset)
+            live = self._within(window_axis.axis, index, index)
+            if not self._pads(window_axis.axis):
+                # Outputs that are not there see what may not be there either.
+                live = self._compare("slt", index, self._size(window_axis.axis))
+            if masked and live is not True:
+                # Processors take long to find that nothing is wanted of a page that is not there.
+                index = emit.max(emit.min(index, emit.sub(self._size(window_axis.axis), 1)), 0)
+            found.append((emit.mul(index, stride), live, uses))
+        return found

@@ -1,0 +1,245 @@
+"""Pooling over channels that lie side by side: rows of windows are combined first, then columns.
+
+A vector of channels at a time, each row of the image is read once, as it lies. What the windows
+have of it goes to fast memory, from which their rows are combined. So a window of R rows and C
+columns takes R + C steps instead of R * C, and less where what neighbours share is combined once.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.global_pool import emit_global_pool
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_separable import (
+    IDEMPOTENT,
+    is_separable,
+)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_kernel import (
+    NhwcWriter,
+    WindowAxis,
+)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_pattern import NhwcDepthwisePool
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
+
+# Smaller windows are combined where they lie: that takes no memory.
+_MIN_ELEMENTS = 16
+# Rows and columns of a window are written out.
+_MAX_TAPS = 16
+# Outputs that are computed together.
+_OUTPUTS = 4
+
+
+def is_nhwc_separable(found: NhwcDepthwisePool) -> bool:
+    """Whether windows are combined along one dimension after the other."""
+    if not is_separable(found) or None in (found.row, found.fall, found.slide):
+        return False
+    sizes = [found.size(found.fall), found.size(found.slide)]
+    if not (sizes[0] * sizes[1] >= _MIN_ELEMENTS and 1 < min(sizes) <= max(sizes) <= _MAX_TAPS):
+        return False
+    if set(found.reductions) != {found.fall, found.slide}:
+        return False
+    *deep, down, right, _ = range(len(found.axes))
+    if any(found.axes[axis].constant or found.axes[axis].outer for axis in (down, right)):
+        return False
+    padded = found.padded
+    return padded is None or not any(padded.before[d] or padded.after[d] for d in deep)
+
+
+def emit_nhwc(found: NhwcDepthwisePool, emit: Emitter, machine: Machine) -> None:
+    """Write the kernel of windows over channels at the insertion point."""
+    writer = SeparableNhwc if is_nhwc_separable(found) else NhwcWriter
+    emit_global_pool(found, emit, machine, lambda: writer(found, emit, machine).write())
+
+
+class SeparableNhwc(NhwcWriter):
+    """Writes pooling: vectors are of channels."""
+
+    line: ir.Value
+    plane: ir.Value
+
+    def write(self) -> None:
+        """Write the loops."""
+        emit, found, lanes = self.emit, self.found, self.lanes
+        rows, cols = self.extent(found.row), self.extent(found.across)
+        channels = self.extent(found.col)
+        vectors = emit.div(emit.add(channels, lanes - 1), lanes)
+        parts = [ParallelDim(self.extent(i), min_extent=2 * emit.threads) for i in found.outer]
+        parts += [ParallelDim(vectors, min_extent=emit.threads), ParallelDim(rows)]
+        halo = (found.size(found.fall) - 1) * self.fall.dilation
+        with ExitStack() as loops:
+            *spans, upto = loops.enter_context(
+                emit.parallel_region(parts, work_of(emit, found.flat, 1))
+            )
+            with emit.outside():
+                self.pitch: Index = emit.mul(cols, lanes)
+                bytes_ = emit.max(emit.mul(self.pitch, max(8, found.element.width) // 8), 1)
+                fit = emit.sub(emit.div(self.machine.l2_bytes // 4, bytes_), halo)
+                # Rows of windows that lie in two blocks are combined twice.
+                block = emit.max(emit.div(fit, self.fall.stride), halo + _OUTPUTS)
+                block = emit.max(emit.min(block, rows), 1)
+                seen = emit.add(emit.mul(emit.sub(block, 1), self.fall.stride), halo + 1)
+                sizes = emit.mul(self.reach[self.right.axis], lanes), emit.mul(seen, self.pitch)
+            kept = found.element
+            if self.ordered is not None:
+                kept = ir.IntegerType.get_signless(found.element.width)
+            self.kept: ir.VectorType = ir.VectorType.get([lanes], kept)
+            self.line, self.plane = (emit.alloc(size, kept) for size in sizes)
+            self.fill: ir.Value = self._of(self.splat(found.flat.init))
+            with emit.loop(0, sizes[0], lanes) as at:
+                emit.vector_store(self.fill, self.line, [at.counter])
+            env: dict[int, Index] = {}
+            for position, span in zip(found.outer, spans, strict=False):
+                env[position] = loops.enter_context(self._loop(span))
+            vector = loops.enter_context(self._loop(spans[-1]))
+            env[found.col] = emit.mul(vector, lanes)
+            self.mask: ir.Value | None = None
+            if not isinstance(channels, int) or channels % lanes:
+                self.mask = emit.mask(emit.sub(channels, env[found.col]), lanes)
+            place, _ = self._corner(env)
+            with emit.loop(*upto, block) as first:
+                count = emit.min(emit.sub(upto[1], first.counter), block)
+                self._rows(place, first.counter, count)
+                self._columns(env, first.counter, count)
+
+    def _of(self, value: ir.Value) -> ir.Value:
+        return value if self.ordered is None else self.ordered.of(value)
+
+    def _rows(self, place: Index, first: Index, count: Index) -> None:
+        """Combine, of each row that windows see, those of its elements that each of them has."""
+        emit, fall = self.emit, self.fall
+        reach = (self.found.size(fall.step) - 1) * fall.dilation + 1
+        stop = emit.add(emit.mul(emit.sub(count, 1), fall.stride), reach)
+        begin = emit.sub(emit.mul(first, fall.stride), self.befores[fall.axis])
+        with emit.loop(0, stop) as row:
+            index = emit.add(begin, row.counter)
+            to = emit.mul(row.counter, self.pitch)
+            inside: ir.Value | bool = True
+            if self._pads(fall.axis):
+                inside = self._within(fall.axis, index, index)
+            if not isinstance(inside, ir.Value):
+                self._row(emit.add(place, emit.mul(index, self.source_strides[fall.axis])), to)
+                return
+            with emit.when(inside) as branch:
+                self._row(emit.add(place, emit.mul(index, self.source_strides[fall.axis])), to)
+            with emit.otherwise(branch), emit.loop(0, self.pitch, self.lanes) as at:
+                emit.vector_store(self.fill, self.plane, [emit.add(to, at.counter)])
+
+    def _row(self, place: Index, to: Index) -> None:
+        """Combine a row of the image.
+
+        Args:
+            place: where it is, in the image.
+            to: where what windows have of it goes.
+        """
+        emit, right, lanes = self.emit, self.right, self.lanes
+        other = None if self.mask is None else self._fill_value()
+        begin, step = self.befores[right.axis], self.source_strides[right.axis]
+        with emit.loop(0, self.counts[right.axis]) as at:
+            value = self.load(emit.add(place, emit.mul(at.counter, step)), self.mask, other)
+            target = emit.mul(emit.add(at.counter, begin), lanes)
+            emit.vector_store(self._of(value), self.line, [target])
+        for col, outputs in self._outputs(right, self.extent(right.pixel)):
+            from_ = emit.mul(col, right.stride * lanes)
+            values = self._combined(right, outputs, self.line, from_, lanes)
+            for number, value in enumerate(values):
+                target = emit.add(to, emit.mul(emit.add(col, number), lanes))
+                emit.vector_store(value, self.plane, [target])
+
+    def _columns(self, env: dict[int, Index], first: Index, count: Index) -> None:
+        """Combine the rows of windows, and store what that gives."""
+        emit, found, fall, lanes = self.emit, self.found, self.fall, self.lanes
+        assert found.row is not None  # asked before
+        for row, outputs in self._outputs(fall, count):
+            with emit.loop(0, self.extent(found.across)) as col:
+                from_ = emit.mul(emit.mul(row, fall.stride), self.pitch)
+                from_ = emit.add(from_, emit.mul(col.counter, lanes))
+                values = self._combined(fall, outputs, self.plane, from_, self.pitch, begin=True)
+                for number, value in enumerate(values):
+                    there = emit.add(emit.add(first, row), number)
+                    done = value if self.ordered is None else self.ordered.back(value)
+                    self.put(done, {**env, found.row: there, found.across: col.counter}, self.mask)
+
+    def _outputs(self, window_axis: WindowAxis, count: Index) -> Iterator[tuple[Index, int]]:
+        """Write loops over outputs of an axis; yields the first and how many go together."""
+        emit = self.emit
+        together = min(_OUTPUTS, count) if isinstance(count, int) else _OUTPUTS
+        if together < 1:
+            return
+        with ExitStack() as guard:
+            if not isinstance(count, int):
+                many = guard.enter_context(emit.when(emit.compare("sge", count, together)))
+            with emit.loop(0, count, together) as loop:
+                # The last ones begin where they end with the axis.
+                yield emit.min(loop.counter, emit.sub(count, together)), together
+        if isinstance(count, int):
+            return
+        with emit.otherwise(many), emit.loop(0, count) as loop:
+            yield loop.counter, 1
+
+    def _combined(
+        self, window_axis: WindowAxis, outputs: int, memory: ir.Value, place: Index, step: Index, *,
+        begin: bool = False,
+    ) -> list[ir.Value]:  # fmt: skip
+        """Combine what adjacent outputs see along an axis.
+
+        Args:
+            window_axis: the axis.
+            outputs: how many.
+            memory: where elements are.
+            place: of the first.
+            step: from one to the next.
+            begin: whether to begin with what the reduction begins with.
+        """
+        emit, size = self.emit, self.found.size(window_axis.step)
+        loaded: dict[int, ir.Value] = {}
+
+        def at(offset: int) -> ir.Value:
+            if offset not in loaded:
+                where = emit.add(place, emit.mul(step, offset))
+                loaded[offset] = emit.vector_load(memory, [where], self.kept)
+            return loaded[offset]
+
+        def taps(output: int) -> list[ir.Value]:
+            return [
+                at(output * window_axis.stride + tap * window_axis.dilation) for tap in range(size)
+            ]
+
+        shared = (
+            self.found.flat.combiner in IDEMPOTENT
+            and window_axis.stride == window_axis.dilation == 1
+        )
+        if shared and outputs <= size:
+            values = self._shared([at(offset) for offset in range(outputs + size - 1)], outputs)
+        else:
+            values = [self._total(taps(output)) for output in range(outputs)]
+        return [self._both(self.fill, value) for value in values] if begin else values
+
+    def _shared(self, values: Sequence[ir.Value], outputs: int) -> list[ir.Value]:
+        """Combine what neighbours have in common once, and with the rest what each has beside."""
+        size = len(values) - outputs + 1
+        core = self._total(values[outputs - 1 : size])
+        found = [core] * outputs
+        before: ir.Value | None = None
+        for number in reversed(range(outputs - 1)):
+            before = values[number] if before is None else self._both(values[number], before)
+            found[number] = self._both(before, found[number])
+        after: ir.Value | None = None
+        for number in range(1, outputs):
+            value = values[size + number - 1]
+            after = value if after is None else self._both(after, value)
+            found[number] = self._both(found[number], after)
+        return found
+
+    def _total(self, values: Sequence[ir.Value]) -> ir.Value:
+        total, *rest = values
+        for value in rest:
+            total = self._both(total, value)
+        return total
+
+    def _both(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        combiner = self.found.flat.combiner if self.ordered is None else self.ordered.combiner
+        return self.emit.op(combiner, [a, b], self.kept)

@@ -1,0 +1,217 @@
+"""What kernels of windows over planes share: sizes, how the image lies, where results go."""
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import DepthwisePool
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import inner_dims
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.multiply import multiply_add
+from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
+
+Span = tuple[Index, Index]
+
+# Windows of no more elements are written out whole, larger ones only along their rows.
+MAX_ELEMENTS = 36
+# Rows of a register tile, the first that divides the rows; elements of the window are shared.
+ROWS = (7, 8, 6, 5, 4)
+REST_ROWS = 4
+
+
+class DepthwisePoolWriter(ABC):
+    """Knows the sizes of planes and of the windows on them.
+
+    Attributes:
+        size: elements of fast memory for a plane, or for a line of it.
+    """
+
+    size: Index
+
+    found: DepthwisePool
+    emit: Emitter
+    machine: Machine
+
+    def __init__(self, found: DepthwisePool, emit: Emitter, machine: Machine) -> None:
+        self.found, self.emit, self.machine = found, emit, machine
+        lanes = machine.lanes(found.element)
+        assert lanes is not None  # others are left to plain loops
+        self.lanes = lanes
+        self.vector: ir.VectorType = ir.VectorType.get([lanes], found.element)
+        self.finish: EpilogueEmitter | None = None
+        if found.epilogue is None:
+            self.out: Layout = Layout(found.out, emit)
+        else:
+            self.finish = EpilogueEmitter(
+                found.epilogue, found.out.buffer, found.col, emit, machine
+            )
+        self.kernel: Layout | None = None if found.kernel is None else Layout(found.kernel, emit)
+        source = found.image.buffer if found.padded is None else found.padded.source
+        self.source: ir.Value = emit.flatten_once(source)
+        dims = [*inner_dims(source), SymExpr.const(1)]
+        self.source_strides: list[Index] = [
+            emit.size(math.prod(dims[i:], start=SymExpr.const(1))) for i in range(len(dims))
+        ]
+        self.befores: list[int] = (
+            [0] * len(found.axes) if found.padded is None else found.padded.before
+        )
+        self.reach: list[Index] = [self._reach(axis.inner) for axis in found.axes]
+        self.counts: list[Index] = [self._count(d) for d in range(len(found.axes))]
+        # Where the present plane begins.
+        self.start: Index = 0
+        self._shape()
+
+    def extent(self, position: int | None) -> Index:
+        """Return the steps of an iterator."""
+        return 1 if position is None else self.emit.size(self.found.flat.iters[position].extent)
+
+    def _reach(self, inner: dict[int, int]) -> Index:
+        """Return how many elements along a dimension the windows of a plane see."""
+        reach = SymExpr.const(1)
+        for i, factor in inner.items():
+            reach = reach + (self.found.flat.iters[i].extent - 1) * factor
+        return self.emit.size(reach)
+
+    def _count(self, d: int) -> Index:
+        """Return how many of them are elements of the image."""
+        emit, padded = self.emit, self.found.padded
+        count = emit.sub(self.reach[d], self.befores[d])
+        if padded is not None and not self.found.axes[d].outer:
+            count = emit.min(count, emit.size(padded.sizes[d]))
+        return count
+
+    @contextmanager
+    def _spread(self, unit: int) -> Iterator[tuple[dict[int, Span], Span]]:
+        """Split the work among threads: planes, those of which there are most, or rows of outputs.
+
+        Args:
+            unit: rows that go together.
+
+        Yields:
+            What a thread does of the outer iterators, in the order of loops, and of rows.
+        """
+        emit, found = self.emit, self.found
+        extents = {i: self.extent(i) for i in found.outer}
+        order = sorted(found.outer, key=lambda i: -e if isinstance(e := extents[i], int) else 0)
+        parts = [ParallelDim(extents[i], min_extent=2 * emit.threads) for i in order]
+        parts.append(ParallelDim(self.extent(found.row), unit))
+        with emit.parallel_region(parts, work_of(emit, found.flat, 1)) as (*ranges, rows):
+            yield dict(zip(order, ranges, strict=True)), rows
+
+    @contextmanager
+    def _loop(self, span: tuple[Index, Index]) -> Iterator[Index]:
+        if span == (0, 1):
+            yield 0
+            return
+        with self.emit.loop(*span) as loop:
+            yield loop.counter
+
+    def _fill_value(self) -> ir.Value:
+        """Return what is around an image."""
+        fill = self.found.fill
+        return self.emit.constant(self.vector, 0) if fill is None else self.splat(fill)
+
+    def load(
+        self, at: Index, mask: ir.Value | None = None, other: ir.Value | None = None
+    ) -> ir.Value:
+        """Load adjacent elements of the image as what is added; without mask `other`, or zeros."""
+        widen = self.found.widen[0]
+        if widen is None:
+            return self.emit.vector_load(self.source, [at], self.vector, mask, other)
+        value = self._widened(self.source, widen, at, mask)
+        if mask is None or other is None:
+            return value
+        return self.emit.op("arith.select", [mask, value, other], self.vector)
+
+    def load_window(self, at: Index, mask: ir.Value | None) -> ir.Value:
+        """Load adjacent elements of windows as what is added, zeros without mask."""
+        assert self.kernel is not None  # pooling has none
+        return self._widened(self.kernel.base, self.found.widen[1], at, mask)
+
+    def _widened(
+        self, base: ir.Value, widen: str | None, at: Index, mask: ir.Value | None
+    ) -> ir.Value:
+        type_ = ir.VectorType.get([self.lanes], base.type.element_type)
+        value = self.emit.vector_load(base, [at], type_, mask)
+        return value if widen is None else self.emit.op(widen, [value], self.vector)
+
+    def splat(self, number: ir.Attribute) -> ir.Value:
+        """Return a number in all lanes."""
+        return self.emit.constant_of(
+            self.vector, ir.DenseElementsAttr.get_splat(self.vector, number)
+        )
+
+    def put(self, value: ir.Value, env: dict[int, Index], mask: ir.Value | None) -> None:
+        """Store a vector of sums, or what is computed from them."""
+        if self.finish is None:
+            self.emit.vector_store(value, self.out.base, [self.out.at(env).offset], mask)
+            return
+        there = dict(env)
+        column = there.pop(self.found.col)
+        self.finish.at(there)(value, column, mask)
+
+    def plane_at(self, env: dict[int, Index]) -> Index:
+        """Return where a plane's first element is in the image."""
+        emit = self.emit
+        place: Index = 0
+        for axis, stride in zip(self.found.axes, self.source_strides, strict=True):
+            first: Index = axis.constant
+            for i, factor in axis.outer.items():
+                first = emit.add(first, emit.mul(env[i], factor))
+            place = emit.add(place, emit.mul(first, stride))
+        return place
+
+    def _elements(self, env: dict[int, Index]) -> dict[tuple[int, ...], ir.Value | None] | None:
+        """Return the window's elements as vectors, None where they would be too many."""
+        found = self.found
+        sizes = [found.flat.iters[i].extent.value for i in found.reductions]
+        known = [size for size in sizes if size is not None]
+        if len(known) < len(sizes) or math.prod(known) > MAX_ELEMENTS:
+            return None
+        values: dict[tuple[int, ...], ir.Value | None] = {}
+        for steps in itertools.product(*map(range, known)):
+            at = dict(zip(found.reductions, steps, strict=True))
+            values[steps] = self._element({**env, **at})
+        return values
+
+    def _element(self, env: dict[int, Index]) -> ir.Value | None:
+        """Return an element of the window in all lanes, None where there are no elements."""
+        if self.kernel is None:
+            return None
+        place = self.kernel.at(env).offset
+        value, widen = self.emit.load(self.kernel.base, [place]), self.found.widen[1]
+        if widen is not None:
+            value = self.emit.op(widen, [value], self.vector.element_type)
+        return self.emit.splat(value, self.vector)
+
+    def combined(self, total: ir.Value, pixel: ir.Value, element: ir.Value | None) -> ir.Value:
+        """Add pixels times an element of the window, or combine them where there is none."""
+        if element is None:
+            return self.emit.op(self.found.flat.combiner, [total, pixel], self.vector)
+        return multiply_add(self.emit, self.machine, pixel, element, total)
+
+    def _heights(self, low: Index, high: Index) -> Iterator[tuple[int, bool]]:
+        """Return rows of tiles, and whether there may be fewer than that."""
+        if isinstance(low, int) and isinstance(high, int):
+            rows = high - low
+            best = next((n for n in ROWS if rows % n == 0), min(REST_ROWS, max(rows, 1)))
+            yield best, False
+            if rows % best:
+                yield rows % best, False
+        elif self.found.flat.init is None:
+            yield from ((REST_ROWS, False), (1, False))
+        else:
+            yield from ((ROWS[0], False), (REST_ROWS, True))
+
+    @abstractmethod
+    def _shape(self) -> None:
+        """Find how large a plane is, and how it lies in fast memory."""

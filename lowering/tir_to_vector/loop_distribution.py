@@ -1,0 +1,246 @@
+"""Maps of several elementary functions, each for a block in the first-level cache at a time.
+
+A function is a long chain of operations. A core looks ahead over about as many as one of them has
+for a few vectors: of two that depend on each other it would wait for both, one after the other.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import KEEP
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_cost import is_function
+from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
+
+# Elements of a block, and fewest of a range that is worth it.
+_BLOCK, _MIN = 1024, 256
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of what a map computes.
+
+    Attributes:
+        start: what the stage before computed, None for the first one.
+        value: what it computes.
+        slice: the operations that do, in order.
+    """
+
+    start: ir.Value | None
+    value: ir.Value
+    slice: list[ir.Operation]
+
+
+def find_stages(flat: FlatNest) -> list[Stage]:
+    """Return the parts of a map that compute a function each, which leave each other one f32."""
+    if sum(map(is_function, flat.slice)) < 2:
+        return [Stage(None, flat.value, flat.slice)]
+    cuts: list[ir.Value] = []
+    seen, latest = False, None
+    for op, only in zip(flat.slice, _left_alone(flat), strict=True):
+        if is_function(op):
+            if latest is not None and _depends(flat, op, latest):
+                cuts.append(latest)
+            seen, latest = True, None
+        if seen and only is not None and isinstance(only.type, ir.F32Type):
+            latest = only
+    starts = [None, *cuts]
+    return [
+        Stage(start, value, _between(flat, start, value))
+        for start, value in zip(starts, [*cuts, flat.value], strict=True)
+    ]
+
+
+def _depends(flat: FlatNest, op: ir.Operation, value: ir.Value) -> bool:
+    """Whether an operation computes with a value."""
+    made = _between(flat, value, op.results[0])
+    return any(operand == value for each in made for operand in each.operands)
+
+
+def _left_alone(flat: FlatNest) -> list[ir.Value | None]:
+    """Return for each operation what those after it use of all computed so far, but for loads.
+
+    None where that is not one value.
+    """
+    last = {value: place for place, op in enumerate(flat.slice) for value in op.operands}
+    last[flat.value] = len(flat.slice)
+    found: list[ir.Value | None] = []
+    live: dict[ir.Value, None] = {}
+    for place, op in enumerate(flat.slice):
+        for value in op.operands:
+            if last[value] == place:
+                live.pop(value, None)
+        result = op.results[0]
+        if op not in flat.accesses and last.get(result, place) > place:
+            live[result] = None
+        found.append(next(iter(live)) if len(live) == 1 else None)
+    return found
+
+
+def _between(flat: FlatNest, start: ir.Value | None, value: ir.Value) -> list[ir.Operation]:
+    """Return the operations that compute one value from another one and from loads."""
+    needed, found = {value}, list[ir.Operation]()
+    for op in reversed(flat.slice):
+        result = op.results[0]
+        if result not in needed or (start is not None and result == start):
+            continue
+        found.append(op)
+        if op not in flat.accesses:
+            needed.update(op.operands)
+    return found[::-1]
+
+
+class LoopDistribution:
+    """Writes a map by stages.
+
+    Args:
+        writer: of the nest; code is at the beginning of a parallel region, if there is one.
+        stages: of the map.
+    """
+
+    def __init__(self, writer: ElementWriter, stages: list[Stage]) -> None:
+        self._writer, self._stages = writer, stages
+        emit = writer.emit
+        self._block = emit.op(
+            "memref.alloca",
+            [],
+            ir.MemRefType.get([2 * _BLOCK], ir.IntegerType.get_signless(32)),
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
+            alignment=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64),
+        )
+
+    @staticmethod
+    def of(writer: ElementWriter) -> "LoopDistribution | None":
+        """Return what writes a map by stages, None where that would not pay."""
+        if writer.vector is None or not (writer.masked and writer.machine.isa.tables):
+            return None
+        extent = writer.flat.iters[writer.vector].extent.value
+        stages = find_stages(writer.flat)
+        if len(stages) < 2 or (extent is not None and extent < _MIN):
+            return None
+        return LoopDistribution(writer, stages)
+
+    def write(
+        self, env: dict[int, Index], span: tuple[Index, Index], wide: int,
+        put: Callable[[ir.Value, Index], None], from_memory: bool = False,
+    ) -> Index:  # fmt: skip
+        """Write loops over as much of a range as wide vectors fill, and return its end.
+
+        Args:
+            env: counters of the other iterators.
+            span: the range.
+            wide: lanes of several vectors.
+            put: stores a vector of results to a place.
+            from_memory: whether it is worth to ask for the next block while one is computed.
+        """
+        emit, (first, last) = self._writer.emit, span
+        upto = emit.add(first, emit.round_down(emit.sub(last, first), wide))
+        ahead = self._writer._ahead
+        fetched = dict.fromkeys(self._read_once(env), _BLOCK) if from_memory else {}
+        self._writer._ahead = {**ahead, **fetched}
+        with emit.loop(first, upto, _BLOCK) as block:
+            begin = block.counter
+            end = emit.min(emit.add(begin, _BLOCK), upto)
+            shift = emit.sub(self._first_place(env, begin), begin)
+            for stage in self._stages:
+                with emit.loop(begin, end, wide, hints=KEEP) as loop:
+                    self._step(stage, env, loop.counter, shift, wide, put)
+        self._writer._ahead = ahead
+        return upto
+
+    def _read_once(self, env: dict[int, Index]) -> list[ir.Operation]:
+        """Return the loads of which no other step of the loops reads what one does."""
+        assert self._writer.vector is not None
+        return [
+            op
+            for op, access in self._writer.flat.accesses.items()
+            if op != self._writer.flat.store
+            and access.strides[self._writer.vector] == 1
+            and all(access.strides[position] != 0 for position in env)
+        ]
+
+    def _first_place(self, env: dict[int, Index], begin: Index) -> Index:
+        """Return where in memory for blocks one begins: most of a page after what is read.
+
+        A load waits for a store before it whose address ends in the same bits.
+        """
+        emit, writer = self._writer.emit, self._writer
+        for op in writer.flat.slice:
+            access = writer.flat.accesses.get(op)
+            assert writer.vector is not None
+            if access is not None and access.strides[writer.vector] == 1:
+                place, _ = writer._address(op, env, begin)
+                start, own = (
+                    emit.op("memref.extract_aligned_pointer_as_index", [each], emit.index_type)
+                    for each in (writer.bases[op], self._block)
+                )
+                size = writer.bits(op) // 8
+                away = emit.sub(emit.add(start, emit.mul(place, size)), own)
+                words = emit.add(emit.div(away, 4), _BLOCK // 4 * 3)
+                return emit.op("arith.andi", [words, emit.index(_BLOCK - 16)], emit.index_type)
+        return 0
+
+    def _step(
+        self, stage: Stage, env: dict[int, Index], at: Index, shift: Index, wide: int,
+        put: Callable[[ir.Value, Index], None],
+    ) -> None:  # fmt: skip
+        place = self._writer.emit.add(at, shift)
+        made: dict[ir.Value, ir.Value] = {}
+        if stage.start is not None:
+            made[stage.start] = self._kept(place, wide)
+        (value,) = self._writer._values([stage.value], env, at, wide, None, made, stage.slice)
+        if stage is self._stages[-1]:
+            put(value, at)
+        else:
+            self._keep(value, place)
+
+    def value(
+        self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
+    ) -> ir.Value:
+        """Return what the map computes of some lanes, with the same operations as in stages.
+
+        Nothing that is known of what one stage computes, such as its range, is known to the next.
+        """
+        made: dict[ir.Value, ir.Value] = {}
+        for stage in self._stages[:-1]:
+            (value,) = self._writer._values([stage.value], env, at, lanes, mask, made, stage.slice)
+            made = {stage.value: self._writer.emit.register_barrier([value])[0]}
+        last = self._stages[-1]
+        return self._writer._values([last.value], env, at, lanes, mask, made, last.slice)[0]
+
+    def _keep(self, value: ir.Value, place: Index) -> None:
+        """Store floats as bits: what is stored as floats would go no further, for all one knows."""
+        emit = self._writer.emit
+        bits = emit.op("arith.bitcast", [value], self._bits(value.type.shape[0]))
+        emit.vector_store(bits, self._block, [place])
+
+    def _kept(self, place: Index, lanes: int) -> ir.Value:
+        emit = self._writer.emit
+        bits = emit.vector_load(self._block, [place], self._bits(lanes))
+        return emit.op("arith.bitcast", [bits], ir.VectorType.get([lanes], ir.F32Type.get()))
+
+    def _bits(self, lanes: int) -> ir.VectorType:
+        return ir.VectorType.get([lanes], self._block.type.element_type)
+
+
+def write_cached(
+    writer: ElementWriter, env: dict[int, Index], chunk: Callable[..., None], wide: int
+) -> None:
+    """Write a map whose stores do not go past the cache.
+
+    Args:
+        writer: of the nest.
+        env: counters of the other iterators.
+        chunk: writes some lanes from a place on, under a mask.
+        wide: lanes of several vectors.
+    """
+    if writer.distribution is None or writer.vector is None:
+        writer._chunks(chunk)
+        return
+    first, last = writer._span(writer.vector)
+    done = writer.distribution.write(
+        env, (first, last), wide, lambda value, at: writer._put(value, env, at, None)
+    )
+    writer._chunks(chunk, span=(done, last))

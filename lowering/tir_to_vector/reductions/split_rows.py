@@ -1,0 +1,135 @@
+"""Sums over rows that come from beyond a core's cache, by pieces of rows that threads share.
+
+Each piece is read from its first to its last element, as memory is quickest read, and its sums are
+in the first-level cache meanwhile. Pieces are the same whatever the number of threads, and added
+up in order.
+"""
+
+import functools
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
+from relax_mlir.lowering.tir_to_vector.reductions.combine import Sums
+
+# Most pieces, and fewest rows of one.
+_PIECES, _MIN_ROWS = 32, 64
+# Rows read side by side from the last-level cache. Memory gives them one by one in less time.
+_TOGETHER = 4
+# Bytes of the shortest and longest rows.
+_SHORT, _LONG = 2 << 10, 16 << 10
+_MANY_REGISTERS = 32
+
+
+def splits_rows(writer: ElementWriter) -> bool | ir.Value:
+    """Return whether a nest reduces such rows, a value where run time knows it."""
+    emit, flat, vector = writer.emit, writer.flat, writer.vector
+    if flat.total is None or flat.init is None or vector is None or not writer.masked:
+        return False
+    if len(flat.iters) != 2 or flat.iters[vector].reduction or len(flat.slice) != 1:
+        return False
+    # What is added up may be no element of a buffer: a number made of numbers.
+    if flat.slice[0] not in flat.accesses:
+        return False
+    if flat.value.type != flat.written.type.element_type:
+        return False
+    if writer.machine.registers < _MANY_REGISTERS or _sums_of(writer).has_marks:
+        return False
+    rows, columns = _rows(writer), emit.size(flat.iters[vector].extent)
+    length = emit.mul(columns, writer.bits(flat.slice[0]) // 8)
+    limits: tuple[tuple[Index, str, int], ...] = (
+        (emit.mul(rows, length), "sge", writer.machine.far_bytes),
+        (rows, "sge", 8 * _MIN_ROWS),
+        (length, "sge", _SHORT),
+        (length, "sle", _LONG),
+    )
+    known = [(size, how, limit) for size, how, limit in limits if isinstance(size, int)]
+    if any(size < limit if how == "sge" else size > limit for size, how, limit in known):
+        return False
+    unknown = [emit.compare(how, size, at) for size, how, at in limits if not isinstance(size, int)]
+    return functools.reduce(emit.both, unknown) if unknown else True
+
+
+def reduce_split_rows(writer: ElementWriter) -> None:
+    """Write such a nest, its parallel region included."""
+    emit, flat, vector = writer.emit, writer.flat, writer.vector
+    assert vector is not None  # or there would be no rows
+    rows, columns = _rows(writer), emit.size(flat.iters[vector].extent)
+    height = emit.max(emit.div(emit.add(rows, _PIECES - 1), _PIECES), _MIN_ROWS)
+    pieces = emit.div(emit.add(rows, emit.sub(height, 1)), height)
+    sums = emit.alloc(emit.mul(pieces, columns), flat.value.type)
+    size = emit.mul(emit.mul(rows, columns), writer.bits(flat.slice[0]) // 8)
+    with emit.parallel_region([ParallelDim(pieces)], writer._work()) as (own,):
+
+        def reduce(together: int) -> None:
+            with emit.loop(*own) as loop:
+                first = emit.mul(loop.counter, height)
+                span = (first, emit.min(emit.add(first, height), rows))
+                _reduce_piece(writer, span, sums, emit.mul(loop.counter, columns), together)
+
+        if isinstance(size, int):
+            reduce(1 if size >= writer.machine.l3_bytes else _TOGETHER)
+        else:
+            with emit.when(emit.compare("sge", size, writer.machine.l3_bytes)) as branch:
+                reduce(1)
+            with emit.otherwise(branch):
+                reduce(_TOGETHER)
+    totals = _sums_of(writer)
+
+    def finish(at: Index, lanes: int, mask: ir.Value | None) -> None:
+        with emit.loop(0, pieces, 1, [writer._start({}, at, lanes, mask)]) as loop:
+            place = emit.add(emit.mul(loop.counter, columns), at)
+            part = _load(writer, sums, place, lanes, mask)
+            loop.carry([totals.added(loop.carried[0], part)])
+        writer._put(loop.results[0], {}, at, mask)
+
+    writer._chunks(finish)
+
+
+def _reduce_piece(
+    writer: ElementWriter, span: tuple[Index, Index], sums: ir.Value, begin: Index, together: int
+) -> None:
+    """Reduce some rows, so many at a time, to sums that lie in a buffer from a place on."""
+    emit, totals = writer.emit, _sums_of(writer)
+    assert writer.vector is not None  # or there would be no rows
+    reduction = 1 - writer.vector
+
+    def start(at: Index, lanes: int, mask: ir.Value | None) -> None:
+        emit.vector_store(totals.neutral(lanes), sums, [emit.add(begin, at)], mask)
+
+    def add(first: Index, count: int) -> None:
+        def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
+            place = emit.add(begin, at)
+            total = _load(writer, sums, place, lanes, mask)
+            for row in range(count):
+                value = writer._value({reduction: emit.add(first, row)}, at, lanes, mask)
+                total = totals.added(total, value)
+            emit.vector_store(total, sums, [place], mask)
+
+        writer._chunks(chunk)
+
+    writer._chunks(start)
+    first, last = span
+    whole = emit.add(first, emit.round_down(emit.sub(last, first), together))
+    with emit.loop(first, whole, together) as loop:
+        add(loop.counter, together)
+    if together > 1:
+        with emit.loop(whole, last) as loop:
+            add(loop.counter, 1)
+
+
+def _rows(writer: ElementWriter) -> Index:
+    assert writer.vector is not None
+    return writer.emit.size(writer.flat.iters[1 - writer.vector].extent)
+
+
+def _sums_of(writer: ElementWriter) -> Sums:
+    return Sums(writer.flat, writer.emit, writer.lanes, shared=False, fma=writer.machine.fma)
+
+
+def _load(
+    writer: ElementWriter, sums: ir.Value, place: Index, lanes: int, mask: ir.Value | None
+) -> ir.Value:
+    type_ = ir.VectorType.get([lanes], writer.flat.value.type)
+    return writer.emit.vector_load(sums, [place], type_, mask)

@@ -1,0 +1,165 @@
+"""Lanes whose elements lie apart: every so manieth, backwards, or one by one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+
+# With a larger step most of a vector is not wanted: elements are loaded one by one.
+_MAX_STEP = 4
+
+
+def strided_iter(
+    flat: FlatNest, stores: Sequence[ir.Operation] = (), *, results: bool = False
+) -> int | None:
+    """Return the iterator whose steps become lanes of a reduction, though it reads them apart.
+
+    Args:
+        flat: the reduction.
+        stores: what it stores, where that is more than one value.
+        results: whether lanes have to be results.
+    """
+    written = [flat.accesses[op] for op in stores or [flat.store]]
+    loads = [flat.accesses[op] for op in flat.slice if op in flat.accesses]
+    found: list[tuple[bool, bool, int]] = []
+    for position, it in enumerate(flat.iters):
+        if not it.reduction and any(access.strides[position] != 1 for access in written):
+            continue
+        if it.reduction and not any(access.strides[position] != 0 for access in loads):
+            continue
+        near = all(_is_near(access, position) for access in loads)
+        # Results whose elements lie in rows far apart evict each other's lines.
+        if results and (it.reduction or not near):
+            continue
+        found.append((near, not it.reduction, position))
+    return max(found)[2] if found else None
+
+
+def _is_near(access: FlatAccess, position: int) -> bool:
+    return access.strides[position].value in range(-1, _MAX_STEP + 1)
+
+
+def load_strided(
+    emit: Emitter, base: ir.Value, place: Index, stride: SymExpr, lanes: int, width: int
+) -> ir.Value:
+    """Load elements that lie apart.
+
+    Args:
+        emit: where to write.
+        base: the buffer, of one dimension.
+        place: of the first element.
+        stride: from each element to the next, neither 0 nor 1.
+        lanes: how many.
+        width: how many of them a register holds.
+    """
+    step = stride.value
+    type_ = ir.VectorType.get([min(lanes, width)], base.type.element_type)
+    parts: list[ir.Value] = []
+    for first in range(0, lanes, width):
+        here = emit.add(place, emit.mul(emit.size(stride), first))
+        if step == -1:
+            parts.append(_backwards(emit, base, here, type_))
+        elif step is not None and 1 < step <= _MAX_STEP:
+            parts.append(load_stepped(emit, base, here, type_, step))
+        else:
+            parts.append(_one_by_one(emit, base, here, type_, emit.size(stride)))
+    return _joined(emit, parts)
+
+
+def _backwards(emit: Emitter, base: ir.Value, place: Index, type_: ir.VectorType) -> ir.Value:
+    lanes = type_.shape[0]
+    read = emit.vector_load(base, [emit.sub(place, lanes - 1)], type_)
+    return emit.shuffle(read, read, list(reversed(range(lanes))))
+
+
+def load_stepped(
+    emit: Emitter, base: ir.Value, place: Index, type_: ir.VectorType, step: int
+) -> ir.Value:
+    """Load every so manieth element: whole vectors, of the last what is surely there."""
+    lanes = type_.shape[0]
+    result = None
+    for number in range(step):
+        here = range(number * lanes, (number + 1) * lanes)
+        last = number == step - 1
+        mask = emit.mask(lanes - (step - 1), lanes) if last else None
+        part = emit.vector_load(base, [emit.add(place, number * lanes)], type_, mask)
+        if result is None:
+            result = emit.shuffle(part, part, [min(i * step, lanes - 1) for i in range(lanes)])
+            continue
+        picks = [lanes + i * step - here.start if i * step in here else i for i in range(lanes)]
+        result = emit.shuffle(result, part, picks)
+    assert result is not None
+    return result
+
+
+def _one_by_one(
+    emit: Emitter, base: ir.Value, place: Index, type_: ir.VectorType, stride: Index
+) -> ir.Value:
+    result = emit.constant(type_, 0)
+    for lane in range(type_.shape[0]):
+        single = emit.load(base, [emit.add(place, emit.mul(stride, lane))])
+        result = emit.insert(single, result, lane)
+    return result
+
+
+def _joined(emit: Emitter, parts: list[ir.Value]) -> ir.Value:
+    """Return vectors of one length, a power of two of them, as one."""
+    while len(parts) > 1:
+        lanes = list(range(2 * parts[0].type.shape[0]))
+        parts = [emit.shuffle(a, b, lanes) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]
+
+
+@dataclass
+class StridedReduction:
+    """A reduction no loop of which walks adjacent elements of all that it reads.
+
+    Attributes:
+        flat: the nest.
+        vector: the iterator whose steps are lanes.
+    """
+
+    flat: FlatNest
+    vector: int
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of what is combined."""
+        return self.flat.value.type
+
+
+class StridedWriter(NestWriter):
+    """Writes a nest some of whose lanes may lie apart; those there are all loaded."""
+
+    def __init__(self, flat: FlatNest, vector: int | None, emit: Emitter, machine: Machine) -> None:
+        super().__init__(flat, vector, emit, machine)
+        if vector is not None:
+            loads = [flat.accesses[op] for op in flat.slice if op in flat.accesses]
+            self.masked &= all(load.strides[vector] in (0, 1) for load in loads)
+
+    def _address(self, op: ir.Operation, env: dict[int, Index], at: Index) -> tuple[Index, bool]:
+        place, walks = super()._address(op, env, at)
+        if walks or self.vector is None:
+            return place, walks
+        by = self.emit.size(self.flat.accesses[op].strides[self.vector])
+        return self.emit.add(place, self.emit.mul(at, by)), False
+
+    def _get(
+        self, op: ir.Operation, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
+    ) -> ir.Value:
+        stride = None if self.vector is None else self.flat.accesses[op].strides[self.vector]
+        if lanes == 1 or stride is None or stride in (0, 1):
+            return super()._get(op, env, at, lanes, mask)
+        place, _ = self._address(op, env, at)
+        return load_strided(self.emit, self.bases[op], place, stride, lanes, self.lanes)
+
+
+def emit_strided(found: StridedReduction, emit: Emitter, machine: Machine) -> None:
+    """Write such a reduction."""
+    StridedWriter(found.flat, found.vector, emit, machine).write([])

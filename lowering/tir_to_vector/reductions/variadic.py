@@ -1,0 +1,290 @@
+"""Reductions of several values in one block, such as the largest element and its place.
+
+Lanes may be elements of the results, each of which combines in the order of the loops. Or they are
+steps of the reduction, whose values are combined at the end: what one operation combines in any
+order, and what conditions choose in the order of the steps, so that of equal ones that is taken
+which would have been without lanes.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, affine_of
+from relax_mlir.lowering.tir_to_vector.flat import (
+    COMBINERS,
+    FlatIter,
+    FlatNest,
+    NotFlat,
+    collapse,
+    extent_of,
+    flat_access,
+    root,
+    slice_of,
+)
+from relax_mlir.lowering.tir_to_vector.reductions.strided import strided_iter
+
+_SELECT = "arith.select"
+# Combining a value with itself gives the value, so that all lanes may start from it.
+IDEMPOTENT = frozenset(COMBINERS) - {
+    "arith.addf",
+    "arith.mulf",
+    "arith.addi",
+    "arith.muli",
+    "arith.xori",
+}
+
+
+@dataclass
+class VariadicReduction:
+    """A reduction of several values.
+
+    Attributes:
+        flat: the nest, as if it had but the first store; its accesses are those of all.
+        stores: the stores.
+        totals: for each store the load of what it held.
+        starts: for each what it starts from, None for what the buffers hold.
+        vector: the iterator whose steps are lanes.
+        chosen: for each value by which condition it is chosen, None where one operation combines
+            it. Only where lanes are steps of the reduction.
+        added: for each value what a step combines with its total, there.
+    """
+
+    flat: FlatNest
+    stores: list[ir.Operation]
+    totals: list[ir.Operation]
+    starts: list[ir.Attribute] | None
+    vector: int
+    chosen: list["Choice | None"] = field(default_factory=list)
+    added: list[ir.Value] = field(default_factory=list)
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of the last of the values."""
+        return self.stores[-1].operands[0].type
+
+    @property
+    def along(self) -> bool:
+        """Whether lanes are steps of the reduction."""
+        return self.flat.iters[self.vector].reduction
+
+
+@dataclass
+class Choice:
+    """Which condition chooses a value.
+
+    Attributes:
+        condition: the condition.
+        keeps: whether the total stays where it holds.
+        key: what is equal for values that are chosen alike.
+        added: of which values, by the key of what a step adds, it knows total and step.
+    """
+
+    condition: ir.Value
+    keeps: bool
+    key: Any
+    added: dict[Any, int] = field(default_factory=dict)
+
+
+def match_variadic(nest: Nest) -> VariadicReduction | str:
+    """Return the reduction of several values that a nest is, or why it is none."""
+    if len(nest.stores) < 2 or "reduction" not in nest.types:
+        return f"it stores {len(nest.stores)} times"
+    if set(nest.types) - {"spatial", "reduction"}:
+        return "it has an iterator that neither maps nor reduces"
+    try:
+        return _match(nest)
+    except NotFlat as why:
+        return str(why)
+
+
+def _match(nest: Nest) -> VariadicReduction | str:
+    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    totals = _totals(nest)
+    written = {root(store.buffer) for store in nest.stores}
+    if any(load.op not in totals and root(load.buffer) in written for load in nest.loads):
+        raise NotFlat("it reads the buffer that it writes")
+    iters = [
+        FlatIter(extent_of(nest.loops[nest.loop_of[i]].operands[1]), nest.types[i] == "reduction")
+        for i in order
+    ]
+    accesses = {access.op: flat_access(access, order) for access in (*nest.loads, *nest.stores)}
+    for store in nest.stores:
+        for it, stride in zip(iters, accesses[store.op].strides, strict=True):
+            if not it.reduction and stride == 0 and it.extent != 1:
+                raise NotFlat("it writes an element more than once")
+    values = [store.op.operands[0] for store in nest.stores]
+    needed = {op for value in values for op in slice_of(nest, value)}
+    slice_ = [op for op in nest.body() if op in needed and op not in totals]
+    arguments = list(nest.block.regions[0].blocks[0].arguments)
+    used = {v for op in slice_ if op not in accesses for v in op.operands} | set(values)
+    counters: dict[ir.Value, int | None] = {
+        arguments[i]: order.index(i) for i in order if arguments[i] in used
+    }
+    first = nest.stores[0].op
+    flat = FlatNest(nest, iters, accesses, first, totals[0], values[0], slice_, None, counters)
+    stores = [store.op for store in nest.stores]
+    found = VariadicReduction(collapse(flat), stores, totals, _starts(nest), 0)
+    return _with_lanes(found)
+
+
+def _totals(nest: Nest) -> list[ir.Operation]:
+    """Return for each store the load of what its buffer held."""
+    if len({root(store.buffer) for store in nest.stores}) != len(nest.stores):
+        raise NotFlat("it stores to a buffer twice")
+    totals = []
+    body = nest.body()
+    for store in nest.stores:
+        loads = [load for load in nest.loads if load.buffer == store.buffer]
+        if any(load.exprs != store.exprs or not load.is_affine for load in loads):
+            raise NotFlat("it reads the buffer that it writes")
+        if any(body.index(load.op) > body.index(store.op) for load in loads):
+            raise NotFlat("it reads what it has written")
+        if len(loads) != 1:
+            raise NotFlat("it does not combine what it stores with what it held")
+        totals.append(loads[0].op)
+    return totals
+
+
+def _starts(nest: Nest) -> list[ir.Attribute] | None:
+    """Return what each value starts from, None without an init.
+
+    Raises:
+        NotFlat: those are not constants, or are stored elsewhere than the values.
+    """
+    if not nest.has_init():
+        return None
+    block = nest.block.regions[1].blocks[0]
+    ops = [view.operation for view in block.operations]
+    made = {op.operands[1]: op for op in ops if op.name == "memref.store"}
+    known = {"memref.store", "tir.yield", "tir.writes", "tir.symbol", "arith.constant"}
+    if len(made) != len(nest.stores) or any(
+        op.name not in known and op.name not in ("arith.addi", "arith.subi", "arith.muli")
+        for op in ops
+    ):
+        raise NotFlat("its init is not one store of a constant for each value")
+    return [_start(store, made, list(block.arguments)) for store in nest.stores]
+
+
+def _start(
+    store: Access, made: dict[ir.Value, ir.Operation], arguments: list[ir.Value]
+) -> ir.Attribute:
+    if store.buffer not in made:
+        raise NotFlat("its init writes elsewhere than its body")
+    value, _, *indices = made[store.buffer].operands
+    if [affine_of(index, arguments) for index in indices] != store.exprs:
+        raise NotFlat("its init writes elsewhere than its body")
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
+        raise NotFlat("its init is not one store of a constant for each value")
+    return value.owner.operation.attributes["value"]
+
+
+def _with_lanes(found: VariadicReduction) -> VariadicReduction | str:
+    """Return the reduction with lanes, where there is a way to have some."""
+    flat = found.flat
+    loads = [flat.accesses[op] for op in flat.slice if op in flat.accesses]
+    written = [flat.accesses[op] for op in found.stores]
+    steps: list[int] = []
+    for position, it in enumerate(flat.iters):
+        near = all(load.strides[position] in (0, 1) for load in loads)
+        if not it.reduction and near and all(w.strides[position] == 1 for w in written):
+            return replace(found, vector=position)
+        if it.reduction and near and any(load.strides[position] == 1 for load in loads):
+            steps.append(position)
+    why = _combined(found)
+    if steps and why is None:
+        return replace(found, vector=steps[-1])
+    apart = strided_iter(flat, found.stores, results=why is not None)
+    if apart is None:
+        return why or "no loop walks adjacent elements of all it reads and writes"
+    return replace(found, vector=apart)
+
+
+def _combined(found: VariadicReduction) -> str | None:
+    """Find how values of different steps are combined; return why that is not known."""
+    same = Sameness(found)
+    for store, total in zip(found.stores, found.totals, strict=True):
+        value, held = store.operands[0], total.results[0]
+        op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+        if op is not None and op.name in COMBINERS and held in list(op.operands):
+            left, right = op.operands
+            found.added.append(right if left == held else left)
+            found.chosen.append(None)
+        elif op is not None and op.name == _SELECT and held in list(op.operands)[1:]:
+            condition, yes, no = op.operands
+            keeps = yes == held
+            found.added.append(no if keeps else yes)
+            found.chosen.append(Choice(condition, keeps, (same.key(condition), keeps)))
+        else:
+            return "it combines several values in a way of its own"
+    keys = [same.key(value) for value in found.added]
+    if any(same.uses_totals(value) for value in found.added):
+        return "it combines several values in a way of its own"
+    for choice in found.chosen:
+        if choice is None:
+            continue
+        mine = {i for i, other in enumerate(found.chosen) if other and other.key == choice.key}
+        free = {
+            i
+            for i, store in enumerate(found.stores)
+            if found.chosen[i] is None and store.operands[0].owner.operation.name in IDEMPOTENT
+        }
+        known = sorted(mine | free)
+        choice.added = {keys[i]: i for i in known}
+        # A number that two totals get would be either of them.
+        if len(choice.added) < len(known) or not same.is_made_of(choice.condition, choice):
+            return "it chooses several values by what it does not keep"
+    return None
+
+
+class Sameness:
+    """Which values of a block are computed in the same way.
+
+    Args:
+        found: the reduction.
+    """
+
+    def __init__(self, found: VariadicReduction) -> None:
+        self._totals = {op.results[0]: i for i, op in enumerate(found.totals)}
+        self._body = found.flat.nest.block.regions[0].blocks[0]
+        self._keys: dict[ir.Value, Any] = {}
+        self._numbers: dict[Any, int] = {}
+
+    def key(self, value: ir.Value) -> Any:
+        """Return what is equal for values that are computed in the same way."""
+        if value not in self._keys:
+            made: Any = ("value", value)
+            if not isinstance(value.owner, ir.Block):
+                op = value.owner.operation
+                if op.block == self._body or op.name == "arith.constant":
+                    notes = tuple(
+                        (name, op.attributes[name]) for name in sorted(op.attributes.keys())
+                    )
+                    operands = tuple(self.key(operand) for operand in op.operands)
+                    made = (op.name, value.type, notes, operands)
+            # By a number, or keys of keys would grow without end.
+            self._keys[value] = self._numbers.setdefault(made, len(self._numbers))
+        return self._keys[value]
+
+    def uses_totals(self, value: ir.Value) -> bool:
+        """Whether a value depends on what was combined so far."""
+        if value in self._totals:
+            return True
+        if isinstance(value.owner, ir.Block) or value.owner.operation.block != self._body:
+            return False
+        return any(self.uses_totals(operand) for operand in value.owner.operation.operands)
+
+    def is_made_of(self, value: ir.Value, choice: Choice) -> bool:
+        """Whether a value is computed from nothing but the totals and steps that a choice knows."""
+        if value in self._totals:
+            return self._totals[value] in choice.added.values()
+        if self.key(value) in choice.added:
+            return True
+        if isinstance(value.owner, ir.Block):
+            return False
+        op = value.owner.operation
+        if op.name == "arith.constant":
+            return True
+        if op.block != self._body or op.name == "memref.load":
+            return False
+        return all(self.is_made_of(operand, choice) for operand in op.operands)

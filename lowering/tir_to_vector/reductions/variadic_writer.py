@@ -1,0 +1,297 @@
+"""Vector code of reductions of several values."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.emit import UNROLL, Emitter
+from relax_mlir.lowering.tir_to_vector.flat import COMBINERS
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.reductions.strided import StridedWriter
+from relax_mlir.lowering.tir_to_vector.reductions.variadic import (
+    IDEMPOTENT,
+    Choice,
+    Sameness,
+    VariadicReduction,
+)
+
+_EQUAL, _LESS_THAN = 0, 2
+# Vectors of each value side by side: one alone would wait for itself.
+_WIDE = 4
+_LESS = 2
+
+Values = list[ir.Value]
+
+
+class VariadicWriter(StridedWriter):
+    """Writes a reduction of several values."""
+
+    def __init__(self, found: VariadicReduction, emit: Emitter, machine: Machine) -> None:
+        super().__init__(found.flat, found.vector, emit, machine)
+        self.found = found
+        widest = max(_bits(op.operands[0].type) for op in found.stores)
+        self.lanes: int = max(1, min(self.lanes, machine.vector_bits // widest))
+        self._same = Sameness(found)
+        # Orders of values that conditions choose: the step that each lane's are from.
+        self._orders = list({c.key: c for c in found.chosen if c is not None}.values())
+
+    def write(self, counters: Sequence[Index], row: Index = 0) -> None:
+        """Write the loops over results, and in them what combines their values."""
+        emit, iters = self.emit, self.flat.iters
+        rest = [i for i in range(len(iters)) if i != self.vector]
+        free = [i for i in rest if not iters[i].reduction]
+        reductions = [i for i in rest if iters[i].reduction]
+        split = [*free, *self._split_inside()]
+        with ExitStack() as loops:
+            dims = [self._part(position, position in free) for position in split]
+            ranges = loops.enter_context(emit.parallel_region(dims, self._work()))
+            self._ranges = dict(zip(split, ranges, strict=True))
+            env = {p: loops.enter_context(emit.loop(*self._ranges[p])).counter for p in free}
+            if self.found.along:
+                self._along(env, reductions)
+            else:
+                self._chunks(lambda *chunk: self._across(env, reductions, *chunk), _WIDE)
+
+    def _across(
+        self, env: dict[int, Index], reductions: list[int], at: Index, lanes: int,
+        mask: ir.Value | None,
+    ) -> None:  # fmt: skip
+        """Write what combines a vector of results: each lane by itself."""
+
+        def step(inner: dict[int, Index], carried: Values) -> Values:
+            return self._step(inner, carried, at, lanes, mask)
+
+        start = self._starts(env, at, lanes, mask)
+        self._store(self._loops(env, reductions, start, step), env, at, mask)
+
+    def _along(self, env: dict[int, Index], reductions: list[int]) -> None:
+        """Write what combines one result: vectors of steps, the lanes of those, then the rest."""
+        emit, count = self.emit, len(self.found.stores)
+        size = emit.size(self.flat.iters[self.vector or 0].extent)
+        wide = self._width(size, reductions)
+        upto = emit.round_down(size, wide)
+        first = self._starts(env, 0, 1, None)
+        begun = self._begun(first, wide)
+        if self._orders:
+            type_ = self._typed(_order_type(), wide)
+            begun += [emit.constant(type_, -1)] * len(self._orders) + [emit.constant(type_, 0)]
+
+        def run(inner: dict[int, Index], carried: Values) -> Values:
+            with emit.loop(0, upto, wide, carried, UNROLL) as loop:
+                loop.carry(self._ordered(inner, loop.carried, loop.counter, wide, None))
+            left = emit.sub(size, upto)
+            if not self.masked or wide == 1 or (isinstance(left, int) and left == 0):
+                return loop.results
+            mask, made = emit.mask(left, wide), loop.results
+            if isinstance(left, int):
+                return self._ordered(inner, made, upto, wide, mask)
+            return emit.either(
+                emit.compare("sgt", left, 0), [value.type for value in made],
+                lambda: self._ordered(inner, made, upto, wide, mask), lambda: made,
+            )  # fmt: skip
+
+        made = self._loops(env, reductions, begun, run)
+        values = self._single(made[:count], made[count:-1] if self._orders else [])
+        for i, (store, choice) in enumerate(zip(self.found.stores, self.found.chosen, strict=True)):
+            if choice is None:
+                name = store.operands[0].owner.operation.name
+                values[i] = emit.op(name, [first[i], values[i]], values[i].type)
+
+        def rest(inner: dict[int, Index], carried: Values) -> Values:
+            with emit.loop(upto, size, 1, carried) as loop:
+                loop.carry(self._step(inner, loop.carried, loop.counter, 1, None))
+            return loop.results
+
+        if not self.masked and wide > 1 and upto != size:
+            values = self._loops(env, reductions, values, rest)
+        self._store(values, env, 0, None)
+
+    def _width(self, size: Index, reductions: list[int]) -> int:
+        """Return how many steps go together."""
+        many = len(self.found.stores) + len(self._orders) > 3
+        wide = self.lanes * (_LESS if many else _WIDE)
+        while isinstance(size, int) and wide > max(1, size):
+            wide //= 2
+        # The rest would come after what is to come after it.
+        late = self._orders and reductions and not self.masked
+        return 1 if late and not (isinstance(size, int) and size % wide == 0) else wide
+
+    def _begun(self, first: Values, lanes: int) -> Values:
+        """Return with what all lanes begin, given the values that the result starts from."""
+        begun = []
+        for store, choice, start in zip(self.found.stores, self.found.chosen, first, strict=True):
+            name = store.operands[0].owner.operation.name
+            type_ = self._typed(start.type, lanes)
+            if choice is not None or name in IDEMPOTENT:
+                begun.append(start if lanes == 1 else self.emit.splat(start, type_))
+                continue
+            identity = COMBINERS[name]
+            number = identity if isinstance(identity, float) else identity(_bits(start.type))
+            begun.append(self.emit.constant(type_, number))
+        return begun
+
+    def _ordered(
+        self, env: dict[int, Index], carried: Values, at: Index, lanes: int, mask: ir.Value | None
+    ) -> Values:
+        """Return what is carried on when lanes took a step; it says from which step each is."""
+        emit, count = self.emit, len(self.found.stores)
+        made: dict[ir.Value, ir.Value] = {}
+        totals, orders = carried[:count], carried[count:-1]
+        result = self._step(env, totals, at, lanes, mask, made)
+        if self._orders:
+            now = carried[-1]
+            for choice, order in zip(self._orders, orders, strict=True):
+                result.append(self._chosen(choice, made[choice.condition], order, now))
+        if mask is not None:
+            pairs = zip(result, carried, strict=False)
+            result = [emit.op("arith.select", [mask, new, old], new.type) for new, old in pairs]
+        if self._orders:
+            ones = emit.constant(now.type, 1)
+            result.append(emit.op("arith.addi", [now, ones], now.type))
+        return result
+
+    def _single(self, values: Values, orders: Values) -> Values:
+        """Return the values of all lanes as one, by halves: the same order everywhere."""
+        emit = self.emit
+        if not isinstance(values[0].type, ir.VectorType):
+            return values
+        lanes = values[0].type.shape[0]
+        type_ = ir.VectorType.get([lanes], _order_type())
+        numbers = [ir.IntegerAttr.get(_order_type(), i) for i in range(lanes)]
+        step = emit.constant_of(type_, ir.DenseElementsAttr.get(numbers, type_))
+        # From which step a lane's values are, and from which lane of that.
+        places = [place for order in orders for place in (order, step)]
+        while lanes > 1:
+            lanes //= 2
+            dims = [[emit.part(v, at, lanes) for v in (*values, *places)] for at in (0, lanes)]
+            low, high = dims
+            count = len(values)
+            values, places = self._merged(low[:count], high[:count], low[count:], high[count:])
+        return [emit.extract(value, 0) for value in values]
+
+    def _merged(
+        self, low: Values, high: Values, low_places: Values, high_places: Values
+    ) -> tuple[Values, Values]:
+        """Return two vectors of each value as one, and from where those are."""
+        emit, chosen = self.emit, self.found.chosen
+        result = []
+        for store, choice, a, b in zip(self.found.stores, chosen, low, high, strict=True):
+            name = store.operands[0].owner.operation.name
+            result.append(a if choice is not None else emit.op(name, [a, b], a.type))
+        places = []
+        for number, choice in enumerate(self._orders):
+            here, there = (each[2 * number : 2 * number + 2] for each in (low_places, high_places))
+            is_first = self._is_before(here, there)
+            pairs = [self._swapped(is_first, a, b) for a, b in zip(low, high, strict=True)]
+            before, after = [p[0] for p in pairs], [p[1] for p in pairs]
+            condition = self._decide(choice, before, after)
+            for i, other in enumerate(chosen):
+                if other is not None and other.key == choice.key:
+                    result[i] = self._chosen(choice, condition, before[i], after[i])
+            for a, b in zip(here, there, strict=True):
+                places.append(self._chosen(choice, condition, *self._swapped(is_first, a, b)))
+        return result, places
+
+    def _is_before(self, here: Values, there: Values) -> ir.Value:
+        """Return whether places come before others: earlier steps, and of one the lower lane."""
+        emit = self.emit
+        (a, lane), (b, other) = here, there
+        type_ = ir.VectorType.get(a.type.shape, emit.bool_type)
+
+        def compare(predicate: int, x: ir.Value, y: ir.Value) -> ir.Value:
+            attr = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
+            return emit.op("arith.cmpi", [x, y], type_, predicate=attr)
+
+        lower = emit.both(compare(_EQUAL, a, b), compare(_LESS_THAN, lane, other))
+        return emit.op("arith.ori", [compare(_LESS_THAN, a, b), lower], type_)
+
+    def _step(
+        self, env: dict[int, Index], totals: Values, at: Index, lanes: int,
+        mask: ir.Value | None, made: dict[ir.Value, ir.Value] | None = None,
+    ) -> Values:  # fmt: skip
+        """Return the totals after a step, of one element or a vector."""
+        made = {} if made is None else made
+        for op, total in zip(self.found.totals, totals, strict=True):
+            made[op.results[0]] = total
+        wanted = [op.operands[0] for op in self.found.stores]
+        return self._values(wanted, env, at, lanes, mask, made)
+
+    def _swapped(self, condition: ir.Value, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:
+        pick = self.emit.op
+        return (
+            pick("arith.select", [condition, a, b], a.type),
+            pick("arith.select", [condition, b, a], a.type),
+        )
+
+    def _chosen(
+        self, choice: Choice, condition: ir.Value, total: ir.Value, added: ir.Value
+    ) -> ir.Value:
+        sides = (total, added) if choice.keeps else (added, total)
+        return self.emit.op("arith.select", [condition, *sides], total.type)
+
+    def _decide(self, choice: Choice, totals: Values, added: Values) -> ir.Value:
+        """Return a condition for totals of other steps in place of what a step adds."""
+        held = {op.results[0]: i for i, op in enumerate(self.found.totals)}
+
+        def value_of(value: ir.Value) -> ir.Value:
+            if value in held:
+                return totals[held[value]]
+            number = choice.added.get(self._same.key(value))
+            if number is not None:
+                return added[number]
+            op = value.owner.operation
+            like = totals[0].type
+            if op.name == "arith.constant":
+                single = self._anew(value)
+                if not isinstance(like, ir.VectorType):
+                    return single
+                return self.emit.splat(single, ir.VectorType.get(like.shape, value.type))
+            operands = [value_of(operand) for operand in op.operands]
+            copy = op.clone()
+            for position, operand in enumerate(operands):
+                copy.operands[position] = operand
+            if isinstance(like, ir.VectorType):
+                copy.results[0].set_type(ir.VectorType.get(like.shape, value.type))
+            return copy.results[0]
+
+        return value_of(choice.condition)
+
+    def _starts(
+        self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
+    ) -> Values:
+        """Return what a result, or a vector of them, starts from."""
+        emit, found = self.emit, self.found
+        if found.starts is None:
+            return [self._get(store, env, at, lanes, mask) for store in found.stores]
+        types = [self._typed(store.operands[0].type, lanes) for store in found.stores]
+        return [
+            emit.constant_of(
+                type_, start if lanes == 1 else ir.DenseElementsAttr.get_splat(type_, start)
+            )
+            for start, type_ in zip(found.starts, types, strict=True)
+        ]
+
+    def _store(
+        self, values: Values, env: dict[int, Index], at: Index, mask: ir.Value | None
+    ) -> None:
+        """Store a result, or a vector of them."""
+        for op, value in zip(self.found.stores, values, strict=True):
+            place, _ = self._address(op, env, at)
+            if isinstance(value.type, ir.VectorType):
+                self.emit.vector_store(value, self.bases[op], [place], mask)
+            else:
+                self.emit.store(value, self.bases[op], [place])
+
+
+def _order_type() -> ir.Type:
+    return ir.IntegerType.get_signless(32)
+
+
+def _bits(type_: ir.Type) -> int:
+    return 64 if isinstance(type_, ir.IndexType) else max(8, type_.width)
+
+
+def emit_variadic(found: VariadicReduction, emit: Emitter, machine: Machine) -> None:
+    """Write such a reduction."""
+    VariadicWriter(found, emit, machine).write([])

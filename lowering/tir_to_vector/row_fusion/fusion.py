@@ -1,0 +1,269 @@
+"""Running several nests row by row: what one writes is in the cache when the next reads it."""
+
+from dataclasses import replace
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest, collapse, root
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
+from relax_mlir.lowering.tir_to_vector.non_temporal import fence, streams
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
+from relax_mlir.lowering.tir_to_vector.reductions.producer_fusion import fuse_producers
+from relax_mlir.lowering.tir_to_vector.row_fusion.row_blocks import (
+    come_from_memory,
+    merge_shared,
+    row_length,
+    rows_together,
+    size_of_rows,
+)
+from relax_mlir.lowering.tir_to_vector.row_fusion.row_memory import (
+    accesses_of,
+    kept_rows,
+    on_rows,
+    outer_places,
+    overwritten_rows,
+    placed,
+    shared_buffers,
+    without_overwriting,
+)
+from relax_mlir.lowering.tir_to_vector.row_fusion.software_pipelining import (
+    ROWS,
+    SoftwarePipelinedRows,
+)
+from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow, split_row
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
+
+# The cost of an element, in the unit of `MIN_PARALLEL_WORK`, and rows that each thread should have.
+_ELEMENT_WORK = 16
+_STEPS_EACH = 4
+
+
+def shared_loops(group: list[FlatNest]) -> int:
+    """Return how many outer loops nests can share, 0 when they must run one after the other.
+
+    They can where each step touches slices of the buffers that go between them which no other step
+    touches, and where each nest can still be vectorised inside.
+    """
+    count = min(len(flat.iters) for flat in group)
+    for position in range(count):
+        first = group[0].iters[position]
+        if any(
+            flat.iters[position].reduction or flat.iters[position].extent != first.extent
+            for flat in group
+        ):
+            count = position
+            break
+    while count and not _vectorize(group, count):
+        count -= 1
+    while count and not _rows_are_independent(group, count):
+        count -= 1
+    return count
+
+
+def _vectorize(group: list[FlatNest], keep: int) -> bool:
+    """Whether each nest has a vector form inside shared loops; some may be one element there."""
+    found = [vector_iter(collapse(flat, keep), keep) for flat in group]
+    return any(isinstance(along, int) for along in found) and not any(
+        isinstance(along, str) for along in found
+    )
+
+
+def _rows_are_independent(group: list[FlatNest], count: int) -> bool:
+    shared = shared_buffers(group)
+    buffers = {access.buffer for flat in group for access in accesses_of(flat)}
+    # Two views of one buffer: who touches what is not seen by comparing places.
+    if not shared or len({root(buffer) for buffer in buffers}) != len(buffers):
+        return False
+    for buffer in shared:
+        places = {
+            outer_places(flat, access, count)
+            for flat in group
+            for access in accesses_of(flat)
+            if access.buffer == buffer
+        }
+        if len(places) != 1 or None in places:
+            return False
+    return True
+
+
+def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machine) -> None:
+    """Write nests inside shared outer loops at the insertion point."""
+    if not count:
+        for writer in _writers(group, 0, emit, machine):
+            writer.write([])
+        return
+    kept = kept_rows(group, count)
+    over = overwritten_rows(group, count)
+    group = [on_rows(flat, kept, count) for flat in group]
+    group, count = merge_shared(group, count)
+    length = row_length(group, count, emit)
+    far = come_from_memory(group, count, length, over, emit, machine)
+    dims = [
+        ParallelDim(emit.size(it.extent), 1, _STEPS_EACH * emit.threads)
+        for it in group[0].iters[:count]
+    ]
+    work: Index = 0
+    for flat in group:
+        work = emit.add(work, work_of(emit, flat, _ELEMENT_WORK))
+    near = rows_together(group, length, emit, machine)
+    # What goes between nests of single rows stays in registers, if the code says that rows are
+    # single; and code for rows near by neither fetches nor stores past the cache. So where it is
+    # not known before where sums' rows come from there is code for both.
+    sums = any(flat.total is not None for flat in group)
+    block: Index = 1 if far is True else near
+    most = block if far is False else emit.max(block, ROWS)
+    sizes = {buffer: size_of_rows(size, most, emit) for buffer, size in kept.items()}
+    for each in over if far is not False else ():
+        size = size_of_rows(each.size, ROWS, emit)
+        sizes[each.buffer] = size if far is True else emit.select(far, size, 1)
+    row = split_row(group, count)
+
+    def apart() -> None:
+        with emit.parallel_region(dims, work) as ranges:
+            shared = {
+                buffer: emit.alloc(size, buffer.type.element_type)
+                for buffer, size in sizes.items()
+                if not isinstance(size, int)
+            }
+
+            def write(block: Index, far: bool) -> None:
+                nests = without_overwriting(group, over, count) if far else group
+                rows = {
+                    buffer: shared.get(buffer) or emit.alloc(size, buffer.type.element_type)
+                    for buffer, size in sizes.items()
+                    if far or buffer in kept
+                }
+                nests = [placed(flat, rows) for flat in nests]
+                writers = _writers(nests, count, emit, machine, near=not far)
+                for writer in writers:
+                    writer.long = row
+                if far:
+                    _stream_rows(writers, count, sure=sums)
+                late = (
+                    SoftwarePipelinedRows.of(writers, long=bool(over))
+                    if far and len(ranges) == 1
+                    else None
+                )
+                if late is None:
+                    _rows(ranges, [], writers, emit, block)
+                else:
+                    late.write(*ranges[0])
+                fence(emit, writers)
+
+            if isinstance(far, bool) or not sums:
+                write(block, far is not False)
+                return
+            with emit.when(far) as branch:
+                write(1, True)
+            with emit.otherwise(branch):
+                write(near, False)
+
+    rows = emit.size(group[0].iters[0].extent)
+    many = isinstance(rows, int) and rows >= emit.threads
+    if row is None or emit.threads == 1 or count != 1 or many:
+        apart()
+    elif isinstance(rows, int):
+        _together(group, kept, row, emit, machine, work)
+    else:
+        with emit.when(emit.compare("slt", rows, emit.threads)) as branch:
+            _together(group, kept, row, emit, machine, work)
+        with emit.otherwise(branch):
+            apart()
+
+
+def _together(
+    group: list[FlatNest], kept: dict[ir.Value, SymExpr], row: SplitRow, emit: Emitter,
+    machine: Machine, work: Index,
+) -> None:  # fmt: skip
+    """Write nests over fewer rows than threads: one row at a time, a part of it on each thread."""
+    rows = emit.size(group[0].iters[0].extent)
+    sums = {
+        flat.store: emit.alloc(row.pieces, flat.value.type)
+        for flat in group
+        if flat.total is not None
+    }
+    with emit.parallel_region([ParallelDim(row.pieces)], work) as (own,):
+        places = {
+            buffer: emit.alloc(size_of_rows(size, 1, emit), buffer.type.element_type)
+            for buffer, size in kept.items()
+        }
+        nests = [placed(flat, places) for flat in group]
+        length = row_length(group, 1, emit)
+        most = emit.mul(length, emit.threads - 1)
+        near = isinstance(most, int) and most <= machine.l2_bytes
+        writers = _writers(nests, 1, emit, machine, near=near)
+        for writer in writers:
+            writer.long = replace(row, own=own, sums=sums.get(writer.flat.store))
+        with emit.loop(0, rows) as loop:
+            for writer in writers:
+                writer.write([loop.counter])
+            if rows != 1:
+                emit.wait()
+        fence(emit, writers)
+
+
+def _writers(
+    group: list[FlatNest], count: int, emit: Emitter, machine: Machine, *, near: bool = False
+) -> list[NestWriter]:
+    writers = []
+    for flat in group:
+        inner = collapse(flat, count)
+        along = vector_iter(inner, count)
+        assert not isinstance(along, str), along  # or the nest would not have come here
+        writers.append(NestWriter(inner, along, emit, machine, near=near))
+    return fuse_producers(writers)
+
+
+def _stream_rows(writers: list[NestWriter], count: int, *, sure: bool) -> None:
+    """Have what rows to come read fetched, and results stored past the cache.
+
+    A nest after the first asks, the longest of them: one with functions, else the last.
+
+    Args:
+        writers: of the nests.
+        count: their shared loops.
+        sure: whether rows come from afar whenever this code runs.
+    """
+    first, *others = writers
+    others = sorted(reversed(others), key=lambda writer: not writer.computes_functions)
+    for buffer in dict.fromkeys(access.buffer for access in first.flat.accesses.values()):
+        for writer in others:
+            if writer.fetches(buffer, count - 1):
+                break
+    for writer in writers:
+        if streams(writer) is False:
+            writer.fetch_result(count - 1)
+        elif sure:
+            writer.non_temporal = True
+
+
+def _rows(
+    ranges: list[tuple[Index, Index]],
+    counters: list[Index],
+    writers: list[NestWriter],
+    emit: Emitter,
+    block: Index,
+) -> None:
+    """Write the shared loops; the innermost goes by blocks of rows, through each nest at a time.
+
+    What a nest computes of one row waits for itself at the end of each sum; with several rows the
+    processor has something else to do meanwhile.
+    """
+    first, last = ranges[len(counters)]
+    if len(counters) < len(ranges) - 1:
+        with emit.loop(first, last) as loop:
+            _rows(ranges, [*counters, loop.counter], writers, emit, block)
+        return
+    with emit.loop(first, last, block) as loop:
+        start = loop.counter
+        if block == 1:
+            for writer in writers:
+                writer.write([*counters, start])
+            return
+        here = emit.sub(emit.min(emit.add(start, block), last), start)
+        for writer in writers:
+            with emit.loop(0, here) as row:
+                writer.write([*counters, emit.add(start, row.counter)], row.counter)

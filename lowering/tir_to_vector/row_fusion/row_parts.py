@@ -1,0 +1,103 @@
+"""Nests that each write a part of every row of one buffer, as padding and joining do."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.analysis import Nest, is_adjacent, match_nest
+from relax_mlir.lowering.tir_to_vector.data_movement.index_map import IndexMap, match_index_map
+from relax_mlir.lowering.tir_to_vector.data_movement.index_map_writer import IndexMapWriter
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
+
+# A loop with fewer steps for each thread would be split unevenly.
+_STEPS_EACH = 4
+
+
+@dataclass
+class RowParts:
+    """Maps with the same outer iterators, whose last one walks along a part of a row.
+
+    Each alone would pass over all rows, and lines where parts meet would be written several times.
+    """
+
+    maps: list[IndexMap]
+
+    @property
+    def nests(self) -> list[Nest]:
+        """The nests, in order."""
+        return [each.flat.nest for each in self.maps]
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of what is written."""
+        return self.maps[0].element
+
+
+def find_row_parts(tops: Sequence[ir.Operation]) -> RowParts | None:
+    """Return the pieces that the first few operations are, None where they are none."""
+    maps: list[IndexMap] = []
+    for op in tops:
+        nest = match_nest(op)
+        if isinstance(nest, str) or len(nest.loops) < 2 or not _writes_rows(nest):
+            break
+        if maps and not is_adjacent(maps[-1].flat.nest.top, op):
+            break
+        found = match_index_map(nest)
+        if isinstance(found, str) or not _is_along_row(found):
+            break
+        if maps and not _belong(maps[0], found):
+            break
+        maps.append(found)
+    return RowParts(maps) if len(maps) > 1 else None
+
+
+def _writes_rows(nest: Nest) -> bool:
+    """Whether each iterator but the last is an index of what is written, in order."""
+    if len(nest.stores) != 1 or set(nest.types) != {"spatial"}:
+        return False
+    outer = len(nest.types) - 1
+    return nest.loop_of == list(range(outer + 1)) and nest.stores[0].iters[:-1] == list(
+        range(outer)
+    )
+
+
+def _is_along_row(found: IndexMap) -> bool:
+    last = len(found.flat.iters) - 1
+    written = found.flat.accesses[found.flat.store]
+    return (
+        not found.ordered
+        and found.repeats == 1
+        and found.vector == last
+        and written.strides[last] == 1
+    )
+
+
+def _belong(first: IndexMap, found: IndexMap) -> bool:
+    """Whether two maps write the same rows; neither reads what they write."""
+    rows = [[it.extent for it in each.flat.iters[:-1]] for each in (first, found)]
+    return first.flat.written == found.flat.written and rows[0] == rows[1]
+
+
+def emit_row_parts(found: RowParts) -> Callable[[Emitter, Machine], None]:
+    """Return what writes the pieces."""
+
+    def write(emit: Emitter, machine: Machine) -> None:
+        writers = [IndexMapWriter(each, emit, machine) for each in found.maps]
+        rows = [emit.size(it.extent) for it in found.maps[0].flat.iters[:-1]]
+        work: Index = 0
+        for writer in writers:
+            work = emit.add(work, writer.work())
+        with ExitStack() as loops:
+            dims = [ParallelDim(extent, 1, _STEPS_EACH * emit.threads) for extent in rows]
+            ranges = loops.enter_context(emit.parallel_region(dims, work))
+            env: dict[int, Index] = {}
+            for position, limits in enumerate(ranges):
+                env[position] = loops.enter_context(emit.loop(*limits)).counter
+            for writer in writers:
+                writer.write_row(env)
+
+    return write

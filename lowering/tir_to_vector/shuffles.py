@@ -1,0 +1,121 @@
+"""Squares of vectors are transposed in registers."""
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+
+# Shuffles inside of so many bits are the quickest there are, and exist for all sizes of elements.
+_LANE_BITS = 128
+# Shorter vectors have few shuffles.
+_MIN_OPAQUE_BITS = 256
+# LLVM looks for better shuffles through all that follow one another, which takes twice as long
+# with each: no more than so many do.
+_SEEN = 2
+
+
+def transpose_tile(emit: Emitter, vectors: list[ir.Value]) -> list[ir.Value]:
+    """Return the columns of a square of vectors.
+
+    Small squares that fill pieces of 128 bits are transposed by interleaving those of two vectors;
+    then squares of these off the diagonal are swapped, size by size. Vectors that are longer by a
+    factor are as many squares side by side.
+    """
+    height, lanes = len(vectors), vectors[0].type.shape[0]
+    bits = _bits(vectors[0].type.element_type)
+    small = max(1, min(height, _LANE_BITS // bits, lanes))
+    can_be_opaque = emit.isa.assembly is not None and lanes * bits >= _MIN_OPAQUE_BITS
+    width, seen = 1, 0
+    while width < height:
+        if can_be_opaque and seen == _SEEN:
+            vectors, seen = [emit.opaque(value) for value in vectors], 0
+        vectors = (
+            _interleave(emit, vectors, small) if width < small else _swap(emit, vectors, width)
+        )
+        width, seen = 2 * width, seen + 1
+    return vectors
+
+
+def _bits(element: ir.Type) -> int:
+    return 64 if isinstance(element, ir.IndexType) else element.width
+
+
+def _interleave(emit: Emitter, vectors: list[ir.Value], group: int) -> list[ir.Value]:
+    """Take the first half of a group in turn with its second half, in each piece of a register.
+
+    Doing so as often as a group can be halved transposes the pieces.
+    """
+    lanes, half = vectors[0].type.shape[0], group // 2
+    low = [
+        i for at in range(0, lanes, group) for k in range(half) for i in (at + k, lanes + at + k)
+    ]
+    result = []
+    for first in range(0, len(vectors), group):
+        for i in range(first, first + half):
+            pair = (vectors[i], vectors[i + half])
+            result.append(emit.shuffle(*pair, low))
+            result.append(emit.shuffle(*pair, [lane + half for lane in low]))
+    return result
+
+
+def _swap(emit: Emitter, vectors: list[ir.Value], width: int) -> list[ir.Value]:
+    """Swap blocks off the diagonal of squares of twice a width."""
+    lanes = vectors[0].type.shape[0]
+    low = [i if not i & width else lanes + i - width for i in range(lanes)]
+    high = [i + width if not i & width else lanes + i for i in range(lanes)]
+    result = list(vectors)
+    for i in range(len(vectors)):
+        if not i & width:
+            pair = (vectors[i], vectors[i + width])
+            result[i] = emit.shuffle(*pair, low)
+            result[i + width] = emit.shuffle(*pair, high)
+    return result
+
+
+def join(emit: Emitter, vectors: list[ir.Value]) -> ir.Value:
+    """Return a power of two of vectors one after another, as one."""
+    while len(vectors) > 1:
+        both = range(2 * vectors[0].type.shape[0])
+        pairs = zip(vectors[::2], vectors[1::2], strict=True)
+        vectors = [emit.shuffle(*pair, both) for pair in pairs]
+    return vectors[0]
+
+
+def pick_lanes(
+    emit: Emitter, vectors: Sequence[ir.Value], picks: Sequence[tuple[int, int] | None]
+) -> ir.Value:
+    """Return a vector of elements of others.
+
+    Args:
+        emit: where to write.
+        vectors: what is picked from, all of one type.
+        picks: for each lane the vector's number and the lane there, None where anything will do.
+    """
+    lanes = vectors[0].type.shape[0]
+    used = sorted({pick[0] for pick in picks if pick is not None})
+    first = used[0] if used else 0
+    result = vectors[first]
+    # Where each lane is in the result so far.
+    if len(used) <= 1:
+        places = [lane if pick is None else pick[1] for lane, pick in enumerate(picks)]
+        if places == list(range(lanes)):
+            return result
+        return emit.shuffle(result, result, places)
+    done = [pick[1] if pick and pick[0] == first else None for pick in picks]
+    for number in used[1:]:
+        now: list[int] = []
+        for lane, pick in enumerate(picks):
+            if pick is not None and pick[0] == number:
+                now.append(lanes + pick[1])
+            else:
+                before = done[lane]
+                now.append(lane if before is None else before)
+        result = emit.shuffle(result, vectors[number], now)
+        done = list(range(lanes))
+    return result
+
+
+def every_nth(emit: Emitter, vectors: list[ir.Value], first: int) -> ir.Value:
+    """Return one of every so many elements of vectors that lie one after the other."""
+    step, lanes = len(vectors), vectors[0].type.shape[0]
+    return pick_lanes(emit, vectors, [divmod(i * step + first, lanes) for i in range(lanes)])

@@ -1,0 +1,248 @@
+"""Loops over loops without a step: they take none either, where run time shows that.
+
+2**60 rows of nothing take years. A result without elements is not computed at all; what remains
+are reductions along several axes of unknown lengths.
+"""
+
+from collections.abc import Callable, Iterable
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.walk import collect
+
+_LOOPS = ("scf.for", "scf.parallel")
+_ENDS = ("scf.yield", "scf.reduce")
+_PURE = ("arith.", "math.")
+# What may be left out together with all that follows from it.
+_HARMLESS = (
+    "memref.load", "memref.dim", "memref.subview", "memref.cast", "memref.collapse_shape",
+    "memref.expand_shape", "memref.alloc", "memref.alloca", "memref.dealloc", "memref.prefetch",
+    "vector.load", "vector.maskedload", "vector.gather", "vector.broadcast", "vector.create_mask",
+    "vector.reduction", "vector.shuffle", "vector.extract", "vector.insert", "vector.step",
+    "vector.extract_strided_slice", "vector.insert_strided_slice", "vector.bitcast", "llvm.fence",
+    "llvm.inline_asm",
+)  # fmt: skip
+_DIVISIONS = ("arith.divui", "arith.divsi", "arith.remui", "arith.remsi", "arith.floordivsi")
+
+# Writes a condition before the loop that it is for.
+_Check = Callable[[], ir.Value]
+
+
+def steps_of(emit: Emitter, extent: Index, inner: Iterable[Index]) -> Index:
+    """Return how many steps a reduction's loop takes: none around loops that take none.
+
+    Args:
+        emit: where the code is written.
+        extent: the steps of the loop.
+        inner: those of the reduction's loops inside.
+    """
+    for steps in inner:
+        if not isinstance(steps, int):
+            extent = emit.select(emit.compare("sle", steps, 0), 0, extent)
+    return extent
+
+
+def has_nested_reductions(func: ir.OpView) -> bool:
+    """Whether a block of a prim func reduces along several axes of unknown lengths."""
+    return any(map(_reduces_twice, collect(func.operation, lambda op: op.name == "tir.block")))
+
+
+def _reduces_twice(block: ir.Operation) -> bool:
+    kinds = [ir.StringAttr(kind).value for kind in block.attributes["iter_types"]]
+    extents = list(block.operands)[len(kinds) : 2 * len(kinds)]
+    unknown = [
+        extent
+        for kind, extent in zip(kinds, extents, strict=True)
+        if kind == "reduction" and not _is_constant(extent)
+    ]
+    return len(unknown) > 1
+
+
+def skip_zero_trip_loops(func: ir.OpView, emit: Emitter) -> None:
+    """Let the loops of a lowered prim func end at once whose steps only run loops without one."""
+    for region in func.operation.regions:
+        for block in region.blocks:
+            _skip_in(block, emit)
+
+
+def _skip_in(block: ir.Block, emit: Emitter) -> None:
+    for view in list(block.operations):
+        op = view.operation
+        if op.name in _LOOPS:
+            checks = None if _is_asked(op) else _ZeroTrip(op, emit).checks()
+            if checks:
+                with ir.InsertionPoint(op), op.location:
+                    idle = _all_of(checks, emit)
+                    ends = [emit.select(idle, *pair) for pair in _bounds(op)]
+                for i, end in enumerate(ends):
+                    op.operands[len(ends) + i] = end
+                continue
+        for region in op.regions:
+            for inner in region.blocks:
+                _skip_in(inner, emit)
+
+
+def _is_asked(loop: ir.Operation) -> bool:
+    """Whether who wrote a loop asked already, as `steps_of` does."""
+    end = loop.operands[1]
+    if loop.name != "scf.for" or isinstance(end.owner, ir.Block):
+        return False
+    op = end.owner.operation
+    return op.name == "arith.select" and op.operands[1] == loop.operands[0]
+
+
+def _bounds(loop: ir.Operation) -> list[tuple[ir.Value, ir.Value]]:
+    """Return where each dimension of a loop begins and ends."""
+    count = 1
+    if loop.name == "scf.parallel":
+        count = ir.DenseI32ArrayAttr(loop.attributes["operandSegmentSizes"])[0]
+    return list(
+        zip(list(loop.operands)[:count], list(loop.operands)[count : 2 * count], strict=True)
+    )
+
+
+class _ZeroTrip:
+    """When one loop does nothing, whatever its own bounds are."""
+
+    def __init__(self, loop: ir.Operation, emit: Emitter) -> None:
+        self._loop, self._emit = loop, emit
+
+    def checks(self) -> list[_Check] | None:
+        """Return conditions that suffice together, none for a loop that always may do something."""
+        return self._body(self._loop)
+
+    def _body(self, loop: ir.Operation) -> list[_Check] | None:
+        block = loop.regions[0].blocks[0]
+        end = list(block.operations)[-1].operation
+        carried = list(block.arguments)[1:] if loop.name == "scf.for" else []
+        if loop.name != "scf.for" and len(loop.results):
+            return None
+        found: list[_Check] = []
+        for value, given in zip(end.operands, carried, strict=True):
+            origin = self._origin(value, found)
+            if origin is None or origin != given:
+                return None
+        rest = self._all(block)
+        return None if rest is None else [*found, *rest]
+
+    def _origin(self, value: ir.Value, checks: list[_Check]) -> ir.Value | None:
+        """Return what a value is where the loops that it comes from run no step.
+
+        Where lanes of it may be others, there are checks that none is.
+        """
+        while not isinstance(value.owner, ir.Block):
+            op = value.owner.operation
+            number = ir.OpResult(value).result_number
+            if op.name == "scf.for":
+                value = op.operands[3 + number]
+            elif op.name == "arith.select" and (length := self._masked(op.operands[0])) is not None:
+                checks.append(lambda length=length: self._is_none(length))
+                value = op.operands[2]
+            else:
+                return None
+        return value
+
+    def _masked(self, mask: ir.Value) -> ir.Value | None:
+        """Return how many first lanes a mask has on, if that is known before the loop."""
+        if isinstance(mask.owner, ir.Block) or mask.owner.operation.name != "vector.create_mask":
+            return None
+        lengths = list(mask.owner.operation.operands)
+        return lengths[0] if len(lengths) == 1 and self._is_known(lengths[0]) else None
+
+    def _is_none(self, length: ir.Value) -> ir.Value:
+        return self._emit.compare("sle", self._outside(length), 0)
+
+    def _all(self, block: ir.Block) -> list[_Check] | None:
+        """Return what has to hold for a block to have no effect."""
+        found: list[_Check] = []
+        for view in block.operations:
+            op = view.operation
+            if op.name in _LOOPS:
+                check = self._any_of(self._of_loop(op))
+            elif op.name == "scf.if":
+                check = self._any_of(self._of_branches(op))
+            elif op.name.startswith(_PURE) or op.name in (*_HARMLESS, *_ENDS):
+                continue
+            else:
+                return None
+            if check is None:
+                return None
+            found.append(check)
+        return found
+
+    def _of_loop(self, loop: ir.Operation) -> list[_Check]:
+        """Return conditions each of which suffices for a loop to do nothing."""
+        found = [
+            lambda pair=pair: self._emit.compare("sle", *map(self._outside, reversed(pair)))
+            for pair in _bounds(loop)
+            if all(map(self._is_known, pair)) and not all(map(_is_constant, pair))
+        ]
+        inner = self._body(loop)
+        return found if inner is None else [*found, lambda: _all_of(inner, self._emit)]
+
+    def _of_branches(self, branch: ir.Operation) -> list[_Check]:
+        condition = branch.operands[0]
+        sides = [self._all(block) for region in branch.regions for block in region.blocks]
+        found: list[_Check] = []
+        if len(sides) == 1 and self._is_known(condition):
+            found.append(lambda: self._emit.negated(self._outside(condition)))
+        checks = [check for side in sides for check in side or ()]
+        if all(side is not None for side in sides):
+            found.append(lambda: _all_of(checks, self._emit))
+        return found
+
+    def _any_of(self, checks: list[_Check]) -> _Check | None:
+        def joined() -> ir.Value:
+            total, *rest = [check() for check in checks]
+            for each in rest:
+                total = self._emit.op("arith.ori", [total, each], self._emit.bool_type)
+            return total
+
+        return joined if checks else None
+
+    def _is_known(self, value: ir.Value) -> bool:
+        """Whether a value is, or can be, computed before the loop."""
+        if not self._is_inside(value):
+            return True
+        if isinstance(value.owner, ir.Block):
+            return False
+        op = value.owner.operation
+        if not op.name.startswith("arith.") or len(op.results) != 1:
+            return False
+        if op.name in _DIVISIONS and not _is_constant(op.operands[1]):
+            return False
+        return all(map(self._is_known, op.operands))
+
+    def _outside(self, value: ir.Value) -> ir.Value:
+        """Return a value as computed before the loop."""
+        if not self._is_inside(value):
+            return value
+        op = value.owner.operation
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        return ir.Operation.create(
+            op.name,
+            results=[value.type],
+            operands=list(map(self._outside, op.operands)),
+            attributes=attributes,
+        ).results[0]
+
+    def _is_inside(self, value: ir.Value) -> bool:
+        owner = value.owner
+        op = owner.owner.operation if isinstance(owner, ir.Block) else owner.parent.operation
+        while op.name != "func.func":
+            if op == self._loop:
+                return True
+            op = op.parent.operation
+        return False
+
+
+def _is_constant(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "arith.constant"
+
+
+def _all_of(checks: list[_Check], emit: Emitter) -> ir.Value:
+    total = emit.constant(emit.bool_type, 1)
+    for check in checks:
+        total = emit.both(total, check())
+    return total
