@@ -371,7 +371,7 @@ def _depthwise_pool(found: DepthwisePool) -> Plan:
 
 
 def _packed_convolution(copied: PackedConvolution) -> Plan:
-    found = copied.found
+    found = copied.conv
 
     def write(emit: Emitter, machine: Machine) -> None:
         emit_convolution(found, emit, machine, copied)
@@ -384,7 +384,7 @@ def _winograd(found: Winograd, machine: Machine) -> Plan | None:
     tops = [nest.top for nest in found.nests]
     copied = find_packed_convolution(tops, machine)
     if copied is not None:
-        direct, nests = copied.found, copied.nests
+        direct, nests = copied.conv, copied.nests
     else:
         window = find_convolution(found.flat.nest, tops[1:], machine)
         if window is None:

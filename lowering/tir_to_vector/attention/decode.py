@@ -73,18 +73,18 @@ class DecodeAttention:
             for position, span in zip(inside, ranges, strict=True):
                 counter = stack.enter_context(emit.loop(*span)).counter
                 here[position] = counter
-                extent = emit.size(self.setup.found.outer[position])
+                extent = emit.size(self.setup.attention.outer[position])
                 slot = emit.add(emit.mul(slot, extent), counter)
             row = stack.enter_context(emit.loop(*rows)).counter
             write(here, row, emit.add(emit.mul(slot, self.setup.rows), row))
 
     def _allocate(self, inside: list[int]) -> None:
         emit, setup, lanes = self.emit, self.setup, self.lanes
-        element = setup.found.element
+        element = setup.attention.element
         with emit.outside():
             slots: Index = setup.rows
             for position in inside:
-                slots = emit.mul(slots, emit.size(setup.found.outer[position]))
+                slots = emit.mul(slots, emit.size(setup.attention.outer[position]))
             self.depth: Index = emit.round_down(emit.add(setup.depth, lanes - 1), lanes)
             self.width: Index = emit.round_down(emit.add(setup.width, lanes - 1), lanes)
             sizes = [emit.mul(slots, size) for size in (1, lanes, self.depth, self.width)]
@@ -96,9 +96,9 @@ class DecodeAttention:
     def _begin(self, env: dict[int, Index], row: Index, slot: Index) -> None:
         emit, use, setup = self.emit, self.use, self.setup
         zero = emit.constant(use.vector, 0)
-        emit.store(emit.constant(setup.found.element, LOWEST), self.highest, [slot])
+        emit.store(emit.constant(setup.attention.element, LOWEST), self.highest, [slot])
         emit.vector_store(zero, self.totals, [emit.mul(slot, self.lanes)])
-        query = setup.matrix(setup.found.query, env)
+        query = setup.matrix(setup.attention.query, env)
         line = emit.mul(slot, self.depth)
         with emit.loop(0, setup.depth, self.lanes) as column:
             mask = emit.mask(emit.sub(setup.depth, column.counter), self.lanes)
@@ -114,8 +114,8 @@ class DecodeAttention:
     ) -> None:
         """Write what is done with one block of keys."""
         emit, use, setup = self.emit, self.use, self.setup
-        element, lanes = setup.found.element, self.lanes
-        keys, score_mod = setup.matrix(setup.found.key, env), setup.score_mod(env)
+        element, lanes = setup.attention.element, self.lanes
+        keys, score_mod = setup.matrix(setup.attention.key, env), setup.score_mod(env)
         of_row = score_mod.of_row(row)
         lowest, zero = emit.constant(use.vector, LOWEST), emit.constant(use.vector, 0)
         with emit.loop(0, count, lanes, [lowest]) as loop:
@@ -140,7 +140,7 @@ class DecodeAttention:
         at = emit.mul(slot, lanes)
         total = use.multiply_add(use.load(self.totals, at), shrink, loop.results[0])
         emit.vector_store(total, self.totals, [at])
-        self._add(setup.matrix(setup.found.value, env), slot, key, count, shrink)
+        self._add(setup.matrix(setup.attention.value, env), slot, key, count, shrink)
 
     def _scores(self, keys: Matrix, slot: Index, key: Index, count: Index) -> ir.Value:
         """Return the products of a query and a block of keys; of those beyond it, of the last."""
@@ -247,5 +247,5 @@ class DecodeAttention:
         setup = self.setup
         sums = self.emit.mul(slot, self.width)
         totals = self.emit.mul(slot, self.lanes)
-        out = setup.matrix(setup.found.out, env)
+        out = setup.matrix(setup.attention.out, env)
         setup.finish(out, row, (self.sums, sums), (self.totals, totals))

@@ -91,10 +91,10 @@ class _Keys:
     is_last: bool | ir.Value
 
 
-def emit_attention(found: Attention, emit: Emitter, machine: Machine) -> None:
+def emit_attention(attention: Attention, emit: Emitter, machine: Machine) -> None:
     """Write the kernel at the insertion point."""
-    setup = Setup(found, emit, machine)
-    adjacent = all(place.column == 1 for place in (found.query, found.key, found.value))
+    setup = Setup(attention, emit, machine)
+    adjacent = all(place.column == 1 for place in (attention.query, attention.key, attention.value))
     if not adjacent:
         _Kernel(setup).write()
     elif isinstance(setup.rows, int):
@@ -112,7 +112,7 @@ class _Kernel(Plan):
 
     def write(self) -> None:
         """Write the loops."""
-        emit, setup, found = self.emit, self.setup, self.found
+        emit, setup, attention = self.emit, self.setup, self.attention
         with setup.parallel_region(self.block) as (spans, rows), ExitStack() as stack:
             self.buffers = self._allocate()
             env: dict[int, Index] = {}
@@ -122,9 +122,9 @@ class _Kernel(Plan):
             for position in setup.shared:
                 env[position] = stack.enter_context(emit.loop(*spans[position])).counter
             head = _Head(
-                setup.matrix(found.query, env),
-                setup.matrix(found.value, env),
-                setup.matrix(found.out, env),
+                setup.matrix(attention.query, env),
+                setup.matrix(attention.value, env),
+                setup.matrix(attention.out, env),
                 setup.score_mod(env),
                 find_prefetcher(setup, env, spans, rows, self.block, not self.queries_lie_well),
                 max_norm,
@@ -138,7 +138,7 @@ class _Kernel(Plan):
 
     def _allocate(self) -> _Buffers:
         emit, lanes = self.emit, self.use.lanes
-        element = self.found.element
+        element = self.attention.element
         width = KEY_BLOCK
         if isinstance(self.keys, int):
             width = min(KEY_BLOCK, -(-max(self.keys, 1) // self.panel) * self.panel)
@@ -165,7 +165,7 @@ class _Kernel(Plan):
             winograd_dot = WinogradDot(self.use, self.steps, *noted)
         state = RowState(*(emit.alloc(rows, element) for _ in range(5)), parts=parts)
         scores = emit.alloc(self.block * stride, element)
-        at_once = self.alone and self.found.out.column == 1
+        at_once = self.alone and self.attention.out.column == 1
         kept = None if at_once else emit.alloc(sum_size, element)
         return _Buffers(
             emit.alloc(key_size, element),
@@ -180,13 +180,13 @@ class _Kernel(Plan):
 
     def _none(self) -> bool | ir.Value:
         """Return whether rows whose keys are all masked get zeros; without keys they do."""
-        if self.found.zeros or isinstance(self.keys, int):
-            return self.found.zeros or self.keys == 0
+        if self.attention.zeros or isinstance(self.keys, int):
+            return self.attention.zeros or self.keys == 0
         return self.emit.compare("eq", self.keys, 0)
 
     def _pack(self, env: dict[int, Index]) -> ir.Value | None:
         """Pack keys and values; return the largest squared norm of a key, if it is needed."""
-        key, value = (self.setup.matrix(p, env) for p in (self.found.key, self.found.value))
+        key, value = (self.setup.matrix(p, env) for p in (self.attention.key, self.attention.value))
         if self.pairs is not None:
             pack_row_pairs(key, self.keys, self.depth, self.buffers.keys, self.panel)
             pack_column_pairs(value, self.keys, self.width, self.buffers.values, self.panel)

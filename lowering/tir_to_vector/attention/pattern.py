@@ -93,10 +93,10 @@ class _Differs(Exception):
 def match_attention(tops: Sequence[ir.Operation], machine: Machine) -> Attention | None:
     """Return the attention that starts with the first of some loops, None for none."""
     try:
-        found = _Matcher(tops).match()
+        attention = _Matcher(tops).match()
     except (_Differs, NotFlat):
         return None
-    return None if machine.lanes(found.element) is None else found
+    return None if machine.lanes(attention.element) is None else attention
 
 
 def _require(condition: bool) -> None:
@@ -106,20 +106,20 @@ def _require(condition: bool) -> None:
 
 def _operands(value: ir.Value, name: str) -> list[ir.Value]:
     """Return the operands of the operation that gives a value, which has to be of this name."""
-    found = operation(value, name)
-    if found is None:
+    attention = operation(value, name)
+    if attention is None:
         raise _Differs
-    return found
+    return attention
 
 
 def _product(flat: FlatNest) -> tuple[list[tuple[FlatAccess, str | None]], FlatAccess]:
     """Return the factors of a sum of products that begins with zero, and where it is written."""
-    found = match_product(flat)
-    if isinstance(found, str):
+    attention = match_product(flat)
+    if isinstance(attention, str):
         raise _Differs
     _require(flat.combiner == "arith.addf")
     _require(flat.init is not None and ir.FloatAttr(flat.init).value == 0.0)
-    return found
+    return attention
 
 
 class _Matcher:
@@ -320,9 +320,9 @@ def _strides(flat: FlatNest, access: FlatAccess) -> list[SymExpr]:
 
 
 def _dims(nest: Nest, buffer: ir.Value) -> list[int]:
-    found = {tuple(access.iters) for access in _accesses(nest) if access.buffer == buffer}
-    _require(len(found) == 1)
-    (iters,) = found
+    attention = {tuple(access.iters) for access in _accesses(nest) if access.buffer == buffer}
+    _require(len(attention) == 1)
+    (iters,) = attention
     plain = [i for i in iters if i is not None and i >= 0]
     _require(len(plain) == len(iters) == len(set(plain)))
     return plain

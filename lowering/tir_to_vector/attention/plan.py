@@ -40,28 +40,28 @@ class Plan:
 
     def __init__(self, setup: Setup) -> None:
         self.setup, self.emit, self.use = setup, setup.emit, setup.use
-        self.found = setup.found
+        self.attention = setup.attention
         self.panel: int = VECTORS * self.use.lanes
         self.rows, self.keys, self.depth, self.width = (
             setup.rows, setup.keys, setup.depth, setup.width,
         )  # fmt: skip
-        self.pairs = find_pair_dot_product(self.found, setup.machine)
+        self.pairs = find_pair_dot_product(self.attention, setup.machine)
         # Keys of one step of the sums over values.
         self.unit = 1 if self.pairs is None else PAIR
         self.steps: Index = self._units(self.depth)
         self.tile: int = _tile_rows(self.rows, setup.machine)
         self.block: int = max(round(QUERY_BLOCK / self.tile), 1) * self.tile
-        value, width = self.found.value, self.width
+        value, width = self.attention.value, self.width
         # Panels partition the rows, so each cache line is used in full.
         self.values_lie_well = (
             isinstance(width, int) and width % self.panel == 0 and width <= MAX_PANELS * self.panel
-            and value.widen is None and value.column == 1 and value.row == self.found.width
+            and value.widen is None and value.column == 1 and value.row == self.attention.width
         )  # fmt: skip
         one_block = isinstance(self.keys, int) and 0 < self.keys <= KEY_BLOCK
         self.alone: bool = one_block and setup.mask is None
         # With a sliding window few keys are seen by all queries of a block.
         windowed = setup.mask is not None and setup.mask.window is not None
-        unchanged = not (self.found.added or self.found.seen is not None or windowed)
+        unchanged = not (self.attention.added or self.attention.seen is not None or windowed)
         known = isinstance(self.keys, int)
         self.many = (
             self.keys >= BOUNDED_MIN_KEYS
@@ -70,7 +70,7 @@ class Plan:
         )
         self.may_be_bounded: bool = unchanged and self.many is not False and self.use.is_single
         self.crosses: Any | bool = (
-            self.may_be_bounded and self.pairs is None and self.found.query.column == 1
+            self.may_be_bounded and self.pairs is None and self.attention.query.column == 1
             and winograd_dot_pays(setup.machine, self.depth)
         )  # fmt: skip
         self.factors = setup.factor, None
@@ -86,7 +86,7 @@ class Plan:
 
     def _queries_lie_well(self) -> bool:
         """Whether tiles read queries in place; keys are then multiplied by the scale."""
-        query, machine = self.found.query, self.setup.machine
+        query, machine = self.attention.query, self.setup.machine
         row = query.row.value
         if row is None or query.widen is not None or query.column != 1:
             return False

@@ -83,14 +83,14 @@ def find_prefetcher(
         block: queries of a block.
         copied: whether queries are copied first.
     """
-    emit, found = setup.emit, setup.found
-    steps = [i for i in setup.own if emit.size(found.outer[i]) != 1]
+    emit, attention = setup.emit, setup.attention
+    steps = [i for i in setup.own if emit.size(attention.outer[i]) != 1]
     if not steps:
         return None
     size: Index = emit.mul(setup.keys, emit.add(setup.depth, setup.width))
     for i in steps:
-        size = emit.mul(size, emit.size(found.outer[i]))
-    limit = setup.machine.l2_bytes // 2 // (found.element.width // 8)
+        size = emit.mul(size, emit.size(attention.outer[i]))
+    limit = setup.machine.l2_bytes // 2 // (attention.element.width // 8)
     if isinstance(size, int) and size <= limit:
         return None
     following = {**env, steps[-1]: emit.add(env[steps[-1]], 1)}
@@ -99,15 +99,15 @@ def find_prefetcher(
     if isinstance(whole, int):
         spread = max(min(spread, whole), block)
     return Prefetcher(
-        (setup.matrix(found.query, env), setup.depth),
-        (setup.matrix(found.out, env), setup.width),
+        (setup.matrix(attention.query, env), setup.depth),
+        (setup.matrix(attention.out, env), setup.width),
         block,
         emit.add(rows[0], emit.max(emit.sub(whole, spread), 0)),
         spread,
         copied,
         (
-            (setup.matrix(found.key, following), setup.depth),
-            (setup.matrix(found.value, following), setup.width),
+            (setup.matrix(attention.key, following), setup.depth),
+            (setup.matrix(attention.value, following), setup.width),
         ),
         emit.compare("slt", following[steps[-1]], spans[steps[-1]][1]),
     )

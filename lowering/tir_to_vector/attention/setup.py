@@ -28,7 +28,7 @@ class Setup:
         mask: the causal mask; None for none.
     """
 
-    found: Attention
+    attention: Attention
     emit: Emitter
     machine: Machine
     rows: Index
@@ -36,31 +36,31 @@ class Setup:
     depth: Index
     width: Index
 
-    def __init__(self, found: Attention, emit: Emitter, machine: Machine) -> None:
-        self.found, self.emit, self.machine = found, emit, machine
-        lanes = machine.lanes(found.element)
+    def __init__(self, attention: Attention, emit: Emitter, machine: Machine) -> None:
+        self.attention, self.emit, self.machine = attention, emit, machine
+        lanes = machine.lanes(attention.element)
         assert lanes is not None  # other elements are left to plain loops
-        vector = ir.VectorType.get([lanes], found.element)
+        vector = ir.VectorType.get([lanes], attention.element)
         self.use: Arithmetic = Arithmetic(emit, vector, machine.fma, machine.isa.tables)
         self.rows, self.keys, self.depth, self.width = map(
-            emit.size, (found.rows, found.keys, found.depth, found.width)
+            emit.size, (attention.rows, attention.keys, attention.depth, attention.width)
         )
-        count = range(len(found.outer))
-        places = (found.key, found.value)
+        count = range(len(attention.outer))
+        places = (attention.key, attention.value)
         self.shared: list[int] = [i for i in count if all(place.outer[i] == 0 for place in places)]
         self.own: list[int] = [i for i in count if i not in self.shared]
         self.factor: ir.Value = self._factor()
         self.mask: Mask | None = self._mask()
 
     def _factor(self) -> ir.Value:
-        emit, element = self.emit, self.found.element
+        emit, element = self.emit, self.attention.element
         factor = emit.constant(element, LOG2_E if self.use.is_single else 1.0)
-        for value in self.found.scores.factors:
+        for value in self.attention.scores.factors:
             factor = emit.op("arith.mulf", [copy_fixed(value), factor], element)
         return self.use.splat(factor)
 
     def _mask(self) -> Mask | None:
-        scores, emit = self.found.scores, self.emit
+        scores, emit = self.attention.scores, self.emit
         if not scores.causal:
             return None
         offset: Index = 0
@@ -77,7 +77,7 @@ class Setup:
         """
         emit = self.emit
         order = [*self.own, *self.shared]
-        extents = [emit.size(self.found.outer[i]) for i in order]
+        extents = [emit.size(self.attention.outer[i]) for i in order]
         if emit.threads == 1:
             yield {i: (0, extent) for i, extent in zip(order, extents, strict=True)}, (0, self.rows)
             return
@@ -105,10 +105,10 @@ class Setup:
 
     def score_mod(self, env: dict[int, Index]) -> ScoreMod:
         """Return what is done to scores at given counters of the outer loops."""
-        found = self.found
-        added = [self.matrix(place, env) for place in found.added]
-        seen = None if found.seen is None else self.matrix(found.seen, env)
-        return ScoreMod(self.use, added, seen, found.scores.unseen, self.mask)
+        attention = self.attention
+        added = [self.matrix(place, env) for place in attention.added]
+        seen = None if attention.seen is None else self.matrix(attention.seen, env)
+        return ScoreMod(self.use, added, seen, attention.scores.unseen, self.mask)
 
     def visible(self, first: Index, rows: Index, unit: int) -> Span:
         """Return which keys any of some queries sees; the first is a multiple of the unit."""
@@ -134,12 +134,12 @@ class Setup:
             sums: where its sums are.
             totals: where a vector of partial sums of exponentials is.
         """
-        emit, use, element = self.emit, self.use, self.found.element
+        emit, use, element = self.emit, self.use, self.attention.element
         one, zero = emit.constant(element, 1), emit.constant(element, 0)
         equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
         total = use.across(use.load(*totals), use.add)
         none = emit.op("arith.cmpf", [total, zero], emit.bool_type, predicate=equal)
-        if not self.found.zeros:
+        if not self.attention.zeros:
             # No keys give zeros; keys that are all masked give NaN.
             none = emit.both(none, emit.compare("eq", self.keys, 0))
         total = emit.op("arith.select", [none, one, total], element)
@@ -154,7 +154,7 @@ class Setup:
         if out.column != 1:
             with emit.loop(0, self.width) as column:
                 value = emit.load(sums[0], [emit.add(sums[1], column.counter)])
-                value = emit.op("arith.mulf", [value, share], self.found.element)
+                value = emit.op("arith.mulf", [value, share], self.attention.element)
                 place = out.place(row, column.counter)
                 emit.store(self.narrowed(value, out), out.base, [place])
             return
@@ -170,7 +170,7 @@ class Setup:
     def narrowed(self, value: ir.Value, out: Matrix) -> ir.Value:
         """Return a result as an element, or elements, of what it is stored to."""
         narrow = out.base.type.element_type
-        if narrow == self.found.element:
+        if narrow == self.attention.element:
             return value
         is_vector = isinstance(value.type, ir.VectorType)
         type_ = ir.VectorType.get([self.use.lanes], narrow) if is_vector else narrow

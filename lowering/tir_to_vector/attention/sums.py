@@ -49,8 +49,8 @@ class Sums:
                     value = use.load(self.base, place)
                     yield Lanes(emit.op("arith.mulf", [value, shrink], use.vector))
 
-        found = choose(goes_on, lambda: list(made()), [zero] * (count * self.vectors))
-        return [each.value for each in found]
+        kept = choose(goes_on, lambda: list(made()), [zero] * (count * self.vectors))
+        return [each.value for each in kept]
 
     @property
     def at_once(self) -> bool:
@@ -60,10 +60,10 @@ class Sums:
         """
         if self.base is None:
             return True
-        found, width = self.setup.found, self.setup.width
-        narrow = found.out.buffer.type.element_type != found.element
+        attention, width = self.setup.attention, self.setup.width
+        narrow = attention.out.buffer.type.element_type != attention.element
         whole = isinstance(width, int) and width % (self.vectors * self.setup.use.lanes) == 0
-        return whole and found.out.column == 1 and not narrow
+        return whole and attention.out.column == 1 and not narrow
 
     def put(
         self, out: Matrix, is_last: bool | ir.Value, at: tuple[Index, Index, Index],

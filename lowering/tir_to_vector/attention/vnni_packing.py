@@ -20,11 +20,11 @@ PAIR = 2
 _FIRST = 0xFFFF  # the bits of a pair's first number
 
 
-def find_pair_dot_product(found: Attention, machine: Machine) -> DotProduct | None:
+def find_pair_dot_product(attention: Attention, machine: Machine) -> DotProduct | None:
     """Return the dot-product instruction of an attention's operands, None for none."""
-    places = (found.query, found.key, found.value)
+    places = (attention.query, attention.key, attention.value)
     narrow = all(isinstance(place.buffer.type.element_type, ir.BF16Type) for place in places)
-    if not (narrow and isinstance(found.element, ir.F32Type)):
+    if not (narrow and isinstance(attention.element, ir.F32Type)):
         return None
     if any(place.column != 1 for place in places):
         return None

@@ -35,46 +35,46 @@ class AOperand:
         if self._adjacent:
             self._allocate_steps()
             return
-        stride = blocking.a.stride(blocking.found.m)
+        stride = blocking.a.stride(blocking.gemm.m)
         fixed = isinstance(stride, int) and isinstance(blocking.m, int)
         by_row = (
-            blocking.machine.isa.assembly is not None and blocking.a.stride(blocking.found.k) == 1
+            blocking.machine.isa.assembly is not None and blocking.a.stride(blocking.gemm.k) == 1
         )
         near = not isinstance(stride, int) or not self._has_set_conflicts(stride)
-        if blocking.found.widen[0] is None and (blocking.m == 1 or (near and (fixed or by_row))):
+        if blocking.gemm.widen[0] is None and (blocking.m == 1 or (near and (fixed or by_row))):
             return
         steps = blocking.kc if isinstance(blocking.kc, int) else blocking.kc_max + _SPARE
         self._distance = steps + blocking.lanes
         count = blocking.rows.largest * self._distance
-        self._copies = blocking.emit.alloc(count, blocking.found.element)
+        self._copies = blocking.emit.alloc(count, blocking.gemm.element)
 
     @property
     def _adjacent(self) -> bool:
         """Whether the rows of a step are adjacent, and masks say which there are."""
         blocking = self._blocking
-        bits = blocking.found.a.buffer.type.element_type.width
-        along, across = (blocking.a.stride(i) for i in (blocking.found.m, blocking.found.k))
+        bits = blocking.gemm.a.buffer.type.element_type.width
+        along, across = (blocking.a.stride(i) for i in (blocking.gemm.m, blocking.gemm.k))
         return along == 1 and across != 1 and blocking.m != 1 and blocking.machine.can_mask(bits)
 
     def _allocate_steps(self) -> None:
         """Make room for copies of adjacent rows: of tiles that are not whole, and of far ones."""
         blocking = self._blocking
-        self._copied = True if blocking.found.widen[0] is not None else self._far()
+        self._copied = True if blocking.gemm.widen[0] is not None else self._far()
         if self._copied is False and isinstance(blocking.m, int) and not blocking.rows.fine:
             return
         steps = blocking.kc if isinstance(blocking.kc, int) else blocking.kc_max + _SPARE
         count = steps * blocking.rows.largest + blocking.lanes
-        self._copies = blocking.emit.alloc(count, blocking.found.element)
+        self._copies = blocking.emit.alloc(count, blocking.gemm.element)
 
     def _far(self) -> bool | ir.Value:
         """Return whether few tiles use lines that come from far away and evict each other."""
         blocking, emit = self._blocking, self._blocking.emit
-        size = blocking.found.element.width // 8
+        size = blocking.gemm.element.width // 8
         walked: Index = size
-        for position, stride in enumerate(blocking.found.a.strides):
+        for position, stride in enumerate(blocking.gemm.a.strides):
             if stride != 0:
                 walked = emit.mul(walked, blocking.extent(position))
-        step = emit.mul(blocking.a.stride(blocking.found.k), size)
+        step = emit.mul(blocking.a.stride(blocking.gemm.k), size)
         return emit.all_hold(
             emit.holds(*each)
             for each in (
@@ -88,7 +88,7 @@ class AOperand:
         """Whether rows of a tile would evict each other from the first-level cache."""
         blocking = self._blocking
         size = blocking.vector.element_type.width // 8
-        if blocking.a.stride(blocking.found.k) != 1:
+        if blocking.a.stride(blocking.gemm.k) != 1:
             return False
         steps = blocking.kc if isinstance(blocking.kc, int) else blocking.kc_max
         # Lines of a panel of B pass through each set too.
@@ -115,19 +115,19 @@ class AOperand:
             last: the number of the tile's last row that is there; None for all.
         """
         blocking = self._blocking
-        emit, found = blocking.emit, blocking.found
-        m_stride, k_stride = a.stride(found.m), a.stride(found.k)
+        emit, gemm = blocking.emit, blocking.gemm
+        m_stride, k_stride = a.stride(gemm.m), a.stride(gemm.k)
         start = emit.add(a.offset, emit.mul(row, m_stride))
         start = emit.add(start, emit.mul(first, k_stride))
         rows = StridedRef(a.base, start, {"m": m_stride, "k": k_stride}, last)
-        alone = tile == 1 and last is None and found.widen[0] is None
+        alone = tile == 1 and last is None and gemm.widen[0] is None
         if alone or (self._copies is None and last is None and isinstance(m_stride, int)):
             return rows
         if self._copies is None:
             places = [emit.add(start, rows.row(emit, number)) for number in range(tile)]
             rows.each = [emit.from_place(a.base, place, steps) for place in places]
             return rows
-        load = Loader(emit, a.base, found.widen[0], blocking.vector)
+        load = Loader(emit, a.base, gemm.widen[0], blocking.vector)
         if self._adjacent:
             return self._steps(load, rows, tile, steps)
         copy_rows(load, rows, tile, steps, self._copies, self._distance)

@@ -41,7 +41,7 @@ class BOperand:
         self._blocking = blocking
         self._packed: ir.Value | None = None
         self.pack: bool | ir.Value = False
-        self.element: ir.Type = blocking.found.element
+        self.element: ir.Type = blocking.gemm.element
 
     @property
     def as_it_lies(self) -> bool:
@@ -51,12 +51,12 @@ class BOperand:
     def decide(self) -> None:
         """Set whether to pack."""
         blocking = self._blocking
-        emit, found = blocking.emit, blocking.found
+        emit, gemm = blocking.emit, blocking.gemm
         if blocking.panel_width:
             # Tiles of many rows would widen what they share once for each.
             self.pack = blocking.load.converts
             return
-        if blocking.b.stride(found.n) != 1 or found.widen[1] is not None:
+        if blocking.b.stride(gemm.n) != 1 or gemm.widen[1] is not None:
             self.pack = True
             return
         many = emit.mul(blocking.k, blocking.n)
@@ -77,10 +77,10 @@ class BOperand:
         other's way.
         """
         blocking, emit = self._blocking, self._blocking.emit
-        machine, size = blocking.machine, blocking.found.element.width // 8
+        machine, size = blocking.machine, blocking.gemm.element.width // 8
         if machine.fma_units > 1 or (isinstance(blocking.m, int) and blocking.m > _L2_ROWS):
             return PACK_ROWS
-        stride = emit.mul(blocking.b.stride(blocking.found.k), size)
+        stride = emit.mul(blocking.b.stride(blocking.gemm.k), size)
         apart = emit.holds("ne", emit.round_down(stride, PAGE // 2), stride)
         bytes_ = emit.mul(many, size)
         least: Index = PACK_ROWS
@@ -145,16 +145,16 @@ class BOperand:
     ) -> Panels:
         """Return the panels of a zone; where they are packed, each begins after the one before."""
         blocking = self._blocking
-        emit, found = blocking.emit, blocking.found
+        emit, gemm = blocking.emit, blocking.gemm
         (j0, j1), (k0, k1) = columns, steps
-        n_stride, k_stride = b.stride(found.n), b.stride(found.k)
+        n_stride, k_stride = b.stride(gemm.n), b.stride(gemm.k)
         start = emit.add(b.offset, emit.add(emit.mul(j0, n_stride), emit.mul(k0, k_stride)))
         width = zone.vectors * blocking.lanes
         if self._packed is None:
             return Panels(b.base, start, k_stride, width, width, prefetch_distance=_PREFETCH_STEPS)
         rows = self._panel_rows()
         size, first = emit.mul(rows, width), emit.mul(rows, zone.first)
-        load = Loader(emit, b.base, found.widen[1], blocking.vector)
+        load = Loader(emit, b.base, gemm.widen[1], blocking.vector)
         packer = PanelPacker(load, width, self._packed, size, first)
         if not isinstance(zone.last, int):
             # The few columns of the last tiles are copied by short code.
@@ -221,12 +221,12 @@ class BOperand:
             steps: the block's range of k.
         """
         blocking = self._blocking
-        emit, found = blocking.emit, blocking.found
+        emit, gemm = blocking.emit, blocking.gemm
         (j0, j1), (k0, k1) = columns, steps
-        n_stride, k_stride = b.stride(found.n), b.stride(found.k)
+        n_stride, k_stride = b.stride(gemm.n), b.stride(gemm.k)
         start = emit.add(b.offset, emit.add(emit.mul(j0, n_stride), emit.mul(k0, k_stride)))
         if blocking.panel_width:
-            start = emit.add(b.offset, emit.mul(emit.div(k0, found.group), k_stride))
+            start = emit.add(b.offset, emit.mul(emit.div(k0, gemm.group), k_stride))
             stride, width = b.stride(blocking.panel), blocking.panel_width
             panels = Panels(
                 b.base, start, k_stride, stride, width, j0, True, _PACKED_PREFETCH_STEPS
@@ -239,7 +239,7 @@ class BOperand:
                 b.base, start, k_stride, blocking.width, prefetch_distance=_PREFETCH_STEPS
             )
         packed, size = self._packed, emit.mul(self._panel_rows(), blocking.width)
-        load = Loader(emit, b.base, found.widen[1], blocking.vector)
+        load = Loader(emit, b.base, gemm.widen[1], blocking.vector)
         packer = PanelPacker(load, blocking.width, packed, size)
         count, many = emit.sub(j1, j0), emit.sub(k1, k0)
         if self.pack is True:

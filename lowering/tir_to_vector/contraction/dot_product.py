@@ -62,26 +62,26 @@ class DotProduct:
         return emit.op("vector.bitcast", [groups], type_)
 
 
-def find_dot_product(found: Contraction, machine: Machine) -> DotProduct | None:
+def find_dot_product(gemm: Contraction, machine: Machine) -> DotProduct | None:
     """Return the instruction for a contraction's operands, None where the machine has none.
 
     Sums of integers are exact, modulo 2**32 as those of the contraction are: the instruction for
     bytes takes unsigned ones on one side and signed ones on the other, and has no saturation.
     """
-    if found.computed is not None:
+    if gemm.computed is not None:
         return None
-    element = str(found.element)
-    types = [str(access.buffer.type.element_type) for access in (found.a, found.b)]
+    element = str(gemm.element)
+    types = [str(access.buffer.type.element_type) for access in (gemm.a, gemm.b)]
     if element == "f32" and types == ["bf16", "bf16"]:
-        name = _matrix_intrinsic("amx_bf16", found, machine)
+        name = _matrix_intrinsic("amx_bf16", gemm, machine)
         if name is not None:
             return DotProduct(name, ir.BF16Type.get(), 2, matrices=True)
     if element == "i32" and types == ["i8", "i8"]:
-        name = _matrix_intrinsic("amx_int8", found, machine)
+        name = _matrix_intrinsic("amx_int8", gemm, machine)
         if name is not None:
-            name = name.format("".join("s" if widen == _SIGNED else "u" for widen in found.widen))
+            name = name.format("".join("s" if widen == _SIGNED else "u" for widen in gemm.widen))
             return DotProduct(name, ir.IntegerType.get_signless(8), 4, matrices=True)
-    return vector_dot_product((found.a, found.b), found.widen, found.element, machine)
+    return vector_dot_product((gemm.a, gemm.b), gemm.widen, gemm.element, machine)
 
 
 def vector_dot_product(
@@ -129,9 +129,9 @@ def _intrinsic(kind: str, machine: Machine) -> str | None:
     return machine.isa.intrinsic(kind)
 
 
-def _matrix_intrinsic(kind: str, found: Contraction, machine: Machine) -> str | None:
+def _matrix_intrinsic(kind: str, gemm: Contraction, machine: Machine) -> str | None:
     """Return the instruction on matrices, None where most of their registers would be empty."""
-    extents = (found.flat.iters[i].extent.value for i in (found.n, found.k))
+    extents = (gemm.flat.iters[i].extent.value for i in (gemm.n, gemm.k))
     if any(extent is not None and extent < _MIN_EXTENT for extent in extents):
         return None
     return _intrinsic(kind, machine)

@@ -177,20 +177,20 @@ def _join(
     for follower in flats:
         accesses.update(follower.accesses)
     merged = collapse(replace(flat, accesses=accesses))
-    found = match_packed_contraction(merged, machine)
-    if isinstance(found, str) or found.outer_reductions:
+    gemm = match_packed_contraction(merged, machine)
+    if isinstance(gemm, str) or gemm.outer_reductions:
         return None
-    merged = found.flat
+    merged = gemm.flat
     if columns is not None:
         # The columns that nobody takes are those at the end of the last panel.
-        panel = product_tile(found, machine).panel
+        panel = product_tile(gemm, machine).panel
         if panel is None:
             return None
-        width, count = merged.iters[found.n].extent.value, merged.iters[panel].extent.value
+        width, count = merged.iters[gemm.n].extent.value, merged.iters[panel].extent.value
         if width is None or count is None or not 0 < count * width - columns < width:
             return None
-        found = replace(found, columns=columns)
-    n = found.n
+        gemm = replace(gemm, columns=columns)
+    n = gemm.n
     for follower in flats:
         for op in follower.accesses:
             stride = merged.accesses[op].strides[n]
@@ -200,14 +200,14 @@ def _join(
         replace(f, iters=merged.iters, accesses={op: merged.accesses[op] for op in f.accesses})
         for f in flats
     ]
-    return Fused(found, Epilogue(nests, _partial(found, nests)), followers)
+    return Fused(gemm, Epilogue(nests, _partial(gemm, nests)), followers)
 
 
-def _partial(found: Contraction, nests: list[FlatNest]) -> FlatAccess | None:
+def _partial(gemm: Contraction, nests: list[FlatNest]) -> FlatAccess | None:
     """Return the place of the last nest's results if incomplete sums may lie there."""
     last = nests[-1]
     out = last.accesses[last.store]
-    if out.buffer.type.element_type != found.element:
+    if out.buffer.type.element_type != gemm.element:
         return None
     read = [nest.accesses[op] for nest in nests for op in nest.slice if op in nest.accesses]
     if any(root(access.buffer) == root(out.buffer) for access in read):

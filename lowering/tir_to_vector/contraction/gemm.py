@@ -39,36 +39,36 @@ _MEMORY_WORK = 8
 
 
 def emit_contraction(
-    found: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None = None
+    gemm: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None = None
 ) -> None:
     """Write the kernel of a contraction at the insertion point.
 
     Args:
-        found: the contraction.
+        gemm: the contraction.
         emit: where to write.
         machine: what for.
         epilogue: what happens to every sum before it is stored.
     """
-    writer = GemmWriter(found, emit, machine, epilogue)
+    writer = GemmWriter(gemm, emit, machine, epilogue)
     emit.choose(writer.is_skinny(), writer.skinny, writer.tiles)
 
 
 class GemmWriter:
     """Writes a contraction: `skinny` for what is read once, else `tiles`."""
 
-    found: Contraction
+    gemm: Contraction
     emit: Emitter
     machine: Machine
 
     def __init__(
-        self, found: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None
+        self, gemm: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None
     ) -> None:
-        self.found, self.emit, self.machine = found, emit, machine
-        self.blocking: GemmBlocking = GemmBlocking(found, emit, machine)
+        self.gemm, self.emit, self.machine = gemm, emit, machine
+        self.blocking: GemmBlocking = GemmBlocking(gemm, emit, machine)
         # Sums need a place of their own unless each is complete when it is first stored.
         self.finish: EpilogueEmitter | None = None
         if epilogue is not None:
-            self.finish = EpilogueEmitter(epilogue, found.c.buffer, found.n, emit, machine)
+            self.finish = EpilogueEmitter(epilogue, gemm.c.buffer, gemm.n, emit, machine)
             single = not self.finish.is_long
             self.blocking.rows = replace(self.blocking.rows, single=single)
         if (
@@ -80,19 +80,19 @@ class GemmWriter:
         whole = self.blocking.is_one_block and (
             self.blocking.panel_width or self.is_skinny() is False
         )
-        self.c: Layout | None = Layout(found.c, emit)
+        self.c: Layout | None = Layout(gemm.c, emit)
         if epilogue is not None:
-            self.c = None if whole else Layout(epilogue.partial or found.c, emit)
+            self.c = None if whole else Layout(epilogue.partial or gemm.c, emit)
 
     def is_skinny(self) -> bool | ir.Value:
         """Return whether so few rows share B that it is best read as it lies, once."""
-        found, m = self.found, self.blocking.m
+        gemm, m = self.gemm, self.blocking.m
         if self.blocking.panel_width:
             return is_packed_gemv(self.blocking)
-        along_k = found.b.strides[found.k] == 1 and found.b.strides[found.n] != 1
-        if along_k and found.a.strides[found.k] != 1:
+        along_k = gemm.b.strides[gemm.k] == 1 and gemm.b.strides[gemm.n] != 1
+        if along_k and gemm.a.strides[gemm.k] != 1:
             return False
-        if not along_k and found.b.strides[found.n] != 1:
+        if not along_k and gemm.b.strides[gemm.n] != 1:
             return False
         most: Index = DOT_MIN_ROWS - 1
         if not along_k:
@@ -109,7 +109,7 @@ class GemmWriter:
         return self.emit.compare("sle", m, most)
 
     def _b_bytes(self) -> Index:
-        width = max(8, self.found.b.buffer.type.element_type.width) // 8
+        width = max(8, self.gemm.b.buffer.type.element_type.width) // 8
         return self.emit.mul(self.emit.mul(self.blocking.k, self.blocking.n), width)
 
     def _max_rows(self, b_bytes: Index) -> int:
@@ -119,7 +119,7 @@ class GemmWriter:
 
     def skinny(self) -> None:
         """Write the kernel that reads B once, as it lies."""
-        emit, found, blocking = self.emit, self.found, self.blocking
+        emit, gemm, blocking = self.emit, self.gemm, self.blocking
         if blocking.panel_width:
             self._packed_gemv()
             return
@@ -127,7 +127,7 @@ class GemmWriter:
         with self._loops(_MEMORY_WORK, whole_rows=True) as (env, columns, _):
             a, b, c = (x.at(env) for x in (blocking.a, blocking.b, self._sums))
             most = self._max_rows(self._b_bytes())
-            kernel = SkinnyGemm(emit, self.machine, found, blocking.vector, self.init, most)
+            kernel = SkinnyGemm(emit, self.machine, gemm, blocking.vector, self.init, most)
             kernel.write(a, b, c, blocking.m, columns, blocking.k)
             if self.finish is not None:
                 self._finish_skinny(self.finish, env, c, blocking.m, columns)
@@ -139,9 +139,9 @@ class GemmWriter:
             out = None
             if self.c is not None:
                 c = self.c.at(env)
-                out = StridedRef(c.base, c.offset, {"m": c.stride(self.found.m)})
+                out = StridedRef(c.base, c.offset, {"m": c.stride(self.gemm.m)})
             first = None if self.init is None else True
-            finish = None if self.finish is None else rows_of(self.finish, env, 0, self.found.m)
+            finish = None if self.finish is None else rows_of(self.finish, env, 0, self.gemm.m)
             kernel.write(a, b, columns, Store(out, first, self.init, finish=finish))
 
     def _finish_skinny(
@@ -152,7 +152,7 @@ class GemmWriter:
         rows: Index,
         columns: Span,
     ) -> None:
-        emit, m, lanes = self.emit, self.found.m, self.blocking.lanes
+        emit, m, lanes = self.emit, self.gemm.m, self.blocking.lanes
         whole = emit.add(columns[0], emit.round_down(emit.sub(columns[1], columns[0]), lanes))
         with emit.loop(0, rows) as row:
             start = emit.add(c.offset, emit.mul(row.counter, c.stride(m)))
@@ -204,9 +204,9 @@ class GemmWriter:
         self, each: int, whole_rows: bool = False
     ) -> Iterator[tuple[dict[int, Index], Span, Span]]:
         """Write the loops outside of rows and columns; yields counters and a thread's ranges."""
-        found = self.found
-        self.init = found.flat.init
-        if self.init is not None and found.outer_reductions:
+        gemm = self.gemm
+        self.init = gemm.flat.init
+        if self.init is not None and gemm.outer_reductions:
             self._fill()
             self.init = None
         with ExitStack() as loops:
@@ -215,9 +215,9 @@ class GemmWriter:
             for position in self.blocking.outer:
                 env[position] = loops.enter_context(self._outer(position, spans[position]))
             inner = [self.blocking.k]
-            for position in reversed(found.outer_reductions):
+            for position in reversed(gemm.outer_reductions):
                 inner.append(self.blocking.extent(position))
-            for position in found.outer_reductions:
+            for position in gemm.outer_reductions:
                 steps = steps_of(self.emit, inner.pop(), inner)
                 env[position] = loops.enter_context(self._outer(position, (0, steps)))
             yield env, columns, rows
@@ -232,7 +232,7 @@ class GemmWriter:
         lies does not change in which order it sums: bits are the same in any split.
         """
         emit, blocking = self.emit, self.blocking
-        work = work_of(emit, self.found.flat, each)
+        work = work_of(emit, self.gemm.flat, each)
         dims = [
             ParallelDim(blocking.extent(position), 1, 2 * emit.threads)
             for position in blocking.outer
@@ -273,10 +273,10 @@ class GemmWriter:
 
     def _fill(self) -> None:
         """Set C to its initial value: several reduction loops have no one first block."""
-        emit, found = self.emit, self.found
-        value = emit.constant_of(found.element, self.init)
+        emit, gemm = self.emit, self.gemm
+        value = emit.constant_of(gemm.element, self.init)
         with ExitStack() as loops:
-            spatial = [i for i in (*found.outer, found.m, found.n) if i is not None]
+            spatial = [i for i in (*gemm.outer, gemm.m, gemm.n) if i is not None]
             env = {i: loops.enter_context(self._outer(i)) for i in spatial}
             emit.store(value, self._sums.base, [self._sums.at(env).offset])
 

@@ -27,7 +27,7 @@ class GemmBlocking:
     """The sizes of a contraction and of what it is cut into.
 
     Attributes:
-        found: the contraction.
+        gemm: the contraction.
         emit: where its kernel is written.
         machine: what for.
         lanes: elements of a vector.
@@ -47,7 +47,7 @@ class GemmBlocking:
         load: how panels that B consists of already are read.
     """
 
-    found: Contraction
+    gemm: Contraction
     emit: Emitter
     machine: Machine
     k: Index
@@ -56,27 +56,27 @@ class GemmBlocking:
     a: Layout
     b: Layout
 
-    def __init__(self, found: Contraction, emit: Emitter, machine: Machine) -> None:
-        self.found, self.emit, self.machine = found, emit, machine
-        lanes = machine.lanes(found.element)
+    def __init__(self, gemm: Contraction, emit: Emitter, machine: Machine) -> None:
+        self.gemm, self.emit, self.machine = gemm, emit, machine
+        lanes = machine.lanes(gemm.element)
         assert lanes is not None  # contractions of other elements are left to plain loops
         self.lanes = lanes
-        tile = product_tile(found, machine)
+        tile = product_tile(gemm, machine)
         self.vectors: int = tile.vectors
         self.width: int = self.vectors * self.lanes
-        self.vector: ir.VectorType = ir.VectorType.get([self.lanes], found.element)
-        self.m: Index = 1 if found.m is None else self.extent(found.m)
-        self.n, self.k = self.extent(found.n), self.extent(found.k)
-        self.outer = list(found.outer)
+        self.vector: ir.VectorType = ir.VectorType.get([self.lanes], gemm.element)
+        self.m: Index = 1 if gemm.m is None else self.extent(gemm.m)
+        self.n, self.k = self.extent(gemm.n), self.extent(gemm.k)
+        self.outer = list(gemm.outer)
         self.panel_width = 0
         self.panel: int | None = tile.panel
         if self.panel is not None and isinstance(self.n, int):
             self.panel_width, self.outer = self.n, [i for i in self.outer if i != self.panel]
             self.n = emit.mul(self.extent(self.panel), self.panel_width)
-            if found.columns is not None:
-                self.n = found.columns
-        size = max(8, found.element.width) // 8
-        self.dot = find_dot_product(found, machine)
+            if gemm.columns is not None:
+                self.n = gemm.columns
+        size = max(8, gemm.element.width) // 8
+        self.dot = find_dot_product(gemm, machine)
         room = machine.l1_bytes * (12 if self.matrices else 9) // 16
         most = max_kc(room, tile.rows * size)
         self.kc_max: int = most * (1 if self.dot is None else self.dot.group)
@@ -85,11 +85,11 @@ class GemmBlocking:
             # What registers read beyond a block is the next one's, not zeros.
             self.kc = emit.mul(self.whole(self.groups(self.kc)), self.dot.group)
         self.nc_max: Index = max_nc(emit, machine, self.groups(self.kc), self.width, size)
-        self.load = PanelLoad(None if self.dot is not None else found.widen[1], self.dot)
-        if found.computed is not None and self.panel is not None:
-            computed = DequantizedPanels(found, self.panel, emit, machine)
+        self.load = PanelLoad(None if self.dot is not None else gemm.widen[1], self.dot)
+        if gemm.computed is not None and self.panel is not None:
+            computed = DequantizedPanels(gemm, self.panel, emit, machine)
             self.load: PanelLoad = PanelLoad(computed=computed)
-        self.a, self.b = (Layout(x, emit) for x in (found.a, found.b))
+        self.a, self.b = (Layout(x, emit) for x in (gemm.a, gemm.b))
         self.rows: RowTiles = RowTiles(
             emit, self.m, tile.rows, full=self.matrices, fine=bool(self.panel_width),
             narrow=machine.fma_units == 1,
@@ -97,7 +97,7 @@ class GemmBlocking:
 
     def extent(self, position: int) -> Index:
         """Return how many steps an iterator has."""
-        return self.emit.size(self.found.flat.iters[position].extent)
+        return self.emit.size(self.gemm.flat.iters[position].extent)
 
     def groups(self, steps: Index) -> Index:
         """Return how many groups of steps of k are multiplied at once, the last maybe in part."""

@@ -42,9 +42,9 @@ class _VnniBOperand(BOperand):
 
     def panels(self, b: StridedRef, columns: Span, steps: Span) -> Panels:
         blocking, dot = self._blocking, self._dot
-        emit, found = blocking.emit, blocking.found
+        emit, gemm = blocking.emit, blocking.gemm
         (j0, j1), (k0, k1) = columns, steps
-        n_stride, k_stride = b.stride(found.n), b.stride(found.k)
+        n_stride, k_stride = b.stride(gemm.n), b.stride(gemm.k)
         start = emit.add(b.offset, emit.add(emit.mul(j0, n_stride), emit.mul(k0, k_stride)))
         size = emit.mul(self._panel_rows(), blocking.width)
         load = VnniLoader(emit, b.base, dot, dot.widen[1], dot.flips_signs, blocking.lanes)
@@ -106,8 +106,8 @@ class _VnniAOperand(AOperand):
         last: Index | None = None,
     ) -> StridedRef:
         blocking, dot = self._blocking, self._dot
-        emit, found = blocking.emit, blocking.found
-        m_stride, k_stride = a.stride(found.m), a.stride(found.k)
+        emit, gemm = blocking.emit, blocking.gemm
+        m_stride, k_stride = a.stride(gemm.m), a.stride(gemm.k)
         start = emit.add(a.offset, emit.add(emit.mul(row, m_stride), emit.mul(first, k_stride)))
         rows = StridedRef(a.base, start, {"m": m_stride, "k": k_stride}, last)
         load = VnniLoader(emit, a.base, dot, dot.widen[0], False, blocking.lanes)

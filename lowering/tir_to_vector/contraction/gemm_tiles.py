@@ -81,7 +81,7 @@ class TileWriter:
         waits = self._finish is not None and (self._finish.is_long or not blocking.is_one_block)
         if waits or blocking.matrices or not isinstance(blocking.m, int):
             count = blocking.whole(blocking.rows.largest) * blocking.width
-            self._scratch = self._emit.alloc(count, blocking.found.element, _SUMS)
+            self._scratch = self._emit.alloc(count, blocking.gemm.element, _SUMS)
 
     def block(
         self, env: dict[int, Index], a: StridedRef, column_tiles: PanelsOfTiles,
@@ -98,7 +98,7 @@ class TileWriter:
             columns: the range of columns.
             steps: the range of k.
         """
-        emit, found, blocking = self._emit, self._blocking.found, self._blocking
+        emit, gemm, blocking = self._emit, self._blocking.gemm, self._blocking
         (j0, j1), (k0, k1) = columns, steps
         first: bool | ir.Value | None = None
         if self._init is not None:
@@ -117,11 +117,11 @@ class TileWriter:
                 source = self._left.begin(a, row, tile, k0, many, end)
                 out = None
                 if c is not None:
-                    place = emit.add(c.offset, emit.add(emit.mul(row, c.stride(found.m)), j0))
-                    out = StridedRef(c.base, place, {"m": c.stride(found.m)})
+                    place = emit.add(c.offset, emit.add(emit.mul(row, c.stride(gemm.m)), j0))
+                    out = StridedRef(c.base, place, {"m": c.stride(gemm.m)})
                 finish = None
                 if self._finish is not None:
-                    finish = rows_of(self._finish, env, row, found.m)
+                    finish = rows_of(self._finish, env, row, gemm.m)
                 # What most tiles are is worth more code than what is left of rows.
                 short = blocking.rows.fine and tile < blocking.rows.largest
                 store = Store(out, first, self._init, last, finish, j0, self._scratch, there, short)

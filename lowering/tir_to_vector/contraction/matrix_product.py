@@ -25,83 +25,83 @@ class ProductTile:
     panel: int | None = None
 
 
-def product_tile(found: Contraction, machine: Machine) -> ProductTile:
+def product_tile(gemm: Contraction, machine: Machine) -> ProductTile:
     """Return the register tile of a contraction of vectors."""
-    lanes = machine.lanes(found.element)
+    lanes = machine.lanes(gemm.element)
     assert lanes is not None  # contractions of other elements are left to plain loops
-    dot = find_dot_product(found, machine)
+    dot = find_dot_product(gemm, machine)
     matrices = dot is not None and dot.matrices
     # Numbers that an instruction takes in groups had better lie in them.
-    if (dot is not None) == (found.group > 1):
+    if (dot is not None) == (gemm.group > 1):
         for rows, vectors in ((TILE_ROWS, VECTORS),) if matrices else machine.product_tiles:
-            panel = panel_iter(found, vectors * lanes)
+            panel = panel_iter(gemm, vectors * lanes)
             if panel is not None:
                 return ProductTile(rows, vectors, panel)
     if matrices:
         return ProductTile(TILE_ROWS, VECTORS)
-    columns = found.flat.iters[found.n].extent.value
+    columns = gemm.flat.iters[gemm.n].extent.value
     several = None if columns is None else -(-columns // lanes)
     # Two vectors, or two times two, are no sum of threes; integers need a register for products.
     twos = several is not None and several in (0, 1, 2, 4)
-    integers = isinstance(found.element, ir.IntegerType)
+    integers = isinstance(gemm.element, ir.IntegerType)
     first = dot is None and not integers and not twos
     return ProductTile(*machine.product_tiles[0 if first else -1])
 
 
-def panel_iter(found: Contraction, width: int) -> int | None:
+def panel_iter(gemm: Contraction, width: int) -> int | None:
     """Return the iterator over panels that B consists of, None where it does not.
 
     Panels have a number of columns that register tiles divide, beside each other for each step of
     k; and whatever else sees them walks their columns as if there were no panels.
     """
-    columns = found.flat.iters[found.n].extent.value
+    columns = gemm.flat.iters[gemm.n].extent.value
     if columns is None or columns % width:
         return None
-    if found.b.strides[found.n] != 1 or found.b.strides[found.k] != columns:
+    if gemm.b.strides[gemm.n] != 1 or gemm.b.strides[gemm.k] != columns:
         return None
-    read = (found.a, found.b)
-    others = [x for x in found.flat.accesses.values() if x not in read]
-    for position in found.outer:
-        if found.a.strides[position] == 0 and all(
-            x.strides[position] == x.strides[found.n] * columns for x in others
+    read = (gemm.a, gemm.b)
+    others = [x for x in gemm.flat.accesses.values() if x not in read]
+    for position in gemm.outer:
+        if gemm.a.strides[position] == 0 and all(
+            x.strides[position] == x.strides[gemm.n] * columns for x in others
         ):
             return position
     return None
 
 
-def is_matrix_product(found: Contraction, machine: Machine) -> bool:
+def is_matrix_product(gemm: Contraction, machine: Machine) -> bool:
     """Whether a contraction is one of matrices: a sum over one iterator, columns adjacent.
 
     A window over an image is not, though it may be a contraction; nor are kernels in other blocks
     than the panels that register tiles take.
     """
-    lanes = machine.lanes(found.element)
-    if lanes is None or found.outer_reductions or found.c.strides[found.n] != 1:
+    lanes = machine.lanes(gemm.element)
+    if lanes is None or gemm.outer_reductions or gemm.c.strides[gemm.n] != 1:
         return False
-    panel = product_tile(found, machine).panel
-    batch = [i for i in found.outer if i != panel]
-    return all(found.a.strides[i] != 0 and found.b.strides[i] != 0 for i in batch)
+    panel = product_tile(gemm, machine).panel
+    batch = [i for i in gemm.outer if i != panel]
+    return all(gemm.a.strides[i] != 0 and gemm.b.strides[i] != 0 for i in batch)
 
 
-def is_sum_of_products(found: Contraction, machine: Machine) -> bool:
+def is_sum_of_products(gemm: Contraction, machine: Machine) -> bool:
     """Whether a contraction adds up a few products of matrices that lie beside each other.
 
     Its other sum is over places of A and B that are all different; those of a window overlap, or
     are several. And every product can be read in order.
     """
-    if machine.lanes(found.element) is None or found.outer or found.m is None:
+    if machine.lanes(gemm.element) is None or gemm.outer or gemm.m is None:
         return False
-    if found.a.strides[found.k] != 1 or found.b.strides[found.n] != 1:
+    if gemm.a.strides[gemm.k] != 1 or gemm.b.strides[gemm.n] != 1:
         return False
-    return len(found.outer_reductions) == 1 and all(
-        _is_read_once(found, access) for access in (found.a, found.b)
+    return len(gemm.outer_reductions) == 1 and all(
+        _is_read_once(gemm, access) for access in (gemm.a, gemm.b)
     )
 
 
-def _is_read_once(found: Contraction, access: FlatAccess) -> bool:
+def _is_read_once(gemm: Contraction, access: FlatAccess) -> bool:
     """Whether no two steps of the iterators that walk an operand read the same element of it."""
     walks = []
-    for it, stride in zip(found.flat.iters, access.strides, strict=True):
+    for it, stride in zip(gemm.flat.iters, access.strides, strict=True):
         if stride.value == 0:
             continue
         if stride.value is None or it.extent.value is None:

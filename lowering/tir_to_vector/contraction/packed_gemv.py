@@ -76,14 +76,12 @@ class PackedGemv:
         )
         self._panels_at_once = panels_at_once(blocking)
         rows = max(self._most, self._panels_at_once)
-        self._scratch = self._emit.alloc(rows * blocking.panel_width, blocking.found.element)
+        self._scratch = self._emit.alloc(rows * blocking.panel_width, blocking.gemm.element)
         self._copies: ir.Value | None = None
-        if blocking.dot is not None or blocking.found.widen[0] is not None:
+        if blocking.dot is not None or blocking.gemm.widen[0] is not None:
             assert isinstance(blocking.k, int)  # or panels would not be read so
             self._distance = blocking.k + blocking.lanes
-            operand = (
-                blocking.found.element if blocking.dot is None else groups_type(1).element_type
-            )
+            operand = blocking.gemm.element if blocking.dot is None else groups_type(1).element_type
             self._copies = self._emit.alloc(self._most * self._distance, operand)
 
     def write(self, a: StridedRef, b: StridedRef, columns: Span, store: Store) -> None:
@@ -110,14 +108,14 @@ class PackedGemv:
 
     def _copied(self, a: StridedRef, copies: ir.Value) -> StridedRef:
         """Copy all rows of A as what is multiplied, and return where they are."""
-        emit, blocking, found = self._emit, self._blocking, self._blocking.found
-        m_stride, steps, lanes = a.stride(found.m), blocking.k, blocking.lanes
+        emit, blocking, gemm = self._emit, self._blocking, self._blocking.gemm
+        m_stride, steps, lanes = a.stride(gemm.m), blocking.k, blocking.lanes
         with emit.loop(0, blocking.m) as row:
             place = emit.add(a.offset, emit.mul(row.counter, m_stride))
-            source = StridedRef(a.base, place, {"k": a.stride(found.k)})
+            source = StridedRef(a.base, place, {"k": a.stride(gemm.k)})
             to = emit.mul(row.counter, self._distance)
             if blocking.dot is None:
-                load = Loader(emit, a.base, found.widen[0], blocking.vector)
+                load = Loader(emit, a.base, gemm.widen[0], blocking.vector)
                 copy_rows(load, source, 1, steps, copies, self._distance, to)
             else:
                 groups = VnniLoader(emit, a.base, blocking.dot, blocking.dot.widen[0], False, lanes)
@@ -126,7 +124,7 @@ class PackedGemv:
                     here = StridedRef(copies, to, {"start": self._distance - 1})
                     write_starts(emit, blocking.dot, here, 1, blocking.groups(steps), lanes)
         return StridedRef(
-            copies, 0, {found.m: self._distance, found.k: 1, "start": self._distance - 1}
+            copies, 0, {gemm.m: self._distance, gemm.k: 1, "start": self._distance - 1}
         )
 
     def _single(self, a: StridedRef, b: StridedRef, columns: Span, store: Store) -> None:
@@ -139,7 +137,7 @@ class PackedGemv:
         if blocking.is_ragged:
             count = emit.add(count, panel_width - 1)
         whole = emit.add(first, emit.round_down(count, width))
-        far, step = b.stride(blocking.panel), b.stride(blocking.found.k)
+        far, step = b.stride(blocking.panel), b.stride(blocking.gemm.k)
         zero = emit.constant(blocking.vector, 0)
         panel, tile = (self._tile(1, vectors * count) for count in (1, self._panels_at_once))
         begin = [zero] * tile.vectors
@@ -155,7 +153,7 @@ class PackedGemv:
             def step_of(
                 k: Index, carried: list[ir.Value], known: tuple[Index, ...], line: Index
             ) -> list[ir.Value]:
-                along = emit.mul(k, a.stride(blocking.found.k))
+                along = emit.mul(k, a.stride(blocking.gemm.k))
                 one = emit.splat(emit.load(a.base, [emit.add(a.offset, along)]), tile.operand)
                 sums = list(carried)
                 for i in range(tile.vectors):
@@ -231,7 +229,7 @@ class PackedGemv:
         with emit.loop(*columns, blocking.panel_width) as column:
             number = emit.div(column.counter, blocking.panel_width)
             place = emit.add(b.offset, emit.mul(number, b.stride(blocking.panel)))
-            panel = StridedRef(b.base, place, {"k": b.stride(blocking.found.k)})
+            panel = StridedRef(b.base, place, {"k": b.stride(blocking.gemm.k)})
             self._rows(a, panel, number)
             tile = self._tile(self._most, self._vectors)
             there = replace(store, scratch=self._scratch, rows=blocking.m).at(emit, column.counter)
@@ -268,12 +266,12 @@ class PackedGemv:
         self, row: Index, rows: int, a: StridedRef, panel: StridedRef, panel_number: Index
     ) -> None:
         """Write the sums of some rows and all columns of a panel, as many at a time as fit."""
-        emit, blocking, found = self._emit, self._blocking, self._blocking.found
+        emit, blocking, gemm = self._emit, self._blocking, self._blocking.gemm
         most = blocking.rows.most * blocking.vectors
         vectors = self._vectors if rows * self._vectors <= most else blocking.vectors
-        m_stride = a.stride(found.m)
+        m_stride = a.stride(gemm.m)
         place = emit.add(a.offset, emit.mul(row, m_stride))
-        strides = {"m": m_stride, "k": a.stride(found.k), "start": a.stride("start")}
+        strides = {"m": m_stride, "k": a.stride(gemm.k), "start": a.stride("start")}
         left = StridedRef(a.base, place, strides)
         masks: list[ir.Value | None] = [None] * vectors
         for first in range(0, self._vectors, vectors):

@@ -33,26 +33,26 @@ def match_packed_contraction(flat: FlatNest, machine: Machine) -> Contraction | 
         flat: the nest.
         machine: what for; groups that none of its instructions takes are left as they are.
     """
-    found = match_contraction(flat)
-    if isinstance(found, str):
-        return _computed(flat, machine) or found
-    if len(found.outer_reductions) != 1 or flat.counters:
-        return found
-    joined = _joined(found)
+    gemm = match_contraction(flat)
+    if isinstance(gemm, str):
+        return _computed(flat, machine) or gemm
+    if len(gemm.outer_reductions) != 1 or flat.counters:
+        return gemm
+    joined = _joined(gemm)
     if joined is None:
-        return found
+        return gemm
     dot = find_dot_product(joined, machine)
-    return found if dot is None or dot.group != joined.group else joined
+    return gemm if dot is None or dot.group != joined.group else joined
 
 
-def _joined(found: Contraction) -> Contraction | None:
+def _joined(gemm: Contraction) -> Contraction | None:
     """Return a contraction over groups and what is in them as one over k, None where it is none."""
-    flat, a, b, inner = found.flat, found.a, found.b, found.k
-    (outer,) = found.outer_reductions
-    group, columns = (flat.iters[i].extent.value for i in (inner, found.n))
+    flat, a, b, inner = gemm.flat, gemm.a, gemm.b, gemm.k
+    (outer,) = gemm.outer_reductions
+    group, columns = (flat.iters[i].extent.value for i in (inner, gemm.n))
     if group is None or columns is None or group < 2 or b.offset != 0:
         return None
-    expected = {inner: 1, found.n: group, outer: group * columns}
+    expected = {inner: 1, gemm.n: group, outer: group * columns}
     if any(b.strides[i] != stride for i, stride in expected.items()):
         return None
     if a.strides[outer] != a.strides[inner] * group:
@@ -68,7 +68,7 @@ def _joined(found: Contraction) -> Contraction | None:
     ):
         return None
     strides = [SymExpr.const((number or 0) // group) for number in numbers]
-    strides[inner], strides[found.n] = SymExpr.const(columns), _ONE
+    strides[inner], strides[gemm.n] = SymExpr.const(columns), _ONE
     accesses: dict[ir.Operation, FlatAccess] = {}
     for op, access in flat.accesses.items():
         walked = strides if access is b else access.strides
@@ -95,50 +95,50 @@ def _computed(flat: FlatNest, machine: Machine) -> Contraction | None:
             return None
         key = max(keys, key=lambda op: sum(bool(s != 0) for s in flat.accesses[op].strides))
         access = flat.accesses[key]
-        found = assign(flat, [side, (access, None)], flat.accesses[flat.store])
-        if isinstance(found, str) or found.b is not access:
+        gemm = assign(flat, [side, (access, None)], flat.accesses[flat.store])
+        if isinstance(gemm, str) or gemm.b is not access:
             return None
-        if machine.lanes(found.element) is None:
+        if machine.lanes(gemm.element) is None:
             return None
-        if any(flat.accesses[op].strides[found.n] not in (0, 1) for op in keys):
+        if any(flat.accesses[op].strides[gemm.n] not in (0, 1) for op in keys):
             return None
         accesses = {op: flat.accesses[op] for op in keys}
         computed = replace(
             flat, accesses=accesses, total=None, value=b, slice=ops, init=None, final=False
         )
-        whole = _by_steps(found)
+        whole = _by_steps(gemm)
         if whole is None:
             return None
-        found = replace(whole, computed=computed)
-        return None if product_tile(found, machine).panel is None else found
+        gemm = replace(whole, computed=computed)
+        return None if product_tile(gemm, machine).panel is None else gemm
     return None
 
 
-def _by_steps(found: Contraction) -> Contraction | None:
+def _by_steps(gemm: Contraction) -> Contraction | None:
     """Return a contraction over groups of steps and those in each as one over all steps.
 
     The groups' iterators stay, with one step each, so that others keep their positions.
     """
-    flat, inner = found.flat, found.k
+    flat, inner = gemm.flat, gemm.k
     walked = flat.iters[inner].extent
-    outer = sorted(found.outer_reductions, reverse=True)
+    outer = sorted(gemm.outer_reductions, reverse=True)
     if any(position not in outer for position in flat.counters.values()):
         return None
     for position in outer:
-        if walked.value is None or found.a.strides[position] != found.a.strides[inner] * walked:
+        if walked.value is None or gemm.a.strides[position] != gemm.a.strides[inner] * walked:
             return None
         walked = walked * flat.iters[position].extent
     if not outer:
-        return found
+        return gemm
     accesses = {
         op: replace(x, strides=[_ZERO if i in outer else s for i, s in enumerate(x.strides)])
         for op, x in flat.accesses.items()
     }
-    a, b = (next(op for op, x in flat.accesses.items() if x is side) for side in (found.a, found.b))
+    a, b = (next(op for op, x in flat.accesses.items() if x is side) for side in (gemm.a, gemm.b))
     iters = [FlatIter(_ONE, True) if i in outer else it for i, it in enumerate(flat.iters)]
     iters[inner] = FlatIter(walked, True)
     joined = replace(flat, iters=iters, accesses=accesses, counters={})
     return replace(
-        found, flat=joined, a=accesses[a], b=accesses[b], c=accesses[flat.store],
+        gemm, flat=joined, a=accesses[a], b=accesses[b], c=accesses[flat.store],
         outer_reductions=[], grouped=tuple(reversed(outer)),
     )  # fmt: skip

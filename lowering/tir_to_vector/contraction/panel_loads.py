@@ -19,18 +19,18 @@ class DequantizedPanels(NestWriter):
     """Writes elements of B.
 
     Args:
-        found: the contraction.
+        gemm: the contraction.
         panel: its iterator over panels.
         emit: where to write.
         machine: what for.
     """
 
-    def __init__(self, found: Contraction, panel: int, emit: Emitter, machine: Machine) -> None:
-        assert found.computed is not None
-        super().__init__(found.computed, found.n, emit, machine)
-        self._panel, self._k, self._grouped = panel, found.k, found.grouped
-        sizes = [found.computed.iters[i].extent.value or 1 for i in (*found.grouped, found.k)]
-        self._sizes = [math.prod(sizes[i + 1 :]) for i in range(len(found.grouped))]
+    def __init__(self, gemm: Contraction, panel: int, emit: Emitter, machine: Machine) -> None:
+        assert gemm.computed is not None
+        super().__init__(gemm.computed, gemm.n, emit, machine)
+        self._panel, self._k, self._grouped = panel, gemm.k, gemm.grouped
+        sizes = [gemm.computed.iters[i].extent.value or 1 for i in (*gemm.grouped, gemm.k)]
+        self._sizes = [math.prod(sizes[i + 1 :]) for i in range(len(gemm.grouped))]
 
     @property
     def group(self) -> int | None:

@@ -47,7 +47,7 @@ class SkinnyGemm:
     Attributes:
         emit: where to write.
         machine: what for.
-        found: the contraction.
+        gemm: the contraction.
         vector: a vector of what is added.
         init: what sums start from; None adds to what C holds.
         most: how many rows there may be at most.
@@ -56,24 +56,24 @@ class SkinnyGemm:
 
     emit: Emitter
     machine: Machine
-    found: Contraction
+    gemm: Contraction
     vector: ir.VectorType
     init: ir.Attribute | None
     most: int
     left: Loader | None = None
 
     def __post_init__(self) -> None:
-        emit, (a, b) = self.emit, self.found.widen
-        lies = Loader(emit, emit.flatten_once(self.found.a.buffer), a, self.vector)
+        emit, (a, b) = self.emit, self.gemm.widen
+        lies = Loader(emit, emit.flatten_once(self.gemm.a.buffer), a, self.vector)
         self._a = self.left or lies
-        self._b = Loader(emit, emit.flatten_once(self.found.b.buffer), b, self.vector)
+        self._b = Loader(emit, emit.flatten_once(self.gemm.b.buffer), b, self.vector)
         self._lanes = self.vector.shape[0]
         self._fma = self.machine.fma
 
     @property
     def along_n(self) -> bool:
         """Whether columns of B are adjacent: sums are vectors of columns then."""
-        return bool(self.found.b.strides[self.found.n] == 1)
+        return bool(self.gemm.b.strides[self.gemm.n] == 1)
 
     def write(
         self,
@@ -177,7 +177,7 @@ class SkinnyGemm:
         self, a: StridedRef, b: StridedRef, c: StridedRef, rows: Index, span: _Columns, steps: Index
     ) -> None:
         """Add to the sums of the columns that fill no vector."""
-        emit, found = self.emit, self.found
+        emit, gemm = self.emit, self.gemm
         left = span.count(emit)
         if isinstance(left, int) and left == 0:
             return
@@ -190,12 +190,12 @@ class SkinnyGemm:
             # Instead of rows that are not there the last one is summed several times.
             upto = emit.sub(rows, 1)
             numbers = [emit.min(emit.add(group.counter, i), upto) for i in range(together)]
-            starts = [emit.add(a.offset, emit.mul(row, a.stride(found.m))) for row in numbers]
+            starts = [emit.add(a.offset, emit.mul(row, a.stride(gemm.m))) for row in numbers]
             places = [[self._place(c, row, span.first)] for row in numbers]
             sums = [emit.vector_load(c.base, place, self.vector, mask) for place in places]
             with emit.loop(0, steps, 1, sums) as k:
-                along = emit.mul(k.counter, a.stride(found.k))
-                place = emit.add(b.offset, emit.mul(k.counter, b.stride(found.k)))
+                along = emit.mul(k.counter, a.stride(gemm.k))
+                place = emit.add(b.offset, emit.mul(k.counter, b.stride(gemm.k)))
                 line = self._b.vectors(emit.add(place, span.first), mask)
                 factors = [
                     emit.splat(self._a.one(emit.add(start, along)), self.vector) for start in starts
@@ -240,7 +240,7 @@ class SkinnyGemm:
         self, a: StridedRef, b: StridedRef, c: StridedRef, rows: tuple[Index, int], span: _Columns,
         steps: tuple[Index, int],
     ) -> None:  # fmt: skip
-        emit, m = self.emit, self.found.m
+        emit, m = self.emit, self.gemm.m
         here, there = (
             StridedRef(x.base, emit.add(x.offset, emit.mul(rows[0], x.stride(m))), x.strides)
             for x in (a, c)
@@ -271,15 +271,15 @@ class SkinnyGemm:
         count: int,
     ) -> None:
         emit = self.emit
-        k_stride = a.stride(self.found.k)
+        k_stride = a.stride(self.gemm.k)
         factors = []
         for row in range(rows):
-            start = emit.add(a.offset, emit.mul(row, a.stride(self.found.m)))
+            start = emit.add(a.offset, emit.mul(row, a.stride(self.gemm.m)))
             for step in range(count):
                 place = emit.add(start, emit.mul(emit.add(k, step), k_stride))
                 factors.append(emit.splat(self._a.one(place), self.vector))
         starts = [
-            emit.add(b.offset, emit.mul(emit.add(k, step), b.stride(self.found.k)))
+            emit.add(b.offset, emit.mul(emit.add(k, step), b.stride(self.gemm.k)))
             for step in range(count)
         ]
 
@@ -313,8 +313,8 @@ class SkinnyGemm:
 
     def _place(self, c: StridedRef, row: Index, column: Index) -> Index:
         emit = self.emit
-        along = emit.add(c.offset, emit.mul(row, c.stride(self.found.m)))
-        return emit.add(along, emit.mul(column, c.stride(self.found.n)))
+        along = emit.add(c.offset, emit.mul(row, c.stride(self.gemm.m)))
+        return emit.add(along, emit.mul(column, c.stride(self.gemm.n)))
 
     def _dots(
         self,
@@ -372,8 +372,8 @@ class SkinnyGemm:
         columns: Sequence[Index], steps: Index, parts: int = 1,
     ) -> None:  # fmt: skip
         emit = self.emit
-        left = [emit.add(a.offset, emit.mul(row, a.stride(self.found.m))) for row in rows]
-        right = [emit.add(b.offset, emit.mul(x, b.stride(self.found.n))) for x in columns]
+        left = [emit.add(a.offset, emit.mul(row, a.stride(self.gemm.m))) for row in rows]
+        right = [emit.add(b.offset, emit.mul(x, b.stride(self.gemm.n))) for x in columns]
         values = self._products(left, right, steps, parts)
         places = [self._place(c, row, column) for row, column in product(rows, columns)]
         if self.init is None:

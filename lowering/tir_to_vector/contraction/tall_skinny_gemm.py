@@ -29,43 +29,43 @@ _TOGETHER = 16
 
 
 def emit_product(
-    found: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None = None
+    gemm: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None = None
 ) -> None:
     """Write the kernel of a contraction, by tiles or along k, as `emit_contraction` does.
 
     Where columns and steps of k are known at run time only, there is code for both.
     """
-    skinny = is_tall_skinny(found, machine) or _at_run_time(found, emit, machine)
-    alone = skinny is False and _may_be_single(found, machine)
+    skinny = is_tall_skinny(gemm, machine) or _at_run_time(gemm, emit, machine)
+    alone = skinny is False and _may_be_single(gemm, machine)
     if alone:
-        skinny = emit.compare("eq", emit.size(found.flat.iters[found.n].extent), 1)
+        skinny = emit.compare("eq", emit.size(gemm.flat.iters[gemm.n].extent), 1)
     emit.choose(
         skinny,
-        lambda: _TallSkinnyGemm(found, emit, machine, epilogue, alone).skinny(),
-        lambda: emit_contraction(found, emit, machine, epilogue),
+        lambda: _TallSkinnyGemm(gemm, emit, machine, epilogue, alone).skinny(),
+        lambda: emit_contraction(gemm, emit, machine, epilogue),
     )
 
 
-def is_tall_skinny(found: Contraction, machine: Machine) -> bool:
+def is_tall_skinny(gemm: Contraction, machine: Machine) -> bool:
     """Whether so few columns of known length share rows that these are best read along k."""
-    m, n, k = _extents(found)
-    if n is None or k is None or not _could_be_read(found, machine):
+    m, n, k = _extents(gemm)
+    if n is None or k is None or not _could_be_read(gemm, machine):
         return False
     if m is not None and m < _MIN_ROWS:
         return False
-    most, size = _limits(found, machine)
+    most, size = _limits(gemm, machine)
     return n <= most and k >= _STEPS_EACH * n and n * k <= size
 
 
-def _at_run_time(found: Contraction, emit: Emitter, machine: Machine) -> bool | ir.Value:
+def _at_run_time(gemm: Contraction, emit: Emitter, machine: Machine) -> bool | ir.Value:
     """Return the same where the number of columns, or of steps, is known at run time only."""
-    _, n, k = _extents(found)
-    if (n is not None and k is not None) or not _could_be_read(found, machine):
+    _, n, k = _extents(gemm)
+    if (n is not None and k is not None) or not _could_be_read(gemm, machine):
         return False
-    most, size = _limits(found, machine)
+    most, size = _limits(gemm, machine)
     if (n or 0) > most or (k is not None and k < _STEPS_EACH):
         return False
-    columns, steps = (emit.size(found.flat.iters[i].extent) for i in (found.n, found.k))
+    columns, steps = (emit.size(gemm.flat.iters[i].extent) for i in (gemm.n, gemm.k))
     skinny = emit.compare("sle", columns, most)
     for value, limit in (
         # A single column has fewer sums to add up than its lanes have, and is not copied.
@@ -76,50 +76,50 @@ def _at_run_time(found: Contraction, emit: Emitter, machine: Machine) -> bool | 
     return skinny
 
 
-def _extents(found: Contraction) -> list[int | None]:
+def _extents(gemm: Contraction) -> list[int | None]:
     """Return how many rows, columns and steps of k there are, None for what is not known."""
-    positions = (found.m, found.n, found.k)
-    return [None if i is None else found.flat.iters[i].extent.value for i in positions]
+    positions = (gemm.m, gemm.n, gemm.k)
+    return [None if i is None else gemm.flat.iters[i].extent.value for i in positions]
 
 
-def _limits(found: Contraction, machine: Machine) -> tuple[int, int]:
+def _limits(gemm: Contraction, machine: Machine) -> tuple[int, int]:
     """Return how many columns are few, and how many elements of B are."""
-    lanes = machine.lanes(found.element)
+    lanes = machine.lanes(gemm.element)
     assert lanes is not None  # or rows could not be read along k
-    return lanes // 2, machine.l2_bytes // 2 // (found.element.width // 8)
+    return lanes // 2, machine.l2_bytes // 2 // (gemm.element.width // 8)
 
 
-def _could_be_read(found: Contraction, machine: Machine) -> bool:
+def _could_be_read(gemm: Contraction, machine: Machine) -> bool:
     """Whether rows can be read along k, however many columns share them."""
-    if not _is_plain(found, machine) or found.a.strides[found.k] != 1:
+    if not _is_plain(gemm, machine) or gemm.a.strides[gemm.k] != 1:
         return False
-    return find_dot_product(found, machine) is None
+    return find_dot_product(gemm, machine) is None
 
 
-def _may_be_single(found: Contraction, machine: Machine) -> bool:
+def _may_be_single(gemm: Contraction, machine: Machine) -> bool:
     """Whether run time may find one column, by which A is multiplied in the order it lies in.
 
     For that even instructions that multiply some steps at once, or rows, are no gain.
     """
-    if not _is_plain(found, machine) or found.m is None or found.n is None:
+    if not _is_plain(gemm, machine) or gemm.m is None or gemm.n is None:
         return False
-    if found.flat.iters[found.n].extent.value is not None:
+    if gemm.flat.iters[gemm.n].extent.value is not None:
         return False
-    return 1 in (found.a.strides[found.k], found.a.strides[found.m])
+    return 1 in (gemm.a.strides[gemm.k], gemm.a.strides[gemm.m])
 
 
-def _is_plain(found: Contraction, machine: Machine) -> bool:
+def _is_plain(gemm: Contraction, machine: Machine) -> bool:
     """Whether there are rows, sums of which are one loop over what lies in memory."""
-    if machine.lanes(found.element) is None or found.m is None or found.outer_reductions:
+    if machine.lanes(gemm.element) is None or gemm.m is None or gemm.outer_reductions:
         return False
-    return found.computed is None and found.group == 1
+    return gemm.computed is None and gemm.group == 1
 
 
-def _transpose_of(found: Contraction) -> Contraction:
+def _transpose_of(gemm: Contraction) -> Contraction:
     """Return the same contraction with its rows for columns."""
-    assert found.m is not None
+    assert gemm.m is not None
     return replace(
-        found, a=found.b, b=found.a, widen=found.widen[::-1], m=found.n, n=found.m
+        gemm, a=gemm.b, b=gemm.a, widen=gemm.widen[::-1], m=gemm.n, n=gemm.m
     )  # fmt: skip
 
 
@@ -127,7 +127,7 @@ class _TallSkinnyGemm(GemmWriter):
     """Writes the kernel; in its contraction rows and columns are exchanged.
 
     Args:
-        found: the contraction, as it was.
+        gemm: the contraction, as it was.
         emit: where to write.
         machine: what for.
         epilogue: what happens to every sum before it is stored.
@@ -135,28 +135,28 @@ class _TallSkinnyGemm(GemmWriter):
     """
 
     def __init__(
-        self, found: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None,
+        self, gemm: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None,
         alone: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(_transpose_of(found), emit, machine, None)
+        super().__init__(_transpose_of(gemm), emit, machine, None)
         if alone:
             self.blocking.m = 1
         if epilogue is not None:
-            self.finish = EpilogueEmitter(epilogue, found.c.buffer, found.n, emit, machine)
-            self.c = Layout(epilogue.partial or found.c, emit)
+            self.finish = EpilogueEmitter(epilogue, gemm.c.buffer, gemm.n, emit, machine)
+            self.c = Layout(epilogue.partial or gemm.c, emit)
 
     def skinny(self) -> None:
         """Write the kernel that reads A once, as it lies."""
-        emit, found, blocking = self.emit, self.found, self.blocking
+        emit, gemm, blocking = self.emit, self.gemm, self.blocking
         distance = emit.round_down(emit.add(blocking.k, blocking.lanes - 1), blocking.lanes)
         room = emit.mul(blocking.m, distance)
         with self._loops(1, whole_rows=True) as (env, rows, _):
             a, b, c = (x.at(env) for x in (blocking.a, blocking.b, self._sums))
             left = None
-            if found.b.strides[found.k] == 1 and a.stride(found.k) != 1:
-                a, left = self._transposed(a, emit.alloc_scratch(room, found.element), distance)
+            if gemm.b.strides[gemm.k] == 1 and a.stride(gemm.k) != 1:
+                a, left = self._transposed(a, emit.alloc_scratch(room, gemm.element), distance)
             most = blocking.m if isinstance(blocking.m, int) else blocking.lanes // 2
-            kernel = SkinnyGemm(emit, self.machine, found, blocking.vector, self.init, most, left)
+            kernel = SkinnyGemm(emit, self.machine, gemm, blocking.vector, self.init, most, left)
             kernel.write(a, b, c, blocking.m, rows, blocking.k)
             if self.finish is not None:
                 self._finish_skinny(self.finish, env, c, blocking.m, rows)
@@ -171,12 +171,12 @@ class _TallSkinnyGemm(GemmWriter):
             copies: room for the copies.
             distance: from one of them to the next.
         """
-        emit, found, blocking = self.emit, self.found, self.blocking
-        load = Loader(emit, a.base, found.widen[0], blocking.vector)
-        along, across = a.stride(found.k), a.stride(found.m)
+        emit, gemm, blocking = self.emit, self.gemm, self.blocking
+        load = Loader(emit, a.base, gemm.widen[0], blocking.vector)
+        along, across = a.stride(gemm.k), a.stride(gemm.m)
         # A single column may lie as it should.
         lies = None
-        if not isinstance(along, int) and found.widen[0] is None:
+        if not isinstance(along, int) and gemm.widen[0] is None:
             lies = emit.compare("eq", along, 1)
         upto = blocking.k if lies is None else emit.select(lies, 0, blocking.k)
         with emit.loop(0, upto) as p, emit.loop(0, blocking.m) as row:
@@ -184,13 +184,13 @@ class _TallSkinnyGemm(GemmWriter):
             value = load.one(emit.add(place, emit.mul(row.counter, across)))
             emit.store(value, copies, [emit.add(emit.mul(row.counter, distance), p.counter)])
         if lies is None:
-            transposed = StridedRef(copies, 0, {found.m: distance, found.k: 1})
+            transposed = StridedRef(copies, 0, {gemm.m: distance, gemm.k: 1})
             return transposed, Loader(emit, copies, None, blocking.vector)
         base = emit.select(lies, emit.dynamic(a.base), emit.dynamic(copies))
         first, apart = emit.select(lies, a.offset, 0), emit.select(lies, across, distance)
         # A buffer of its own: a choice of buffers is made where it is used, in every loop.
         base = emit.from_place(base, first, emit.mul(apart, blocking.m))
-        transposed = StridedRef(base, 0, {found.m: apart, found.k: 1})
+        transposed = StridedRef(base, 0, {gemm.m: apart, gemm.k: 1})
         return transposed, Loader(emit, base, None, blocking.vector)
 
     def _finish_skinny(
@@ -206,10 +206,10 @@ class _TallSkinnyGemm(GemmWriter):
         Some rows are read before the first is stored: a load waits for stores by masks that end
         where it begins.
         """
-        emit, blocking, many = self.emit, self.blocking, self.found.n
+        emit, blocking, many = self.emit, self.blocking, self.gemm.n
         mask: ir.Value | None = emit.mask(rows, blocking.lanes)
         (first, last), lanes = columns, blocking.lanes
-        sums = emit.alloc(_TOGETHER * lanes, blocking.found.element)
+        sums = emit.alloc(_TOGETHER * lanes, blocking.gemm.element)
         with emit.loop(first, last, _TOGETHER) as block:
             end = emit.min(emit.add(block.counter, _TOGETHER), last)
             with emit.loop(block.counter, end) as row:

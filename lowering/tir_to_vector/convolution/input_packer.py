@@ -47,8 +47,8 @@ class InputPacker:
     ) -> None:  # fmt: skip
         self._beyond = beyond
         self._copied, self._emit, self._machine = copied, emit, machine
-        found = copied.found
-        self._lanes = machine.lanes(found.element) or 1
+        conv = copied.conv
+        self._lanes = machine.lanes(conv.element) or 1
         self._vector = self._type()
         self._axes, self._order = copied.axes, copied.order
         self._reach = [emit.max(self._length(d), 1) for d in range(len(self._axes))]
@@ -75,7 +75,7 @@ class InputPacker:
 
     def _type(self) -> ir.VectorType:
         """Return the type of a vector of the copy."""
-        return ir.VectorType.get([self._lanes], self._copied.found.element)
+        return ir.VectorType.get([self._lanes], self._copied.conv.element)
 
     def _length(self, d: int) -> Index:
         """Return how long a dimension of the copy is."""
@@ -83,7 +83,7 @@ class InputPacker:
 
     def _loader(self) -> Loader:
         """Return what loads elements of the image."""
-        return Loader(self._emit, self._source, self._copied.found.widen[0], self._vector)
+        return Loader(self._emit, self._source, self._copied.conv.widen[0], self._vector)
 
     def _nothing(self) -> ir.Value:
         """Return a vector of what is around the image."""
@@ -94,7 +94,7 @@ class InputPacker:
 
         A tile's pixels would share a few sets of the first-level cache, which hold less than that.
         """
-        step = self._axes[d].terms.get(self._copied.found.col, 0)
+        step = self._axes[d].terms.get(self._copied.conv.col, 0)
         width = max(8, self._vector.element_type.width) // 8
         if d == self._order[-1] or not step or not isinstance(self._size, int):
             return 0
@@ -163,7 +163,7 @@ class InputPacker:
         """Make room for a band; rows end with whole vectors."""
         emit = self._emit
         with emit.outside():
-            beyond = emit.mul(self.stride(self._copied.found.col), self._beyond)
+            beyond = emit.mul(self.stride(self._copied.conv.col), self._beyond)
             size = emit.add(self._size, emit.add(beyond, 2 * self._lanes))
         self._base = emit.alloc(size, self._vector.element_type)
 

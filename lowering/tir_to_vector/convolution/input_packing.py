@@ -94,7 +94,7 @@ class PackedConvolution:
     """A convolution that reads a copy of its image.
 
     Attributes:
-        found: the convolution.
+        conv: the convolution.
         source: the image, without padding.
         padded: the padded copy that it stands for, None where there is none.
         axes: of the image's dimensions.
@@ -102,7 +102,7 @@ class PackedConvolution:
         followers: the nests that the convolution's epilogue stands for.
     """
 
-    found: Convolution
+    conv: Convolution
     source: ir.Value
     padded: Padded | None
     axes: list[PackedAxis]
@@ -112,7 +112,7 @@ class PackedConvolution:
     @property
     def flat(self) -> FlatNest:
         """The convolution's nest."""
-        return self.found.flat
+        return self.conv.flat
 
     @property
     def nests(self) -> list[Nest]:
@@ -151,16 +151,16 @@ def find_packed_convolution(
         return _match(padded, extended, machine)
 
     def fits(copied: PackedConvolution) -> bool:
-        return walks(copied.flat, copied.found.along)
+        return walks(copied.flat, copied.conv.along)
 
-    found = match(flat)
-    if found is None:
+    packed = match(flat)
+    if packed is None:
         return None
     joined = join_window(flat, tops[1 if padded is None else 3 :], match, fits)
     if joined is None:
-        return found
-    window = replace(joined.found.found, epilogue=joined.epilogue)
-    return replace(joined.found, found=window, followers=joined.followers)
+        return packed
+    window = replace(joined.window.conv, epilogue=joined.epilogue)
+    return replace(joined.window, conv=window, followers=joined.followers)
 
 
 def _has_panels(product: Contraction, machine: Machine) -> bool:
@@ -188,45 +188,45 @@ def _match(padded: Padded | None, flat: FlatNest, machine: Machine) -> PackedCon
     if axes is None:
         return None
     source = buffer if padded is None else padded.source
-    found = PackedConvolution(window, source, padded, axes, _grouped(window, axes, machine))
+    packed = PackedConvolution(window, source, padded, axes, _grouped(window, axes, machine))
     fixed = [i for axis in axes for i in axis.fixed]
     if any(i not in window.outer for i in fixed) or not any(
         axis.pixel is not None for axis in axes
     ):
         return None
-    return found if padded or found.grouped or _pays(found) else None
+    return packed if padded or packed.grouped or _pays(packed) else None
 
 
-def _rows_are_independent(found: Convolution, axes: Sequence[PackedAxis], machine: Machine) -> bool:
+def _rows_are_independent(conv: Convolution, axes: Sequence[PackedAxis], machine: Machine) -> bool:
     """Whether no window sees two rows, and what is copied for one does not stay in the cache.
 
     Of sizes that are not known sequences are taken for long ones; rows of images are not.
     """
-    axis = next((axis for axis in axes if found.row in axis.terms), None)
-    if found.row is None or axis is None or axis.size is not None or len(axis.terms) > 1:
+    axis = next((axis for axis in axes if conv.row in axis.terms), None)
+    if conv.row is None or axis is None or axis.size is not None or len(axis.terms) > 1:
         return False
     reach = math.prod((other.reach for other in axes if other is not axis), start=_ONE).value
     if reach is None:
         return axis is axes[0] and len(axes) == _SEQUENCE
-    return reach * max(8, found.element.width) // 8 > machine.l2_bytes * 2 // 5
+    return reach * max(8, conv.element.width) // 8 > machine.l2_bytes * 2 // 5
 
 
-def _grouped(found: Convolution, axes: Sequence[PackedAxis], machine: Machine) -> VnniGroups | None:
+def _grouped(conv: Convolution, axes: Sequence[PackedAxis], machine: Machine) -> VnniGroups | None:
     """Return how channels are multiplied in groups, None where the machine does not do that."""
-    image, kernel = found.widen
-    dot = vector_dot_product((found.kernel, found.image), (kernel, image), found.element, machine)
+    image, weight = conv.widen
+    dot = vector_dot_product((conv.weight, conv.image), (weight, image), conv.element, machine)
     if dot is None:
         return None
     alone = {
         i: d for d, axis in enumerate(axes) for i, step in axis.terms.items()
         if len(axis.terms) == 1 and (step, axis.step) == (1, 1) and axis.size is None
-        and found.flat.iters[i].reduction
+        and conv.flat.iters[i].reduction
     }  # fmt: skip
     if not alone:
         return None
 
     def size(i: int) -> int:
-        extent = found.flat.iters[i].extent.value
+        extent = conv.flat.iters[i].extent.value
         return 1 << 30 if extent is None else extent
 
     position = max(alone, key=size)
@@ -242,9 +242,9 @@ def _squeezed(flat: FlatNest, chosen: list[int]) -> FlatNest:
 
 
 def _axes(
-    found: Convolution, access: Access, padded: Padded | None, chosen: list[int]
+    conv: Convolution, access: Access, padded: Padded | None, chosen: list[int]
 ) -> list[PackedAxis] | None:
-    nest = found.flat.nest
+    nest = conv.flat.nest
     order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
     axes = []
     for d in range(len(access.exprs)):
@@ -256,7 +256,7 @@ def _axes(
         terms = {chosen.index(i): factor for i, factor in terms.items() if i in chosen}
         if any(factor < 0 for factor in terms.values()):
             return None
-        axis = _axis(found, constant, terms, padded, d)
+        axis = _axis(conv, constant, terms, padded, d)
         if axis is None:
             return None
         axes.append(axis)
@@ -273,24 +273,24 @@ def _index(access: Access, d: int) -> tuple[SymExpr, dict[int, int]] | None:
             return None
         return None if constant < 0 else (SymExpr.const(constant), factors)
     index = list(access.op.operands)[-len(access.exprs) :][d]
-    found = linear_index(index, list(access.op.block.arguments))
-    if found is None:
+    form = linear_index(index, list(access.op.block.arguments))
+    if form is None:
         return None
-    known = {i: factor.value for i, factor in found[1].items()}
+    known = {i: factor.value for i, factor in form[1].items()}
     numbers = {i: factor for i, factor in known.items() if factor is not None}
-    return (found[0], numbers) if len(numbers) == len(known) else None
+    return (form[0], numbers) if len(numbers) == len(known) else None
 
 
 def _axis(
-    found: Convolution, constant: SymExpr, terms: dict[int, int], padded: Padded | None, d: int
+    conv: Convolution, constant: SymExpr, terms: dict[int, int], padded: Padded | None, d: int
 ) -> PackedAxis | None:
-    iters = found.flat.iters
+    iters = conv.flat.iters
     steps = [i for i in terms if iters[i].reduction]
-    pixels = [i for i in terms if i not in steps and found.kernel.strides[i] == 0]
+    pixels = [i for i in terms if i not in steps and conv.weight.strides[i] == 0]
     others = [i for i in terms if i not in (*steps, *pixels)]
     before = 0 if padded is None else padded.before[d]
     hangs = padded is not None and bool(before or padded.after[d])
-    tiled = any(i in (found.row, found.col) for i in pixels)
+    tiled = any(i in (conv.row, conv.col) for i in pixels)
     if len(steps) > 1 or (hangs and others):
         return None
     moves = hangs or tiled or (pixels and (steps or terms[pixels[0]] != 1))
@@ -313,15 +313,15 @@ def _axis(
     return PackedAxis({}, terms, pixel, 1, constant, before, size, reach)
 
 
-def _pays(found: PackedConvolution) -> bool:
+def _pays(packed: PackedConvolution) -> bool:
     """Whether reading a copy instead of the image gains more than it costs."""
-    window, last = found.found, found.axes[-1]
-    pixels = [axis for axis in found.axes if axis.pixel is not None]
+    window, last = packed.conv, packed.axes[-1]
+    pixels = [axis for axis in packed.axes if axis.pixel is not None]
     # An element that is widened is so once.
     leaves_out = any(axis.step > 1 for axis in pixels) or window.widen[0] is not None
     # With channels last all that a window sees of a row is close together in the image; but pixels
     # may be so far apart that few of them stay in the cache.
-    if _collides(found):
+    if _collides(packed):
         leaves_out = True
     if not leaves_out and (last.pixel != window.col or all(len(a.terms) == 1 for a in pixels)):
         return False
@@ -331,8 +331,8 @@ def _pays(found: PackedConvolution) -> bool:
     return channels.value is None or channels.value >= _MIN_CHANNELS
 
 
-def _collides(found: PackedConvolution) -> bool:
+def _collides(packed: PackedConvolution) -> bool:
     """Whether neighbouring pixels of the image are in the same few sets of the cache."""
-    window = found.found
+    window = packed.conv
     apart, width = window.image.strides[window.col].value, max(8, window.element.width) // 8
     return bool(apart) and apart * width % SET_BYTES == 0

@@ -36,53 +36,53 @@ Span = tuple[Index, Index]
 
 
 def emit_convolution(
-    found: Convolution, emit: Emitter, machine: Machine, copied: PackedConvolution | None = None,
+    conv: Convolution, emit: Emitter, machine: Machine, copied: PackedConvolution | None = None,
     seldom: bool = False,
 ) -> None:  # fmt: skip
     """Write the kernel of a convolution at the insertion point.
 
     Args:
-        found: the convolution.
+        conv: the convolution.
         emit: where to write.
         machine: what for.
         copied: how its image is copied, None to read it as it lies.
         seldom: whether it is computed so seldom that there shall be little code.
     """
-    _Writer(found, emit, machine, copied, seldom).write()
+    _Writer(conv, emit, machine, copied, seldom).write()
 
 
 class _Writer:
     def __init__(
-        self, found: Convolution, emit: Emitter, machine: Machine, copied: PackedConvolution | None,
+        self, conv: Convolution, emit: Emitter, machine: Machine, copied: PackedConvolution | None,
         seldom: bool,
     ) -> None:  # fmt: skip
-        self.found, self.emit, self.machine = found, emit, machine
-        lanes = machine.lanes(found.element)
+        self.conv, self.emit, self.machine = conv, emit, machine
+        lanes = machine.lanes(conv.element)
         assert lanes is not None  # convolutions of other elements are left to plain loops
         self.lanes = lanes
-        self.vector = ir.VectorType.get([lanes], found.element)
+        self.vector = ir.VectorType.get([lanes], conv.element)
         self.grouped = None if copied is None else copied.grouped
-        self.kernels = WeightBlocks(found, emit, self.vector)
+        self.weights = WeightBlocks(conv, emit, self.vector)
         if self.grouped is not None:
-            self.kernels = VnniWeights(found, emit, self.vector, self.grouped)
-        self.store = TileStore(found, self.kernels, emit, self.vector, machine)
-        self.blocks = self.kernels.count
-        self.rows, self.cols = self._extent(found.row), self._extent(found.col)
+            self.weights = VnniWeights(conv, emit, self.vector, self.grouped)
+        self.store = TileStore(conv, self.weights, emit, self.vector, machine)
+        self.blocks = self.weights.count
+        self.rows, self.cols = self._extent(conv.row), self._extent(conv.col)
         self.seldom = seldom
-        often = tiles_of(found, machine)
+        often = tiles_of(conv, machine)
         if copied is not None:
             often = padding_tap_tiles(often, copied)
-        self.sizes = small_tiles(found, machine) if seldom else often
-        self.outer = [i for i in found.outer if i != self.kernels.block]
+        self.sizes = small_tiles(conv, machine) if seldom else often
+        self.outer = [i for i in conv.outer if i != self.weights.block]
         self.copy: InputPacker | None = None
         self.skips: PaddingTaps | None = None
         self.first: list[int] = []
         self.image: Layout | InputPacker
         self.fixed = self.outer
         if copied is None:
-            self.image, self.widen = Layout(found.image, emit), found.widen[0]
+            self.image, self.widen = Layout(conv.image, emit), conv.widen[0]
         else:
-            units = {found.row: self.sizes.rows[0], found.col: self.sizes.cols[0]}
+            units = {conv.row: self.sizes.rows[0], conv.col: self.sizes.cols[0]}
             beyond = self.sizes.cols[0]
             if self.grouped is None:
                 self.copy = InputPacker(copied, emit, machine, units, beyond)
@@ -90,24 +90,24 @@ class _Writer:
                 self.copy = VnniInputPacker(copied, self.grouped, emit, machine, units, beyond)
             self.image, self.widen = self.copy, None
             skips = PaddingTaps(
-                copied, {found.row: often.rows[0], found.col: often.cols[0]}, emit, machine
+                copied, {conv.row: often.rows[0], conv.col: often.cols[0]}, emit, machine
             )
             self.first, self.skips = skips.steps, None if seldom else skips
             self.fixed = [i for i in self.outer if i not in copied.moving]
 
     def _extent(self, position: int | None) -> Index:
-        return self.emit.size(self.found.iter(position).extent)
+        return self.emit.size(self.conv.iter(position).extent)
 
     def write(self) -> None:
         """Write the loops."""
-        kernels, found = self.kernels, self.found
+        weights, conv = self.weights, self.conv
         if self.skips is not None:
             self.skips.prepare()
         with ExitStack() as loops:
             spans, blocks = loops.enter_context(self._parallel_region())
             # Packed once where all kernels stay in the cache, else a block at a time.
-            once = kernels.bytes_at_most(self.machine.l2_bytes)
-            kernels.allocate(self.blocks if once else self.sizes.blocks[0])
+            once = weights.bytes_at_most(self.machine.l2_bytes)
+            weights.allocate(self.blocks if once else self.sizes.blocks[0])
             self.store.allocate(max(self.sizes.rows) * max(self.sizes.cols))
             if self.copy is not None:
                 self.copy.allocate()
@@ -115,17 +115,17 @@ class _Writer:
             for position in self.fixed:
                 env[position] = loops.enter_context(self._loop(spans[position]))
             if once:
-                kernels.pack(env, *blocks)
+                weights.pack(env, *blocks)
             if self.copy is not None:
                 band = self.copy.band
                 spans[band] = loops.enter_context(self.copy.bands(env, spans[band]))
             for position in self.outer:
                 if position not in self.fixed:
                     env[position] = loops.enter_context(self._loop(spans[position]))
-            rows, cols = spans.get(found.row, (0, 1)), spans[found.col]
+            rows, cols = spans.get(conv.row, (0, 1)), spans[conv.col]
             # Either a block of kernels stays near while the image passes by, or a few of its rows
             # while kernels do.
-            first = 0 if kernels.prepacked else blocks[0]
+            first = 0 if weights.prepacked else blocks[0]
             if once and not self._image_stays():
                 for height, row in self._steps(rows, self.sizes.rows):
                     for width, col, live in self._columns(cols):
@@ -136,8 +136,8 @@ class _Writer:
                 return
             for vectors, block in self._steps(blocks, self.sizes.blocks):
                 if not once:
-                    kernels.pack(env, block, self.emit.add(block, vectors))
-                if not (once or kernels.prepacked):
+                    weights.pack(env, block, self.emit.add(block, vectors))
+                if not (once or weights.prepacked):
                     first = block
                 for height, row in self._steps(rows, self.sizes.rows):
                     for width, col, live in self._columns(cols):
@@ -147,7 +147,7 @@ class _Writer:
         """Whether what is read of the image stays in the second-level cache."""
         if self.copy is not None:
             return True
-        type_ = self.found.image.buffer.type
+        type_ = self.conv.image.buffer.type
         bytes_ = max(8, type_.element_type.width) // 8
         if not type_.has_static_shape:
             return True
@@ -159,19 +159,19 @@ class _Writer:
 
         Yields the ranges of all pixels' iterators, and that of the blocks.
         """
-        emit, found = self.emit, self.found
+        emit, conv = self.emit, self.conv
         dims: dict[int | str, ParallelDim] = {i: ParallelDim(self._extent(i)) for i in self.outer}
         dims["blocks"] = ParallelDim(self.blocks, self.sizes.blocks[0])
         dims["rows"] = ParallelDim(self.rows, self.sizes.rows[0])
         order = sorted(dims, key=lambda name: self._load_imbalance(dims[name]))
         with emit.parallel_region(
-            [dims[name] for name in order], work_of(emit, self.found.flat, 1)
+            [dims[name] for name in order], work_of(emit, self.conv.flat, 1)
         ) as got:
             by_name = dict(zip(order, got, strict=True))
             spans: dict[int | None, Span] = {i: by_name[i] for i in self.outer}
-            spans[found.col] = 0, self.cols
-            if found.row is not None:
-                spans[found.row] = by_name["rows"]
+            spans[conv.col] = 0, self.cols
+            if conv.row is not None:
+                spans[conv.row] = by_name["rows"]
             yield spans, by_name["blocks"]
 
     def _load_imbalance(self, part: ParallelDim) -> float:
@@ -251,47 +251,47 @@ class _Writer:
         self, env: dict[int, Index], size: tuple[int, int, int], at: tuple[Index, Index, Index],
         packed_from: Index, live: Live | None,
     ) -> None:  # fmt: skip
-        emit, found = self.emit, self.found
+        emit, conv = self.emit, self.conv
         (height, width, vectors), (row, col, block) = size, at
-        here = {**env, found.col: col}
-        if found.row is not None:
-            here[found.row] = row
+        here = {**env, conv.col: col}
+        if conv.row is not None:
+            here[conv.row] = row
         start = self.image.at(here).offset
         columns: list[Index] = list(range(width))
         if live is not None and self.copy is None:
             columns = [emit.min(c, emit.sub(live.count, 1)) for c in columns]
         pixels = [
             emit.add(
-                emit.mul(r, self.image.stride(found.row)), emit.mul(c, self.image.stride(found.col))
+                emit.mul(r, self.image.stride(conv.row)), emit.mul(c, self.image.stride(conv.col))
             )
             for r in range(height)
             for c in columns
         ]
-        kernels = [
-            self.kernels.at(env, emit.sub(emit.add(block, v), packed_from), emit.add(block, v))
+        weights = [
+            self.weights.at(env, emit.sub(emit.add(block, v), packed_from), emit.add(block, v))
             for v in range(vectors)
         ]
         begin = [self._begin(emit.sub(emit.add(block, v), packed_from)) for v in range(vectors)]
         sums = begin * len(pixels)
-        inner = [found.k, found.taps]
-        if found.iter(found.taps).extent == 2:
+        inner = [conv.k, conv.taps]
+        if conv.iter(conv.taps).extent == 2:
             # Of a loop of two steps LLVM keeps what the second will load again in registers that
             # are not there.
             inner.reverse()
         spans: dict[int, Span] = {}
         if self.skips is not None:
-            spans = self.skips.spans(here, {found.row: height, found.col: width})
-        loops = [i for i in (*found.reductions, *inner) if i is not None]
+            spans = self.skips.spans(here, {conv.row: height, conv.col: width})
+        loops = [i for i in (*conv.reductions, *inner) if i is not None]
         # Loops that are short at the borders go around those that are not: of kernels that run
         # seldom too, whose results are the same bits then.
         loops.sort(key=lambda i: i not in self.first)
-        sums = self._reduce(loops, spans, start, pixels, kernels, sums)
-        self.store.write(here, size, sums, block, self.kernels.left(block, vectors), live)
+        sums = self._reduce(loops, spans, start, pixels, weights, sums)
+        self.store.write(here, size, sums, block, self.weights.left(block, vectors), live)
 
     def _begin(self, packed: Index) -> ir.Value:
         """Return what sums of a block start from."""
-        emit, init = self.emit, self.found.flat.init
-        start = self.kernels.start(packed)
+        emit, init = self.emit, self.conv.flat.init
+        start = self.weights.start(packed)
         if init is None or (start is not None and emit.is_zero(init)):
             return emit.constant(self.vector, 0) if start is None else start
         prepacked = emit.constant_of(self.vector, ir.DenseElementsAttr.get_splat(self.vector, init))
@@ -299,26 +299,26 @@ class _Writer:
 
     def _reduce(
         self, loops: list[int], spans: dict[int, Span], image: Index, pixels: list[Index],
-        kernels: list[Index], sums: list[ir.Value],
+        weights: list[Index], sums: list[ir.Value],
     ) -> list[ir.Value]:  # fmt: skip
         emit = self.emit
         if not loops:
-            return self._step(image, pixels, kernels, sums)
+            return self._step(image, pixels, weights, sums)
         position, *rest = loops
-        span = spans.get(position, (0, self.kernels.extent(position)))
+        span = spans.get(position, (0, self.weights.extent(position)))
         with emit.loop(*span, 1, sums, KEEP) as loop:
             there = emit.add(image, emit.mul(loop.counter, self.image.stride(position)))
-            step = emit.mul(loop.counter, self.kernels.stride(position))
-            inner = [emit.add(kernel, step) for kernel in kernels]
+            step = emit.mul(loop.counter, self.weights.stride(position))
+            inner = [emit.add(weight, step) for weight in weights]
             loop.carry(self._reduce(rest, spans, there, pixels, inner, loop.carried))
         return loop.results
 
     def _step(
-        self, image: Index, pixels: list[Index], kernels: list[Index], sums: list[ir.Value]
+        self, image: Index, pixels: list[Index], places: list[Index], sums: list[ir.Value]
     ) -> list[ir.Value]:
         emit = self.emit
         load = Loader(emit, self.image.base, self.widen, self.vector)
-        weights = [self.kernels.load(kernel) for kernel in kernels]
+        weights = [self.weights.load(place) for place in places]
         result = []
         for number, pixel in enumerate(pixels):
             value = emit.splat(load.one(emit.add(image, pixel)), weights[0].type)

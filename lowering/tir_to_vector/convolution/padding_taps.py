@@ -33,13 +33,13 @@ def padding_tap_tiles(sizes: TileSizes, copied: PackedConvolution) -> TileSizes:
 
     Those at a border see nothing of some elements then.
     """
-    found = copied.found
+    conv = copied.conv
     for axis in copied.axes:
         steps = [i for i in axis.terms if i != axis.pixel]
-        if axis.pixel != found.col or axis.size is None or not steps:
+        if axis.pixel != conv.col or axis.size is None or not steps:
             continue
         apart = axis.terms[steps[0]]
-        unknown = found.flat.iters[found.col].extent.value is None
+        unknown = conv.flat.iters[conv.col].extent.value is None
         if unknown and _MIN_COLS <= apart < sizes.cols[0]:
             return replace(sizes, cols=(apart, *(c for c in sizes.cols[1:] if c < apart)))
     return sizes
@@ -83,7 +83,7 @@ class PaddingTaps:
         self._finite: ir.Value | None = None
         self._skips: list[_TapAxis] = []
         dot = None if copied.grouped is None else copied.grouped.dot
-        if copied.found.flat.init is None or (dot is not None and dot.flips_signs):
+        if copied.conv.flat.init is None or (dot is not None and dot.flips_signs):
             return
         for axis in copied.axes:
             steps = [i for i in axis.terms if i != axis.pixel]
@@ -99,7 +99,7 @@ class PaddingTaps:
         return [skip.step for skip in self._skips]
 
     def _pays(self, skip: _TapAxis) -> bool:
-        iters, terms = self._copied.found.flat.iters, skip.axis.terms
+        iters, terms = self._copied.conv.flat.iters, skip.axis.terms
         elements, apart = iters[skip.step].extent.value, terms[skip.step]
         outputs, size = iters[skip.pixel].extent.value, skip.axis.size
         if elements is None or size is None or not apart or not terms[skip.pixel]:
@@ -123,13 +123,13 @@ class PaddingTaps:
 
     def prepare(self) -> None:
         """Look through the kernels, if anything may be left out."""
-        found, emit = self._copied.found, self._emit
-        if not self._skips or not isinstance(found.element, ir.FloatType):
+        conv, emit = self._copied.conv, self._emit
+        if not self._skips or not isinstance(conv.element, ir.FloatType):
             return
-        buffer = found.kernel.buffer
-        lanes = self._machine.lanes(found.element) or 1
-        vector = ir.VectorType.get([lanes], found.element)
-        load = Loader(emit, emit.flatten_once(buffer), found.widen[1], vector)
+        buffer = conv.weight.buffer
+        lanes = self._machine.lanes(conv.element) or 1
+        vector = ir.VectorType.get([lanes], conv.element)
+        load = Loader(emit, emit.flatten_once(buffer), conv.widen[1], vector)
         size: Index = 1
         for d in range(buffer.type.rank):
             size = emit.mul(size, emit.dim(buffer, d))
@@ -175,7 +175,7 @@ class PaddingTaps:
             axis, count = skip.axis, counts.get(skip.pixel, 1)
             stride, apart = axis.terms[skip.pixel], axis.terms[skip.step]
             assert axis.size is not None  # of others nothing is left out
-            elements = emit.size(self._copied.found.flat.iters[skip.step].extent)
+            elements = emit.size(self._copied.conv.flat.iters[skip.step].extent)
             first = emit.mul(here[skip.pixel], stride)
             last = emit.add(first, (count - 1) * stride)
             image_end = emit.add(emit.size(axis.size), axis.before)

@@ -28,7 +28,7 @@ class Convolution:
 
     Attributes:
         flat: the nest.
-        image, kernel, out: the accesses.
+        image, weight, out: the accesses.
         widen: for image and for kernel the conversion to what is added, or None.
         lane: the output channels that lie side by side in vectors.
         col: the pixels that a register tile takes: the innermost the output has.
@@ -45,7 +45,7 @@ class Convolution:
 
     flat: FlatNest
     image: FlatAccess
-    kernel: FlatAccess
+    weight: FlatAccess
     out: FlatAccess
     widen: tuple[str | None, str | None]
     lane: int
@@ -90,10 +90,10 @@ def match_convolution(flat: FlatNest, machine: Machine) -> Convolution | str:
         return "its sums have no vector form"
     spatial = [i for i, it in enumerate(flat.iters) if not it.reduction]
     reductions = [i for i, it in enumerate(flat.iters) if it.reduction]
-    for image, kernel in (sides, sides[::-1]):
-        found = _assign(flat, lanes, (image, kernel), out, spatial, reductions)
-        if found is not None:
-            return found
+    for image, weight in (sides, sides[::-1]):
+        conv = _assign(flat, lanes, (image, weight), out, spatial, reductions)
+        if conv is not None:
+            return conv
     return "it slides no window"
 
 
@@ -109,39 +109,39 @@ def find_convolution(
     """
 
     def match(flat: FlatNest) -> Convolution | None:
-        found = match_convolution(collapse(flat), machine)
-        return None if isinstance(found, str) else found
+        conv = match_convolution(collapse(flat), machine)
+        return None if isinstance(conv, str) else conv
 
     flat = flatten_nest(nest)
-    found = match(flat)
-    if found is None:
+    conv = match(flat)
+    if conv is None:
         return None
     joined = join_window(flat, rest, match, lambda each: walks(each.flat, each.along))
     if joined is None:
-        return found, []
-    return replace(joined.found, epilogue=joined.epilogue), joined.followers
+        return conv, []
+    return replace(joined.window, epilogue=joined.epilogue), joined.followers
 
 
 def _assign(
     flat: FlatNest, lanes: int, sides: tuple, out: FlatAccess, spatial: list[int],
     reductions: list[int],
 ) -> Convolution | None:  # fmt: skip
-    (image, image_widen), (kernel, kernel_widen) = sides
+    (image, image_widen), (weight, weight_widen) = sides
 
     def seen(access: FlatAccess, i: int) -> bool:
         return bool(access.strides[i] != 0)
 
-    pixels = [i for i in spatial if seen(image, i) and not seen(kernel, i)]
-    channels = [i for i in spatial if seen(kernel, i) and not seen(image, i)]
+    pixels = [i for i in spatial if seen(image, i) and not seen(weight, i)]
+    channels = [i for i in spatial if seen(weight, i) and not seen(image, i)]
     if not pixels or not channels or not reductions:
         return None
-    if any(not seen(image, i) or not seen(kernel, i) for i in reductions):
+    if any(not seen(image, i) or not seen(weight, i) for i in reductions):
         return None
-    lane = next((i for i in channels if _is_block(flat, kernel, i, lanes)), None)
+    lane = next((i for i in channels if _is_block(flat, weight, i, lanes)), None)
     unit = None
     if lane is None:
         lane = max(channels, key=lambda i: (flat.iters[i].extent.value or lanes, i))
-        unit = _unit_stride(flat, kernel, reductions)
+        unit = _unit_stride(flat, weight, reductions)
         # With kernels as they lie and one reduction it is a product of matrices.
         if unit is None or len(reductions) == 1:
             return None
@@ -155,15 +155,15 @@ def _assign(
     outer = [i for i in spatial if i not in (lane, col, row)]
     blocks = [i for i in channels if i != lane]
     return Convolution(
-        flat, image, kernel, out, (image_widen, kernel_widen), lane, col, row, outer, blocks, k,
+        flat, image, weight, out, (image_widen, weight_widen), lane, col, row, outer, blocks, k,
         taps, rest, unit,
     )  # fmt: skip
 
 
-def _is_block(flat: FlatNest, kernel: FlatAccess, position: int, lanes: int) -> bool:
+def _is_block(flat: FlatNest, weight: FlatAccess, position: int, lanes: int) -> bool:
     """Whether an iterator walks the lanes of a few vectors in kernels that were packed before."""
     extent = flat.iters[position].extent.value
-    return kernel.strides[position] == 1 and extent in (lanes, 2 * lanes, 4 * lanes)
+    return weight.strides[position] == 1 and extent in (lanes, 2 * lanes, 4 * lanes)
 
 
 def _inner(
@@ -193,9 +193,9 @@ def _is_known(flat: FlatNest, i: int) -> bool:
     return flat.iters[i].extent.value is not None
 
 
-def _unit_stride(flat: FlatNest, kernel: FlatAccess, reductions: list[int]) -> SymExpr | None:
+def _unit_stride(flat: FlatNest, weight: FlatAccess, reductions: list[int]) -> SymExpr | None:
     """Return the distance of neighbours where the steps of all reductions lie evenly, else None."""
-    left = {i: kernel.strides[i] for i in reductions}
+    left = {i: weight.strides[i] for i in reductions}
     unit = next(
         (s for s in left.values() if all(_divides(s, other) for other in left.values())), None
     )

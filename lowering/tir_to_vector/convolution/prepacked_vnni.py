@@ -19,13 +19,13 @@ VNNI_WEIGHTS = "tir.kernel_groups"
 _HEADER = 6
 
 
-def group_order(found: Convolution, grouped: VnniGroups) -> list[int]:
+def group_order(conv: Convolution, grouped: VnniGroups) -> list[int]:
     """Return the reductions as they lie in groups, the one that groups are of last."""
-    order = [i for i in (*found.reductions, found.k, found.taps) if i is not None]
+    order = [i for i in (*conv.reductions, conv.k, conv.taps) if i is not None]
     return [*(i for i in order if i != grouped.position), grouped.position]
 
 
-def note_of(found: Convolution, grouped: VnniGroups, lanes: int) -> list[int] | None:
+def note_of(conv: Convolution, grouped: VnniGroups, lanes: int) -> list[int] | None:
     """Return a description of the groups of a convolution's kernels, None where there is none.
 
     That is the lanes of a vector, the elements of a group and their bits, whether the image's sign
@@ -33,16 +33,16 @@ def note_of(found: Convolution, grouped: VnniGroups, lanes: int) -> list[int] | 
     with their sign; then extents and strides in the kernels: of blocks of output channels, of
     channels in one, of reductions.
     """
-    block = found.blocks[-1] if found.unit is None and found.blocks else None
-    order, dot = group_order(found, grouped), grouped.dot
-    walked = [block, found.lane, *order]
-    strides = found.kernel.strides
+    block = conv.blocks[-1] if conv.unit is None and conv.blocks else None
+    order, dot = group_order(conv, grouped), grouped.dot
+    walked = [block, conv.lane, *order]
+    strides = conv.weight.strides
     others = [i for i in range(len(strides)) if i not in walked]
-    if found.kernel.offset != 0 or any(strides[i] != 0 for i in others):
+    if conv.weight.offset != 0 or any(strides[i] != 0 for i in others):
         return None
     note = [lanes, dot.group, dot.part.width, dot.flips_signs, dot.b_first, is_signed(dot.widen[0])]
     for i in walked:
-        extent, stride = (1, 0) if i is None else (found.iter(i).extent.value, strides[i].value)
+        extent, stride = (1, 0) if i is None else (conv.iter(i).extent.value, strides[i].value)
         if extent is None or stride is None:
             return None
         note += [extent, stride]
@@ -57,7 +57,7 @@ def packed_shape(note: Sequence[int]) -> tuple[int, int, int]:
     return -(-blocks * channels // lanes), rows + flips_signs, lanes
 
 
-def packed_weights(kernels: np.ndarray, note: Sequence[int]) -> np.ndarray:
+def packed_weights(weights: np.ndarray, note: Sequence[int]) -> np.ndarray:
     """Return constant kernels in groups of 32 bits, zeros after the last channels.
 
     Where the image's sign bits are turned, a block ends with what its sums start from: minus what
@@ -65,7 +65,7 @@ def packed_weights(kernels: np.ndarray, note: Sequence[int]) -> np.ndarray:
     """
     lanes, group, bits, flips_signs, second, _ = note[:_HEADER]
     extents, strides = note[_HEADER::2], note[_HEADER + 1 :: 2]
-    flat = np.ascontiguousarray(kernels).reshape(-1)
+    flat = np.ascontiguousarray(weights).reshape(-1)
     width = flat.itemsize
     view = np.lib.stride_tricks.as_strided(
         flat, extents, [width * stride for stride in strides], writeable=False
@@ -88,22 +88,22 @@ def packed_weights(kernels: np.ndarray, note: Sequence[int]) -> np.ndarray:
     return np.concatenate([packed, starts.astype("int32").reshape(-1, 1, lanes)], 1)
 
 
-def prepacked_weights(found: Convolution, grouped: VnniGroups, lanes: int) -> ir.Value | None:
+def prepacked_weights(conv: Convolution, grouped: VnniGroups, lanes: int) -> ir.Value | None:
     """Return the buffer of a convolution's kernels in groups, None where there is none that fits.
 
     Args:
-        found: the convolution.
+        conv: the convolution.
         grouped: how its kernels are to be grouped.
         lanes: groups of a vector.
     """
-    block = found.flat.nest.block
+    block = conv.flat.nest.block
     if "annotations" not in block.attributes:
         return None
     noted = {each.name: each.attr for each in ir.DictAttr(block.attributes["annotations"])}
-    note = note_of(found, grouped, lanes) if VNNI_WEIGHTS in noted else None
+    note = note_of(conv, grouped, lanes) if VNNI_WEIGHTS in noted else None
     if note is None or list(ir.DenseI64ArrayAttr(noted[VNNI_WEIGHTS])) != note:
         return None
-    buffer = read_besides(found.flat.nest)
+    buffer = read_besides(conv.flat.nest)
     if buffer is None or str(buffer.type.element_type) != "i32":
         return None
     return buffer if tuple(buffer.type.shape) == packed_shape(note) else None

@@ -32,19 +32,19 @@ class TileStore:
     """Writes sums of a tile: for each pixel so many vectors of output channels."""
 
     def __init__(
-        self, found: Convolution, blocks: WeightBlocks, emit: Emitter, vector: ir.VectorType,
+        self, conv: Convolution, blocks: WeightBlocks, emit: Emitter, vector: ir.VectorType,
         machine: Machine,
     ) -> None:  # fmt: skip
-        self._found, self._emit, self._vector = found, emit, vector
+        self._conv, self._emit, self._vector = conv, emit, vector
         self._lanes = vector.shape[0]
         self._blocks = blocks
         self._scratch: ir.Value | None = None
         self._finish: EpilogueEmitter | None = None
-        if found.epilogue is None:
-            self._out = Layout(found.out, emit)
+        if conv.epilogue is None:
+            self._out = Layout(conv.out, emit)
         else:
-            buffer = found.out.buffer
-            self._finish = EpilogueEmitter(found.epilogue, buffer, found.along, emit, machine)
+            buffer = conv.out.buffer
+            self._finish = EpilogueEmitter(conv.epilogue, buffer, conv.along, emit, machine)
 
     def allocate(self, pixels: int) -> None:
         """Make room for the sums of so many pixels, where they are finished in a loop."""
@@ -67,9 +67,9 @@ class TileStore:
             left: how many channels there are.
             live: how many of the pixels of its one row there are, None for all.
         """
-        emit, found = self._emit, self._found
+        emit, conv = self._emit, self._conv
         height, width, vectors = size
-        along_channels = found.along == found.lane
+        along_channels = conv.along == conv.lane
         places: list[tuple[Index, Index]] = []
         for v in range(vectors):
             env = {**here, **self._blocks.place(emit.add(block, v))}
@@ -92,10 +92,10 @@ class TileStore:
         self, finish: EpilogueEmitter, env: dict[int, Index], sums: list[ir.Value], width: int,
         count: Index, live: Live | None,
     ) -> None:  # fmt: skip
-        emit, lanes, found = self._emit, self._lanes, self._found
+        emit, lanes, conv = self._emit, self._lanes, self._conv
         mask = None if count == lanes else emit.mask(count, lanes)
         env = dict(env)
-        channel = env.pop(found.lane)
+        channel = env.pop(conv.lane)
         if len(sums) == 1:
             finish.at(env)(sums[0], channel, mask)
             return
@@ -105,31 +105,31 @@ class TileStore:
             with emit.loop(0, width if live is None else live.count) as pixel:
                 at = emit.mul(emit.add(pixel.counter, first), lanes)
                 value = emit.vector_load(self._scratch, [at], self._vector)
-                there = {**env, found.col: emit.add(env[found.col], pixel.counter)}
-                if found.row is not None:
-                    there[found.row] = emit.add(env[found.row], first // width)
+                there = {**env, conv.col: emit.add(env[conv.col], pixel.counter)}
+                if conv.row is not None:
+                    there[conv.row] = emit.add(env[conv.row], first // width)
                 finish.at(there)(value, channel, mask)
 
     def _finish_pixels(
         self, finish: EpilogueEmitter, env: dict[int, Index], sums: list[ir.Value], width: int,
         count: Index, live: Live | None,
     ) -> None:  # fmt: skip
-        emit, lanes, found = self._emit, self._lanes, self._found
+        emit, lanes, conv = self._emit, self._lanes, self._conv
         for number, value in enumerate(self._transposed(sums)):
             emit.vector_store(value, self._scratch, [number * lanes])
         env = dict(env)
-        col = env.pop(found.col)
+        col = env.pop(conv.col)
         adjacent = len(sums) == width or self._is_adjacent(width)
         with emit.loop(0, count) as lane:
-            there = {**env, found.lane: emit.add(env[found.lane], lane.counter)}
+            there = {**env, conv.lane: emit.add(env[conv.lane], lane.counter)}
             for first in range(0, len(sums), lanes):
                 at = emit.mul(emit.add(lane.counter, first), lanes)
                 value = emit.vector_load(self._scratch, [at], self._vector)
                 part = min(lanes, len(sums) - first)
                 for low, high in self._runs(first, part, len(sums) if adjacent else width):
                     row, place = divmod(low, width)
-                    if found.row is not None:
-                        there = {**there, found.row: emit.add(env[found.row], row)}
+                    if conv.row is not None:
+                        there = {**there, conv.row: emit.add(env[conv.row], row)}
                     # A run's pixels lie where those of the lanes before them would begin.
                     start = emit.add(col, place - (low - first))
                     mask = self._between(low - first, high - first)
@@ -147,13 +147,13 @@ class TileStore:
 
     def _is_adjacent(self, width: int) -> bool:
         """Whether rows of so many pixels lie one after the other, in all that is accessed."""
-        found = self._found
-        if found.row is None:
+        conv = self._conv
+        if conv.row is None:
             return True
-        own = (*found.flat.slice, found.flat.total)
+        own = (*conv.flat.slice, conv.flat.total)
         return all(
-            access.strides[found.row] == access.strides[found.col] * width
-            for op, access in found.flat.accesses.items()
+            access.strides[conv.row] == access.strides[conv.col] * width
+            for op, access in conv.flat.accesses.items()
             if op not in own
         )
 
@@ -162,10 +162,10 @@ class TileStore:
         return emit.max(emit.min(emit.sub(left, v * self._lanes), self._lanes), 0)
 
     def _pixel(self, number: int, width: int) -> Index:
-        emit, found = self._emit, self._found
+        emit, conv = self._emit, self._conv
         row, col = divmod(number, width)
-        down = emit.mul(row, self._out.stride(found.row))
-        return emit.add(down, emit.mul(col, self._out.stride(found.col)))
+        down = emit.mul(row, self._out.stride(conv.row))
+        return emit.add(down, emit.mul(col, self._out.stride(conv.col)))
 
     def _along_channels(
         self, places: list[tuple[Index, Index]], sums: list[ir.Value], width: int,
@@ -188,8 +188,8 @@ class TileStore:
     def _along_pixels(
         self, start: Index, sums: list[ir.Value], width: int, count: Index, live: Live | None
     ) -> None:
-        emit, lanes, found = self._emit, self._lanes, self._found
-        distance = self._out.stride(found.lane)
+        emit, lanes, conv = self._emit, self._lanes, self._conv
+        distance = self._out.stride(conv.lane)
         adjacent = len(sums) == width or self._is_adjacent(width)
         everything = self._transposed(sums)
         for first in range(0, len(sums), lanes):
@@ -232,7 +232,7 @@ class TileStore:
 
     def _put(self, value: ir.Value, place: Index, mask: ir.Value | None) -> None:
         emit, base = self._emit, self._out.base
-        if self._found.flat.init is None:
+        if self._conv.flat.init is None:
             held = emit.vector_load(base, [place], self._vector, mask)
             value = add(emit, held, value)
         emit.vector_store(value, base, [place], mask)

@@ -98,20 +98,20 @@ def _step(pixels: int, vectors: int) -> float:
     return max(pixels * vectors, pixels + vectors, _LATENCY) + _STEP
 
 
-def small_tiles(found: Convolution, machine: Machine) -> TileSizes:
+def small_tiles(conv: Convolution, machine: Machine) -> TileSizes:
     """Return the tiles of a convolution that is seldom computed: as little code as there can be."""
     width = min(_FEW_PIXELS, max(1, machine.registers - 2))
-    cols = found.iter(found.col).extent.value
+    cols = conv.iter(conv.col).extent.value
     return TileSizes((1,), (1,), (width if cols is None else max(1, min(width, cols)), 1))
 
 
-def tiles_of(found: Convolution, machine: Machine) -> TileSizes:
+def tiles_of(conv: Convolution, machine: Machine) -> TileSizes:
     """Return the tiles for a convolution on a machine."""
-    lanes = machine.lanes(found.element) or 1
-    channels = found.iter(found.lane).extent.value
+    lanes = machine.lanes(conv.element) or 1
+    channels = conv.iter(conv.lane).extent.value
     blocks = None if channels is None else -(-channels // lanes)
-    if found.unit is None and blocks is not None and found.blocks:
-        outer = found.iter(found.blocks[-1]).extent.value
+    if conv.unit is None and blocks is not None and conv.blocks:
+        outer = conv.iter(conv.blocks[-1]).extent.value
         blocks = None if outer is None else blocks * outer
-    pixels = [found.iter(position).extent.value for position in (found.row, found.col)]
+    pixels = [conv.iter(position).extent.value for position in (conv.row, conv.col)]
     return choose_tiles(machine.registers, blocks, *pixels)

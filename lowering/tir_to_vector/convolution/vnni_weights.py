@@ -29,23 +29,23 @@ class VnniWeights(WeightBlocks):
     """
 
     def __init__(
-        self, found: Convolution, emit: Emitter, vector: ir.VectorType, grouped: VnniGroups
+        self, conv: Convolution, emit: Emitter, vector: ir.VectorType, grouped: VnniGroups
     ) -> None:
         self._grouped, self._dot = grouped, grouped.dot
-        super().__init__(found, emit, vector)
+        super().__init__(conv, emit, vector)
         self.ready = False
         self._operand = groups_type(self._lanes)
         base = self._layout.base
         self._load = VnniLoader(emit, base, self._dot, self._dot.widen[0], False, self._lanes)
         self._starts: ir.Value | None = None
-        prepacked = prepacked_weights(found, grouped, self._lanes)
+        prepacked = prepacked_weights(conv, grouped, self._lanes)
         self.prepacked: bool = prepacked is not None
         if prepacked is not None:
             self._packed = emit.flatten_once(prepacked)
 
     def _ordered(self, order: list[int]) -> list[int]:
         # Groups lie one after the other: several are packed at once.
-        return group_order(self._found, self._grouped)
+        return group_order(self._conv, self._grouped)
 
     def extent(self, position: int | None) -> Index:
         """Return how many steps there are of an iterator, those of groups counted by group."""
@@ -84,7 +84,7 @@ class VnniWeights(WeightBlocks):
             else:
                 source = StridedRef(
                     self._layout.base, place,
-                    {"n": self._layout.stride(self._found.lane), "k": stride},
+                    {"n": self._layout.stride(self._conv.lane), "k": stride},
                 )  # fmt: skip
                 left = emit.min(emit.sub(self._channels, emit.mul(block, lanes)), lanes)
                 VnniPacker(self._load, lanes, self._packed, 0, to).pack(source, left, steps)

@@ -23,25 +23,25 @@ class WeightBlocks:
 
     prepacked = False
 
-    def __init__(self, found: Convolution, emit: Emitter, vector: ir.VectorType) -> None:
-        self._found, self._emit, self._vector = found, emit, vector
+    def __init__(self, conv: Convolution, emit: Emitter, vector: ir.VectorType) -> None:
+        self._conv, self._emit, self._vector = conv, emit, vector
         self._operand = vector
-        self._layout = Layout(found.kernel, emit)
+        self._layout = Layout(conv.weight, emit)
         self._lanes = vector.shape[0]
-        self._channels = emit.size(found.iter(found.lane).extent)
-        self._blocked = found.unit is None
-        self.ready: bool = self._blocked and found.widen[1] is None
-        self.block: int | None = found.blocks[-1] if self._blocked and found.blocks else None
+        self._channels = emit.size(conv.iter(conv.lane).extent)
+        self._blocked = conv.unit is None
+        self.ready: bool = self._blocked and conv.widen[1] is None
+        self.block: int | None = conv.blocks[-1] if self._blocked and conv.blocks else None
         # Kernels may lie in blocks of several vectors.
         self._parts = 1
         if self._blocked:
             self._parts = self._channels // self._lanes
-            self.count = emit.mul(emit.size(found.iter(self.block).extent), self._parts)
+            self.count = emit.mul(emit.size(conv.iter(self.block).extent), self._parts)
         else:
             self.count = emit.div(emit.add(self._channels, self._lanes - 1), self._lanes)
         self._packed: ir.Value | None = None
         # As sums are made, from the outermost step to the innermost.
-        order = [i for i in (*found.reductions, found.k, found.taps) if i is not None]
+        order = [i for i in (*conv.reductions, conv.k, conv.taps) if i is not None]
         self._order = self._ordered(order)
         self._strides: dict[int, Index] = {}
         self._steps: Index = 1
@@ -55,7 +55,7 @@ class WeightBlocks:
 
     def extent(self, position: int | None) -> Index:
         """Return how many steps there are of an iterator."""
-        return self._emit.size(self._found.iter(position).extent)
+        return self._emit.size(self._conv.iter(position).extent)
 
     def bytes_at_most(self, limit: int) -> bool:
         """Whether all kernels are known to take no more than so many bytes."""
@@ -77,26 +77,26 @@ class WeightBlocks:
         """Pack a range of blocks to the start of the room for them."""
         if self.ready:
             return
-        emit, found = self._emit, self._found
+        emit, conv = self._emit, self._conv
         if self._blocked:
             self._convert(env, first, last)
             return
         source = self._layout.at(env)
-        stride = self._layout.stride(found.lane)
+        stride = self._layout.stride(conv.lane)
         start = emit.mul(first, self._lanes)
         offset = emit.add(source.offset, emit.mul(start, stride))
         stop = emit.min(emit.mul(last, self._lanes), self._channels)
-        load = Loader(emit, source.base, found.widen[1], self._vector)
+        load = Loader(emit, source.base, conv.widen[1], self._vector)
         packer = PanelPacker(load, self._lanes, self._packed, emit.mul(self._steps, self._lanes))
-        assert found.unit is not None  # what lies in blocks already is not packed
-        unit = emit.size(found.unit)
+        assert conv.unit is not None  # what lies in blocks already is not packed
+        unit = emit.size(conv.unit)
         block = StridedRef(source.base, offset, {"n": stride, "k": unit})
         packer.pack(block, emit.sub(stop, start), self._steps)
 
     def _convert(self, env: dict[int, Index], first: Index, last: Index) -> None:
         """Copy blocks that are of another type than what is added."""
         emit = self._emit
-        load = Loader(emit, self._layout.base, self._found.widen[1], self._vector)
+        load = Loader(emit, self._layout.base, self._conv.widen[1], self._vector)
         with self._each_step(env, first, last, self._order) as (_, place, to):
             emit.vector_store(load.vectors(place, None), self._packed, [to])
 
@@ -129,9 +129,9 @@ class WeightBlocks:
         if self._blocked:
             return self._strides[position]
         emit = self._emit
-        steps = self._found.kernel.strides[position]
+        steps = self._conv.weight.strides[position]
         # Packing keeps the order that the steps have in memory.
-        return emit.mul(emit.size(steps // self._found.unit), self._lanes)
+        return emit.mul(emit.size(steps // self._conv.unit), self._lanes)
 
     def at(self, env: dict[int, Index], packed: Index, block: Index) -> Index:
         """Return where a block begins.
@@ -160,9 +160,9 @@ class WeightBlocks:
         """Return the counters that the first channel of a block has."""
         emit = self._emit
         if self.block is None:
-            return {self._found.lane: emit.mul(block, self._lanes)}
+            return {self._conv.lane: emit.mul(block, self._lanes)}
         lane = emit.mul(self._part(block), self._lanes)
-        return {self.block: emit.div(block, self._parts), self._found.lane: lane}
+        return {self.block: emit.div(block, self._parts), self._conv.lane: lane}
 
     def load(self, place: Index) -> ir.Value:
         """Load a vector of output channels."""

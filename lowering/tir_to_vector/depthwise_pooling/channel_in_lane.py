@@ -30,59 +30,59 @@ _TURNED, _ROW = 7, 5
 _MAX_LANES = 16
 
 
-def fits_channel_in_lane(found: DepthwisePool, machine: Machine) -> bool:
+def fits_channel_in_lane(pool: DepthwisePool, machine: Machine) -> bool:
     """Whether a window may be computed for several planes at a time, of sizes unknown yet."""
-    flat, lanes = found.flat, machine.lanes(found.element)
-    if lanes is None or not 1 < lanes <= _MAX_LANES or len(found.axes) < 3 or not found.outer:
+    flat, lanes = pool.flat, machine.lanes(pool.element)
+    if lanes is None or not 1 < lanes <= _MAX_LANES or len(pool.axes) < 3 or not pool.outer:
         return False
-    if found.row is None or flat.init is None or found.inner:
+    if pool.row is None or flat.init is None or pool.inner:
         return False
-    if all(
-        flat.iters[i].extent.value is not None for i in (found.row, found.col)
-    ) and not _is_short(found):
+    if all(flat.iters[i].extent.value is not None for i in (pool.row, pool.col)) and not _is_short(
+        pool
+    ):
         return False
-    *outer, sliding, along = found.axes
+    *outer, sliding, along = pool.axes
     moving = [i for axis in outer for i in axis.inner]
-    if any(flat.iters[i].extent != 1 for i in moving) or found.row not in sliding.inner:
+    if any(flat.iters[i].extent != 1 for i in moving) or pool.row not in sliding.inner:
         return False
     if any(axis.outer or axis.constant for axis in (sliding, along)):
         return False
-    planes = flat.iters[found.outer[-1]].extent.value
+    planes = flat.iters[pool.outer[-1]].extent.value
     return (
         (planes is None or planes >= lanes)
-        and rows_adjacent(found, flat.iters[found.col].extent)
-        and _is_dense(found)
+        and rows_adjacent(pool, flat.iters[pool.col].extent)
+        and _is_dense(pool)
     )
 
 
-def _is_dense(found: DepthwisePool) -> bool:
+def _is_dense(pool: DepthwisePool) -> bool:
     """Whether the elements of a window are few and lie side by side."""
     step = 1
-    for i in reversed(found.reductions):
-        extent = found.flat.iters[i].extent.value
-        if extent is None or (found.kernel is not None and found.kernel.strides[i] != step):
+    for i in reversed(pool.reductions):
+        extent = pool.flat.iters[i].extent.value
+        if extent is None or (pool.weight is not None and pool.weight.strides[i] != step):
             return False
         step *= extent
-    return 0 < step <= (_MAX_ELEMENTS if _is_short(found) else MAX_ELEMENTS)
+    return 0 < step <= (_MAX_ELEMENTS if _is_short(pool) else MAX_ELEMENTS)
 
 
-def _is_short(found: DepthwisePool) -> bool:
+def _is_short(pool: DepthwisePool) -> bool:
     """Whether rows are known to be one tile, and pixels are known."""
-    cols = found.flat.iters[found.col].extent.value
-    sizes = [dim.value for dim in inner_dims(found.image.buffer)]
+    cols = pool.flat.iters[pool.col].extent.value
+    sizes = [dim.value for dim in inner_dims(pool.image.buffer)]
     return cols is not None and 0 < cols <= _MAX_PIXELS and None not in sizes
 
 
-def channel_in_lane_pays(found: DepthwisePool, emit: Emitter, machine: Machine) -> ir.Value | bool:
+def channel_in_lane_pays(pool: DepthwisePool, emit: Emitter, machine: Machine) -> ir.Value | bool:
     """Return whether planes fit the L1 cache turned, and rows would take longer as they are."""
-    writer = ChannelInLane(found, emit, machine)
+    writer = ChannelInLane(pool, emit, machine)
     size, lanes = emit.add(writer.size, writer.sums_size), writer.lanes
-    fit = emit.mul(size, max(8, found.element.width) // 8)
-    rows, cols = writer.extent(found.row), writer.extent(found.col)
+    fit = emit.mul(size, max(8, pool.element.width) // 8)
+    rows, cols = writer.extent(pool.row), writer.extent(pool.col)
     moved = emit.add(writer.source_pixels, writer.pixels)
     turned = emit.add(emit.mul(writer.pixels, writer.taps), emit.mul(moved, _TURNED))
     vectors = emit.div(emit.add(cols, lanes - 1), lanes)
-    copied = emit.mul(emit.add(rows, writer.reach[-2]), _ROW * found.stride)
+    copied = emit.mul(emit.add(rows, writer.reach[-2]), _ROW * pool.stride)
     by_rows = emit.add(emit.mul(emit.mul(rows, vectors), writer.taps), copied)
     by_rows = emit.mul(by_rows, lanes)
     if isinstance(turned, int) and isinstance(by_rows, int) and isinstance(fit, int):
@@ -98,25 +98,25 @@ class ChannelInLane(CopiedNchw):
     pitch: Index
 
     def _shape(self) -> None:
-        emit, found, lanes = self.emit, self.found, self.lanes
+        emit, pool, lanes = self.emit, self.pool, self.lanes
         self.strides, self.unit = [], lanes
         height, self.pitch = (emit.max(reach, 1) for reach in self.reach[-2:])
         # What windows do not see of an image goes behind the plane.
         self.unseen: Index = emit.mul(emit.mul(height, self.pitch), lanes)
         self.size = emit.add(self.unseen, lanes)
-        self.pixels: Index = emit.mul(self.extent(found.row), self.extent(found.col))
+        self.pixels: Index = emit.mul(self.extent(pool.row), self.extent(pool.col))
         self.sums_size: Index = emit.mul(self._rounded(self.pixels), lanes)
         self.source_pixels: Index = self.source_strides[-3]
         self.places_size: Index = self._rounded(self.source_pixels)
         # How far apart planes are in the image.
         self.apart: Index = 0
-        for axis, stride in zip(found.axes, self.source_strides, strict=True):
-            factor = axis.outer.get(found.outer[-1], 0)
+        for axis, stride in zip(pool.axes, self.source_strides, strict=True):
+            factor = axis.outer.get(pool.outer[-1], 0)
             self.apart = emit.add(self.apart, emit.mul(stride, factor))
-        planes = found.flat.iters[found.outer[-1]].extent.value
+        planes = pool.flat.iters[pool.outer[-1]].extent.value
         # Threads begin at multiples of a vector's lanes.
         self.whole: bool = planes is not None and planes % lanes == 0
-        self.taps: int = math.prod(found.flat.iters[i].extent.value or 1 for i in found.reductions)
+        self.taps: int = math.prod(pool.flat.iters[i].extent.value or 1 for i in pool.reductions)
 
     def _rounded(self, count: Index) -> Index:
         return self.emit.round_down(self.emit.add(count, self.lanes - 1), self.lanes)
@@ -127,11 +127,11 @@ class ChannelInLane(CopiedNchw):
     def _plane_groups(
         self, env: dict[int, Index], spans: dict[int, tuple[Index, Index]], together: Index
     ) -> None:
-        emit, last = self.emit, self.found.outer[-1]
-        self.sums: ir.Value = emit.alloc(self.sums_size, self.found.element)
-        self.square: ir.Value = emit.alloc(self.lanes * self.lanes, self.found.element)
-        if self.kernel is not None:
-            self.window_memory: ir.Value = emit.alloc(self.taps * self.lanes, self.found.element)
+        emit, last = self.emit, self.pool.outer[-1]
+        self.sums: ir.Value = emit.alloc(self.sums_size, self.pool.element)
+        self.square: ir.Value = emit.alloc(self.lanes * self.lanes, self.pool.element)
+        if self.weight is not None:
+            self.window_memory: ir.Value = emit.alloc(self.taps * self.lanes, self.pool.element)
         self._places()
         low, high = spans[last]
         with emit.loop(low, high, self.lanes) as group:
@@ -169,75 +169,75 @@ class ChannelInLane(CopiedNchw):
                 emit.vector_store(value, self.plane, [target])
 
     def _elements(self, env: dict[int, Index]) -> dict[tuple[int, ...], ir.Value | None] | None:
-        if self.kernel is not None:
+        if self.weight is not None:
             self._transpose_weights(env)
         return super()._elements(env)
 
     def _transpose_weights(self, env: dict[int, Index]) -> None:
         """Bring the elements of the planes' windows side by side."""
-        emit, lanes, found = self.emit, self.lanes, self.found
-        assert self.kernel is not None  # asked before
-        last = found.outer[-1]
+        emit, lanes, pool = self.emit, self.lanes, self.pool
+        assert self.weight is not None  # asked before
+        last = pool.outer[-1]
         for first in range(0, self.taps, lanes):
             count = min(lanes, self.taps - first)
             mask = None if count == lanes else emit.mask(count, lanes)
             vectors = []
             for lane in range(lanes):
                 there = {**env, last: emit.add(env[last], self._lane(lane))}
-                place = emit.add(self.kernel.at(there).offset, first)
+                place = emit.add(self.weight.at(there).offset, first)
                 vectors.append(self.load_window(place, mask))
             for number, value in enumerate(transpose_tile(emit, vectors)[:count]):
                 emit.vector_store(value, self.window_memory, [(first + number) * lanes])
 
     def _element(self, env: dict[int, Index]) -> ir.Value | None:
-        if self.kernel is None:
+        if self.weight is None:
             return None
         place: Index = 0
-        for i in self.found.reductions:
+        for i in self.pool.reductions:
             place = self.emit.add(self.emit.mul(place, self.extent(i)), env[i])
         at = self.emit.mul(place, self.lanes)
         return self.emit.vector_load(self.window_memory, [at], self.vector)
 
     def _tiles(self, env: dict[int, Index]) -> None:
-        emit, found = self.emit, self.found
-        assert found.row is not None  # asked before
-        cols = self.extent(found.col)
+        emit, pool = self.emit, self.pool
+        assert pool.row is not None  # asked before
+        cols = self.extent(pool.col)
         if isinstance(cols, int) and cols <= _MAX_PIXELS:
-            with emit.loop(0, self.extent(found.row)) as row:
-                self._tile({**env, found.row: row.counter, found.col: 0}, cols)
+            with emit.loop(0, self.extent(pool.row)) as row:
+                self._tile({**env, pool.row: row.counter, pool.col: 0}, cols)
             self._transpose_outputs(env)
             return
         many = emit.compare("sge", cols, _PIXELS)
-        with emit.loop(0, self.extent(found.row)) as row:
-            here = {**env, found.row: row.counter}
+        with emit.loop(0, self.extent(pool.row)) as row:
+            here = {**env, pool.row: row.counter}
             with emit.when(many) as branch, emit.loop(0, cols, _PIXELS) as col:
                 # The last tile begins where it ends with the row.
                 first = emit.min(col.counter, emit.sub(cols, _PIXELS))
-                self._tile({**here, found.col: first}, _PIXELS)
+                self._tile({**here, pool.col: first}, _PIXELS)
             with emit.otherwise(branch), emit.loop(0, cols) as col:
-                self._tile({**here, found.col: col.counter}, 1)
+                self._tile({**here, pool.col: col.counter}, 1)
         self._transpose_outputs(env)
 
     def _tile(self, here: dict[int, Index], count: int) -> None:
-        emit, found = self.emit, self.found
-        assert found.row is not None  # asked before
-        assert found.flat.init is not None
-        sums = [self.splat(found.flat.init)] * count
-        sums = self.window(here, [], found.reductions, sums)
-        first = emit.add(emit.mul(here[found.row], self.extent(found.col)), here[found.col])
+        emit, pool = self.emit, self.pool
+        assert pool.row is not None  # asked before
+        assert pool.flat.init is not None
+        sums = [self.splat(pool.flat.init)] * count
+        sums = self.window(here, [], pool.reductions, sums)
+        first = emit.add(emit.mul(here[pool.row], self.extent(pool.col)), here[pool.col])
         at = emit.mul(first, self.lanes)
         for number, value in enumerate(sums):
             emit.vector_store(value, self.sums, [emit.add(at, number * self.lanes)])
 
     def _pixels(self, env: dict[int, Index], count: int) -> list[ir.Value]:
-        emit, found = self.emit, self.found
+        emit, pool = self.emit, self.pool
         at: Index = 0
         # Steps along a row are known numbers, which come last.
         steps = emit.mul(self.pitch, self.lanes), self.lanes
-        for axis, step in zip(found.axes[-2:], steps, strict=True):
+        for axis, step in zip(pool.axes[-2:], steps, strict=True):
             for i, factor in axis.inner.items():
                 at = emit.add(at, emit.mul(env[i], emit.mul(step, factor)))
-        step = found.stride * self.lanes
+        step = pool.stride * self.lanes
         return [
             emit.vector_load(self.plane, [emit.add(at, number * step)], self.vector)
             for number in range(count)
@@ -245,9 +245,9 @@ class ChannelInLane(CopiedNchw):
 
     def _transpose_outputs(self, env: dict[int, Index]) -> None:
         """Write the outputs of each plane, which lie side by side."""
-        emit, found, lanes = self.emit, self.found, self.lanes
-        assert found.row is not None  # asked before
-        last = found.outer[-1]
+        emit, pool, lanes = self.emit, self.pool, self.lanes
+        assert pool.row is not None  # asked before
+        last = pool.outer[-1]
         with emit.loop(0, self.pixels, lanes) as at:
             mask = emit.mask(emit.sub(self.pixels, at.counter), lanes)
             first = emit.mul(at.counter, lanes)
@@ -255,7 +255,7 @@ class ChannelInLane(CopiedNchw):
                 emit.vector_load(self.sums, [emit.add(first, number * lanes)], self.vector)
                 for number in range(lanes)
             ]
-            there = {**env, found.row: 0, found.col: at.counter}
+            there = {**env, pool.row: 0, pool.col: at.counter}
             turned = transpose_tile(emit, vectors)
             if self.whole and (self.finish is None or not self.finish.is_long):
                 for lane, value in enumerate(turned):

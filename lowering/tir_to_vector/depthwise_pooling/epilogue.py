@@ -28,12 +28,12 @@ class Joined(Generic[Form]):
     """A window with what follows it.
 
     Attributes:
-        found: the window; its nest has the accesses of what follows too.
+        window: the window; its nest has the accesses of what follows too.
         epilogue: what follows, over the window's iterators.
         followers: the nests that the epilogue stands for.
     """
 
-    found: Form
+    window: Form
     epilogue: Epilogue
     followers: list[Nest]
 
@@ -58,9 +58,9 @@ def join_window(
         accesses = dict(flat.accesses)
         for follower in flats:
             accesses.update(follower.accesses)
-        found = match(replace(flat, accesses=accesses))
-        if found is not None and fits(found):
-            return Joined(found, _epilogue(found.flat, flats), followers)
+        window = match(replace(flat, accesses=accesses))
+        if window is not None and fits(window):
+            return Joined(window, _epilogue(window.flat, flats), followers)
         followers, flats = followers[:-1], flats[:-1]
     return None
 

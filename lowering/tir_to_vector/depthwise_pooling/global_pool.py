@@ -32,16 +32,16 @@ class GlobalPool:
     shared: int
 
 
-def match_global_pool(found: DepthwisePool) -> GlobalPool | None:
+def match_global_pool(pool: DepthwisePool) -> GlobalPool | None:
     """Return pooling as a reduction of images whose sizes run time knows, None where it is none."""
-    flat = found.flat
-    if found.kernel is not None or found.padded is not None or flat.init is None:
+    flat = pool.flat
+    if pool.weight is not None or pool.padded is not None or flat.init is None:
         return None
-    sizes = _window_sizes(found)
+    sizes = _window_sizes(pool)
     if not sizes:
         return None
     known = {name: SymExpr.const(size) for name, size in sizes.items()}
-    followers = [] if found.epilogue is None else found.epilogue.nests
+    followers = [] if pool.epilogue is None else pool.epilogue.nests
     nests = [_with(nest, known) for nest in (flat, *followers)]
     if math.prod(it.extent.value or 0 for it in nests[0].iters if it.reduction) < _MIN_ELEMENTS:
         return None
@@ -51,12 +51,12 @@ def match_global_pool(found: DepthwisePool) -> GlobalPool | None:
     return GlobalPool(sizes, nests, shared)
 
 
-def _window_sizes(found: DepthwisePool) -> dict[str, int] | None:
+def _window_sizes(pool: DepthwisePool) -> dict[str, int] | None:
     """Return which symbols are the image's sizes and what those of its windows are."""
-    flat, sizes = found.flat, dict[str, int]()
-    dims = [None, *inner_dims(found.image.buffer)]
-    for dim, axis in zip(dims, found.axes, strict=True):
-        taps = [i for i in axis.inner if i in found.reductions]
+    flat, sizes = pool.flat, dict[str, int]()
+    dims = [None, *inner_dims(pool.image.buffer)]
+    for dim, axis in zip(dims, pool.axes, strict=True):
+        taps = [i for i in axis.inner if i in pool.reductions]
         if not taps:
             continue
         extent = flat.iters[taps[0]].extent.value
@@ -85,17 +85,17 @@ def _with(nest: FlatNest, known: dict[str, SymExpr]) -> FlatNest:
 
 
 def emit_global_pool(
-    found: DepthwisePool, emit: Emitter, machine: Machine, others: Callable[[], None]
+    pool: DepthwisePool, emit: Emitter, machine: Machine, others: Callable[[], None]
 ) -> None:
     """Write a reduction for windows that are whole images, and what `others` writes for the rest.
 
     Args:
-        found: the pooling.
+        pool: the pooling.
         emit: where to write.
         machine: what for.
         others: writes the kernel of any windows.
     """
-    whole = match_global_pool(found)
+    whole = match_global_pool(pool)
     if whole is None:
         others()
         return

@@ -44,48 +44,48 @@ class CopiedNchw(DepthwisePoolWriter):
 
     def write(self) -> None:
         """Write the loops."""
-        emit, found = self.emit, self.found
-        extents = {i: self.extent(i) for i in found.outer}
-        order = sorted(found.outer, key=lambda i: -e if isinstance(e := extents[i], int) else 0)
+        emit, pool = self.emit, self.pool
+        extents = {i: self.extent(i) for i in pool.outer}
+        order = sorted(pool.outer, key=lambda i: -e if isinstance(e := extents[i], int) else 0)
         with ExitStack() as loops:
-            last = found.outer[-1:]
+            last = pool.outer[-1:]
             parts = [ParallelDim(extents[i], self.unit if i in last else 1) for i in order] or [
                 ParallelDim(1)
             ]
-            work = work_of(emit, found.flat, 1)
+            work = work_of(emit, pool.flat, 1)
             ranges = loops.enter_context(emit.parallel_region(parts, work))
             spans = dict(zip(order, ranges, strict=False))
             with emit.outside():
                 together = self._together()
                 size = emit.mul(self.size, together)
-            self.plane: ir.Value = emit.alloc(size, found.element)
+            self.plane: ir.Value = emit.alloc(size, pool.element)
             fill = self._fill_value()
             with emit.loop(0, size, self.lanes) as at:
                 emit.vector_store(fill, self.plane, [at.counter])
             env: dict[int, Index] = {}
-            for position in found.outer[:-1]:
+            for position in pool.outer[:-1]:
                 env[position] = loops.enter_context(self._loop(spans[position]))
             self._plane_groups(env, spans, together)
 
     def _together(self) -> Index:
         """Return how many planes are copied before their outputs are computed."""
-        emit, found = self.emit, self.found
-        if not found.outer:
+        emit, pool = self.emit, self.pool
+        if not pool.outer:
             return 1
-        bytes_ = emit.mul(emit.max(self.size, 1), max(8, found.element.width) // 8)
+        bytes_ = emit.mul(emit.max(self.size, 1), max(8, pool.element.width) // 8)
         fit = emit.div(self.machine.l1_bytes // 2, bytes_)
-        return emit.max(emit.min(emit.min(fit, self.extent(found.outer[-1])), _MAX_PLANES), 1)
+        return emit.max(emit.min(emit.min(fit, self.extent(pool.outer[-1])), _MAX_PLANES), 1)
 
     def _plane_groups(
         self, env: dict[int, Index], spans: dict[int, tuple[Index, Index]], together: Index
     ) -> None:
         """Write the innermost loop over planes: some are copied, then read."""
-        emit, found = self.emit, self.found
-        if not found.outer:
+        emit, pool = self.emit, self.pool
+        if not pool.outer:
             self._fill(env)
             self._outputs(env)
             return
-        last = found.outer[-1]
+        last = pool.outer[-1]
         low, high = spans[last]
         with emit.loop(low, high, together) as group:
             count = emit.min(emit.sub(high, group.counter), together)
@@ -106,11 +106,11 @@ class CopiedNchw(DepthwisePoolWriter):
             self._copy(place, to)
 
     def _outputs(self, env: dict[int, Index]) -> None:
-        found = self.found
-        slides = {i for axis in found.axes for i in axis.inner}
-        channels = [i for i in found.inner if i not in slides]
+        pool = self.pool
+        slides = {i for axis in pool.axes for i in axis.inner}
+        channels = [i for i in pool.inner if i not in slides]
         with ExitStack() as loops:
-            for position in [*channels, *(i for i in found.inner if i in slides)]:
+            for position in [*channels, *(i for i in pool.inner if i in slides)]:
                 env[position] = loops.enter_context(self._loop((0, self.extent(position))))
             self.elements: dict[tuple[int, ...], ir.Value | None] | None = self._elements(env)
             self._tiles(env)
@@ -126,12 +126,12 @@ class CopiedNchw(DepthwisePoolWriter):
             left: the other reductions.
             sums: the vectors of the tile so far.
         """
-        emit, found = self.emit, self.found
+        emit, pool = self.emit, self.pool
         if not left:
             return self._step(env, steps, sums)
         position, *rest = left
         extent = self.extent(position)
-        along = position in found.axes[-1].inner and isinstance(extent, int)
+        along = position in pool.axes[-1].inner and isinstance(extent, int)
         if self.elements is None and not along:
             with emit.loop(0, extent, 1, sums) as loop:
                 inner = {**env, position: loop.counter}

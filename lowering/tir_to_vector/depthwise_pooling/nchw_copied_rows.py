@@ -22,25 +22,25 @@ class CopiedRowsNchw(CopiedNchw):
     """Writes windows over planes: register tiles are a vector wide and several rows high."""
 
     def _shape(self) -> None:
-        emit, found = self.emit, self.found
+        emit, pool = self.emit, self.pool
         self.down: int | None = self._window_rows()
         # A row ends with room for the vectors that begin before its end.
-        phase = emit.div(emit.add(self.reach[-1], found.stride - 1), found.stride)
+        phase = emit.div(emit.add(self.reach[-1], pool.stride - 1), pool.stride)
         vectors = emit.add(emit.div(phase, self.lanes), 2)
         self.phase: Index = emit.mul(vectors, self.lanes)
         self.strides = []
-        size = emit.mul(self.phase, found.stride)
-        for axis, reach in reversed(list(zip(found.axes[:-1], self.reach, strict=False))):
+        size = emit.mul(self.phase, pool.stride)
+        for axis, reach in reversed(list(zip(pool.axes[:-1], self.reach, strict=False))):
             self.strides.insert(0, size)
-            if not isinstance(self.extent(found.row), int):
+            if not isinstance(self.extent(pool.row), int):
                 # The last tile may begin at the last row.
-                step = 0 if found.row is None else axis.inner.get(found.row, 0)
+                step = 0 if pool.row is None else axis.inner.get(pool.row, 0)
                 reach = emit.add(reach, step * (REST_ROWS - 1))
             size = emit.mul(size, reach)
         self.size = size
 
     def _copy(self, place: Index, to: Index) -> None:
-        emit, lanes, stride = self.emit, self.lanes, self.found.stride
+        emit, lanes, stride = self.emit, self.lanes, self.pool.stride
         count, before = self.counts[-1], self.befores[-1]
         whole = emit.round_down(count, lanes * stride)
         # What lies after a row's end was filled before, and stays so.
@@ -68,8 +68,8 @@ class CopiedRowsNchw(CopiedNchw):
         run(whole, emit.div(whole, stride), masks)
 
     def _tiles(self, env: dict[int, Index]) -> None:
-        emit, found = self.emit, self.found
-        rows, cols = self.extent(found.row), self.extent(found.col)
+        emit, pool = self.emit, self.pool
+        rows, cols = self.extent(pool.row), self.extent(pool.col)
         done: Index = 0
         for height, guarded in self._heights(0, rows):
             upto = rows
@@ -98,16 +98,16 @@ class CopiedRowsNchw(CopiedNchw):
         mask: ir.Value | None,
     ) -> None:  # fmt: skip
         """Write a tile of so many rows, of which the second number are there."""
-        emit, found = self.emit, self.found
-        init, (rows, left) = found.flat.init, height
-        here = {**env, found.col: col}
-        if found.row is not None:
-            here[found.row] = row
+        emit, pool = self.emit, self.pool
+        init, (rows, left) = pool.flat.init, height
+        here = {**env, pool.col: col}
+        if pool.row is not None:
+            here[pool.row] = row
         places = []
         for r in range(rows):
             there = dict(here)
-            if found.row is not None:
-                there[found.row] = emit.add(row, r)
+            if pool.row is not None:
+                there[pool.row] = emit.add(row, r)
             places.append(there)
         if init is None:
             at = [[self.out.at(there).offset] for there in places]
@@ -115,10 +115,10 @@ class CopiedRowsNchw(CopiedNchw):
         else:
             sums = [self.splat(init)] * rows
         if self.elements is None and self.down is not None:
-            others = [i for i in found.reductions if i != self.down]
+            others = [i for i in pool.reductions if i != self.down]
             sums = self._by_columns(here, others, sums)
         else:
-            sums = self.window(here, [], found.reductions, sums)
+            sums = self.window(here, [], pool.reductions, sums)
         for number, (there, value) in enumerate(zip(places, sums, strict=True)):
             if number == 0 or isinstance(left, int):
                 self.put(value, there, mask)
@@ -128,12 +128,12 @@ class CopiedRowsNchw(CopiedNchw):
 
     def _window_rows(self) -> int | None:
         """Return the reduction along which windows slide as a tile's rows do, if it is short."""
-        found = self.found
-        for axis in found.axes[:-1]:
-            if found.row not in axis.inner:
+        pool = self.pool
+        for axis in pool.axes[:-1]:
+            if pool.row not in axis.inner:
                 continue
-            along = [i for i in axis.inner if i in found.reductions]
-            extent = found.flat.iters[along[0]].extent.value if len(along) == 1 else None
+            along = [i for i in axis.inner if i in pool.reductions]
+            extent = pool.flat.iters[along[0]].extent.value if len(along) == 1 else None
             return along[0] if extent is not None and extent <= _MAX_DOWN else None
         return None
 
@@ -141,7 +141,7 @@ class CopiedRowsNchw(CopiedNchw):
         self, env: dict[int, Index], left: list[int], sums: list[ir.Value]
     ) -> list[ir.Value]:
         """Add up a large window a column at a time: each pixel goes to all rows that see it."""
-        emit, found, down = self.emit, self.found, self.down
+        emit, pool, down = self.emit, self.pool, self.down
         if left:
             position, *rest = left
             with emit.loop(0, self.extent(position), 1, sums, KEEP) as loop:
@@ -149,15 +149,13 @@ class CopiedRowsNchw(CopiedNchw):
                 loop.carry(self._by_columns(inner, rest, loop.carried))
             return loop.results
         assert down is not None  # asked before
-        assert found.row is not None
-        size = found.flat.iters[down].extent.value or 1
+        assert pool.row is not None
+        size = pool.flat.iters[down].extent.value or 1
         elements = [self._element({**env, down: step}) for step in range(size)]
         axis, stride = next(
-            each
-            for each in zip(found.axes, self.strides, strict=False)
-            if found.row in each[0].inner
+            each for each in zip(pool.axes, self.strides, strict=False) if pool.row in each[0].inner
         )
-        step, factor = axis.inner[found.row], axis.inner[down]
+        step, factor = axis.inner[pool.row], axis.inner[down]
         uses: dict[int, list[tuple[int, int]]] = {}
         for row, number in itertools.product(range(len(sums)), range(size)):
             uses.setdefault(row * step + number * factor, []).append((row, number))
@@ -175,20 +173,20 @@ class CopiedRowsNchw(CopiedNchw):
 
     def _place(self, env: dict[int, Index], below: int) -> Index:
         """Return where the pixels are that a row of the tile meets, so many below the first."""
-        emit, found = self.emit, self.found
-        *outer, last = found.axes
+        emit, pool = self.emit, self.pool
+        *outer, last = pool.axes
         shift: Index = 0
         for i, factor in last.inner.items():
-            if i != found.col:
+            if i != pool.col:
                 shift = emit.add(shift, emit.mul(env[i], factor))
-        quotient = emit.div(shift, found.stride)
-        phase = emit.sub(shift, emit.mul(quotient, found.stride))
-        along = emit.add(emit.mul(phase, self.phase), emit.add(env[found.col], quotient))
+        quotient = emit.div(shift, pool.stride)
+        phase = emit.sub(shift, emit.mul(quotient, pool.stride))
+        along = emit.add(emit.mul(phase, self.phase), emit.add(env[pool.col], quotient))
         place = emit.add(self.start, along)
         for axis, stride in zip(outer, self.strides, strict=True):
             index: Index = 0
             for i, factor in axis.inner.items():
-                at = emit.add(env[i], below) if i == found.row else env[i]
+                at = emit.add(env[i], below) if i == pool.row else env[i]
                 index = emit.add(index, emit.mul(at, factor))
             place = emit.add(place, emit.mul(index, stride))
         return place

@@ -30,23 +30,23 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import (
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 
-def reads_in_place(found: DepthwisePool, machine: Machine) -> bool:
+def reads_in_place(pool: DepthwisePool, machine: Machine) -> bool:
     """Whether windows are read where they lie: they are small, and loads take masks for nothing."""
-    width = found.image.buffer.type.element_type.width
+    width = pool.image.buffer.type.element_type.width
     if not machine.isa.free_masks or not machine.can_mask(width):
         return False
-    last = found.axes[-1:] if found.row is None else found.axes[-2:]
-    if found.row is not None and found.row not in last[0].inner:
+    last = pool.axes[-1:] if pool.row is None else pool.axes[-2:]
+    if pool.row is not None and pool.row not in last[0].inner:
         return False
-    known = {found.row, found.col, *found.reductions}
+    known = {pool.row, pool.col, *pool.reductions}
     if any(i not in known for axis in last for i in axis.inner):
         return False
-    still = [i for axis in found.axes[: -len(last)] for i in axis.inner]
-    if any(found.flat.iters[i].extent != 1 for i in still):
+    still = [i for axis in pool.axes[: -len(last)] for i in axis.inner]
+    if any(pool.flat.iters[i].extent != 1 for i in still):
         return False
     count = 1
-    for i in found.reductions:
-        extent = found.flat.iters[i].extent.value
+    for i in pool.reductions:
+        extent = pool.flat.iters[i].extent.value
         count *= MAX_ELEMENTS + 1 if extent is None else extent
     return 0 < count <= MAX_ELEMENTS
 
@@ -74,19 +74,19 @@ class InPlaceNchw(DepthwisePoolWriter):
     """Writes windows over planes that stay where they are: vectors are of one row of outputs."""
 
     def _shape(self) -> None:
-        found = self.found
-        self.along = found.axes[-1]
-        self.down = None if found.row is None else found.axes[-2]
-        self.step: int = 0 if found.row is None else found.axes[-2].inner[found.row]
-        pads = found.padded
+        pool = self.pool
+        self.along = pool.axes[-1]
+        self.down = None if pool.row is None else pool.axes[-2]
+        self.step: int = 0 if pool.row is None else pool.axes[-2].inner[pool.row]
+        pads = pool.padded
         self.after: int = pads.after[-1] if pads else 0
         self.above: int = self.befores[-2] if self.down else 0
         self.below: int = pads.after[-2] if pads and self.down else 0
         # Of each element of the window: its steps, and how far down and to the right it looks.
         self.taps: list[tuple[tuple[int, ...], int, int]] = []
-        sizes = [found.flat.iters[i].extent.value or 1 for i in found.reductions]
+        sizes = [pool.flat.iters[i].extent.value or 1 for i in pool.reductions]
         for steps in itertools.product(*map(range, sizes)):
-            at = dict(zip(found.reductions, steps, strict=True))
+            at = dict(zip(pool.reductions, steps, strict=True))
             downs = {} if self.down is None else self.down.inner
             y, x = (
                 sum(factor * at.get(i, 0) for i, factor in inner.items())
@@ -95,7 +95,7 @@ class InPlaceNchw(DepthwisePoolWriter):
             self.taps.append((steps, y, x - self.befores[-1]))
         self.max_down: int = max(y for _, y, _ in self.taps)
         self.shifts: list[int] = sorted({x for _, _, x in self.taps})
-        self.sources: PixelSources = PixelSources(self.shifts, found.stride, self.lanes)
+        self.sources: PixelSources = PixelSources(self.shifts, pool.stride, self.lanes)
 
     def write(self) -> None:
         """Write the loops."""
@@ -104,7 +104,7 @@ class InPlaceNchw(DepthwisePoolWriter):
 
     def _all(self, spans: dict[int, Span], low: Index, high: Index) -> None:
         """Write some rows of outputs of some planes."""
-        cols = self.extent(self.found.col)
+        cols = self.extent(self.pool.col)
         if cols == 0:
             return
         with ExitStack() as guard:
@@ -118,7 +118,7 @@ class InPlaceNchw(DepthwisePoolWriter):
 
     def _heights(self, low: Index, high: Index) -> Iterator[tuple[int, bool]]:
         known = isinstance(low, int) and isinstance(high, int)
-        if known or self.kernel is not None or self.found.flat.init is None:
+        if known or self.weight is not None or self.pool.flat.init is None:
             yield from super()._heights(low, high)
             return
         # There is no window to keep in registers, so less code is worth more than higher tiles.
@@ -127,12 +127,12 @@ class InPlaceNchw(DepthwisePoolWriter):
     @contextmanager
     def _planes(self, spans: dict[int, Span]) -> Iterator[dict[int, Index]]:
         """Write the loops over planes, and over windows on each; yields their counters."""
-        found, env = self.found, dict[int, Index]()
+        pool, env = self.pool, dict[int, Index]()
         with ExitStack() as loops:
-            for position in found.outer:
+            for position in pool.outer:
                 env[position] = loops.enter_context(self._loop(spans[position]))
             self.start = self.plane_at(env)
-            for position in found.inner:
+            for position in pool.inner:
                 env[position] = loops.enter_context(self._loop((0, self.extent(position))))
             elements = self._elements(env)
             assert elements is not None  # of larger windows copies are made
@@ -144,9 +144,9 @@ class InPlaceNchw(DepthwisePoolWriter):
         emit, lanes = self.emit, self.lanes
         sure = self.shifts[-1] - self.after
         self.pixels: PixelMasks = PixelMasks(
-            emit, self.machine, lanes, self.counts[-1], self.found.stride, sure
+            emit, self.machine, lanes, self.counts[-1], self.pool.stride, sure
         )
-        cols = self.extent(self.found.col)
+        cols = self.extent(self.pool.col)
         # The last vector holds those at the border, whether it is full or not.
         self.whole: Index = emit.round_down(emit.sub(cols, 1), lanes)
         self.first: Tile = Tile(0, 0, 0, 0, self.pixels.kept(emit.mask(cols, lanes)))
@@ -196,7 +196,7 @@ class InPlaceNchw(DepthwisePoolWriter):
         emit, lanes, whole = self.emit, self.lanes, self.whole
         if not isinstance(tile.left, int):
             # These are few: one piece of code that asks everything is enough.
-            cols = self.extent(self.found.col)
+            cols = self.extent(self.pool.col)
             with emit.loop(0, cols, lanes) as col:
                 mask = emit.mask(emit.sub(cols, col.counter), lanes)
                 self._tile(env, replace(tile, col=col.counter, mask=mask), {})
@@ -221,9 +221,9 @@ class InPlaceNchw(DepthwisePoolWriter):
             tile: which rows and columns.
             masks: of what is loaded of a row, by where it begins, those that are there already.
         """
-        emit, found = self.emit, self.found
+        emit, pool = self.emit, self.pool
         sums = [self._begin(env, tile, row) for row in range(tile.rows)]
-        corner = emit.add(self.start, emit.mul(tile.col, found.stride))
+        corner = emit.add(self.start, emit.mul(tile.col, pool.stride))
         seen = list(self._image_rows(tile))
         for place, (_, live, uses) in zip(self._walk(tile.row, corner, seen), seen, strict=True):
             load = partial(self._vector, masks, tile, place, live)
@@ -247,7 +247,7 @@ class InPlaceNchw(DepthwisePoolWriter):
 
         Pixels that are combined as they are, are so once for all rows of outputs that take them.
         """
-        if self.kernel is not None:
+        if self.weight is not None:
             for use in uses:
                 element = self.elements[use.steps]
                 sums[use.row] = self.combined(sums[use.row], pixels(use.shift), element)
@@ -265,17 +265,17 @@ class InPlaceNchw(DepthwisePoolWriter):
 
     def _begin(self, env: dict[int, Index], tile: Tile, row: int) -> ir.Value:
         """Return what a row's sums begin with."""
-        found = self.found
-        if found.flat.init is not None:
-            return self.splat(found.flat.init)
+        pool = self.pool
+        if pool.flat.init is not None:
+            return self.splat(pool.flat.init)
         at = self.out.at(self._place(env, tile, row)).offset
         return self.emit.vector_load(self.out.base, [at], self.vector, tile.mask)
 
     def _place(self, env: dict[int, Index], tile: Tile, row: int) -> dict[int, Index]:
         """Return the counters of a tile's row."""
-        there = {**env, self.found.col: tile.col}
-        if self.found.row is not None:
-            there[self.found.row] = self.emit.add(tile.row, row)
+        there = {**env, self.pool.col: tile.col}
+        if self.pool.row is not None:
+            there[self.pool.row] = self.emit.add(tile.row, row)
         return there
 
     def _image_rows(self, tile: Tile) -> Iterator[Seen]:
@@ -366,4 +366,4 @@ class InPlaceNchw(DepthwisePoolWriter):
                 else:
                     self.put(value, self._place(env, tile, row), tile.mask)
             if self.finish is None:
-                at = emit.add(at, self.out.stride(self.found.row))
+                at = emit.add(at, self.out.stride(self.pool.row))

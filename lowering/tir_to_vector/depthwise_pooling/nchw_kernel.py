@@ -30,43 +30,43 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_separable import (
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 
 
-def emit_nchw(found: DepthwisePool, emit: Emitter, machine: Machine) -> None:
+def emit_nchw(pool: DepthwisePool, emit: Emitter, machine: Machine) -> None:
     """Write the kernel of a window over planes at the insertion point."""
-    emit_global_pool(found, emit, machine, lambda: _emit_windows(found, emit, machine))
+    emit_global_pool(pool, emit, machine, lambda: _emit_windows(pool, emit, machine))
 
 
-def _emit_windows(found: DepthwisePool, emit: Emitter, machine: Machine) -> None:
-    sums = found.kernel is not None or found.flat.combiner in SUMS
-    if (sums or not is_separable(found)) and reads_in_place(found, machine):
-        _emit_in_place(found, emit, machine)
+def _emit_windows(pool: DepthwisePool, emit: Emitter, machine: Machine) -> None:
+    sums = pool.weight is not None or pool.flat.combiner in SUMS
+    if (sums or not is_separable(pool)) and reads_in_place(pool, machine):
+        _emit_in_place(pool, emit, machine)
         return
-    if packed_rows(found, machine) is not None:
-        PackedRowsNchw(found, emit, machine).write()
-    elif is_separable(found):
-        SeparableNchw(found, emit, machine).write()
+    if packed_rows(pool, machine) is not None:
+        PackedRowsNchw(pool, emit, machine).write()
+    elif is_separable(pool):
+        SeparableNchw(pool, emit, machine).write()
     else:
-        _emit_copied(found, emit, machine)
+        _emit_copied(pool, emit, machine)
 
 
-def _emit_copied(found: DepthwisePool, emit: Emitter, machine: Machine) -> None:
+def _emit_copied(pool: DepthwisePool, emit: Emitter, machine: Machine) -> None:
     """Write the kernel of a window over copies of planes."""
     emit.choose(
-        fits_channel_in_lane(found, machine) and channel_in_lane_pays(found, emit, machine),
-        lambda: ChannelInLane(found, emit, machine).write(),
-        lambda: CopiedRowsNchw(found, emit, machine).write(),
+        fits_channel_in_lane(pool, machine) and channel_in_lane_pays(pool, emit, machine),
+        lambda: ChannelInLane(pool, emit, machine).write(),
+        lambda: CopiedRowsNchw(pool, emit, machine).write(),
     )
 
 
-def _emit_in_place(found: DepthwisePool, emit: Emitter, machine: Machine) -> None:
+def _emit_in_place(pool: DepthwisePool, emit: Emitter, machine: Machine) -> None:
     """Write the kernel of a window that is read where it lies."""
     short = False
-    if max_paired_columns(found, machine):
-        short = pairing_pays(found, emit, machine)
-    if found.kernel is None and not isinstance(short, bool):
+    if max_paired_columns(pool, machine):
+        short = pairing_pays(pool, emit, machine)
+    if pool.weight is None and not isinstance(short, bool):
         # Sums of few pixels are not worth the code for both.
         short = False
     emit.choose(
         short,
-        lambda: PairedRowsNchw(found, emit, machine).write(),
-        lambda: InPlaceNchw(found, emit, machine).write(),
+        lambda: PairedRowsNchw(pool, emit, machine).write(),
+        lambda: InPlaceNchw(pool, emit, machine).write(),
     )

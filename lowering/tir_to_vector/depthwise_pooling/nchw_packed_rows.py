@@ -48,22 +48,22 @@ class PackedRows:
     together: int
 
 
-def packed_rows(found: DepthwisePool, machine: Machine) -> PackedRows | None:
+def packed_rows(pool: DepthwisePool, machine: Machine) -> PackedRows | None:
     """Return how several rows of outputs go into a vector, None where they do not."""
-    flat, lanes = found.flat, machine.lanes(found.element)
-    if lanes is None or found.row is None or flat.init is None or len(found.axes) < 2:
+    flat, lanes = pool.flat, machine.lanes(pool.element)
+    if lanes is None or pool.row is None or flat.init is None or len(pool.axes) < 2:
         return None
-    sliding, along = found.axes[-2:]
-    taps = [flat.iters[i].extent.value for i in found.reductions]
-    rows, cols = (flat.iters[i].extent.value for i in (found.row, found.col))
-    if rows is None or cols is None or not cols < lanes or found.row not in sliding.inner:
+    sliding, along = pool.axes[-2:]
+    taps = [flat.iters[i].extent.value for i in pool.reductions]
+    rows, cols = (flat.iters[i].extent.value for i in (pool.row, pool.col))
+    if rows is None or cols is None or not cols < lanes or pool.row not in sliding.inner:
         return None
-    if any(i != found.row and i not in found.reductions for i in sliding.inner):
+    if any(i != pool.row and i not in pool.reductions for i in sliding.inner):
         return None
     count = 1
     for tap in taps:
         count *= MAX_ELEMENTS + 1 if tap is None else tap
-    if not 0 < count <= MAX_ELEMENTS or not rows_adjacent(found, cols):
+    if not 0 < count <= MAX_ELEMENTS or not rows_adjacent(pool, cols):
         return None
     height, width = (
         1
@@ -71,22 +71,22 @@ def packed_rows(found: DepthwisePool, machine: Machine) -> PackedRows | None:
         for axis in (sliding, along)
     )
     before, inside = (0, 0), (height, width)
-    if found.padded is not None:
-        before = (found.padded.before[-2], found.padded.before[-1])
-        sizes = [size.value for size in found.padded.sizes[-2:]]
+    if pool.padded is not None:
+        before = (pool.padded.before[-2], pool.padded.before[-1])
+        sizes = [size.value for size in pool.padded.sizes[-2:]]
         if None in sizes:
             return None
         inside = (min(height - before[0], sizes[0] or 0), min(width - before[1], sizes[1] or 0))
     if min(inside) < 1 or inside[0] > _MAX_ROWS:
         return None
-    pitch = -(-width // found.stride)
-    if found.stride == 1:
+    pitch = -(-width // pool.stride)
+    if pool.stride == 1:
         # What is after a row may be what is before the next one.
         pitch = inside[1] + max(before[1], width - before[1] - inside[1])
     together = min((lanes - cols) // pitch + 1, rows)
     if together < 2 or rows < 2:
         return None
-    step = sliding.inner[found.row]
+    step = sliding.inner[pool.row]
     return PackedRows(rows, cols, step, height, inside, before, pitch, together)
 
 
@@ -94,13 +94,13 @@ def _reach(flat: FlatNest, inner: dict[int, int]) -> int:
     return 1 + sum(factor * ((flat.iters[i].extent.value or 1) - 1) for i, factor in inner.items())
 
 
-def rows_adjacent(found: DepthwisePool, cols: int | SymExpr) -> bool:
+def rows_adjacent(pool: DepthwisePool, cols: int | SymExpr) -> bool:
     """Whether rows of outputs lie one after the other, in all that is accessed but the image."""
-    flat: FlatNest = found.flat
+    flat: FlatNest = pool.flat
     own = (*flat.slice, flat.total)
-    assert found.row is not None  # asked before
+    assert pool.row is not None  # asked before
     return all(
-        access.strides[found.row] == access.strides[found.col] * cols
+        access.strides[pool.row] == access.strides[pool.col] * cols
         for op, access in flat.accesses.items()
         if op not in own
     )
@@ -112,14 +112,14 @@ class PackedRowsNchw(CopiedNchw):
     packed: PackedRows
 
     def _shape(self) -> None:
-        rows = packed_rows(self.found, self.machine)
+        rows = packed_rows(self.pool, self.machine)
         assert rows is not None  # asked before
         self.packed, lanes = rows, self.lanes
         # Room for what vectors that begin in the last row have beyond it.
         part = -(-rows.height // rows.step) * rows.pitch + 2 * lanes
         self.part: int = -(-part // lanes) * lanes
         self.strides = []
-        size: Index = self.part * rows.step * self.found.stride
+        size: Index = self.part * rows.step * self.pool.stride
         for reach in reversed(self.reach[:-2]):
             self.strides.insert(0, size)
             size = self.emit.mul(size, reach)
@@ -127,12 +127,12 @@ class PackedRowsNchw(CopiedNchw):
 
     def _at(self, row: int, col: int) -> int:
         """Return where an element is, by its row and its column."""
-        rows, stride = self.packed, self.found.stride
+        rows, stride = self.packed, self.pool.stride
         (down, y), (right, x) = divmod(row, rows.step), divmod(col, stride)
         return (y * stride + x) * self.part + down * rows.pitch + right
 
     def _copy(self, place: Index, to: Index) -> None:
-        rows, lanes, stride = self.packed, self.lanes, self.found.stride
+        rows, lanes, stride = self.packed, self.lanes, self.pool.stride
         (above, left), (height, width) = rows.before, rows.inside
         filled = (left + width - 1) // stride + 1
         at_once = max(1, (lanes - filled) // rows.pitch + 1)
@@ -175,20 +175,20 @@ class PackedRowsNchw(CopiedNchw):
         places = []
         for lane in range(lanes):
             number, col = picks.get(lane, (-1, 0))
-            found = lane in picks
-            places.append((starts[number] + col // lanes, col % lanes) if found else fill)
+            picked = lane in picks
+            places.append((starts[number] + col // lanes, col % lanes) if picked else fill)
         return pick_lanes(self.emit, [*vectors, self._fill_value()], places)
 
     def _tiles(self, env: dict[int, Index]) -> None:
-        found, rows, lanes = self.found, self.packed, self.lanes
-        assert found.row is not None  # asked before
-        assert found.flat.init is not None
+        pool, rows, lanes = self.pool, self.packed, self.lanes
+        assert pool.row is not None  # asked before
+        assert pool.flat.init is not None
         whole = rows.together * _MAX_VECTORS
         for first in range(0, rows.rows, whole):
             starts = range(first, min(first + whole, rows.rows), rows.together)
-            here = {**env, found.row: first, found.col: 0}
-            sums = [self.splat(found.flat.init)] * len(starts)
-            sums = self.window(here, [], found.reductions, sums)
+            here = {**env, pool.row: first, pool.col: 0}
+            sums = [self.splat(pool.flat.init)] * len(starts)
+            sums = self.window(here, [], pool.reductions, sums)
             for start, value in zip(starts, sums, strict=True):
                 live = min(rows.together, rows.rows - start) * rows.cols
                 picks: list[tuple[int, int] | None] = [None] * lanes
@@ -197,11 +197,11 @@ class PackedRowsNchw(CopiedNchw):
                     picks[lane] = 0, down * rows.pitch + right
                 mask = None if live == lanes else self.emit.mask(live, lanes)
                 value = pick_lanes(self.emit, [value], picks)
-                self.put(value, {**here, found.row: start}, mask)
+                self.put(value, {**here, pool.row: start}, mask)
 
     def _pixels(self, env: dict[int, Index], count: int) -> list[ir.Value]:
-        emit, found, rows = self.emit, self.found, self.packed
-        *outer, sliding, along = found.axes
+        emit, pool, rows = self.emit, self.pool, self.packed
+        *outer, sliding, along = pool.axes
         place = self.start
         for axis, stride in zip(outer, self.strides, strict=True):
             for i, factor in axis.inner.items():

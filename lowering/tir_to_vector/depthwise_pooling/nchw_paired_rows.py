@@ -24,23 +24,23 @@ _VECTORS = 4
 _COMMON_ROWS = (7,)
 
 
-def max_paired_columns(found: DepthwisePool, machine: Machine) -> int:
+def max_paired_columns(pool: DepthwisePool, machine: Machine) -> int:
     """Return how many columns of outputs there may be for two rows to share a vector."""
-    lanes = machine.lanes(found.element)
-    if lanes is None or found.row is None or found.flat.init is None:
+    lanes = machine.lanes(pool.element)
+    if lanes is None or pool.row is None or pool.flat.init is None:
         return 0
     span = 1
-    for i, factor in found.axes[-1].inner.items():
-        if i != found.col:
-            span += factor * ((found.flat.iters[i].extent.value or 1) - 1)
-    return max(0, min(lanes // 2, (lanes - span) // found.stride + 1))
+    for i, factor in pool.axes[-1].inner.items():
+        if i != pool.col:
+            span += factor * ((pool.flat.iters[i].extent.value or 1) - 1)
+    return max(0, min(lanes // 2, (lanes - span) // pool.stride + 1))
 
 
-def pairing_pays(found: DepthwisePool, emit: Emitter, machine: Machine) -> ir.Value | bool:
+def pairing_pays(pool: DepthwisePool, emit: Emitter, machine: Machine) -> ir.Value | bool:
     """Return whether rows are that short, and there is more than one."""
-    assert found.row is not None  # asked before
-    cols, rows = (emit.size(found.flat.iters[i].extent) for i in (found.col, found.row))
-    most = max_paired_columns(found, machine)
+    assert pool.row is not None  # asked before
+    cols, rows = (emit.size(pool.flat.iters[i].extent) for i in (pool.col, pool.row))
+    most = max_paired_columns(pool, machine)
     if isinstance(cols, int) and isinstance(rows, int):
         return cols <= most and rows > 1
     return emit.both(emit.compare("sle", cols, most), emit.compare("sgt", rows, 1))
@@ -54,14 +54,14 @@ class PairedRowsNchw(InPlaceNchw):
 
     def _prepare(self) -> None:
         emit, lanes = self.emit, self.lanes
-        first, stride = self.shifts[0], self.found.stride
+        first, stride = self.shifts[0], self.pool.stride
         self.pixels: PixelMasks = PixelMasks(
             emit, self.machine, lanes, self.counts[-1], stride, sure=0
         )
         mask = emit.mask(emit.sub(self.counts[-1], first), lanes)
         self.row_mask = self.pixels.without(mask, -first) if first < 0 else mask
-        self.rest_mask = emit.mask(self.extent(self.found.col), lanes)
-        if not isinstance(self.extent(self.found.col), int):
+        self.rest_mask = emit.mask(self.extent(self.pool.col), lanes)
+        if not isinstance(self.extent(self.pool.col), int):
             self.row_mask, self.rest_mask = map(self.pixels.kept, (self.row_mask, self.rest_mask))
 
     def _heights(self, low: Index, high: Index) -> Iterator[tuple[int, bool]]:
@@ -128,7 +128,7 @@ class PairedRowsNchw(InPlaceNchw):
                     for part, seen in ((lower, tops), (upper, bottoms))
                 ]
                 rows = zip(zip(*places, strict=True), zip(*masks, strict=True), tops, strict=True)
-                sums = [self.splat(self.found.flat.init)] * half
+                sums = [self.splat(self.pool.flat.init)] * half
                 for ats, pair, (_, _, uses) in rows:
                     pixels = [
                         self.load_live(at, mask, live is not False)
@@ -147,7 +147,7 @@ class PairedRowsNchw(InPlaceNchw):
 
     def _picked(self, pixels: list[ir.Value], shift: int) -> ir.Value:
         """Return the pixels that an element of the window meets, of both rows."""
-        lanes, stride = self.lanes, self.found.stride
+        lanes, stride = self.lanes, self.pool.stride
         picks: list[tuple[int, int] | None] = []
         for row, col in itertools.product(range(2), range(lanes // 2)):
             lane = col * stride + shift - self.shifts[0]

@@ -50,7 +50,7 @@ class DepthwisePool:
 
     Attributes:
         flat: the nest; all iterators below are positions in it.
-        image, kernel, out: the accesses; no kernel where elements are combined as they are.
+        image, weight, out: the accesses; no kernel where elements are combined as they are.
         widen: for image and for kernel the conversion to what is added, or None.
         axes: of the image's dimensions.
         padded: what the image is a padded copy of, None when it is none.
@@ -66,7 +66,7 @@ class DepthwisePool:
 
     flat: FlatNest
     image: FlatAccess
-    kernel: FlatAccess | None
+    weight: FlatAccess | None
     out: FlatAccess
     widen: tuple[str | None, str | None]
     axes: list[ImageAxis]
@@ -111,10 +111,10 @@ def match_nchw(
     out = flat.accesses[flat.store]
     if machine.lanes(out.buffer.type.element_type) is None:
         return None
-    for image, kernel, widen in window_sides(flat):
-        found = _assign(nest, flat, (image, kernel), widen, out, padded)
-        if found is not None:
-            return found
+    for image, weight, widen in window_sides(flat):
+        pool = _assign(nest, flat, (image, weight), widen, out, padded)
+        if pool is not None:
+            return pool
     return None
 
 
@@ -134,8 +134,8 @@ def window_sides(
         return []
     sides, _ = product
     return [
-        (image, kernel, (widen, kernel_widen))
-        for (image, widen), (kernel, kernel_widen) in (sides, sides[::-1])
+        (image, weight, (widen, weight_widen))
+        for (image, widen), (weight, weight_widen) in (sides, sides[::-1])
     ]
 
 
@@ -154,15 +154,15 @@ def _assign(
     nest: Nest, flat: FlatNest, sides: tuple[FlatAccess, FlatAccess | None],
     widen: tuple[str | None, str | None], out: FlatAccess, padded: Padded | None,
 ) -> DepthwisePool | None:  # fmt: skip
-    image, kernel = sides
+    image, weight = sides
 
     def seen(access: FlatAccess | None, i: int) -> bool:
         return access is not None and bool(access.strides[i] != 0)
 
     spatial = [i for i, it in enumerate(flat.iters) if not it.reduction]
     reductions = [i for i, it in enumerate(flat.iters) if it.reduction]
-    pixels = [i for i in spatial if seen(image, i) and not seen(kernel, i)]
-    channels = [i for i in spatial if seen(kernel, i) and not seen(image, i)]
+    pixels = [i for i in spatial if seen(image, i) and not seen(weight, i)]
+    channels = [i for i in spatial if seen(weight, i) and not seen(image, i)]
     many = [flat.iters[i].extent.value for i in channels]
     if any(size is None or size > _FEW_CHANNELS for size in many):
         return None
@@ -172,7 +172,7 @@ def _assign(
     stride = image.strides[col].value
     if stride is None or not 0 < stride <= _MAX_STRIDE:
         return None
-    axes = image_axes(nest, flat, image, kernel, reductions)
+    axes = image_axes(nest, flat, image, weight, reductions)
     if axes is None or len(axes[-1].inner) < 2 or col not in axes[-1].inner:
         return None
     if any(i != col and i not in reductions for i in axes[-1].inner):
@@ -180,7 +180,7 @@ def _assign(
     sliding = {i for axis in axes for i in axis.inner}
     if any(i not in sliding for i in reductions):
         return None
-    if kernel is not None and padded is None and stride == 1:
+    if weight is not None and padded is None and stride == 1:
         slid = [i for axis in axes for i in axis.inner if len(axis.inner) > 1 and i in reductions]
         if all(flat.iters[i].extent == 1 for i in slid):
             # A product of matrices: all elements of a plane are alike.
@@ -196,13 +196,13 @@ def _assign(
     outer = [i for i in spatial if i not in sliding and i not in channels]
     inner = [i for i in spatial if i not in (*outer, col, *rows[-1:])]
     return DepthwisePool(
-        flat, image, kernel, out, widen, axes, padded, col, stride, rows[-1] if rows else None,
+        flat, image, weight, out, widen, axes, padded, col, stride, rows[-1] if rows else None,
         outer, inner, reductions,
     )  # fmt: skip
 
 
 def image_axes(
-    nest: Nest, flat: FlatNest, image: FlatAccess, kernel: FlatAccess | None, reductions: list[int]
+    nest: Nest, flat: FlatNest, image: FlatAccess, weight: FlatAccess | None, reductions: list[int]
 ) -> list[ImageAxis] | None:
     """Return what indexes each dimension of an image, None where that is unknown or negative."""
     access = next(load for load in nest.loads if flat.accesses[load.op] is image)
@@ -217,7 +217,7 @@ def image_axes(
             return None
         slides = any(i in reductions for i in terms)
         # What the kernel has too says which group it is, and so where a plane begins.
-        groups = [] if kernel is None else [i for i in terms if kernel.strides[i] != 0]
+        groups = [] if weight is None else [i for i in terms if weight.strides[i] != 0]
         moves = [i for i in terms if slides and (i in reductions or i not in groups)]
         axes.append(
             ImageAxis(
@@ -247,9 +247,9 @@ def find_depthwise_pool(
         return None
 
     for recognise in matches:
-        found = _joined(flat, padded, tops[1 if padded is None else 3 :], recognise, machine)
-        if found is not None:
-            return found
+        pool = _joined(flat, padded, tops[1 if padded is None else 3 :], recognise, machine)
+        if pool is not None:
+            return pool
     return None
 
 
@@ -262,13 +262,13 @@ def _joined(
     def match(extended: FlatNest) -> DepthwisePool | None:
         return recognise(flat.nest, extended, padded, machine)
 
-    def fits(found: DepthwisePool) -> bool:
-        return walks(found.flat, found.col)
+    def fits(pool: DepthwisePool) -> bool:
+        return walks(pool.flat, pool.col)
 
-    found = match(flat)
-    if found is None:
+    pool = match(flat)
+    if pool is None:
         return None
     joined = join_window(flat, rest, match, fits)
     if joined is None:
-        return found
-    return replace(joined.found, epilogue=joined.epilogue, followers=joined.followers)
+        return pool
+    return replace(joined.window, epilogue=joined.epilogue, followers=joined.followers)

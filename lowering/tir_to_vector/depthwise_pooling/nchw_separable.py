@@ -34,18 +34,18 @@ IDEMPOTENT = (
 SUMS = ("arith.addf", "arith.addi")
 
 
-def is_separable(found: DepthwisePool) -> bool:
+def is_separable(pool: DepthwisePool) -> bool:
     """Whether windows of pooling may be combined along one dimension after the other."""
-    flat = found.flat
-    if found.kernel is not None or flat.init is None:
+    flat = pool.flat
+    if pool.weight is not None or flat.init is None:
         return False
-    if found.fill is not None and found.fill != flat.init:
+    if pool.fill is not None and pool.fill != flat.init:
         return False
     if flat.combiner not in IDEMPOTENT and not (flat.combiner in SUMS and is_zero(flat.init)):
         return False
-    seen = [i for axis in found.axes for i in axis.inner]
+    seen = [i for axis in pool.axes for i in axis.inner]
     return len(seen) == len(set(seen)) and all(
-        sum(i in found.reductions for i in axis.inner) <= 1 for axis in found.axes
+        sum(i in pool.reductions for i in axis.inner) <= 1 for axis in pool.axes
     )
 
 
@@ -53,31 +53,31 @@ class SeparableNchw(DepthwisePoolWriter):
     """Writes pooling: vectors are of one row of outputs."""
 
     def _shape(self) -> None:
-        emit, found = self.emit, self.found
-        phase = emit.div(emit.add(self.reach[-1], found.stride - 1), found.stride)
+        emit, pool = self.emit, self.pool
+        phase = emit.div(emit.add(self.reach[-1], pool.stride - 1), pool.stride)
         # A line ends with room for the vectors that begin before its end.
         vectors = emit.add(emit.div(phase, self.lanes), 2)
         self.phase: Index = emit.mul(vectors, self.lanes)
-        self.size = emit.mul(self.phase, found.stride)
-        self.sums: Sums = Sums(found.flat, emit, self.lanes, shared=False)
+        self.size = emit.mul(self.phase, pool.stride)
+        self.sums: Sums = Sums(pool.flat, emit, self.lanes, shared=False)
 
     def write(self) -> None:
         """Write the loops."""
-        emit, found = self.emit, self.found
-        positions = [*found.outer, *found.inner]
-        rows = self.extent(found.row)
+        emit, pool = self.emit, self.pool
+        positions = [*pool.outer, *pool.inner]
+        rows = self.extent(pool.row)
         with ExitStack() as loops:
             parts = [ParallelDim(self.extent(i), min_extent=2 * emit.threads) for i in positions]
             ranges = loops.enter_context(
-                emit.parallel_region([*parts, ParallelDim(rows)], work_of(emit, found.flat, 1))
+                emit.parallel_region([*parts, ParallelDim(rows)], work_of(emit, pool.flat, 1))
             )
             with emit.outside():
-                bytes_ = emit.mul(self.size, max(8, found.element.width) // 8)
+                bytes_ = emit.mul(self.size, max(8, pool.element.width) // 8)
                 fit = emit.max(emit.min(emit.div(_LINES_BYTES, bytes_), _MAX_LINES), 1)
                 together = emit.min(fit, emit.max(rows, 1))
                 size = emit.mul(self.size, together)
-            self.plane: ir.Value = emit.alloc(size, found.element)
-            fill = self.splat(found.flat.init)
+            self.plane: ir.Value = emit.alloc(size, pool.element)
+            fill = self.splat(pool.flat.init)
             with emit.loop(0, size, self.lanes) as at:
                 emit.vector_store(fill, self.plane, [at.counter])
             env: dict[int, Index] = {}
@@ -88,24 +88,24 @@ class SeparableNchw(DepthwisePoolWriter):
                 for write in (self._line, self._row):
                     with self._loop((0, 1 if together == 1 else count)) as number:
                         here = dict(env)
-                        if found.row is not None:
-                            here[found.row] = emit.add(block.counter, number)
+                        if pool.row is not None:
+                            here[pool.row] = emit.add(block.counter, number)
                         self.start = emit.mul(number, self.size)
                         write(here)
 
     def _line(self, env: dict[int, Index]) -> None:
         """Combine the rows of all windows of a row of outputs into a line."""
-        emit, found = self.emit, self.found
+        emit, pool = self.emit, self.pool
         place: Index = 0
         taps: list[tuple[Index, Index]] = []
         spans: list[tuple[Index, Index]] = []
         whole: ir.Value | None = None
-        for d, (axis, stride) in enumerate(zip(found.axes, self.source_strides, strict=True)):
+        for d, (axis, stride) in enumerate(zip(pool.axes, self.source_strides, strict=True)):
             first: Index = axis.constant
-            tap = next((i for i in axis.inner if i in found.reductions), None)
-            along = d == len(found.axes) - 1
+            tap = next((i for i in axis.inner if i in pool.reductions), None)
+            along = d == len(pool.axes) - 1
             for i, factor in (axis.outer | axis.inner).items():
-                if i != tap and not (along and i == found.col):
+                if i != tap and not (along and i == pool.col):
                     first = emit.add(first, emit.mul(env[i], factor))
             before = 0 if along else self.befores[d]
             place = emit.add(place, emit.mul(emit.sub(first, before), stride))
@@ -140,7 +140,7 @@ class SeparableNchw(DepthwisePoolWriter):
             extent: of the window.
             step: from one of its elements to the next.
         """
-        emit, padded = self.emit, self.found.padded
+        emit, padded = self.emit, self.pool.padded
         if padded is None or not (padded.before[d] or padded.after[d]):
             return 0, extent, None
         before = self.befores[d]
@@ -156,7 +156,7 @@ class SeparableNchw(DepthwisePoolWriter):
         spans: Sequence[tuple[Index, Index]] | None,
     ) -> None:  # fmt: skip
         """Write a line from some rows of the image; without spans all of them are written out."""
-        emit, lanes, stride = self.emit, self.lanes, self.found.stride
+        emit, lanes, stride = self.emit, self.lanes, self.pool.stride
         count, before = self.counts[-1], self.befores[-1]
         whole = emit.round_down(count, lanes * stride)
         targets = []
@@ -183,7 +183,7 @@ class SeparableNchw(DepthwisePoolWriter):
         spans: Sequence[tuple[Index, Index]] | None, masks: Sequence[ir.Value | None],
     ) -> list[ir.Value]:  # fmt: skip
         """Return adjacent vectors of the rows combined."""
-        emit, fill, sums = self.emit, self.splat(self.found.flat.init), self.sums
+        emit, fill, sums = self.emit, self.splat(self.pool.flat.init), self.sums
         width = len(sums.begin(fill))
 
         def loads(at: Index) -> list[ir.Value]:
@@ -216,27 +216,27 @@ class SeparableNchw(DepthwisePoolWriter):
 
     def _row(self, env: dict[int, Index]) -> None:
         """Combine a line's elements for a row of outputs."""
-        emit, found = self.emit, self.found
-        cols = self.extent(found.col)
+        emit, pool = self.emit, self.pool
+        cols = self.extent(pool.col)
         whole = emit.round_down(cols, self.lanes)
         with emit.loop(0, whole, self.lanes) as loop:
-            self.put(self._along(loop.counter), {**env, found.col: loop.counter}, None)
+            self.put(self._along(loop.counter), {**env, pool.col: loop.counter}, None)
         left = emit.sub(cols, whole)
         if isinstance(left, int) and left == 0:
             return
         mask = emit.mask(left, self.lanes)
         if isinstance(left, int):
-            self.put(self._along(whole), {**env, found.col: whole}, mask)
+            self.put(self._along(whole), {**env, pool.col: whole}, mask)
             return
         with emit.when(emit.compare("sgt", left, 0)):
-            self.put(self._along(whole), {**env, found.col: whole}, mask)
+            self.put(self._along(whole), {**env, pool.col: whole}, mask)
 
     def _along(self, col: Index) -> ir.Value:
         """Return the outputs that begin at a column."""
-        emit, axis = self.emit, self.found.axes[-1]
-        tap = next((i for i in axis.inner if i in self.found.reductions), None)
+        emit, axis = self.emit, self.pool.axes[-1]
+        tap = next((i for i in axis.inner if i in self.pool.reductions), None)
         extent, step = (1, 0) if tap is None else (self.extent(tap), axis.inner[tap])
-        begun = self.sums.begin(self.splat(self.found.flat.init))
+        begun = self.sums.begin(self.splat(self.pool.flat.init))
         if isinstance(extent, int) and extent <= _MAX_TAPS:
             values = [self._element_at(col, r * step) for r in range(extent)]
             return self.sums.end(self.sums.steps(begun, values))
@@ -247,7 +247,7 @@ class SeparableNchw(DepthwisePoolWriter):
 
     def _element_at(self, col: Index, shift: Index) -> ir.Value:
         """Load what lies at a distance from the first elements of the windows at a column."""
-        emit, stride = self.emit, self.found.stride
+        emit, stride = self.emit, self.pool.stride
         quotient = emit.div(shift, stride)
         phase = emit.sub(shift, emit.mul(quotient, stride))
         place = emit.add(emit.add(self.start, emit.mul(phase, self.phase)), quotient)

@@ -56,69 +56,68 @@ class WindowAxis:
 
     def uses(self, steps: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
         """Return by offset which outputs see an element of the image, and by which step."""
-        found: dict[int, list[tuple[int, int]]] = {}
+        pool: dict[int, list[tuple[int, int]]] = {}
         for output, step in itertools.product(range(self.count), steps):
             offset = output * self.stride + step * self.dilation
-            found.setdefault(offset, []).append((output, step))
-        return dict(sorted(found.items()))
+            pool.setdefault(offset, []).append((output, step))
+        return dict(sorted(pool.items()))
 
 
 class NhwcWriter(DepthwisePoolWriter):
     """Writes windows over channels: register tiles are of pixels."""
 
-    found: NhwcDepthwisePool
+    pool: NhwcDepthwisePool
 
     row_stop: Index
     col_stop: Index
 
     def _shape(self) -> None:
-        found, machine = self.found, self.machine
-        self.right: WindowAxis = self._window_axis(len(found.axes) - 2, found.across, found.slide)
-        rest = len(found.axes) - 2
+        pool, machine = self.pool, self.machine
+        self.right: WindowAxis = self._window_axis(len(pool.axes) - 2, pool.across, pool.slide)
+        rest = len(pool.axes) - 2
         self.fall: WindowAxis = self._window_axis(
-            -1 if found.fall is None else rest - 1, found.row, found.fall
+            -1 if pool.fall is None else rest - 1, pool.row, pool.fall
         )
         # The axes before those of a tile.
-        self.deep: range = range(rest if found.fall is None else rest - 1)
+        self.deep: range = range(rest if pool.fall is None else rest - 1)
         most = max(4, machine.registers // 2)
-        group = found.size(found.picks)
+        group = pool.size(pool.picks)
         if group > _SMALL_GROUP:
             most //= 2
         if self.finish is not None and self.finish.is_long:
             most = _FEW_SUMS
-        sizes = [found.size(found.fall), found.size(found.slide)]
-        self.taps: list[int | None] = [i for i in (found.slide,) if sizes[1] <= _MAX_SLIDE]
+        sizes = [pool.size(pool.fall), pool.size(pool.slide)]
+        self.taps: list[int | None] = [i for i in (pool.slide,) if sizes[1] <= _MAX_SLIDE]
         if self.taps and sizes[0] * sizes[1] * group <= _WHOLE:
-            self.taps.append(found.fall)
-        self.looped: list[int] = [i for i in found.reductions if i not in self.taps]
+            self.taps.append(pool.fall)
+        self.looped: list[int] = [i for i in pool.reductions if i not in self.taps]
         down, right = (
             (
                 window_axis.stride,
-                1 if window_axis.step in self.looped else found.size(window_axis.step),
+                1 if window_axis.step in self.looped else pool.size(window_axis.step),
                 window_axis.dilation,
             )
             for window_axis in (self.fall, self.right)
         )
         extents = (
-            None if i is None else found.flat.iters[i].extent.value
-            for i in (found.row, found.across)
+            None if i is None else pool.flat.iters[i].extent.value for i in (pool.row, pool.across)
         )
         rows, cols = extents
-        if found.row is None:
+        if pool.row is None:
             rows = 1
         self.fall.count, self.right.count = nhwc_tile(most, rows, cols, down, right)
         self.ordered: OrderedFloats | None = None
-        if OrderedFloats.suit(found.flat.combiner, found.element):
-            self.ordered = OrderedFloats(found.flat.combiner, self.vector, self.emit)
-        rank = range(len(found.axes))
-        self._dims = [self.emit.dim(found.image.buffer, d) for d in rank]
+        if OrderedFloats.suit(pool.flat.combiner, pool.element):
+            self.ordered = OrderedFloats(pool.flat.combiner, self.vector, self.emit)
+        rank = range(len(pool.axes))
+        self._dims = [self.emit.dim(pool.image.buffer, d) for d in rank]
         self.bits: ir.IntegerType = ir.IntegerType.get_signless(self.lanes)
         self.masks: ir.VectorType = ir.VectorType.get([self.lanes], self.emit.bool_type)
 
     def _window_axis(self, axis: int, pixel: int | None, step: int | None) -> WindowAxis:
         if axis < 0:
             return WindowAxis(axis, None, None, 1, 1)
-        walk: dict[int | None, int] = {**self.found.axes[axis].outer, **self.found.axes[axis].inner}
+        walk: dict[int | None, int] = {**self.pool.axes[axis].outer, **self.pool.axes[axis].inner}
         return WindowAxis(axis, pixel, step, walk.get(pixel, 1), walk.get(step, 1))
 
     def write(self) -> None:
@@ -126,7 +125,7 @@ class NhwcWriter(DepthwisePoolWriter):
         with ExitStack() as loops:
             spans, rows = loops.enter_context(self._spread(self.fall.count))
             env = {i: loops.enter_context(self._loop(span)) for i, span in spans.items()}
-            self.row_stop, self.col_stop = rows[1], self.extent(self.found.across)
+            self.row_stop, self.col_stop = rows[1], self.extent(self.pool.across)
             self.fall.at = loops.enter_context(self._tiles(rows, self.fall.count))
             self._place(self.fall)
             inside = self._inside(self.fall, self.row_stop)
@@ -152,18 +151,18 @@ class NhwcWriter(DepthwisePoolWriter):
             return
         emit = self.emit
         first = emit.add(
-            emit.mul(window_axis.at, window_axis.stride), self.found.axes[window_axis.axis].constant
+            emit.mul(window_axis.at, window_axis.stride), self.pool.axes[window_axis.axis].constant
         )
         window_axis.first = emit.sub(first, self.befores[window_axis.axis])
 
     def _size(self, axis: int) -> Index:
-        padded = self.found.padded
+        padded = self.pool.padded
         if padded is None:
             return self._dims[axis]
         return self.emit.size(padded.sizes[axis])
 
     def _pads(self, axis: int) -> bool:
-        padded = self.found.padded
+        padded = self.pool.padded
         return padded is not None and bool(padded.before[axis] or padded.after[axis])
 
     def _inside(self, window_axis: WindowAxis, stop: Index) -> ir.Value | bool:
@@ -180,7 +179,7 @@ class NhwcWriter(DepthwisePoolWriter):
         if window_axis.axis < 0 or not self._pads(window_axis.axis):
             return all_
         last = (window_axis.count - 1) * window_axis.stride + (
-            self.found.size(window_axis.step) - 1
+            self.pool.size(window_axis.step) - 1
         ) * window_axis.dilation
         return self._and(
             all_,
@@ -192,9 +191,9 @@ class NhwcWriter(DepthwisePoolWriter):
         if not self._pads(axis):
             return True
         first, reach = self._deep(axis, env), 0
-        walk = {**self.found.axes[axis].outer, **self.found.axes[axis].inner}
-        for i in self.found.reductions:
-            reach += walk.get(i, 0) * (self.found.size(i) - 1)
+        walk = {**self.pool.axes[axis].outer, **self.pool.axes[axis].inner}
+        for i in self.pool.reductions:
+            reach += walk.get(i, 0) * (self.pool.size(i) - 1)
         return self._within(axis, first, self.emit.add(first, reach))
 
     def _within(self, axis: int, first: Index, last: Index) -> ir.Value | bool:
@@ -203,9 +202,9 @@ class NhwcWriter(DepthwisePoolWriter):
 
     def _deep(self, axis: int, env: dict[int, Index]) -> Index:
         """Return an index of the image along an axis before those of a tile."""
-        emit, found = self.emit, self.found.axes[axis]
-        index = emit.sub(found.constant, self.befores[axis])
-        for i, factor in {**found.outer, **found.inner}.items():
+        emit, image_axis = self.emit, self.pool.axes[axis]
+        index = emit.sub(image_axis.constant, self.befores[axis])
+        for i, factor in {**image_axis.outer, **image_axis.inner}.items():
             index = emit.add(index, emit.mul(env.get(i, 0), factor))
         return index
 
@@ -224,7 +223,7 @@ class NhwcWriter(DepthwisePoolWriter):
     def _channels(self, env: dict[int, Index], inside: ir.Value | bool) -> None:
         """Write the loops over channels: whole vectors inside of the image, then what is left."""
         emit, lanes = self.emit, self.lanes
-        channels = self.extent(self.found.col)
+        channels = self.extent(self.pool.col)
         whole = emit.round_down(channels, lanes)
         if inside is not False:
             stop = whole if inside is True else emit.select(inside, whole, 0)
@@ -247,18 +246,18 @@ class NhwcWriter(DepthwisePoolWriter):
             channel: the first.
             left: how many there are from it on; None for a tile with all lanes and pixels.
         """
-        emit, found = self.emit, self.found
-        env = {**env, found.col: channel}
+        emit, pool = self.emit, self.pool
+        env = {**env, pool.col: channel}
         live = None
         if left is not None:
             live = self._live(left)
         outputs = list(itertools.product(range(self.fall.count), range(self.right.count)))
         sums = dict.fromkeys(outputs)
-        if found.flat.init is not None:
-            begin = self.splat(found.flat.init)
+        if pool.flat.init is not None:
+            begin = self.splat(pool.flat.init)
             sums = dict.fromkeys(outputs, begin)
         stores = {at: self._store_mask(at, live) for at in outputs}
-        if found.flat.init is None:
+        if pool.flat.init is None:
             for at in outputs:
                 place = self.out.at(self._output(env, at, live is not None)).offset
                 sums[at] = emit.vector_load(self.out.base, [place], self.vector, stores[at])
@@ -333,20 +332,20 @@ class NhwcWriter(DepthwisePoolWriter):
         self, env: dict[int, Index], live: ir.Value | None, sums: list[ir.Value]
     ) -> list[ir.Value]:
         """Write what of a window is written out."""
-        emit, found, sums = self.emit, self.found, list(sums)
-        falls = range(found.size(found.fall)) if found.fall in self.taps else (0,)
-        slides = range(found.size(found.slide)) if found.slide in self.taps else (0,)
+        emit, pool, sums = self.emit, self.pool, list(sums)
+        falls = range(pool.size(pool.fall)) if pool.fall in self.taps else (0,)
+        slides = range(pool.size(pool.slide)) if pool.slide in self.taps else (0,)
         masked = live is not None
         lanes = None if live is None else self._masked(live, [])
         base, deep = self._corner(env)
         falling = self._lines(self.fall, env, falls, masked)
         sliding = self._lines(self.right, env, slides, masked)
         seen: dict[tuple[int, int], ir.Value] = {}
-        fenced = self.kernel is not None and self.machine.isa.tables and len(self.taps) > 1
-        for pick in range(found.size(found.picks)):
-            there = env if found.picks is None else {**env, found.picks: pick}
+        fenced = self.weight is not None and self.machine.isa.tables and len(self.taps) > 1
+        for pick in range(pool.size(pool.picks)):
+            there = env if pool.picks is None else {**env, pool.picks: pick}
             elements = {
-                at: None if self.kernel is None else self._weights(there, at, lanes)
+                at: None if self.weight is None else self._weights(there, at, lanes)
                 for at in itertools.product(falls, slides)
             }
             for (y, (line, below, rows)), (x, (pixel, beside, cols)) in itertools.product(
@@ -370,7 +369,7 @@ class NhwcWriter(DepthwisePoolWriter):
         """Return what is multiplied: each channel, or in each group's lanes one of its channels."""
         if self.ordered is not None:
             return self.ordered.of(value)
-        size = self.found.size(self.found.picks)
+        size = self.pool.size(self.pool.picks)
         if size == 1:
             return value
         order = [lane // size * size + pick for lane in range(self.lanes)]
@@ -385,17 +384,17 @@ class NhwcWriter(DepthwisePoolWriter):
     def _weights(
         self, env: dict[int, Index], at: tuple[int, int], mask: ir.Value | None
     ) -> ir.Value:
-        assert self.kernel is not None  # pooling has none
+        assert self.weight is not None  # pooling has none
         there = dict(env)
-        for position, step in zip((self.found.fall, self.found.slide), at, strict=True):
+        for position, step in zip((self.pool.fall, self.pool.slide), at, strict=True):
             if position in self.taps and position is not None:
                 there[position] = step
-        return self.load_window(self.kernel.at(there).offset, mask)
+        return self.load_window(self.weight.at(there).offset, mask)
 
     def _corner(self, env: dict[int, Index]) -> tuple[Index, list[ir.Value | bool]]:
         """Return where channels are in the axes before a tile's, and whether these have them."""
         emit = self.emit
-        place, deep = env[self.found.col], list[ir.Value | bool]()
+        place, deep = env[self.pool.col], list[ir.Value | bool]()
         for axis in self.deep:
             index = self._deep(axis, env)
             if self._pads(axis):
@@ -414,7 +413,7 @@ class NhwcWriter(DepthwisePoolWriter):
         first = window_axis.first
         if window_axis.step in self.looped and window_axis.step is not None:
             first = emit.add(first, emit.mul(env[window_axis.step], window_axis.dilation))
-        stride, found = self.source_strides[window_axis.axis], []
+        stride, lines = self.source_strides[window_axis.axis], []
         for offset, uses in window_axis.uses(steps).items():
             index = emit.add(first, offset)
             live = self._within(window_axis.axis, index, index)
@@ -424,5 +423,5 @@ class NhwcWriter(DepthwisePoolWriter):
             if masked and live is not True:
                 # Processors take long to find that nothing is wanted of a page that is not there.
                 index = emit.max(emit.min(index, emit.sub(self._size(window_axis.axis), 1)), 0)
-            found.append((emit.mul(index, stride), live, uses))
-        return found
+            lines.append((emit.mul(index, stride), live, uses))
+        return lines

@@ -54,17 +54,17 @@ def match_nhwc(
     nest: Nest, flat: FlatNest, padded: Padded | None, machine: Machine
 ) -> NhwcDepthwisePool | None:
     """Return how a reduction slides windows over channels that lie side by side, None for not."""
-    for image, kernel, widen in window_sides(flat):
-        found = _assign(nest, flat, (image, kernel), widen, padded, None)
-        if found is not None and _suits(found, machine):
-            return found
+    for image, weight, widen in window_sides(flat):
+        pool = _assign(nest, flat, (image, weight), widen, padded, None)
+        if pool is not None and _suits(pool, machine):
+            return pool
     merged = _merged(flat)
     if merged is None:
         return None
-    for image, kernel, widen in window_sides(merged[0]):
-        found = _assign(nest, merged[0], (image, kernel), widen, padded, merged[1:])
-        if found is not None and _suits(found, machine):
-            return found
+    for image, weight, widen in window_sides(merged[0]):
+        pool = _assign(nest, merged[0], (image, weight), widen, padded, merged[1:])
+        if pool is not None and _suits(pool, machine):
+            return pool
     return None
 
 
@@ -74,11 +74,11 @@ def _merged(flat: FlatNest) -> tuple[FlatNest, int, int] | None:
     Returns that nest, the iterator, and the reduction over the channels of a group; None where
     groups have not as many channels of the image as of the output, beside each other in both.
     """
-    for image, kernel, _ in window_sides(flat):
-        found = None if kernel is None else _groups(flat, image, kernel)
-        if found is None:
+    for image, weight, _ in window_sides(flat):
+        groups = None if weight is None else _groups(flat, image, weight)
+        if groups is None:
             continue
-        group, channel, picks = found
+        group, channel, picks = groups
         size = flat.iters[channel].extent
         own = next(op for op, access in flat.accesses.items() if access is image)
         accesses = {}
@@ -96,14 +96,14 @@ def _merged(flat: FlatNest) -> tuple[FlatNest, int, int] | None:
     return None
 
 
-def _groups(flat: FlatNest, image: FlatAccess, kernel: FlatAccess) -> tuple[int, int, int] | None:
+def _groups(flat: FlatNest, image: FlatAccess, weight: FlatAccess) -> tuple[int, int, int] | None:
     """Return the iterators of groups, of the outputs of one and of its inputs."""
     out = flat.accesses[flat.store]
     many = [i for i, it in enumerate(flat.iters) if it.extent != 1]
     spatial = [i for i in many if not flat.iters[i].reduction]
 
     def steps(i: int) -> tuple[SymExpr, SymExpr, SymExpr]:
-        return out.strides[i], kernel.strides[i], image.strides[i]
+        return out.strides[i], weight.strides[i], image.strides[i]
 
     channel = next((i for i in spatial if steps(i) == (1, 1, 0)), None)
     if channel is None:
@@ -121,14 +121,14 @@ def _groups(flat: FlatNest, image: FlatAccess, kernel: FlatAccess) -> tuple[int,
     return None if group is None or picks is None else (group, channel, picks)
 
 
-def _suits(found: NhwcDepthwisePool, machine: Machine) -> bool:
+def _suits(pool: NhwcDepthwisePool, machine: Machine) -> bool:
     """Whether there is a vector of channels, and masks for those that are not there."""
-    lanes = machine.lanes(found.element)
-    width = found.image.buffer.type.element_type.width
-    channels = found.flat.iters[found.col].extent.value
+    lanes = machine.lanes(pool.element)
+    width = pool.image.buffer.type.element_type.width
+    channels = pool.flat.iters[pool.col].extent.value
     if lanes is None or lanes == 1 or not machine.can_mask(max(1, width)):
         return False
-    size = found.size(found.picks)
+    size = pool.size(pool.picks)
     return (channels is None or channels >= lanes) and size < lanes and lanes % size == 0
 
 
@@ -136,7 +136,7 @@ def _assign(
     nest: Nest, flat: FlatNest, sides: tuple[FlatAccess, FlatAccess | None],
     widen: tuple[str | None, str | None], padded: Padded | None, merged: tuple[int, int] | None,
 ) -> NhwcDepthwisePool | None:  # fmt: skip
-    image, kernel = sides
+    image, weight = sides
     out = flat.accesses[flat.store]
     if padded is not None and padded.buffer != image.buffer:
         return None
@@ -148,11 +148,11 @@ def _assign(
         lane = next((i for i in spatial if out.strides[i] == image.strides[i] == 1), None)
     if lane is None or not reductions:
         return None
-    if kernel is not None and any(
-        kernel.strides[i] != (1 if i == lane else 0) for i in spatial
+    if weight is not None and any(
+        weight.strides[i] != (1 if i == lane else 0) for i in spatial
     ):  # fmt: skip
         return None
-    axes = image_axes(nest, flat, image, kernel, reductions)
+    axes = image_axes(nest, flat, image, weight, reductions)
     if axes is None or len(axes) < 2:
         return None
     channels = {lane: 1} if picks is None else {lane: flat.iters[picks].extent.value, picks: 1}
@@ -177,7 +177,7 @@ def _assign(
         return None
     outer = [i for i in spatial if i not in (lane, across, row)]
     return NhwcDepthwisePool(
-        flat, image, kernel, out, widen, axes, padded, lane, 1, row, outer, [], reductions,
+        flat, image, weight, out, widen, axes, padded, lane, 1, row, outer, [], reductions,
         across=across, slide=slide, fall=fall, picks=picks,
     )  # fmt: skip
 

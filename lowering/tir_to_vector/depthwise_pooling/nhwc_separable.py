@@ -33,26 +33,26 @@ _MAX_TAPS = 16
 _OUTPUTS = 4
 
 
-def is_nhwc_separable(found: NhwcDepthwisePool) -> bool:
+def is_nhwc_separable(pool: NhwcDepthwisePool) -> bool:
     """Whether windows are combined along one dimension after the other."""
-    if not is_separable(found) or None in (found.row, found.fall, found.slide):
+    if not is_separable(pool) or None in (pool.row, pool.fall, pool.slide):
         return False
-    sizes = [found.size(found.fall), found.size(found.slide)]
+    sizes = [pool.size(pool.fall), pool.size(pool.slide)]
     if not (sizes[0] * sizes[1] >= _MIN_ELEMENTS and 1 < min(sizes) <= max(sizes) <= _MAX_TAPS):
         return False
-    if set(found.reductions) != {found.fall, found.slide}:
+    if set(pool.reductions) != {pool.fall, pool.slide}:
         return False
-    *deep, down, right, _ = range(len(found.axes))
-    if any(found.axes[axis].constant or found.axes[axis].outer for axis in (down, right)):
+    *deep, down, right, _ = range(len(pool.axes))
+    if any(pool.axes[axis].constant or pool.axes[axis].outer for axis in (down, right)):
         return False
-    padded = found.padded
+    padded = pool.padded
     return padded is None or not any(padded.before[d] or padded.after[d] for d in deep)
 
 
-def emit_nhwc(found: NhwcDepthwisePool, emit: Emitter, machine: Machine) -> None:
+def emit_nhwc(pool: NhwcDepthwisePool, emit: Emitter, machine: Machine) -> None:
     """Write the kernel of windows over channels at the insertion point."""
-    writer = SeparableNhwc if is_nhwc_separable(found) else NhwcWriter
-    emit_global_pool(found, emit, machine, lambda: writer(found, emit, machine).write())
+    writer = SeparableNhwc if is_nhwc_separable(pool) else NhwcWriter
+    emit_global_pool(pool, emit, machine, lambda: writer(pool, emit, machine).write())
 
 
 class SeparableNhwc(NhwcWriter):
@@ -63,42 +63,42 @@ class SeparableNhwc(NhwcWriter):
 
     def write(self) -> None:
         """Write the loops."""
-        emit, found, lanes = self.emit, self.found, self.lanes
-        rows, cols = self.extent(found.row), self.extent(found.across)
-        channels = self.extent(found.col)
+        emit, pool, lanes = self.emit, self.pool, self.lanes
+        rows, cols = self.extent(pool.row), self.extent(pool.across)
+        channels = self.extent(pool.col)
         vectors = emit.div(emit.add(channels, lanes - 1), lanes)
-        parts = [ParallelDim(self.extent(i), min_extent=2 * emit.threads) for i in found.outer]
+        parts = [ParallelDim(self.extent(i), min_extent=2 * emit.threads) for i in pool.outer]
         parts += [ParallelDim(vectors, min_extent=emit.threads), ParallelDim(rows)]
-        halo = (found.size(found.fall) - 1) * self.fall.dilation
+        halo = (pool.size(pool.fall) - 1) * self.fall.dilation
         with ExitStack() as loops:
             *spans, upto = loops.enter_context(
-                emit.parallel_region(parts, work_of(emit, found.flat, 1))
+                emit.parallel_region(parts, work_of(emit, pool.flat, 1))
             )
             with emit.outside():
                 self.pitch: Index = emit.mul(cols, lanes)
-                bytes_ = emit.max(emit.mul(self.pitch, max(8, found.element.width) // 8), 1)
+                bytes_ = emit.max(emit.mul(self.pitch, max(8, pool.element.width) // 8), 1)
                 fit = emit.sub(emit.div(self.machine.l2_bytes // 4, bytes_), halo)
                 # Rows of windows that lie in two blocks are combined twice.
                 block = emit.max(emit.div(fit, self.fall.stride), halo + _OUTPUTS)
                 block = emit.max(emit.min(block, rows), 1)
                 seen = emit.add(emit.mul(emit.sub(block, 1), self.fall.stride), halo + 1)
                 sizes = emit.mul(self.reach[self.right.axis], lanes), emit.mul(seen, self.pitch)
-            kept = found.element
+            kept = pool.element
             if self.ordered is not None:
-                kept = ir.IntegerType.get_signless(found.element.width)
+                kept = ir.IntegerType.get_signless(pool.element.width)
             self.kept: ir.VectorType = ir.VectorType.get([lanes], kept)
             self.line, self.plane = (emit.alloc(size, kept) for size in sizes)
-            self.fill: ir.Value = self._of(self.splat(found.flat.init))
+            self.fill: ir.Value = self._of(self.splat(pool.flat.init))
             with emit.loop(0, sizes[0], lanes) as at:
                 emit.vector_store(self.fill, self.line, [at.counter])
             env: dict[int, Index] = {}
-            for position, span in zip(found.outer, spans, strict=False):
+            for position, span in zip(pool.outer, spans, strict=False):
                 env[position] = loops.enter_context(self._loop(span))
             vector = loops.enter_context(self._loop(spans[-1]))
-            env[found.col] = emit.mul(vector, lanes)
+            env[pool.col] = emit.mul(vector, lanes)
             self.mask: ir.Value | None = None
             if not isinstance(channels, int) or channels % lanes:
-                self.mask = emit.mask(emit.sub(channels, env[found.col]), lanes)
+                self.mask = emit.mask(emit.sub(channels, env[pool.col]), lanes)
             place, _ = self._corner(env)
             with emit.loop(*upto, block) as first:
                 count = emit.min(emit.sub(upto[1], first.counter), block)
@@ -111,7 +111,7 @@ class SeparableNhwc(NhwcWriter):
     def _rows(self, place: Index, first: Index, count: Index) -> None:
         """Combine, of each row that windows see, those of its elements that each of them has."""
         emit, fall = self.emit, self.fall
-        reach = (self.found.size(fall.step) - 1) * fall.dilation + 1
+        reach = (self.pool.size(fall.step) - 1) * fall.dilation + 1
         stop = emit.add(emit.mul(emit.sub(count, 1), fall.stride), reach)
         begin = emit.sub(emit.mul(first, fall.stride), self.befores[fall.axis])
         with emit.loop(0, stop) as row:
@@ -151,17 +151,17 @@ class SeparableNhwc(NhwcWriter):
 
     def _columns(self, env: dict[int, Index], first: Index, count: Index) -> None:
         """Combine the rows of windows, and store what that gives."""
-        emit, found, fall, lanes = self.emit, self.found, self.fall, self.lanes
-        assert found.row is not None  # asked before
+        emit, pool, fall, lanes = self.emit, self.pool, self.fall, self.lanes
+        assert pool.row is not None  # asked before
         for row, outputs in self._outputs(fall, count):
-            with emit.loop(0, self.extent(found.across)) as col:
+            with emit.loop(0, self.extent(pool.across)) as col:
                 from_ = emit.mul(emit.mul(row, fall.stride), self.pitch)
                 from_ = emit.add(from_, emit.mul(col.counter, lanes))
                 values = self._combined(fall, outputs, self.plane, from_, self.pitch, begin=True)
                 for number, value in enumerate(values):
                     there = emit.add(emit.add(first, row), number)
                     done = value if self.ordered is None else self.ordered.back(value)
-                    self.put(done, {**env, found.row: there, found.across: col.counter}, self.mask)
+                    self.put(done, {**env, pool.row: there, pool.across: col.counter}, self.mask)
 
     def _outputs(self, window_axis: WindowAxis, count: Index) -> Iterator[tuple[Index, int]]:
         """Write loops over outputs of an axis; yields the first and how many go together."""
@@ -194,7 +194,7 @@ class SeparableNhwc(NhwcWriter):
             step: from one to the next.
             begin: whether to begin with what the reduction begins with.
         """
-        emit, size = self.emit, self.found.size(window_axis.step)
+        emit, size = self.emit, self.pool.size(window_axis.step)
         loaded: dict[int, ir.Value] = {}
 
         def at(offset: int) -> ir.Value:
@@ -209,7 +209,7 @@ class SeparableNhwc(NhwcWriter):
             ]
 
         shared = (
-            self.found.flat.combiner in IDEMPOTENT
+            self.pool.flat.combiner in IDEMPOTENT
             and window_axis.stride == window_axis.dilation == 1
         )
         if shared and outputs <= size:
@@ -222,17 +222,17 @@ class SeparableNhwc(NhwcWriter):
         """Combine what neighbours have in common once, and with the rest what each has beside."""
         size = len(values) - outputs + 1
         core = self._total(values[outputs - 1 : size])
-        found = [core] * outputs
+        totals = [core] * outputs
         before: ir.Value | None = None
         for number in reversed(range(outputs - 1)):
             before = values[number] if before is None else self._both(values[number], before)
-            found[number] = self._both(before, found[number])
+            totals[number] = self._both(before, totals[number])
         after: ir.Value | None = None
         for number in range(1, outputs):
             value = values[size + number - 1]
             after = value if after is None else self._both(after, value)
-            found[number] = self._both(found[number], after)
-        return found
+            totals[number] = self._both(totals[number], after)
+        return totals
 
     def _total(self, values: Sequence[ir.Value]) -> ir.Value:
         total, *rest = values
@@ -241,5 +241,5 @@ class SeparableNhwc(NhwcWriter):
         return total
 
     def _both(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        combiner = self.found.flat.combiner if self.ordered is None else self.ordered.combiner
+        combiner = self.pool.flat.combiner if self.ordered is None else self.ordered.combiner
         return self.emit.op(combiner, [a, b], self.kept)

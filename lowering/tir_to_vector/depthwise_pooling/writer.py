@@ -37,55 +37,53 @@ class DepthwisePoolWriter(ABC):
 
     size: Index
 
-    found: DepthwisePool
+    pool: DepthwisePool
     emit: Emitter
     machine: Machine
 
-    def __init__(self, found: DepthwisePool, emit: Emitter, machine: Machine) -> None:
-        self.found, self.emit, self.machine = found, emit, machine
-        lanes = machine.lanes(found.element)
+    def __init__(self, pool: DepthwisePool, emit: Emitter, machine: Machine) -> None:
+        self.pool, self.emit, self.machine = pool, emit, machine
+        lanes = machine.lanes(pool.element)
         assert lanes is not None  # others are left to plain loops
         self.lanes = lanes
-        self.vector: ir.VectorType = ir.VectorType.get([lanes], found.element)
+        self.vector: ir.VectorType = ir.VectorType.get([lanes], pool.element)
         self.finish: EpilogueEmitter | None = None
-        if found.epilogue is None:
-            self.out: Layout = Layout(found.out, emit)
+        if pool.epilogue is None:
+            self.out: Layout = Layout(pool.out, emit)
         else:
-            self.finish = EpilogueEmitter(
-                found.epilogue, found.out.buffer, found.col, emit, machine
-            )
-        self.kernel: Layout | None = None if found.kernel is None else Layout(found.kernel, emit)
-        source = found.image.buffer if found.padded is None else found.padded.source
+            self.finish = EpilogueEmitter(pool.epilogue, pool.out.buffer, pool.col, emit, machine)
+        self.weight: Layout | None = None if pool.weight is None else Layout(pool.weight, emit)
+        source = pool.image.buffer if pool.padded is None else pool.padded.source
         self.source: ir.Value = emit.flatten_once(source)
         dims = [*inner_dims(source), SymExpr.const(1)]
         self.source_strides: list[Index] = [
             emit.size(math.prod(dims[i:], start=SymExpr.const(1))) for i in range(len(dims))
         ]
         self.befores: list[int] = (
-            [0] * len(found.axes) if found.padded is None else found.padded.before
+            [0] * len(pool.axes) if pool.padded is None else pool.padded.before
         )
-        self.reach: list[Index] = [self._reach(axis.inner) for axis in found.axes]
-        self.counts: list[Index] = [self._count(d) for d in range(len(found.axes))]
+        self.reach: list[Index] = [self._reach(axis.inner) for axis in pool.axes]
+        self.counts: list[Index] = [self._count(d) for d in range(len(pool.axes))]
         # Where the present plane begins.
         self.start: Index = 0
         self._shape()
 
     def extent(self, position: int | None) -> Index:
         """Return the steps of an iterator."""
-        return 1 if position is None else self.emit.size(self.found.flat.iters[position].extent)
+        return 1 if position is None else self.emit.size(self.pool.flat.iters[position].extent)
 
     def _reach(self, inner: dict[int, int]) -> Index:
         """Return how many elements along a dimension the windows of a plane see."""
         reach = SymExpr.const(1)
         for i, factor in inner.items():
-            reach = reach + (self.found.flat.iters[i].extent - 1) * factor
+            reach = reach + (self.pool.flat.iters[i].extent - 1) * factor
         return self.emit.size(reach)
 
     def _count(self, d: int) -> Index:
         """Return how many of them are elements of the image."""
-        emit, padded = self.emit, self.found.padded
+        emit, padded = self.emit, self.pool.padded
         count = emit.sub(self.reach[d], self.befores[d])
-        if padded is not None and not self.found.axes[d].outer:
+        if padded is not None and not self.pool.axes[d].outer:
             count = emit.min(count, emit.size(padded.sizes[d]))
         return count
 
@@ -99,12 +97,12 @@ class DepthwisePoolWriter(ABC):
         Yields:
             What a thread does of the outer iterators, in the order of loops, and of rows.
         """
-        emit, found = self.emit, self.found
-        extents = {i: self.extent(i) for i in found.outer}
-        order = sorted(found.outer, key=lambda i: -e if isinstance(e := extents[i], int) else 0)
+        emit, pool = self.emit, self.pool
+        extents = {i: self.extent(i) for i in pool.outer}
+        order = sorted(pool.outer, key=lambda i: -e if isinstance(e := extents[i], int) else 0)
         parts = [ParallelDim(extents[i], min_extent=2 * emit.threads) for i in order]
-        parts.append(ParallelDim(self.extent(found.row), unit))
-        with emit.parallel_region(parts, work_of(emit, found.flat, 1)) as (*ranges, rows):
+        parts.append(ParallelDim(self.extent(pool.row), unit))
+        with emit.parallel_region(parts, work_of(emit, pool.flat, 1)) as (*ranges, rows):
             yield dict(zip(order, ranges, strict=True)), rows
 
     @contextmanager
@@ -117,14 +115,14 @@ class DepthwisePoolWriter(ABC):
 
     def _fill_value(self) -> ir.Value:
         """Return what is around an image."""
-        fill = self.found.fill
+        fill = self.pool.fill
         return self.emit.constant(self.vector, 0) if fill is None else self.splat(fill)
 
     def load(
         self, at: Index, mask: ir.Value | None = None, other: ir.Value | None = None
     ) -> ir.Value:
         """Load adjacent elements of the image as what is added; without mask `other`, or zeros."""
-        widen = self.found.widen[0]
+        widen = self.pool.widen[0]
         if widen is None:
             return self.emit.vector_load(self.source, [at], self.vector, mask, other)
         value = self._widened(self.source, widen, at, mask)
@@ -134,8 +132,8 @@ class DepthwisePoolWriter(ABC):
 
     def load_window(self, at: Index, mask: ir.Value | None) -> ir.Value:
         """Load adjacent elements of windows as what is added, zeros without mask."""
-        assert self.kernel is not None  # pooling has none
-        return self._widened(self.kernel.base, self.found.widen[1], at, mask)
+        assert self.weight is not None  # pooling has none
+        return self._widened(self.weight.base, self.pool.widen[1], at, mask)
 
     def _widened(
         self, base: ir.Value, widen: str | None, at: Index, mask: ir.Value | None
@@ -156,14 +154,14 @@ class DepthwisePoolWriter(ABC):
             self.emit.vector_store(value, self.out.base, [self.out.at(env).offset], mask)
             return
         there = dict(env)
-        column = there.pop(self.found.col)
+        column = there.pop(self.pool.col)
         self.finish.at(there)(value, column, mask)
 
     def plane_at(self, env: dict[int, Index]) -> Index:
         """Return where a plane's first element is in the image."""
         emit = self.emit
         place: Index = 0
-        for axis, stride in zip(self.found.axes, self.source_strides, strict=True):
+        for axis, stride in zip(self.pool.axes, self.source_strides, strict=True):
             first: Index = axis.constant
             for i, factor in axis.outer.items():
                 first = emit.add(first, emit.mul(env[i], factor))
@@ -172,23 +170,23 @@ class DepthwisePoolWriter(ABC):
 
     def _elements(self, env: dict[int, Index]) -> dict[tuple[int, ...], ir.Value | None] | None:
         """Return the window's elements as vectors, None where they would be too many."""
-        found = self.found
-        sizes = [found.flat.iters[i].extent.value for i in found.reductions]
+        pool = self.pool
+        sizes = [pool.flat.iters[i].extent.value for i in pool.reductions]
         known = [size for size in sizes if size is not None]
         if len(known) < len(sizes) or math.prod(known) > MAX_ELEMENTS:
             return None
         values: dict[tuple[int, ...], ir.Value | None] = {}
         for steps in itertools.product(*map(range, known)):
-            at = dict(zip(found.reductions, steps, strict=True))
+            at = dict(zip(pool.reductions, steps, strict=True))
             values[steps] = self._element({**env, **at})
         return values
 
     def _element(self, env: dict[int, Index]) -> ir.Value | None:
         """Return an element of the window in all lanes, None where there are no elements."""
-        if self.kernel is None:
+        if self.weight is None:
             return None
-        place = self.kernel.at(env).offset
-        value, widen = self.emit.load(self.kernel.base, [place]), self.found.widen[1]
+        place = self.weight.at(env).offset
+        value, widen = self.emit.load(self.weight.base, [place]), self.pool.widen[1]
         if widen is not None:
             value = self.emit.op(widen, [value], self.vector.element_type)
         return self.emit.splat(value, self.vector)
@@ -196,7 +194,7 @@ class DepthwisePoolWriter(ABC):
     def combined(self, total: ir.Value, pixel: ir.Value, element: ir.Value | None) -> ir.Value:
         """Add pixels times an element of the window, or combine them where there is none."""
         if element is None:
-            return self.emit.op(self.found.flat.combiner, [total, pixel], self.vector)
+            return self.emit.op(self.pool.flat.combiner, [total, pixel], self.vector)
         return multiply_add(self.emit, self.machine, pixel, element, total)
 
     def _heights(self, low: Index, high: Index) -> Iterator[tuple[int, bool]]:
@@ -207,7 +205,7 @@ class DepthwisePoolWriter(ABC):
             yield best, False
             if rows % best:
                 yield rows % best, False
-        elif self.found.flat.init is None:
+        elif self.pool.flat.init is None:
             yield from ((REST_ROWS, False), (1, False))
         else:
             yield from ((ROWS[0], False), (REST_ROWS, True))

@@ -44,21 +44,21 @@ class TransformedImage:
     """
 
     def __init__(
-        self, found: Winograd, emit: Emitter, machine: Machine, variants: WinogradVariants
+        self, conv: Winograd, emit: Emitter, machine: Machine, variants: WinogradVariants
     ) -> None:
-        self._found, self._emit, self._variants = found, emit, variants
+        self._conv, self._emit, self._variants = conv, emit, variants
         self._outputs = variants.pick(lambda variant: variant.outputs)
         self._side = variants.pick(lambda variant: variant.side)
-        self._lanes = machine.lanes(found.element) or 1
-        self._vector = ir.VectorType.get([self._lanes], found.element)
-        self._inputs = found.extent(INPUTS).value or 1
+        self._lanes = machine.lanes(conv.element) or 1
+        self._vector = ir.VectorType.get([self._lanes], conv.element)
+        self._inputs = conv.extent(INPUTS).value or 1
         self.slabs: int = -(-self._inputs // self._lanes)
         self.slab: Index = variants.pick(self._slab)
         self.element: Index = variants.pick(self._element)
         self._row = variants.pick(self._line)
-        self._rows, self._columns = emit.size(found.size(ROWS)), emit.size(found.size(COLUMNS))
-        self._strides = [emit.size(stride) for stride in found.source_strides]
-        self._source = emit.flatten_once(found.source)
+        self._rows, self._columns = emit.size(conv.size(ROWS)), emit.size(conv.size(COLUMNS))
+        self._strides = [emit.size(stride) for stride in conv.source_strides]
+        self._source = emit.flatten_once(conv.source)
         self._zero = emit.constant(self._vector, 0)
 
     def _slab(self, variant: WinogradVariant) -> int:
@@ -75,7 +75,7 @@ class TransformedImage:
 
     def allocate(self) -> None:
         """Make room for a block and a run."""
-        emit, variants, element = self._emit, self._variants, self._found.element
+        emit, variants, element = self._emit, self._variants, self._conv.element
         self.base: ir.Value = emit.alloc(
             variants.most(lambda variant: variant.side**2 * self._element(variant)), element
         )
@@ -100,8 +100,8 @@ class TransformedImage:
     def transform(self, run: Run, group: Index) -> None:
         """Transform a run of tiles, all channels of a group."""
         emit, side = self._emit, self._side
-        row = emit.sub(run.row, self._found.before(ROWS))
-        column = emit.sub(run.column, self._found.before(COLUMNS))
+        row = emit.sub(run.row, self._conv.before(ROWS))
+        column = emit.sub(run.column, self._conv.before(COLUMNS))
         count = emit.add(emit.mul(run.tiles, self._outputs), TAPS - 1)
         low = emit.min(emit.max(emit.sub(0, column), 0), count)
         high = emit.max(emit.min(emit.sub(self._columns, column), count), low)
@@ -121,7 +121,7 @@ class TransformedImage:
                     from_ = emit.add(there, emit.mul(here, rows))
                     self._zeros(to, 0, low)
                     left = emit.sub(self._inputs, channel)
-                    if self._found.channels_last:
+                    if self._conv.channels_last:
                         self._pixels(from_, to, low, high, left)
                     else:
                         self._transposed(from_, to, low, high, left)

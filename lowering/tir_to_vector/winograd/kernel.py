@@ -40,33 +40,33 @@ Span = tuple[Index, Index]
 
 
 def emit_winograd(
-    found: Winograd, emit: Emitter, machine: Machine, direct: Callable[[Emitter, Machine], None]
+    conv: Winograd, emit: Emitter, machine: Machine, direct: Callable[[Emitter, Machine], None]
 ) -> None:
     """Write the kernel of a convolution at the insertion point.
 
     Args:
-        found: the convolution, with transformed kernels.
+        conv: the convolution, with transformed kernels.
         emit: where to write.
         machine: what for.
         direct: writes the kernel that adds up products of pixels and kernels as they are.
     """
-    assert found.note is not None  # or it would be computed directly
-    outputs, *_ = found.note
+    assert conv.note is not None  # or it would be computed directly
+    outputs, *_ = conv.note
     again = emit.alloc(1, emit.index_type)
     emit.store(emit.index(1), again, [0])
 
     def write(tiles: list[int], first: ir.Value | None) -> None:
         emit.store(emit.index(0), again, [0])
         _Writer(
-            found, emit, machine, again, WinogradVariants(found, emit, machine, tiles, first)
+            conv, emit, machine, again, WinogradVariants(conv, emit, machine, tiles, first)
         ).write()
 
-    if knows_tiles(found):
+    if knows_tiles(conv):
         write([outputs], None)
     else:
         # Kernels for large tiles are more bytes; small tiles need a part of those only.
         tiles = [tile for tile in TILES if tile <= outputs]
-        pays, small = fastest_variant(found, emit, machine, tiles)
+        pays, small = fastest_variant(conv, emit, machine, tiles)
         with emit.when(pays):
             write(tiles, small if len(tiles) > 1 else None)
     with emit.when(emit.compare("ne", emit.load(again, [0]), 0)):
@@ -76,39 +76,39 @@ def emit_winograd(
 class _Writer:
     def __init__(
         self,
-        found: Winograd,
+        conv: Winograd,
         emit: Emitter,
         machine: Machine,
         again: ir.Value,
         variants: WinogradVariants,
     ) -> None:
-        assert found.note is not None  # or it would be computed directly
-        self.found, self.emit, self.machine, self.again = found, emit, machine, again
-        *_, kernels = found.note
+        assert conv.note is not None  # or it would be computed directly
+        self.conv, self.emit, self.machine, self.again = conv, emit, machine, again
+        *_, weights = conv.note
         self.variants, self.panel = variants, variants.panel
         self.outputs = variants.pick(lambda variant: variant.outputs)
-        self.kernels = emit.flatten_once(kernels)
-        self.lanes = machine.lanes(found.element) or 1
-        self.vector = ir.VectorType.get([self.lanes], found.element)
+        self.weights = emit.flatten_once(weights)
+        self.lanes = machine.lanes(conv.element) or 1
+        self.vector = ir.VectorType.get([self.lanes], conv.element)
         self.side = variants.pick(lambda variant: variant.side)
         self.run = variants.pick(lambda variant: variant.sizes.run)
         # Where their number is unknown, register tiles are the same.
         self.rows = variants.all[-1].sizes.rows
         self.rest = variants.all[-1].sizes.rest
-        self.image = TransformedImage(found, emit, machine, variants)
-        self.sums = TransformedSums(found, emit, machine, variants)
-        self.inputs = found.extent(INPUTS).value or 1
-        self.groups = found.extent(GROUPS).value or 1
-        self.panels = -(-(found.extent(OUTPUTS).value or 1) // self.panel)
+        self.image = TransformedImage(conv, emit, machine, variants)
+        self.sums = TransformedSums(conv, emit, machine, variants)
+        self.inputs = conv.extent(INPUTS).value or 1
+        self.groups = conv.extent(GROUPS).value or 1
+        self.panels = -(-(conv.extent(OUTPUTS).value or 1) // self.panel)
         # Tiles of a column and of a row; runs of a row, of all images, and of a block.
         self.high, self.wide = (
             emit.div(
-                emit.add(emit.size(found.extent(axis)), emit.sub(self.outputs, 1)), self.outputs
+                emit.add(emit.size(conv.extent(axis)), emit.sub(self.outputs, 1)), self.outputs
             )
             for axis in (ROWS, COLUMNS)
         )
         self.across = emit.div(emit.add(self.wide, emit.sub(self.run, 1)), self.run)
-        self.runs = emit.mul(emit.mul(emit.size(found.extent(IMAGES)), self.high), self.across)
+        self.runs = emit.mul(emit.mul(emit.size(conv.extent(IMAGES)), self.high), self.across)
         self.together = emit.max(
             emit.div(
                 variants.pick(lambda variant: variant.sizes.tiles),
@@ -152,7 +152,7 @@ class _Writer:
             order.remove("groups")
             order.insert(0, "groups")
         with emit.parallel_region(
-            [dims[name] for name in order], work_of(emit, self.found.flat, 1)
+            [dims[name] for name in order], work_of(emit, self.conv.flat, 1)
         ) as got:
             spans = dict(zip(order, got, strict=True))
             yield spans["groups"], spans["runs"], spans["panels"]
@@ -169,18 +169,18 @@ class _Writer:
         Threads that share panels transform the image each by itself, those that share runs read
         all kernels.
         """
-        emit, found, threads = self.emit, self.found, self.emit.threads
+        emit, conv, threads = self.emit, self.conv, self.emit.threads
 
         def cost(variant: WinogradVariant) -> SharedCost:
-            return shared_cost(found, self.machine, variant.outputs, self.panels, threads)
+            return shared_cost(conv, self.machine, variant.outputs, self.panels, threads)
 
-        tiles = emit.mul(emit.mul(emit.size(found.extent(IMAGES)), self.high), self.wide)
+        tiles = emit.mul(emit.mul(emit.size(conv.extent(IMAGES)), self.high), self.wide)
         most = emit.div(emit.add(self.runs, threads - 1), threads)
         runs = emit.mul(
             emit.mul(most, tiles), self.variants.pick(lambda variant: cost(variant).runs)
         )
         runs = emit.add(
-            runs, emit.mul(self.runs, self.variants.pick(lambda variant: cost(variant).kernels))
+            runs, emit.mul(self.runs, self.variants.pick(lambda variant: cost(variant).weights))
         )
         panels = emit.mul(
             emit.mul(self.runs, tiles), self.variants.pick(lambda variant: cost(variant).panels)
@@ -223,13 +223,13 @@ class _Writer:
         elements = (self.variants.largest + TAPS - 1) ** 2
         with emit.loop(0, emit.mul(self.side, self.side)) as element:
             number = emit.add(emit.mul(panel, elements), self.variants.element(element.counter))
-            kernels = emit.mul(number, self.inputs * self.panel)
+            weights = emit.mul(number, self.inputs * self.panel)
             image = emit.mul(element.counter, self.image.element)
             sums = emit.mul(element.counter, self.sums.element)
 
             def tile(count: int, first: Index) -> None:
                 self._tile(
-                    count, emit.add(image, emit.mul(first, self.lanes)), kernels,
+                    count, emit.add(image, emit.mul(first, self.lanes)), weights,
                     emit.add(sums, emit.mul(first, self.panel)),
                 )  # fmt: skip
 
@@ -238,13 +238,13 @@ class _Writer:
                 with emit.loop(first, last, count) as loop:
                     tile(count, loop.counter)
 
-    def _tile(self, rows: int, image: Index, kernels: Index, sums: Index) -> None:
+    def _tile(self, rows: int, image: Index, weights: Index, sums: Index) -> None:
         """Multiply some tiles by a panel."""
         emit, vectors = self.emit, self.panel // self.lanes
         slabs = self.variants.pick(self._summed)
         several = self.image.slabs > min(self._summed(variant) for variant in self.variants.all)
         with emit.loop(0, self.image.slabs, slabs) as part:
-            total = self._sums(rows, vectors, image, kernels, part.counter, slabs)
+            total = self._sums(rows, vectors, image, weights, part.counter, slabs)
             first = emit.compare("eq", part.counter, 0)
             held = emit.mask(emit.select(first, 0, self.lanes), self.lanes)
             for row in range(rows):
@@ -261,7 +261,7 @@ class _Writer:
         return max(1, SUMMED[variant.outputs] // self.lanes)
 
     def _sums(
-        self, rows: int, vectors: int, image: Index, kernels: Index, part: Index, slabs: Index
+        self, rows: int, vectors: int, image: Index, weights: Index, part: Index, slabs: Index
     ) -> list[ir.Value]:
         emit, lanes = self.emit, self.lanes
         last = emit.min(emit.add(part, slabs), self.image.slabs)
@@ -269,14 +269,14 @@ class _Writer:
         with emit.loop(part, last, 1, [zero] * (rows * vectors), KEEP) as slab:
             at = emit.add(image, emit.mul(slab.counter, self.image.slab))
             channel = emit.mul(slab.counter, lanes)
-            weights = emit.add(kernels, emit.mul(channel, self.panel))
+            weights = emit.add(weights, emit.mul(channel, self.panel))
             count: Index = lanes
             if self.inputs % lanes:
                 count = emit.min(emit.sub(self.inputs, channel), lanes)
             with emit.loop(0, count, 1, slab.carried, KEEP) as step:
                 here = emit.add(weights, emit.mul(step.counter, self.panel))
                 columns = [
-                    emit.vector_load(self.kernels, [emit.add(here, v * lanes)], self.vector)
+                    emit.vector_load(self.weights, [emit.add(here, v * lanes)], self.vector)
                     for v in range(vectors)
                 ]
                 pixel = emit.add(at, step.counter)
@@ -293,7 +293,7 @@ class _Writer:
 
     def _store_not_finite(self) -> None:
         """Note where an output of this thread was not finite."""
-        emit, element = self.emit, self.found.element
+        emit, element = self.emit, self.conv.element
         not_finite = emit.vector_load(self.sums.not_finite, [0], self.vector)
         kind = ir.Attribute.parse("#vector.kind<add>")
         total = emit.op("vector.reduction", [not_finite], element, kind=kind)

@@ -49,7 +49,7 @@ class Winograd:
         source: the image, without padding.
         padded: the padded copy that the nest stands for, None where there is none.
         dims: of the image its dimensions of images, channels, rows and columns.
-        kernel: the access of the kernels, by iterators of the nest as it was.
+        weight: the access of the kernels, by iterators of the nest as it was.
         walks: for each iterator above those of the nest as it was, the innermost last.
         extents: how often those step.
         epilogue: what is computed from each sum before it is stored, None for nothing.
@@ -60,7 +60,7 @@ class Winograd:
     source: ir.Value
     padded: Padded | None
     dims: tuple[int, int, int, int]
-    kernel: FlatAccess
+    weight: FlatAccess
     walks: dict[int, list[int]]
     extents: list[SymExpr]
     epilogue: Epilogue | None = None
@@ -122,8 +122,8 @@ class Winograd:
         for named in ir.DictAttr(block.attributes["annotations"]):
             if named.name == WINOGRAD:
                 outputs, panel = ir.DenseI64ArrayAttr(named.attr)
-                kernels = read_besides(self.flat.nest)
-                return None if kernels is None else (outputs, panel, kernels)
+                weights = read_besides(self.flat.nest)
+                return None if weights is None else (outputs, panel, weights)
         return None
 
 
@@ -147,15 +147,15 @@ def find_winograd(tops: Sequence[ir.Operation]) -> Winograd | None:
     def match(extended: FlatNest) -> Winograd | None:
         return _match(extended, padded)
 
-    found = match(flat)
-    if found is None:
+    conv = match(flat)
+    if conv is None:
         return None
     joined = join_window(
         flat, tops[1 if padded is None else 3 :], match, lambda each: walks(each.flat, each.along)
     )
     if joined is None:
-        return found
-    return replace(joined.found, epilogue=joined.epilogue, followers=joined.followers)
+        return conv
+    return replace(joined.window, epilogue=joined.epilogue, followers=joined.followers)
 
 
 def _match(flat: FlatNest, padded: Padded | None) -> Winograd | None:
@@ -167,15 +167,15 @@ def _match(flat: FlatNest, padded: Padded | None) -> Winograd | None:
         return None
     if ir.FloatAttr(flat.init).value != 0:
         return None
-    for (image, _), (kernel, _) in (sides, sides[::-1]):
-        found = _assign(flat, image, kernel, padded)
-        if found is not None and any(found.out.strides[i] == 1 for i in (OUTPUTS, COLUMNS)):
-            return found
+    for (image, _), (weight, _) in (sides, sides[::-1]):
+        conv = _assign(flat, image, weight, padded)
+        if conv is not None and any(conv.out.strides[i] == 1 for i in (OUTPUTS, COLUMNS)):
+            return conv
     return None
 
 
 def _assign(
-    flat: FlatNest, image: FlatAccess, kernel: FlatAccess, padded: Padded | None
+    flat: FlatNest, image: FlatAccess, weight: FlatAccess, padded: Padded | None
 ) -> Winograd | None:
     if padded is not None and padded.buffer != image.buffer:
         return None
@@ -183,10 +183,10 @@ def _assign(
     if terms is None or len(terms) != 4:
         return None
     spatial = [i for i, it in enumerate(flat.iters) if not it.reduction]
-    windows = [d for d, found in enumerate(terms) if _is_window(flat, found)]
+    windows = [d for d, walk in enumerate(terms) if _is_window(flat, walk)]
     depth = [
-        d for d, found in enumerate(terms)
-        if d not in windows and any(flat.iters[i].reduction for i in found)
+        d for d, walk in enumerate(terms)
+        if d not in windows and any(flat.iters[i].reduction for i in walk)
     ]  # fmt: skip
     rest = [d for d in range(4) if d not in (*windows, *depth)]
     if (len(windows), len(depth), len(rest)) != (2, 1, 1) or windows[1] != max(*windows, *rest):
@@ -199,22 +199,22 @@ def _assign(
         known[step] = [i for i in terms[d] if i not in spatial]
     known[INPUTS] = [i for i in terms[depth[0]] if i not in spatial]
     known[GROUPS] = [i for i in terms[depth[0]] if i in spatial]
-    taken = [i for found in known.values() for i in found]
+    taken = [i for walk in known.values() for i in walk]
     known[OUTPUTS] = [i for i in spatial if i not in taken]
     if len(taken) != len(set(taken)) or not _is_whole(flat, terms, known, depth[0], rest[0]):
         return None
-    seen = [i for i, stride in enumerate(kernel.strides) if stride != 0]
+    seen = [i for i, stride in enumerate(weight.strides) if stride != 0]
     if any(i in seen for axis in (IMAGES, ROWS, COLUMNS) for i in known[axis]):
         return None
     if padded is not None and any(padded.before[d] or padded.after[d] for d in (*depth, *rest)):
         return None
-    own = next(op for op in flat.slice if flat.accesses.get(op) is kernel)
+    own = next(op for op in flat.slice if flat.accesses.get(op) is weight)
     merged = _merged(flat, known, own)
     if merged is None:
         return None
     source = image.buffer if padded is None else padded.source
     dims = (rest[0], depth[0], windows[0], windows[1])
-    return Winograd(merged, source, padded, dims, kernel, known, [it.extent for it in flat.iters])
+    return Winograd(merged, source, padded, dims, weight, known, [it.extent for it in flat.iters])
 
 
 def _terms(flat: FlatNest, image: FlatAccess) -> list[dict[int, int]] | None:
@@ -248,7 +248,7 @@ def _is_whole(
     flat: FlatNest, terms: list[dict[int, int]], known: dict[int, list[int]], depth: int, batch: int
 ) -> bool:
     """Whether iterators are as many as they should be, and walk all channels of their group."""
-    counts = {axis: len(found) for axis, found in known.items()}
+    counts = {axis: len(walk) for axis, walk in known.items()}
     if any(counts[axis] != 1 for axis in (ROWS, COLUMNS, INPUTS, DOWN, ACROSS)):
         return False
     if max(counts[IMAGES], counts[GROUPS]) > 1 or not counts[OUTPUTS]:
@@ -269,20 +269,20 @@ def _is_whole(
     )
 
 
-def _merged(flat: FlatNest, known: dict[int, list[int]], kernel: ir.Operation) -> FlatNest | None:
+def _merged(flat: FlatNest, known: dict[int, list[int]], weight: ir.Operation) -> FlatNest | None:
     """Return the nest over its eight iterators, without the kernels, None where they differ."""
     accesses = {}
     for op, access in flat.accesses.items():
-        if op == kernel:
+        if op == weight:
             continue
         strides = []
         for axis in range(ACROSS + 1):
-            found = known[axis]
-            for outer, inner in pairwise(found):
+            walk = known[axis]
+            for outer, inner in pairwise(walk):
                 reach = access.strides[inner] * flat.iters[inner].extent
                 if access.strides[outer] != reach:
                     return None
-            strides.append(access.strides[found[-1]] if found else _ZERO)
+            strides.append(access.strides[walk[-1]] if walk else _ZERO)
         accesses[op] = FlatAccess(access.buffer, access.offset, strides)
     iters = []
     for axis in range(ACROSS + 1):

@@ -48,19 +48,19 @@ class Cost:
     each: float
 
 
-def direct_cost(found: Winograd, machine: Machine) -> Cost:
+def direct_cost(conv: Winograd, machine: Machine) -> Cost:
     """Return the cost of direct sums, for each pixel."""
-    return Cost(0.0, _steps(found, machine) * TAPS * TAPS / machine.fma_units)
+    return Cost(0.0, _steps(conv, machine) * TAPS * TAPS / machine.fma_units)
 
 
-def winograd_cost(found: Winograd, machine: Machine, outputs: int) -> Cost:
+def winograd_cost(conv: Winograd, machine: Machine, outputs: int) -> Cost:
     """Return the cost of tiles of so many outputs along an axis, for each tile."""
     lanes = _lanes(machine)
-    groups, inputs, channels = (found.extent(axis).value or 1 for axis in (GROUPS, INPUTS, OUTPUTS))
+    groups, inputs, channels = (conv.extent(axis).value or 1 for axis in (GROUPS, INPUTS, OUTPUTS))
     side = outputs + TAPS - 1
     vectors = groups * (-(-inputs // lanes) + -(-channels // lanes))
     more = 4 * groups * inputs * channels * (side * side - TAPS * TAPS)
-    tile = _steps(found, machine) * side * side / machine.fma_units + vectors * _TRANSFORM[outputs]
+    tile = _steps(conv, machine) * side * side / machine.fma_units + vectors * _TRANSFORM[outputs]
     return Cost(more / _BYTES, tile)
 
 
@@ -71,42 +71,42 @@ class SharedCost:
     Attributes:
         runs: a tile, all of which it computes.
         panels: a tile, of which it computes its panels; it transforms the image for them by itself.
-        kernels: all kernels, less those of its panels.
+        weights: all kernels, less those of its panels.
     """
 
     runs: int
     panels: int
-    kernels: int
+    weights: int
 
 
 def shared_cost(
-    found: Winograd, machine: Machine, outputs: int, panels: int, threads: int
+    conv: Winograd, machine: Machine, outputs: int, panels: int, threads: int
 ) -> SharedCost:
     """Return what so many threads take that share the tiles of so many outputs along an axis."""
     lanes = _lanes(machine)
-    groups, inputs, channels = (found.extent(axis).value or 1 for axis in (GROUPS, INPUTS, OUTPUTS))
-    tile = winograd_cost(found, machine, outputs).each
+    groups, inputs, channels = (conv.extent(axis).value or 1 for axis in (GROUPS, INPUTS, OUTPUTS))
+    tile = winograd_cost(conv, machine, outputs).each
     image = groups * -(-inputs // lanes) * _TRANSFORM[outputs] * _OF_IMAGE
     share = -(-panels // threads) / panels
-    kernels = 4 * groups * inputs * channels * (outputs + TAPS - 1) ** 2 / _BYTES_AGAIN
-    return SharedCost(int(tile), int(image + (tile - image) * share), int(kernels * (1 - share)))
+    weights = 4 * groups * inputs * channels * (outputs + TAPS - 1) ** 2 / _BYTES_AGAIN
+    return SharedCost(int(tile), int(image + (tile - image) * share), int(weights * (1 - share)))
 
 
-def best_outputs(found: Winograd, machine: Machine, most: int) -> int | None:
+def best_outputs(conv: Winograd, machine: Machine, most: int) -> int | None:
     """Return how large tiles should be, None where direct sums are as good, for what is known.
 
     Args:
-        found: the convolution; of sizes that are known only at run time large ones are supposed.
+        conv: the convolution; of sizes that are known only at run time large ones are supposed.
         machine: what for.
         most: the largest tile that is wanted.
     """
     best: tuple[float, int] | None = None
-    direct = direct_cost(found, machine).each
-    count, rows, columns = (found.extent(axis).value for axis in (IMAGES, ROWS, COLUMNS))
+    direct = direct_cost(conv, machine).each
+    count, rows, columns = (conv.extent(axis).value for axis in (IMAGES, ROWS, COLUMNS))
     for outputs in _TRANSFORM:
         if outputs > most:
             continue
-        cost = winograd_cost(found, machine, outputs)
+        cost = winograd_cost(conv, machine, outputs)
         if rows is None or columns is None or count is None:
             total, against = cost.each, direct * outputs * outputs
         else:
@@ -117,9 +117,9 @@ def best_outputs(found: Winograd, machine: Machine, most: int) -> int | None:
     return None if best is None else best[1]
 
 
-def panel_vectors(found: Winograd, machine: Machine) -> int:
+def panel_vectors(conv: Winograd, machine: Machine) -> int:
     """Return how many vectors of output channels go through the image at a time."""
-    blocks = -(-(found.extent(OUTPUTS).value or 1) // _lanes(machine))
+    blocks = -(-(conv.extent(OUTPUTS).value or 1) // _lanes(machine))
     costs = {}
     for vectors in range(1, min(_MAX_VECTORS, blocks) + 1):
         rows = tile_rows(machine, vectors)
@@ -132,18 +132,18 @@ def tile_rows(machine: Machine, vectors: int) -> int:
     return max(1, (machine.registers - 1 - vectors) // vectors)
 
 
-def knows_tiles(found: Winograd) -> bool:
+def knows_tiles(conv: Winograd) -> bool:
     """Whether the number of tiles is known, so that a pass has chosen them for it."""
-    return all(found.extent(axis).value is not None for axis in (IMAGES, ROWS, COLUMNS))
+    return all(conv.extent(axis).value is not None for axis in (IMAGES, ROWS, COLUMNS))
 
 
 def fastest_variant(
-    found: Winograd, emit: Emitter, machine: Machine, tiles: Sequence[int]
+    conv: Winograd, emit: Emitter, machine: Machine, tiles: Sequence[int]
 ) -> tuple[ir.Value, ir.Value]:
     """Return which way is quickest, for an image whose sizes are known at run time.
 
     Args:
-        found: the convolution.
+        conv: the convolution.
         emit: where to write.
         machine: what for.
         tiles: outputs of tiles along an axis, of one size or two.
@@ -151,16 +151,16 @@ def fastest_variant(
     Returns:
         Whether some tiles are quicker than direct sums, and whether the first ones are quickest.
     """
-    images, rows, columns = (emit.size(found.extent(a)) for a in (IMAGES, ROWS, COLUMNS))
+    images, rows, columns = (emit.size(conv.extent(a)) for a in (IMAGES, ROWS, COLUMNS))
     taken = []
     for outputs in tiles:
-        cost = winograd_cost(found, machine, outputs)
+        cost = winograd_cost(conv, machine, outputs)
         high, wide = (emit.div(emit.add(size, outputs - 1), outputs) for size in (rows, columns))
         count = emit.mul(emit.mul(images, high), wide)
         each = emit.mul(count, int(cost.each * MARGIN))
         taken.append(emit.add(each, int(cost.fixed * MARGIN)))
     pixels = emit.mul(emit.mul(images, rows), columns)
-    direct = emit.mul(pixels, int(direct_cost(found, machine).each))
+    direct = emit.mul(pixels, int(direct_cost(conv, machine).each))
     best = emit.min(taken[0], taken[-1])
     return emit.compare("slt", best, direct), emit.compare("sle", taken[0], taken[-1])
 
@@ -187,18 +187,18 @@ class BlockSizes:
         return self.tiles + self.rest - 1
 
 
-def block_sizes(found: Winograd, machine: Machine, outputs: int, panel: int) -> BlockSizes:
+def block_sizes(conv: Winograd, machine: Machine, outputs: int, panel: int) -> BlockSizes:
     """Return the blocks that stay in the second-level cache with what is made of them."""
     lanes = _lanes(machine)
-    inputs = -(-(found.extent(INPUTS).value or 1) // lanes) * lanes
+    inputs = -(-(conv.extent(INPUTS).value or 1) // lanes) * lanes
     side = outputs + TAPS - 1
     fit = max(1, machine.l2_bytes * 3 // 4 // (4 * side * side * (inputs + panel)))
     run = max(1, min(fit, _RUN_PIXELS // outputs))
     most = tile_rows(machine, panel // lanes)
-    across = found.extent(COLUMNS).value
+    across = conv.extent(COLUMNS).value
     wide = run if across is None else max(1, -(-across // outputs))
     run = -(-wide // -(-wide // run))
-    count, rows = found.extent(IMAGES).value, found.extent(ROWS).value
+    count, rows = conv.extent(IMAGES).value, conv.extent(ROWS).value
     if across is None or count is None or rows is None:
         most = min(most, _UNKNOWN)
         return BlockSizes(run, max(run, fit // most * most), most, min(_REST, most))
@@ -222,9 +222,9 @@ def _step(rows: int, vectors: int) -> int:
     return max(rows * vectors, rows + vectors, _LATENCY) + 1
 
 
-def _steps(found: Winograd, machine: Machine) -> float:
+def _steps(conv: Winograd, machine: Machine) -> float:
     """Return the multiply-adds of vectors for each element of the window and pixel."""
-    groups, inputs, channels = (found.extent(axis).value or 1 for axis in (GROUPS, INPUTS, OUTPUTS))
+    groups, inputs, channels = (conv.extent(axis).value or 1 for axis in (GROUPS, INPUTS, OUTPUTS))
     return groups * inputs * -(-channels // _lanes(machine))
 
 

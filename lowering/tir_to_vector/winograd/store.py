@@ -29,22 +29,22 @@ class TransformedSums:
     """
 
     def __init__(
-        self, found: Winograd, emit: Emitter, machine: Machine, variants: WinogradVariants
+        self, conv: Winograd, emit: Emitter, machine: Machine, variants: WinogradVariants
     ) -> None:
-        self._found, self._emit, self._variants, self._panel = found, emit, variants, variants.panel
+        self._conv, self._emit, self._variants, self._panel = conv, emit, variants, variants.panel
         self._outputs = variants.pick(lambda variant: variant.outputs)
-        self._lanes = machine.lanes(found.element) or 1
-        self._vector = ir.VectorType.get([self._lanes], found.element)
+        self._lanes = machine.lanes(conv.element) or 1
+        self._vector = ir.VectorType.get([self._lanes], conv.element)
         self.element: Index = variants.pick(self._element)
         self._row = variants.pick(self._line)
-        self._channels = found.extent(OUTPUTS).value or 1
-        self._extents = [emit.size(found.extent(axis)) for axis in (ROWS, COLUMNS)]
+        self._channels = conv.extent(OUTPUTS).value or 1
+        self._extents = [emit.size(conv.extent(axis)) for axis in (ROWS, COLUMNS)]
         self._finish: EpilogueEmitter | None = None
-        if found.epilogue is None:
-            self._out = Layout(found.out, emit)
+        if conv.epilogue is None:
+            self._out = Layout(conv.out, emit)
         else:
             self._finish = EpilogueEmitter(
-                found.epilogue, found.out.buffer, found.along, emit, machine
+                conv.epilogue, conv.out.buffer, conv.along, emit, machine
             )
 
     def _element(self, variant: WinogradVariant) -> int:
@@ -56,7 +56,7 @@ class TransformedSums:
 
     def allocate(self) -> None:
         """Make room for a block and a run."""
-        emit, variants, element = self._emit, self._variants, self._found.element
+        emit, variants, element = self._emit, self._variants, self._conv.element
         self.base: ir.Value = emit.alloc(
             variants.most(lambda variant: variant.side**2 * self._element(variant)), element
         )
@@ -95,7 +95,7 @@ class TransformedSums:
             channel = emit.add(first, vector.counter)
             env = {IMAGES: run.image, GROUPS: group}
             live = emit.min(emit.sub(left, vector.counter), lanes)
-            if self._found.along == OUTPUTS:
+            if self._conv.along == OUTPUTS:
                 self._pixels(env, run, channel, live, (rows, columns))
             else:
                 self._transposed(env, run, channel, live, (rows, columns))

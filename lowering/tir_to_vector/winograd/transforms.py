@@ -22,21 +22,21 @@ POINTS = {2: (1.0,), 4: (math.sqrt(0.5), math.sqrt(2.0))}
 TILES = tuple(POINTS)
 
 
-def transformed_kernels(kernels: np.ndarray, outputs: int) -> np.ndarray:
+def transformed_weights(weights: np.ndarray, outputs: int) -> np.ndarray:
     """Return what tiles of images are multiplied by.
 
     Args:
-        kernels: any shape that ends in 3 x 3.
+        weights: any shape that ends in 3 x 3.
         outputs: of a tile along an axis.
 
     Returns:
         float64, the last two dimensions of `outputs` + 2 each.
     """
-    matrix = _kernel_matrix(outputs)
-    return matrix @ kernels.astype("float64") @ matrix.T
+    matrix = _weight_matrix(outputs)
+    return matrix @ weights.astype("float64") @ matrix.T
 
 
-def _kernel_matrix(outputs: int) -> np.ndarray:
+def _weight_matrix(outputs: int) -> np.ndarray:
     positive = POINTS[outputs]
     points = [0.0, *(sign * point for point in positive for sign in (1, -1))]
     rows = []
@@ -59,7 +59,7 @@ class Transforms:
         vector: the vectors' type.
         fma: whether a fused multiply-add is one instruction.
         outputs: of a tile along an axis.
-        kernels: outputs of the tiles that kernels were transformed for, as many or more: what those
+        weights: outputs of the tiles that kernels were transformed for, as many or more: what those
             have at some of the points is, but for factors, what smaller tiles need.
 
     Attributes:
@@ -67,16 +67,16 @@ class Transforms:
     """
 
     def __init__(
-        self, emit: Emitter, vector: ir.VectorType, fma: bool, outputs: int, kernels: int
+        self, emit: Emitter, vector: ir.VectorType, fma: bool, outputs: int, weights: int
     ) -> None:
         self._emit, self._vector, self._fma = emit, vector, fma
-        self._outputs, self._points = outputs, POINTS[kernels][: outputs // 2]
-        left = [point * point for point in POINTS[kernels][outputs // 2 :]]
+        self._outputs, self._points = outputs, POINTS[weights][: outputs // 2]
+        left = [point * point for point in POINTS[weights][outputs // 2 :]]
         # Kernels were divided by the distances to the other points too.
         self._factors = [
             math.prod(point * point - other for other in left) for point in (0.0, *self._points)
         ]
-        self.elements: list[int] = [*range(outputs + 1), kernels + 1]
+        self.elements: list[int] = [*range(outputs + 1), weights + 1]
 
     def image(self, pixels: Sequence[ir.Value]) -> list[ir.Value]:
         """Return the values that `outputs` + 2 neighbouring pixels are transformed to."""

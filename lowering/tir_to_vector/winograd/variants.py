@@ -41,17 +41,17 @@ class WinogradVariants:
     first: ir.Value | None
 
     def __init__(
-        self, found: Winograd, emit: Emitter, machine: Machine, tiles: list[int],
+        self, conv: Winograd, emit: Emitter, machine: Machine, tiles: list[int],
         first: ir.Value | None,
     ) -> None:  # fmt: skip
-        assert found.note is not None  # or it would be computed directly
-        self.largest, self.panel, _ = found.note
+        assert conv.note is not None  # or it would be computed directly
+        self.largest, self.panel, _ = conv.note
         self.first, self._emit = first, emit
-        vector = ir.VectorType.get([machine.lanes(found.element) or 1], found.element)
+        vector = ir.VectorType.get([machine.lanes(conv.element) or 1], conv.element)
         self.all: list[WinogradVariant] = [
             WinogradVariant(
                 outputs,
-                block_sizes(found, machine, outputs, self.panel),
+                block_sizes(conv, machine, outputs, self.panel),
                 Transforms(emit, vector, machine.fma, outputs, self.largest),
             )
             for outputs in tiles
@@ -88,5 +88,5 @@ class WinogradVariants:
         for place in (down, emit.sub(number, emit.mul(down, small.side))):
             last = emit.compare("eq", place, small.side - 1)
             places.append(emit.select(last, small.transforms.elements[-1], place))
-        found = emit.add(emit.mul(places[0], self.largest + TAPS - 1), places[1])
-        return found if self.first is None else emit.select(self.first, found, number)
+        element = emit.add(emit.mul(places[0], self.largest + TAPS - 1), places[1])
+        return element if self.first is None else emit.select(self.first, element, number)

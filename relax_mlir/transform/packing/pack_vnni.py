@@ -73,8 +73,8 @@ class _Packer:
         found = self._only_convolution(call)
         if found is None or found.grouped is None:
             return
-        window = found.found
-        kernels, parameters = window.kernel.buffer, list(call.callee.entry_block.arguments)
+        window = found.conv
+        kernels, parameters = window.weight.buffer, list(call.callee.entry_block.arguments)
         position = parameters.index(kernels) if kernels in parameters else -1
         if not 0 <= position < len(call.arguments):
             return

@@ -33,7 +33,7 @@ from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     find_winograd,
 )
 from relax_mlir.lowering.tir_to_vector.winograd.sizes import best_outputs, panel_vectors
-from relax_mlir.lowering.tir_to_vector.winograd.transforms import transformed_kernels
+from relax_mlir.lowering.tir_to_vector.winograd.transforms import transformed_weights
 from relax_mlir.pass_infra.config import WINOGRAD_TILE
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.transform.kernels.calls import (
@@ -103,7 +103,7 @@ class _Packer:
         if found is None:
             return None
         parameters = list(call.callee.entry_block.arguments)
-        position = parameters.index(found.kernel.buffer)
+        position = parameters.index(found.weight.buffer)
         if not 0 <= position < len(call.arguments) or call.arguments[position] in written:
             return None
         if not _is_kernel(call.arguments[position]):
@@ -130,7 +130,7 @@ class _Packer:
         if found is None or [nest.top for nest in found.nests] != windows[0].tops:
             return None
         parameters = list(call.callee.entry_block.arguments)
-        return found if found.kernel.buffer in parameters else None
+        return found if found.weight.buffer in parameters else None
 
     def _replace(self, match: _Match) -> None:
         call = match.call
@@ -150,7 +150,7 @@ class _Packer:
         if key not in self._constants:
             kernels = _kernels(match.found, constant_array(source))
             with np.errstate(over="ignore", invalid="ignore"):
-                panels = transformed_kernels(kernels, match.outputs).astype("float32")
+                panels = transformed_weights(kernels, match.outputs).astype("float32")
             finite = bool(np.isfinite(panels).all())
             self._constants[key] = _panels(panels, match.panel) if finite else None
         return self._constants[key]
@@ -167,7 +167,7 @@ def _is_kernel(value: ir.Value) -> bool:
 
 def _kernels(found: Winograd, array: np.ndarray) -> np.ndarray:
     """Return constant kernels as groups, output channels, input channels and windows."""
-    access, sizes, strides = found.kernel, [], []
+    access, sizes, strides = found.weight, [], []
     for axis in (GROUPS, OUTPUTS, INPUTS, DOWN, ACROSS):
         for position in found.walks[axis]:
             extent = found.extents[position].value
