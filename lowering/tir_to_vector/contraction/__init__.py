@@ -1,1 +1,1 @@
-"""Contractions: products of matrices in any layout, by register tiles blocked for the caches."""
+"""Contractions: GEMM and GEMV in any layout, by register tiles and cache blocking."""

@@ -1,4 +1,4 @@
-"""The left-hand side of a contraction: a register tile's rows, as they lie or copied."""
+"""Operand A of a GEMM: the rows of a register tile, in place or copied."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import PAGE, has_set_conflicts
@@ -7,29 +7,27 @@ from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader, copy_rows, copy_steps
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# A block of k of unknown size is rounded up to a multiple of less.
+# A dynamic block of k is rounded up to a multiple of at most this.
 _SPARE = 16
-# Tiles side by side that read adjacent rows where they lie, though lines that are far apart in ways
-# that evict each other come from the last-level cache.
+# Tiles up to which adjacent rows are read in place although their lines conflict and come from L3.
 _FEW_TILES = 2
 
 
 class AOperand:
-    """Where register tiles read A: `allocate` once, then `begin` each tile."""
+    """Where register tiles read A: `allocate` once, then `begin` for each tile."""
 
     def __init__(self, blocking: GemmBlocking) -> None:
         self._blocking = blocking
         self._copies: ir.Value | None = None
         self._distance = 0
-        # Whether adjacent rows are copied.
         self._copied: bool | ir.Value = False
 
     def allocate(self) -> None:
-        """Make room for copies of rows where they are needed: at fixed distances, off powers of 2.
+        """Allocate the copies of rows, if needed, at fixed distances without set conflicts.
 
-        A register tile reads its rows side by side. With distances known, one register addresses
-        them all; else each row has one, where steps are adjacent and there is a way to say in which
-        order code should be.
+        A register tile reads its rows side by side. With static distances one register addresses
+        them all; else each row has a pointer, if steps are adjacent and the target has register
+        barriers.
         """
         blocking = self._blocking
         if self._adjacent:
@@ -50,14 +48,14 @@ class AOperand:
 
     @property
     def _adjacent(self) -> bool:
-        """Whether the rows of a step are adjacent, and masks say which there are."""
+        """Whether the rows of a step are adjacent, and masks exist for tails."""
         blocking = self._blocking
         bits = blocking.gemm.a.buffer.type.element_type.width
         along, across = (blocking.a.stride(i) for i in (blocking.gemm.m, blocking.gemm.k))
         return along == 1 and across != 1 and blocking.m != 1 and blocking.machine.can_mask(bits)
 
     def _allocate_steps(self) -> None:
-        """Make room for copies of adjacent rows: of tiles that are not whole, and of far ones."""
+        """Allocate copies of adjacent rows: for partial tiles, and for lines that conflict."""
         blocking = self._blocking
         self._copied = True if blocking.gemm.widen[0] is not None else self._far()
         if self._copied is False and isinstance(blocking.m, int) and not blocking.rows.fine:
@@ -67,7 +65,7 @@ class AOperand:
         self._copies = blocking.emit.alloc(count, blocking.gemm.element)
 
     def _far(self) -> bool | ir.Value:
-        """Return whether few tiles use lines that come from far away and evict each other."""
+        """Return whether few tiles use lines from beyond L2 that conflict in cache sets."""
         blocking, emit = self._blocking, self._blocking.emit
         size = blocking.gemm.element.width // 8
         walked: Index = size
@@ -85,7 +83,7 @@ class AOperand:
         )
 
     def _has_set_conflicts(self, stride: int) -> bool:
-        """Whether rows of a tile would evict each other from the first-level cache."""
+        """Whether the rows of a tile conflict in L1 sets."""
         blocking = self._blocking
         size = blocking.vector.element_type.width // 8
         if blocking.a.stride(blocking.gemm.k) != 1:
@@ -104,7 +102,7 @@ class AOperand:
         steps: Index,
         last: Index | None = None,
     ) -> StridedRef:
-        """Copy a tile's rows where that pays, and return where they are; strides "m" and "k".
+        """Copy the rows of a tile if that pays, and return them; strides "m" and "k".
 
         Args:
             a: the first element of the matrix.
@@ -112,7 +110,7 @@ class AOperand:
             tile: how many rows it has.
             first: the first step of k.
             steps: how many steps of k.
-            last: the number of the tile's last row that is there; None for all.
+            last: the last row that exists, counted from the tile's first; None for all.
         """
         blocking = self._blocking
         emit, gemm = blocking.emit, blocking.gemm
@@ -134,7 +132,7 @@ class AOperand:
         return StridedRef(self._copies, 0, {"m": self._distance, "k": 1})
 
     def _steps(self, load: Loader, rows: StridedRef, tile: int, steps: Index) -> StridedRef:
-        """Return where adjacent rows are; of whole tiles that is where they lie, unless far."""
+        """Return adjacent rows: in place for whole tiles, unless their lines conflict."""
         emit, copies, copied = self._blocking.emit, self._copies, self._copied
         assert copies is not None
         if copied is not True and rows.last is not None:

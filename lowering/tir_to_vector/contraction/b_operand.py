@@ -1,4 +1,4 @@
-"""The right-hand side of a contraction: panels that are packed, read as they lie, or there already.
+"""Operand B of a GEMM: packed, read in place, or a packed operand.
 
 One object serves one kernel: `decide` first, `allocate` inside the parallel region, and `panels`
 for each block of columns and of k.
@@ -19,13 +19,13 @@ from relax_mlir.lowering.tir_to_vector.contraction.operands import Edge, Panels
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader, PanelPacker
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# Packing B pays when enough rows share it, and it is too big for the first-level cache.
+# Rows and elements of B from which on packing pays.
 PACK_ROWS = 32
 PACK_ELEMENTS = 8192
-# Up to so many rows it does not pay where one unit multiplies and adds, of matrices in the
-# second-level cache, and of those in the third, with so many steps of k at least.
+# With one FMA unit: rows up to which packing does not pay for B in L2, and for B in L3 with at
+# least that many steps of k.
 _L2_ROWS, _L3_ROWS, _MIN_STEPS = 256, 128, 64
-# Steps of k that B is asked for before its use; those of panels that come from memory are quick.
+# Prefetch distances in steps of k: of B in place or packed by the kernel, and of packed operands.
 _PREFETCH_STEPS, _PACKED_PREFETCH_STEPS = 8, 24
 
 
@@ -33,8 +33,8 @@ class BOperand:
     """Where register tiles read B.
 
     Attributes:
-        pack: whether it is packed; an i1 where that is known at run time only.
-        element: what panels consist of.
+        pack: whether it is packed; an i1 if only run time knows.
+        element: the type of a panel's elements.
     """
 
     def __init__(self, blocking: GemmBlocking) -> None:
@@ -45,15 +45,15 @@ class BOperand:
 
     @property
     def as_it_lies(self) -> bool:
-        """Whether B is read where it is, without panels."""
+        """Whether B is read in place."""
         return self.pack is False and not self._blocking.panel_width
 
     def decide(self) -> None:
-        """Set whether to pack."""
+        """Decide whether to pack."""
         blocking = self._blocking
         emit, gemm = blocking.emit, blocking.gemm
         if blocking.panel_width:
-            # Tiles of many rows would widen what they share once for each.
+            # Each tile of rows would convert the panels again.
             self.pack = blocking.load.converts
             return
         if blocking.b.stride(gemm.n) != 1 or gemm.widen[1] is not None:
@@ -70,11 +70,10 @@ class BOperand:
         ))  # fmt: skip
 
     def _min_rows(self, many: Index) -> Index:
-        """Return how many rows are worth packing so many elements of B.
+        """Return the number of rows from which on packing B pays.
 
-        A core with one unit for multiply-adds waits for no lines of a matrix in its second-level
-        cache, be they adjacent or not, nor for some from the third level that are not in each
-        other's way.
+        A core with one FMA unit does not wait for lines of a matrix in its L2, nor for those from
+        L3 that have no set conflicts.
         """
         blocking, emit = self._blocking, self._blocking.emit
         machine, size = blocking.machine, blocking.gemm.element.width // 8
@@ -97,7 +96,7 @@ class BOperand:
         return least
 
     def allocate(self) -> None:
-        """Make room for the panels of a block."""
+        """Allocate the panels of a block."""
         if self.pack is False and not self._has_edge:
             return
         blocking = self._blocking
@@ -105,7 +104,7 @@ class BOperand:
         with emit.outside():
             columns = emit.min(blocking.n, blocking.nc_max)
             if blocking.panel_width:
-                # A block may begin and end within panels, which are copied as a whole.
+                # A block may begin and end inside panels, which are copied whole.
                 columns = emit.add(columns, 2 * (blocking.panel_width - blocking.width))
             panels = emit.div(emit.add(columns, blocking.width - 1), blocking.width)
             if self.pack is not True:
@@ -117,7 +116,7 @@ class BOperand:
     def column_tiles(
         self, b: StridedRef, columns: Span, steps: Span
     ) -> list[tuple[ColumnTiles, Panels]]:
-        """Pack a block where that is decided, and return where its panels are, by their width.
+        """Pack a block if that is decided, and return its panels by tile width.
 
         Args:
             b: the first element of the matrix.
@@ -143,7 +142,7 @@ class BOperand:
     def _tiles_of_width(
         self, b: StridedRef, zone: ColumnTiles, columns: Span, steps: Span
     ) -> Panels:
-        """Return the panels of a zone; where they are packed, each begins after the one before."""
+        """Return the panels of columns with one tile width; packed ones follow each other."""
         blocking = self._blocking
         emit, gemm = blocking.emit, blocking.gemm
         (j0, j1), (k0, k1) = columns, steps
@@ -157,7 +156,7 @@ class BOperand:
         load = Loader(emit, b.base, gemm.widen[1], blocking.vector)
         packer = PanelPacker(load, width, self._packed, size, first)
         if not isinstance(zone.last, int):
-            # The few columns of the last tiles are copied by short code.
+            # The N tail is packed by short code.
             rest = zone.vectors < blocking.vectors
             packer = replace(packer, masks=zone.masked, rows=1 if rest else packer.rows)
         block = StridedRef(b.base, start, {"n": n_stride, "k": k_stride})
@@ -171,10 +170,10 @@ class BOperand:
         self, b: StridedRef, packer: PanelPacker, block: StridedRef, count: Index, many: Index,
         by_masks: bool = False,
     ) -> Panels:  # fmt: skip
-        """Pack what is decided at run time; the last columns are packed in any case.
+        """Pack if that is decided at run time; the last columns are packed in any case.
 
-        So tiles may read all columns of a panel. Others than of two vectors may read them by masks
-        where they lie instead: that takes one of two units for multiply-adds, where there are two.
+        So tiles read whole panels. `by_masks` reads the last columns in place with masks instead;
+        with two FMA units masked loads would take one of them.
         """
         emit, width, size = self._blocking.emit, packer.width, packer.panel_size
         n_stride, k_stride = block.stride("n"), block.stride("k")
@@ -213,7 +212,7 @@ class BOperand:
         return panels
 
     def panels(self, b: StridedRef, columns: Span, steps: Span) -> Panels:
-        """Pack a block where that is decided, and return where its panels are.
+        """Pack a block if that is decided, and return its panels.
 
         Args:
             b: the first element of the matrix.
@@ -257,7 +256,7 @@ class BOperand:
         return self._edged(b, packer, block, count, many)
 
     def _converted(self, panels: Panels, columns: Span, steps: Span) -> Panels:
-        """Copy panels of small numbers as what is multiplied."""
+        """Copy the panels of a packed operand in the type that is multiplied."""
         blocking, (first, last) = self._blocking, columns
         emit, lanes, width = blocking.emit, blocking.lanes, blocking.panel_width
         assert self._packed is not None  # as there is something to convert
@@ -290,12 +289,12 @@ class BOperand:
 
     @property
     def _has_edge(self) -> bool:
-        """Whether B is not always packed, and its last columns may be no whole panel."""
+        """Whether B may be read in place and its last columns may fill no panel."""
         n, blocking = self._blocking.n, self._blocking
         if self.pack is True or blocking.panel_width:
             return False
         if blocking.has_n_tail:
-            # Where threads share columns, or blocks are cut, any tile may be the last one.
+            # If threads share columns, any tile may be a piece's last one.
             known = self.pack is False and isinstance(n, int) and n % blocking.lanes == 0
             return not known or blocking.emit.is_parallel
         if self.pack is False:
@@ -304,7 +303,7 @@ class BOperand:
 
     @property
     def _reads_edge(self) -> bool | ir.Value:
-        """Whether there are tiles of two vectors, for which the last columns are packed."""
+        """Whether there are tiles of two vectors, which read packed last columns."""
         blocking, emit = self._blocking, self._blocking.emit
         if not blocking.rows.is_narrow(1):
             return True
@@ -314,8 +313,8 @@ class BOperand:
         return emit.both(wide, emit.compare("sgt", blocking.n, blocking.lanes))
 
     def _panel_rows(self) -> Index:
-        """Return how many rows of a panel's width it is from one panel to the next.
+        """Return the distance of panels, in rows of a panel.
 
-        One more than its own: at multiples of a page they would evict each other from the caches.
+        It is one more than a panel has: multiples of a page would conflict in cache sets.
         """
         return self._blocking.emit.add(self._blocking.kc, 1)

@@ -1,4 +1,4 @@
-"""Sizes of a contraction's blocks and register tiles, from the caches and from what is known."""
+"""Cache blocking and row tiles of a GEMM."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,40 +7,39 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# Steps of k that a block is a multiple of.
+# Blocks of k are multiples of this many steps.
 _STEP = 4
-# Bytes of a page, which is what a way of the first-level cache holds, and of its lines.
+# Bytes of a page, which is also a way of L1, and of a cache line.
 PAGE, _LINE = 4096, 64
-# Rows of the largest tile where what is left over is cut into halves and thirds of it.
+# Rows of the largest tile whose tail is cut into halves and thirds.
 _HALVED = 9
-# Rows that tiles keep at least where there are more of them so that threads have as many.
+# Minimal rows of tiles that are made smaller so that threads get equal numbers.
 _SHARED = 5
 
 
 def max_kc(room: int, rows_bytes: int) -> int:
-    """Return how many steps of k a block has at most.
+    """Return the maximal steps of k of a block.
 
-    The rows of A that every panel of B needs again stay in the first-level cache. A panel passes
-    through the rest of it; it may be larger than that, as it comes in order.
+    The rows of A of a tile stay in L1 while panels of B stream through it.
 
     Args:
-        room: bytes of the first-level cache that rows of A may take.
+        room: bytes of L1 for rows of A.
         rows_bytes: bytes of a tile's rows of A for each step of k.
     """
     return max(_STEP, room // rows_bytes // 16 * 16)
 
 
 def has_set_conflicts(rows: int, stride: int, length: int, ways: int) -> bool:
-    """Return whether rows read side by side would evict each other from the first-level cache.
+    """Return whether rows that are read side by side conflict in L1 sets.
 
-    Lines as far apart as pages share a set. Where rows begin at places that all differ, what they
-    share is less than what copies cost.
+    Lines at the distance of a page share a set. Rows with other strides share too few sets to
+    matter.
 
     Args:
-        rows: how many.
+        rows: the number of rows.
         stride: bytes from one row to the next.
         length: bytes of each.
-        ways: lines that a set has for them.
+        ways: ways of a set that rows may use.
     """
     if stride % (PAGE // 4) != 0:
         return False
@@ -53,13 +52,13 @@ def has_set_conflicts(rows: int, stride: int, length: int, ways: int) -> bool:
 
 
 def max_nc(emit: Emitter, machine: Machine, steps: Index, width: int, size: int) -> Index:
-    """Return how many columns a block of B has at most, by what its panels may take.
+    """Return the maximal columns of a block of B, by the bytes of its panels.
 
     Args:
         emit: where to write.
         machine: its caches.
-        steps: steps of k, or groups of them, that a block has.
-        width: columns of a panel, of which a block has whole ones.
+        steps: steps of k of a block, or groups of them.
+        width: columns of a panel; blocks have whole panels.
         size: bytes of an element.
     """
     columns = emit.div(machine.panel_bytes // size, emit.max(steps, 1))
@@ -67,14 +66,14 @@ def max_nc(emit: Emitter, machine: Machine, steps: Index, width: int, size: int)
 
 
 def balanced_nc(emit: Emitter, extent: Index, most: Index, width: int) -> Index:
-    """Return the columns of each block of n: all blocks but the last have the same."""
+    """Return the columns of a block: blocks of n are equal but for the last."""
     count = emit.max(emit.div(emit.add(extent, emit.sub(most, 1)), most), 1)
     size = emit.div(emit.add(extent, emit.sub(count, 1)), count)
     return emit.max(emit.mul(emit.div(emit.add(size, width - 1), width), width), width)
 
 
 def balanced_kc(emit: Emitter, extent: Index, limit: int) -> Index:
-    """Return the steps of each block of k: all blocks but the last have the same."""
+    """Return the steps of a block: blocks of k are equal but for the last."""
     if isinstance(extent, int):
         count = max(1, -(-extent // limit))
         size = -(-extent // count)
@@ -86,15 +85,15 @@ def balanced_kc(emit: Emitter, extent: Index, limit: int) -> Index:
 
 @dataclass(frozen=True)
 class TileLoop:
-    """A loop over tiles of some rows.
+    """A loop over row tiles of one size.
 
     Attributes:
         rows: rows of each.
-        first, last: the range of their numbers.
-        base: the row at which number 0 would begin.
+        first, last: the range of tile numbers.
+        base: the row of tile number 0.
         step: rows from one tile to the next.
-        partial: whether there may be fewer rows than a tile has.
-        end: the row at which they end then; None for the last of all.
+        partial: whether the last tile may be partial.
+        end: the end of the rows; None for the end of all.
     """
 
     rows: int
@@ -108,25 +107,23 @@ class TileLoop:
 
 @dataclass(frozen=True)
 class RowTiles:
-    """How rows are cut into register tiles, numbered from the first row on.
+    """How rows are cut into register tiles.
 
-    Where their number is known, tiles differ by one row at most and none is left over. Otherwise
-    all but the last have the most rows; that one has them too, or is made of smaller ones, of which
-    the last has one row that is not there at most, unless there is one row in all. With `fine`
-    there is code for tiles of one row less than the most too, of which, and of the largest, most
-    numbers are sums.
+    Static rows give tiles that differ by one row at most. Dynamic rows give tiles of `most` rows,
+    then smaller ones for the tail, with at most one row of waste. `fine` adds code for tiles of
+    `most - 1` rows: most numbers are sums of both.
 
     Attributes:
-        emit: where loops over them are written.
-        rows: how many rows there are.
-        most: rows of a tile at most.
-        full: whether all tiles but the last have the most rows where their number is known too.
-        single: whether what is left over may be tiles of one row, or of half the most rows: code
-            for one more size of tile.
-        fine: whether there is code for tiles of one row less than the most.
-        threads: threads that share the tiles: where rows are known and enough, all get as many.
-        narrow: whether tiles of what is left over have one vector: of fewer rows than four, sums
-            would wait for each other.
+        emit: where loops are written.
+        rows: the number of rows.
+        most: the maximal rows of a tile.
+        full: whether all tiles but the last have `most` rows if `rows` is static too.
+        single: whether the tail may have tiles of one row, or of half of `most`: one more code
+            size.
+        fine: whether there is code for tiles of `most - 1` rows.
+        threads: threads that share the tiles; static rows are cut so that all get as many tiles.
+        narrow: whether tiles of the tail have one vector: with fewer than four rows, two vectors
+            would wait for the latency of an FMA.
     """
 
     emit: Emitter
@@ -140,17 +137,17 @@ class RowTiles:
 
     @property
     def by_row(self) -> bool:
-        """Whether ranges are those of rows, not of tiles: any range is cut well."""
+        """Whether threads get ranges of rows, not of tiles."""
         unknown = not isinstance(self.rows, int) and not self.fine and not self.full
         return unknown and self.single and self.most == _HALVED
 
     def is_narrow(self, tile: int) -> bool:
-        """Whether tiles of so many rows have one vector."""
+        """Whether tiles of `tile` rows have one vector."""
         return self.narrow and self.by_row and tile < self.most
 
     @property
     def count(self) -> Index:
-        """How many tiles there are, or rows where ranges are those of rows."""
+        """The number of tiles, or of rows if threads get ranges of rows."""
         if isinstance(self.rows, int):
             count = -(-self.rows // self.most)
             shared = -(-count // self.threads) * self.threads
@@ -177,7 +174,7 @@ class RowTiles:
         return -(-self.rows // max(1, count))
 
     def loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
-        """Yield the loops over the tiles from one number on, up to another, as `count` has them."""
+        """Yield the loops over a range of tiles, in the unit of `count`."""
         emit = self.emit
         if isinstance(self.rows, int):
             count, tile = self.count, self.largest
@@ -214,12 +211,10 @@ class RowTiles:
             yield TileLoop(1, 0, emit.sub(left, more), emit.add(done, more), 1)
 
     def _halved_loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
-        """Cut a range of rows; what is left over are halves of tiles, rounded up, and thirds.
+        """Cut a range of rows; the tail has tiles of a half, rounded up, and of a third.
 
-        Narrow ones are of four rows, or of five where those leave none.
-
-        A single row reads as much of B as a tile does, for a ninth of its products: where one is
-        left over, it and the largest tile before it are two halves.
+        With `narrow`, they have four rows, or five if that leaves no tail. A single row reads as
+        much of B as a tile does: it is joined with the tile before it, as two halves.
         """
         emit, most = self.emit, self.most
         half, small = most // 2 + 1, most // 2 if self.narrow else most // 3
@@ -256,7 +251,7 @@ class RowTiles:
             done, rows = upto, emit.add(rows, emit.mul(count, size))
 
     def _plan(self) -> list[tuple[int, Index]]:
-        """Return the sizes of tiles, in their order, and how many there are of each."""
+        """Return the sizes of tiles, in order, and the number of tiles of each."""
         emit, rows, most = self.emit, self.rows, self.most
         small = max(1, most // 3)
         large, less = emit.div(rows, most), 0

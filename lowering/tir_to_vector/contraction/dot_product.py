@@ -1,4 +1,4 @@
-"""Instructions that add up products of neighbouring small numbers: which there are, and when."""
+"""Dot-product instructions for small dtypes, and when they are used."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,30 +9,30 @@ from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
 
-# What a lane of a register multiplies at once lies in as many bits as its sum has.
+# A group has as many bits as a sum.
 _LANE_BITS = 32
-# With fewer columns or steps of k matrices are not worth their setting up.
+# Columns and steps of k from which on matrix tiles are worth their setup.
 _MIN_EXTENT = 8
 _SIGNED, _UNSIGNED = "arith.extsi", "arith.extui"
 
 
 @dataclass(frozen=True)
 class DotProduct:
-    """How a contraction's operands are multiplied, some steps of k at once.
+    """How a dot-product instruction multiplies a contraction's operands.
 
-    For each lane, a group of elements of A that follow each other along k, and one of B, lie in 32
-    bits: to everything but the instruction itself groups are integers.
+    A lane holds a group: `group` elements that follow each other along k, in 32 bits. Other code
+    treats groups as integers.
 
     Attributes:
-        intrinsic: the instruction, in LLVM's words.
+        intrinsic: the LLVM intrinsic.
         part: the type of a group's elements.
-        group: how many there are.
-        widen: for A and B the conversion of what lies in memory to `part`, None for none.
-        flips_signs: whether the sign bits of B are turned: its numbers are others then, and so are
-            sums, by what columns of zeros would give.
+        group: elements of a group.
+        widen: for A and B the conversion to `part`, or None.
+        flips_signs: whether the sign bits of B are flipped, which adds a constant to each number;
+            sums start from the correction.
         b_first: whether the instruction takes B's groups before A's.
-        adds: whether it adds to a sum too.
-        matrices: whether it multiplies registers that hold matrices.
+        adds: whether it accumulates.
+        matrices: whether it is an instruction on matrix tiles (AMX).
     """
 
     intrinsic: str
@@ -45,7 +45,7 @@ class DotProduct:
     matrices: bool = False
 
     def multiply_add(self, emit: Emitter, a: ir.Value, b: ir.Value, total: ir.Value) -> ir.Value:
-        """Return a sum, and what groups of A and B, or the parts of these, add to it."""
+        """Return a sum plus the dot products of groups of A and B."""
         x, y = (self.parts(emit, value) for value in (a, b))
         if self.b_first:
             x, y = y, x
@@ -55,7 +55,7 @@ class DotProduct:
         return emit.op("arith.addi", [total, made], total.type)
 
     def parts(self, emit: Emitter, groups: ir.Value) -> ir.Value:
-        """Return a vector of groups as one of their elements, and what is one already as it is."""
+        """Return a vector of groups as a vector of elements; other vectors as they are."""
         if groups.type.element_type == self.part:
             return groups
         type_ = ir.VectorType.get([groups.type.shape[0] * self.group], self.part)
@@ -63,10 +63,10 @@ class DotProduct:
 
 
 def find_dot_product(gemm: Contraction, machine: Machine) -> DotProduct | None:
-    """Return the instruction for a contraction's operands, None where the machine has none.
+    """Return the dot-product instruction of a contraction, None if the machine has none.
 
-    Sums of integers are exact, modulo 2**32 as those of the contraction are: the instruction for
-    bytes takes unsigned ones on one side and signed ones on the other, and has no saturation.
+    Integer sums are exact modulo 2**32. The instruction for bytes takes unsigned and signed
+    operands and does not saturate.
     """
     if gemm.computed is not None:
         return None
@@ -88,12 +88,12 @@ def vector_dot_product(
     sides: tuple[FlatAccess, FlatAccess], widens: tuple[str | None, str | None], element: ir.Type,
     machine: Machine,
 ) -> DotProduct | None:  # fmt: skip
-    """Return the instruction on vectors for two operands, None where the machine has none.
+    """Return the instruction on vectors for two operands, None if the machine has none.
 
     Args:
         sides: the operands, A and B.
-        widens: their conversions to what is added.
-        element: the type of what is added.
+        widens: their conversions to the type of the sum.
+        element: the type of the sum.
         machine: what for.
     """
     types = [str(access.buffer.type.element_type) for access in sides]
@@ -104,7 +104,7 @@ def vector_dot_product(
     signs = [widen == _SIGNED for widen in widens]
     name = _intrinsic("u8s8", machine)
     if types == ["i8", "i8"] and name is not None:
-        # With equal signs B becomes what A is not.
+        # With equal signs, B's are flipped.
         flips_signs = signs[0] == signs[1]
         return DotProduct(
             name, ir.IntegerType.get_signless(8), 4, flips_signs=flips_signs, b_first=signs[0]
@@ -118,7 +118,7 @@ def vector_dot_product(
 
 
 def bf16_dot_product(machine: Machine) -> DotProduct | None:
-    """Return the instruction on vectors of pairs of bf16, None where the machine has none."""
+    """Return the instruction on pairs of bf16, None if the machine has none."""
     name = _intrinsic("bf16", machine)
     return None if name is None else DotProduct(name, ir.BF16Type.get(), 2)
 
@@ -130,7 +130,7 @@ def _intrinsic(kind: str, machine: Machine) -> str | None:
 
 
 def _matrix_intrinsic(kind: str, gemm: Contraction, machine: Machine) -> str | None:
-    """Return the instruction on matrices, None where most of their registers would be empty."""
+    """Return the instruction on matrix tiles, None if tiles would be mostly empty."""
     extents = (gemm.flat.iters[i].extent.value for i in (gemm.n, gemm.k))
     if any(extent is not None and extent < _MIN_EXTENT for extent in extents):
         return None
@@ -140,7 +140,7 @@ def _matrix_intrinsic(kind: str, gemm: Contraction, machine: Machine) -> str | N
 def call_intrinsic(
     emit: Emitter, name: str, operands: Sequence[ir.Value], result: ir.Type | None = None
 ) -> ir.Value | ir.Operation:
-    """Write a call of one of LLVM's intrinsics; return its result, if there is one."""
+    """Write a call of an LLVM intrinsic; return its result, if it has one."""
     return emit.op(
         "llvm.call_intrinsic",
         list(operands),
@@ -157,7 +157,7 @@ def groups_type(lanes: int) -> ir.VectorType:
 
 
 def flipped_zeros(emit: Emitter, dot: DotProduct, type_: ir.Type) -> ir.Value:
-    """Return groups of what zeros become when their sign bits are turned."""
+    """Return groups of zeros with flipped sign bits."""
     bits = dot.part.width
     word = sum(1 << (bits * i + bits - 1) for i in range(dot.group))
     # A word with its highest bit on is a negative number to MLIR.
@@ -175,7 +175,7 @@ def like(type_: ir.Type, element: ir.Type) -> ir.Type:
 
 
 def as_groups(emit: Emitter, dot: DotProduct, value: ir.Value) -> ir.Value:
-    """Return elements of B that lie in groups as a vector of groups, sign bits turned."""
+    """Return elements of B in VNNI layout as groups, with flipped sign bits if needed."""
     if dot.widen[1] is not None:
         value = emit.op(dot.widen[1], [value], like(value.type, dot.part))
     groups = emit.op("vector.bitcast", [value], groups_type(value.type.shape[0] // dot.group))

@@ -1,4 +1,4 @@
-"""What is computed from every sum of a contraction, in registers, before it is stored."""
+"""Epilogues: maps over the sums of a contraction, computed in registers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -27,18 +27,18 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import DIVIDES
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
-# Operations for an element from which on code that many times over costs more than a loop.
+# Operations of an element from which on a loop is better than inline code.
 _LONG = 8
 _ZERO = SymExpr.const(0)
 
 
 @dataclass
 class Epilogue:
-    """Nests over the elements that a contraction stores, one feeding the next.
+    """Nests over the results of a contraction, in order.
 
     Attributes:
         nests: over the contraction's iterators; each stores an element for each sum.
-        partial: where sums may lie while they are incomplete, None for the contraction's buffer.
+        partial: where incomplete sums may be; None for the contraction's buffer.
     """
 
     nests: list[FlatNest]
@@ -47,12 +47,12 @@ class Epilogue:
 
 @dataclass
 class Fused:
-    """A contraction with the nests after it.
+    """A contraction with its epilogue.
 
     Attributes:
-        contraction: it, over iterators that all nests walk.
-        epilogue: what comes after.
-        followers: the nests that the epilogue stands for.
+        contraction: over iterators that all nests share.
+        epilogue: the nests after it.
+        followers: the nests that the epilogue replaces.
     """
 
     contraction: Contraction
@@ -61,7 +61,7 @@ class Fused:
 
 
 def take_epilogue(nest: Nest, rest: Sequence[ir.Operation], machine: Machine) -> Fused | None:
-    """Return a contraction with as many of the next nests as can run on its sums in registers.
+    """Return a contraction with as many of the next nests as can be its epilogue.
 
     Args:
         nest: a contraction's.
@@ -82,12 +82,12 @@ def take_epilogue(nest: Nest, rest: Sequence[ir.Operation], machine: Machine) ->
 def follow(
     flat: FlatNest, rest: Sequence[ir.Operation], columns: int | None = None
 ) -> tuple[list[Nest], list[FlatNest]]:
-    """Return the nests after a reduction that map its results one by one, on its iterators.
+    """Return the nests after a reduction that map its results elementwise, on its iterators.
 
     Args:
         flat: the reduction's, an iterator for each of its loops.
         rest: the loops and blocks after it.
-        columns: how many of the columns in panels they take, None for all.
+        columns: how many columns of panels they use, None for all.
     """
     inputs = {root(access.buffer) for op, access in flat.accesses.items() if op in flat.slice}
     made = [flat.accesses[flat.store]]
@@ -115,7 +115,7 @@ def follow(
 
 
 def _only_used_in(buffer: ir.Value, nests: list[Nest]) -> bool:
-    """Whether a buffer is a temporary one that nothing but some nests touches."""
+    """Whether a buffer is a temporary that only some nests use."""
     owner = buffer.owner
     if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
         return False
@@ -134,10 +134,10 @@ def _block_of(op: ir.Operation) -> ir.Operation | str:
 def _aligned(
     flat: FlatNest, follower: FlatNest, made: list[FlatAccess], columns: int | None
 ) -> FlatNest | None:
-    """Return a map over a contraction's results on the contraction's iterators."""
+    """Return a map over a contraction's results, on the contraction's iterators."""
     if follower.total is not None or any(op.name in DIVIDES for op in follower.slice):
         return None
-    # Counters would have to be told apart after iterators were merged.
+    # Merged iterators would need the counters one by one.
     if follower.counters:
         return None
     known = [access.buffer for access in made]
@@ -145,7 +145,7 @@ def _aligned(
     fed = [op for op in loads if follower.accesses[op].buffer in known]
     if not fed:
         return None
-    # The iterators of both are told by the strides with which they walk what goes between.
+    # Iterators correspond if they have the same stride in the buffer between the nests.
     there = follower.accesses[fed[0]]
     here = made[known.index(there.buffer)]
     to = shared_iterators(flat, here, follower, there, columns)
@@ -172,7 +172,7 @@ def _join(
     columns: int | None,
     machine: Machine,
 ) -> Fused | None:
-    """Return a contraction and maps over its results on iterators that all of them share."""
+    """Return a contraction and its epilogue on shared iterators."""
     accesses = dict(flat.accesses)
     for follower in flats:
         accesses.update(follower.accesses)
@@ -182,7 +182,7 @@ def _join(
         return None
     merged = gemm.flat
     if columns is not None:
-        # The columns that nobody takes are those at the end of the last panel.
+        # The unused columns are at the end of the last panel.
         panel = product_tile(gemm, machine).panel
         if panel is None:
             return None
@@ -204,7 +204,7 @@ def _join(
 
 
 def _partial(gemm: Contraction, nests: list[FlatNest]) -> FlatAccess | None:
-    """Return the place of the last nest's results if incomplete sums may lie there."""
+    """Return the last nest's result, if incomplete sums may be stored there."""
     last = nests[-1]
     out = last.accesses[last.store]
     if out.buffer.type.element_type != gemm.element:
@@ -216,7 +216,7 @@ def _partial(gemm: Contraction, nests: list[FlatNest]) -> FlatAccess | None:
 
 
 class _Map(NestWriter):
-    """Writes a nest's computation for values that are in registers already."""
+    """Writes a nest's computation on values in registers."""
 
     def __init__(
         self, flat: FlatNest, n: int, made: set[ir.Value], emit: Emitter, machine: Machine
@@ -236,7 +236,7 @@ class _Map(NestWriter):
 
 
 class EpilogueEmitter:
-    """Writes an epilogue with `emit`; `is_long` says that it is better written once, in a loop.
+    """Writes an epilogue; `is_long` says that one copy, in a loop, is better than inline code.
 
     Args:
         epilogue: what to write.
@@ -255,13 +255,12 @@ class EpilogueEmitter:
         made = {sums, *(nest.written for nest in epilogue.nests[:-1])}
         self._maps = [_Map(nest, n, made, emit, machine) for nest in epilogue.nests]
         operations = [op.name for nest in epilogue.nests for op in nest.slice]
-        # Code is written for every vector of a tile where there is little of it.
         self.is_long: bool = len(operations) > _LONG or any(
             x.startswith("math.") for x in operations
         )
 
     def at(self, env: dict[int, Index]) -> Callable[[ir.Value, Index, ir.Value | None], None]:
-        """Return what takes a vector of sums, its first column and a mask, at given counters."""
+        """Return a function of a vector of sums, its first column and a mask, at given counters."""
 
         def put(value: ir.Value, column: Index, mask: ir.Value | None) -> None:
             lanes = value.type.shape[0]

@@ -1,4 +1,4 @@
-"""Fast contractions: register tiles over packed or direct operands, blocked for the caches."""
+"""GEMM: register tiles over packed or in-place operands, blocked for the caches."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -27,14 +27,13 @@ from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.zero_trip_loops import steps_of
 
-# With fewer rows, an operand that would have to be transposed is better read as it lies; and one
-# that lies well is read from end to end where all rows fit into registers at once.
+# With fewer rows B is read in place, also if tiles would need it transposed.
 DOT_MIN_ROWS = 4
-# Up to so many rows B is read in order where it is large: tiles would read a little of each row.
+# Rows up to which a large B is read in order: tiles would read a little of each of its rows.
 SKINNY_MAX_ROWS = 8
-# Where each thread has so many panels, columns are split between threads.
+# Panels for each thread from which on threads share columns.
 _PANELS_EACH = 2
-# Products of numbers read from memory, in those of numbers that are in registers.
+# The cost of a product of operands from memory, in products of operands in registers.
 _MEMORY_WORK = 8
 
 
@@ -47,14 +46,14 @@ def emit_contraction(
         gemm: the contraction.
         emit: where to write.
         machine: what for.
-        epilogue: what happens to every sum before it is stored.
+        epilogue: what is computed from each sum before it is stored.
     """
     writer = GemmWriter(gemm, emit, machine, epilogue)
     emit.choose(writer.is_skinny(), writer.skinny, writer.tiles)
 
 
 class GemmWriter:
-    """Writes a contraction: `skinny` for what is read once, else `tiles`."""
+    """Writes a contraction: `skinny` if few rows share B, else `tiles`."""
 
     gemm: Contraction
     emit: Emitter
@@ -65,7 +64,6 @@ class GemmWriter:
     ) -> None:
         self.gemm, self.emit, self.machine = gemm, emit, machine
         self.blocking: GemmBlocking = GemmBlocking(gemm, emit, machine)
-        # Sums need a place of their own unless each is complete when it is first stored.
         self.finish: EpilogueEmitter | None = None
         if epilogue is not None:
             self.finish = EpilogueEmitter(epilogue, gemm.c.buffer, gemm.n, emit, machine)
@@ -85,7 +83,7 @@ class GemmWriter:
             self.c = None if whole else Layout(epilogue.partial or gemm.c, emit)
 
     def is_skinny(self) -> bool | ir.Value:
-        """Return whether so few rows share B that it is best read as it lies, once."""
+        """Return whether few rows share B, so that it is read in order, once."""
         gemm, m = self.gemm, self.blocking.m
         if self.blocking.panel_width:
             return is_packed_gemv(self.blocking)
@@ -96,7 +94,7 @@ class GemmWriter:
             return False
         most: Index = DOT_MIN_ROWS - 1
         if not along_k:
-            # More rows at once are only worth it where B comes from beyond a core's caches.
+            # More rows pay only if B comes from beyond L2.
             emit, size = self.emit, self._b_bytes()
             if isinstance(size, int):
                 most = self._max_rows(size)
@@ -113,17 +111,17 @@ class GemmWriter:
         return self.emit.mul(self.emit.mul(self.blocking.k, self.blocking.n), width)
 
     def _max_rows(self, b_bytes: Index) -> int:
-        """Return up to how many rows B may be read in order."""
+        """Return the number of rows up to which B is read in order."""
         near = isinstance(b_bytes, int) and b_bytes <= self.machine.l2_bytes
         return DOT_MIN_ROWS - 1 if near else SKINNY_MAX_ROWS
 
     def skinny(self) -> None:
-        """Write the kernel that reads B once, as it lies."""
+        """Write the kernel that reads B once, in order."""
         emit, gemm, blocking = self.emit, self.gemm, self.blocking
         if blocking.panel_width:
             self._packed_gemv()
             return
-        # Memory is what limits it: threads pay earlier than the products alone would tell.
+        # Memory is the limit: threads pay earlier than the products suggest.
         with self._loops(_MEMORY_WORK, whole_rows=True) as (env, columns, _):
             a, b, c = (x.at(env) for x in (blocking.a, blocking.b, self._sums))
             most = self._max_rows(self._b_bytes())
@@ -203,7 +201,7 @@ class GemmWriter:
     def _loops(
         self, each: int, whole_rows: bool = False
     ) -> Iterator[tuple[dict[int, Index], Span, Span]]:
-        """Write the loops outside of rows and columns; yields counters and a thread's ranges."""
+        """Write the loops around rows and columns; yields counters and a piece's ranges."""
         gemm = self.gemm
         self.init = gemm.flat.init
         if self.init is not None and gemm.outer_reductions:
@@ -226,10 +224,10 @@ class GemmWriter:
     def _parallel_region(
         self, each: int, whole_rows: bool
     ) -> Iterator[tuple[dict[int, Span], Span, Span]]:
-        """Split the work: between outer steps, else columns, else rows; yields the ranges.
+        """Split outer loops, else columns, else rows; yields the ranges.
 
-        Threads that share out columns each pack what they need of B. No tile is cut, and where it
-        lies does not change in which order it sums: bits are the same in any split.
+        Each piece packs the panels of its own columns. No tile is split, and sums do not depend on
+        a tile's place, so results have the same bits in any split.
         """
         emit, blocking = self.emit, self.blocking
         work = work_of(emit, self.gemm.flat, each)
@@ -260,7 +258,7 @@ class GemmWriter:
 
     @contextmanager
     def _columns_of(self, columns: Span, as_it_lies: bool) -> Iterator[Span]:
-        """Loop over blocks of columns; none where B is read as it lies."""
+        """Loop over blocks of columns; one block if B is read in place."""
         (first, last), most = columns, self.blocking.nc_max
         known = first == 0 and isinstance(last, int) and isinstance(most, int)
         if as_it_lies or (known and last <= most):
@@ -272,7 +270,7 @@ class GemmWriter:
             yield loop.counter, emit.min(emit.add(loop.counter, size), last)
 
     def _fill(self) -> None:
-        """Set C to its initial value: several reduction loops have no one first block."""
+        """Store the initial value of C: with several reduction loops no block of k is the first."""
         emit, gemm = self.emit, self.gemm
         value = emit.constant_of(gemm.element, self.init)
         with ExitStack() as loops:
@@ -291,7 +289,7 @@ class GemmWriter:
 
     @contextmanager
     def _blocks_of_k(self) -> Iterator[Span]:
-        """Loop over blocks of k; where there may be no k, there still is one step."""
+        """Loop over blocks of k; an empty k still gives one iteration, which stores C."""
         emit, blocking = self.emit, self.blocking
         if blocking.is_one_block:
             yield 0, blocking.k

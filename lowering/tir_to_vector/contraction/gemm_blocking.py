@@ -1,4 +1,4 @@
-"""What the parts of a contraction's kernel share: its sizes, operands, blocks and tiles."""
+"""The blocking of a GEMM: sizes, operands, blocks and tiles."""
 
 from dataclasses import dataclass
 
@@ -24,27 +24,27 @@ Span = tuple[Index, Index]
 
 
 class GemmBlocking:
-    """The sizes of a contraction and of what it is cut into.
+    """The sizes of a GEMM, its blocks and its tiles.
 
     Attributes:
         gemm: the contraction.
         emit: where its kernel is written.
         machine: what for.
         lanes: elements of a vector.
-        vectors: how many the largest register tile has side by side.
-        width: columns of that tile, and of a panel that is packed.
-        vector: a vector of sums.
-        m, n, k: extents; 1 row where there is no such iterator.
-        outer: the other spatial iterators, less one over panels.
+        vectors: vectors of a row of the largest register tile.
+        width: columns of that tile, and of a packed panel.
+        vector: the type of a vector of sums.
+        m, n, k: extents; m is 1 without such an iterator.
+        outer: the other spatial iterators, without the one over panels.
         panel_width: columns of a panel if B is a packed operand; 0 if B is a row-major matrix.
         panel: the iterator over the panels of a packed B.
-        kc_max: steps of k that a block has at most.
-        kc: steps of k that all blocks but the last have.
-        nc_max: columns that a block has at most.
-        rows: how rows are cut into tiles.
-        dot: the instruction that multiplies some steps of k at once, None for one at a time.
-        a, b: where the operands lie.
-        load: how panels that B consists of already are read.
+        kc_max: the maximal steps of k of a block.
+        kc: steps of k of all blocks but the last.
+        nc_max: the maximal columns of a block.
+        rows: the row tiles.
+        dot: the dot-product instruction, or None.
+        a, b: the layout of the operands.
+        load: loads panels of a packed B.
     """
 
     gemm: Contraction
@@ -82,7 +82,7 @@ class GemmBlocking:
         self.kc_max: int = most * (1 if self.dot is None else self.dot.group)
         self.kc = balanced_kc(emit, self.k, self.kc_max)
         if self.panel_width and self.dot is not None and self.matrices and not self.is_one_block:
-            # What registers read beyond a block is the next one's, not zeros.
+            # Matrix tiles read past a block: the next block, not zeros.
             self.kc = emit.mul(self.whole(self.groups(self.kc)), self.dot.group)
         self.nc_max: Index = max_nc(emit, machine, self.groups(self.kc), self.width, size)
         self.load = PanelLoad(None if self.dot is not None else gemm.widen[1], self.dot)
@@ -96,34 +96,34 @@ class GemmBlocking:
         )  # fmt: skip
 
     def extent(self, position: int) -> Index:
-        """Return how many steps an iterator has."""
+        """Return the extent of an iterator."""
         return self.emit.size(self.gemm.flat.iters[position].extent)
 
     def groups(self, steps: Index) -> Index:
-        """Return how many groups of steps of k are multiplied at once, the last maybe in part."""
+        """Return the number of groups of steps of k, the last of which may be partial."""
         if self.dot is None:
             return steps
         return self.emit.div(self.emit.add(steps, self.dot.group - 1), self.dot.group)
 
     @property
     def matrices(self) -> bool:
-        """Whether sums lie in registers that hold matrices."""
+        """Whether sums are in matrix tiles (AMX)."""
         return self.dot is not None and self.dot.matrices
 
     def whole(self, count: Index) -> Index:
-        """Return how many groups, or rows, registers hold that so many fill, the last in part."""
+        """Return a number of groups or rows, rounded up to whole matrix tiles."""
         return round_up(self.emit, count) if self.matrices else count
 
     @property
     def has_n_tail(self) -> bool:
-        """Whether the last columns are summed in tiles of another width than the others."""
+        """Whether the last columns have tiles of another width."""
         return self.vectors > VECTORS and not self.panel_width
 
     @property
     def may_be_narrow(self) -> bool:
-        """Whether all columns may be one vector's, and tiles of one are worth their code.
+        """Whether N may be at most one vector, so that tiles of one vector are worth their code.
 
-        Of several products, or where much follows the sums, that would take too long to compile.
+        With outer loops or a long epilogue they would take too long to compile.
         """
         return (
             self.has_n_tail and not isinstance(self.n, int) and not self.outer and self.rows.single
@@ -131,17 +131,17 @@ class GemmBlocking:
 
     @property
     def is_ragged(self) -> bool:
-        """Whether the last panel that is there already has columns that nobody wants."""
+        """Whether the last panel of a packed B is partial."""
         return bool(self.panel_width) and isinstance(self.n, int) and self.n % self.panel_width != 0
 
     @property
     def unit(self) -> int:
-        """The columns that threads share out are multiples of this."""
+        """Ranges of columns begin at multiples of this."""
         return self.lanes if self.has_n_tail and not self.is_even else self.width
 
     @property
     def is_even(self) -> bool:
-        """Whether the widest tiles are known to fill all columns, those of each thread too."""
+        """Whether the widest tiles cover all columns, in each piece."""
         if not self.has_n_tail or not isinstance(self.n, int):
             return False
         several = -(-self.n // self.lanes)
@@ -154,7 +154,7 @@ class GemmBlocking:
 
     @property
     def is_one_block(self) -> bool:
-        """Whether all of k is known to be one block."""
+        """Whether k is one block."""
         return isinstance(self.k, int) and self.k <= self.kc_max
 
 
@@ -163,12 +163,12 @@ _WIDE = 3
 
 @dataclass(frozen=True)
 class ColumnTiles:
-    """Columns of a block whose tiles have one width.
+    """Columns of a block with tiles of one width.
 
     Attributes:
-        vectors: of a tile.
-        first, last: the range of columns, counted from the block's first.
-        masked: whether the last tile may have fewer columns.
+        vectors: of a row of a tile.
+        first, last: the range of columns, relative to the block.
+        masked: whether the last tile may be partial.
     """
 
     vectors: int
@@ -178,16 +178,16 @@ class ColumnTiles:
 
 
 def column_tiles(emit: Emitter, columns: Index, lanes: int, exact: bool) -> list[ColumnTiles]:
-    """Cut columns into tiles: as many vectors as there are in threes, the rest in twos.
+    """Cut columns into tiles of three vectors, and of two for the N tail.
 
-    One vector that is left over goes with a three as two times two: a tile of one alone would load
-    more than it multiplies.
+    A single vector that is left goes with a tile of three, as two tiles of two: a tile of one
+    vector loads more than it multiplies.
 
     Args:
         emit: where to write.
-        columns: how many there are.
+        columns: the number of columns.
         lanes: of a vector.
-        exact: whether vectors are known to be full.
+        exact: whether vectors are full.
     """
     count = emit.div(emit.add(columns, lanes - 1), lanes)
     if isinstance(columns, int) and isinstance(count, int):

@@ -1,4 +1,4 @@
-"""Both sides of a contraction by dot-product instructions: copied, in groups along k."""
+"""The operands of a GEMM by dot-product instructions: copied in VNNI layout."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.a_operand import AOperand
@@ -15,9 +15,9 @@ from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import (
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# A block of k of unknown size is rounded up to a multiple of less.
+# A dynamic block of k is rounded up to a multiple of at most this.
 _SPARE = 16
-# Steps of groups that B is asked for before its use.
+# The prefetch distance of B, in groups of k.
 _PREFETCH_STEPS = 8
 
 
@@ -30,7 +30,7 @@ def operands(blocking: GemmBlocking) -> tuple[BOperand, AOperand]:
 
 
 class _VnniBOperand(BOperand):
-    """Panels of groups: `element` is what holds one."""
+    """Panels in VNNI layout; `element` holds a group."""
 
     def __init__(self, blocking: GemmBlocking, dot: DotProduct) -> None:
         super().__init__(blocking)
@@ -67,7 +67,7 @@ class _VnniBOperand(BOperand):
         return blocking.emit.add(blocking.whole(blocking.groups(blocking.kc)), 1)
 
     def _clear(self, columns: Index, groups: Index, size: Index) -> None:
-        """Fill what registers read beyond the last group: a zero times that must be zero."""
+        """Zero what matrix tiles read past the last group: NaN times zero is NaN."""
         blocking = self._blocking
         emit, upto = blocking.emit, blocking.whole(groups)
         known = isinstance(groups, int) and groups == upto
@@ -82,7 +82,7 @@ class _VnniBOperand(BOperand):
 
 
 class _VnniAOperand(AOperand):
-    """Rows of groups; always copied, as instructions read a group at a time."""
+    """Rows of groups; always copied."""
 
     def __init__(self, blocking: GemmBlocking, dot: DotProduct) -> None:
         super().__init__(blocking)

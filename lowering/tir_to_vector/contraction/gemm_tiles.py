@@ -1,4 +1,4 @@
-"""The register tiles of a block of a contraction, and what is left at its edges."""
+"""The register tiles of a block of a GEMM, and its edges."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -24,9 +24,9 @@ from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Panels
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# So many sums go to the stack: making room for them elsewhere would take what a small product does.
+# Sums that are on the stack: an allocation takes as long as a small GEMM.
 _SUMS = 512
-# One of so many columns may be summed for nothing.
+# One of this many columns may be wasted.
 _WASTE = 50
 PanelsOfTiles = Sequence[tuple[ColumnTiles, Panels]]
 
@@ -34,13 +34,13 @@ PanelsOfTiles = Sequence[tuple[ColumnTiles, Panels]]
 def rows_of(
     finish: EpilogueEmitter, env: dict[int, Index], first: Index, m: int | None
 ) -> Callable[[Index], Put]:
-    """Return what finishes the sums of a row, counted from a tile's first.
+    """Return the epilogue of a row, counted from a tile's first.
 
     Args:
-        finish: what happens to sums.
+        finish: the epilogue.
         env: counters of the outer iterators.
         first: the tile's first row.
-        m: the iterator over rows, None where there is one row.
+        m: the iterator over rows; None for one row.
     """
 
     def at(row: Index) -> Put:
@@ -56,8 +56,8 @@ class TileWriter:
     Args:
         blocking: of the contraction.
         left: its rows of A.
-        init: what sums start from; None adds to what C holds.
-        finish: what happens to complete sums, None for storing them.
+        init: the initial value of C; None adds to C.
+        finish: the epilogue; None stores sums.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class TileWriter:
         self._scratch: ir.Value | None = None
 
     def allocate(self) -> None:
-        """Make room for the sums of a tile that are stored in a loop.
+        """Allocate room for the sums of a tile that are stored in a loop.
 
-        So are those that may have to wait for more, and those of rows that may not be there: code
-        for every vector would be there twice.
+        That is so for long epilogues, sums of several blocks, and partial tiles: one copy of the
+        store code instead of one for each vector.
         """
         blocking = self._blocking
         waits = self._finish is not None and (self._finish.is_long or not blocking.is_one_block)
@@ -92,9 +92,9 @@ class TileWriter:
         Args:
             env: counters of the outer iterators.
             a: the first element of A.
-            column_tiles: the block's panels of B, by their width.
-            c: the first element of C; None where no sum waits for more.
-            rows: the range of tiles, by their numbers.
+            column_tiles: the panels of B by tile width.
+            c: the first element of C; None if sums are never incomplete.
+            rows: the range of tile numbers.
             columns: the range of columns.
             steps: the range of k.
         """
@@ -122,7 +122,7 @@ class TileWriter:
                 finish = None
                 if self._finish is not None:
                     finish = rows_of(self._finish, env, row, gemm.m)
-                # What most tiles are is worth more code than what is left of rows.
+                # Only the largest tiles are worth long code.
                 short = blocking.rows.fine and tile < blocking.rows.largest
                 store = Store(out, first, self._init, last, finish, j0, self._scratch, there, short)
                 if blocking.has_n_tail:
@@ -158,7 +158,7 @@ class TileWriter:
     ) -> None:
         emit, blocking = self._emit, self._blocking
         lanes, width = blocking.lanes, zone.vectors * blocking.lanes
-        # What most tiles are is worth more code than what is left of rows and columns.
+        # Only the largest tiles are worth long code.
         main = isinstance(blocking.m, int) or rows == blocking.rows.largest
         widest = isinstance(blocking.m, int) or zone.vectors == blocking.vectors
         k_unroll = 2 if main and widest else 1
@@ -188,9 +188,9 @@ class TileWriter:
     def _narrow(
         self, rows: int, a: StridedRef, column_tiles: PanelsOfTiles, store: Store, steps: Index
     ) -> None:
-        """Write tiles of one vector, for all columns: one code for panels of any width.
+        """Write tiles of one vector for all columns, whatever the width of panels.
 
-        Masks say which columns are read: what is not packed is read where it lies.
+        Columns of unpacked panels are read in place with masks.
         """
         emit, blocking = self._emit, self._blocking
         lanes, prefetch_distance = blocking.lanes, column_tiles[0][1].prefetch_distance
@@ -212,7 +212,6 @@ class TileWriter:
                 places = [emit.select(here, x, y) for x, y in pairs]
                 base = base if base == made[0][0] else emit.select(here, made[0][0], base)
             offset, stride, start, left = places
-            # A buffer of its own, as in `_at`.
             base = emit.from_place(base, offset, emit.mul(stride, blocking.kc))
             with emit.loop(0, left, lanes) as inside:
                 b = StridedRef(base, inside.counter, {"k": stride})
@@ -223,7 +222,7 @@ class TileWriter:
     def _panel(
         self, zone: ColumnTiles, panels: Panels, number: Index
     ) -> tuple[ir.Value, list[Index]]:
-        """Return a panel of a zone: its buffer, place, stride, first column and columns."""
+        """Return a panel: its buffer, offset, stride, first column and number of columns."""
         emit = self._emit
         width = zone.vectors * self._blocking.lanes
         column = emit.mul(number, width)
@@ -273,15 +272,14 @@ class TileWriter:
 
     @property
     def _is_whole(self) -> bool:
-        """Whether all columns are known to be those of whole tiles."""
+        """Whether all columns are those of whole tiles."""
         n = self._blocking.n
         return isinstance(n, int) and n % self._blocking.width == 0
 
     def _joined(self, panels: Panels) -> bool:
-        """Whether the last columns share the code of the others: masks say which there are.
+        """Whether the last columns use the code of the others, with masks.
 
-        That pays for itself where masks cost nothing, and few columns that are not there are summed
-        for nothing.
+        That pays if masks are free and few columns are wasted.
         """
         n, blocking = self._blocking.n, self._blocking
         if self._is_whole:
@@ -294,13 +292,13 @@ class TileWriter:
         return panels.padded and missing * _WASTE <= n
 
     def _at(self, panels: Panels, column: Index, left: Index, vectors: int) -> StridedRef:
-        """Return the first element of B of a tile from a column on.
+        """Return the first element of B of a tile.
 
         Args:
             panels: where B is.
-            column: the tile's first, of those in the panels.
-            left: how many columns there are from it on.
-            vectors: how many the tile has.
+            column: the tile's first column, relative to the panels.
+            left: columns from it on.
+            vectors: of a row of the tile.
         """
         emit, width = self._emit, vectors * self._blocking.lanes
         place: Index = column
@@ -317,7 +315,7 @@ class TileWriter:
                 edge = emit.both(edge, panels.edge.used)
             base = emit.select(edge, panels.edge.base, base)
             offset, stride = emit.select(edge, 0, offset), emit.select(edge, width, stride)
-            # A buffer of its own: a choice of buffers is made where it is used, in every loop.
+            # LLVM sinks a select of pointers into the loops that use it, unless it is a buffer.
             base, offset = emit.from_place(base, offset, emit.mul(stride, self._blocking.kc)), 0
         return StridedRef(base, offset, {"k": stride})
 
@@ -330,7 +328,7 @@ class TileWriter:
         steps: Index,
         prefetch_distance: int,
     ) -> None:
-        """Write a tile of the last columns, fewer than a whole one has."""
+        """Write a partial tile of the last columns."""
         lanes = tile.lanes
         vectors = -(-left // lanes) if isinstance(left, int) else self._blocking.vectors
         if not vectors:

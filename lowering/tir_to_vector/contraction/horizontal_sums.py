@@ -1,4 +1,4 @@
-"""Totals of the lanes of several vectors at once: each is added up halves first."""
+"""Horizontal sums of several vectors at once."""
 
 from collections.abc import Sequence
 
@@ -6,17 +6,17 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import add
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 
-# Lanes in so many bits of two vectors are exchanged in less time than others.
+# Shuffles inside this many bits are faster than others.
 _SHUFFLE_BITS = 128
 # A lane: of which vector, and which of the lanes of that one.
 _Lanes = list[tuple[int, int]]
 
 
 def horizontal_sums(emit: Emitter, values: Sequence[ir.Value]) -> list[ir.Value]:
-    """Return the total of each of some vectors of one type.
+    """Return the horizontal sum of each of some vectors of one type.
 
-    Two vectors become one of the sums of their halves, and so on: that takes a quarter of the
-    instructions that vector after vector would. The order of a sum is that of one vector alone.
+    Two vectors become one of sums of halves, and so on: a quarter of the instructions of one vector
+    after the other. The order of a sum is that of a single vector.
     """
     lanes = values[0].type.shape[0]
     most = 1 << (min(len(values), lanes).bit_length() - 1)
@@ -25,7 +25,7 @@ def horizontal_sums(emit: Emitter, values: Sequence[ir.Value]) -> list[ir.Value]
 
 
 def _together(emit: Emitter, values: Sequence[ir.Value]) -> list[ir.Value]:
-    """Return the totals of a power of two of vectors, not more than each has lanes."""
+    """Return the sums of a power of two of vectors, at most as many as lanes."""
     group = values[0].type.shape[0]
     near = max(1, _SHUFFLE_BITS // values[0].type.element_type.width)
     held: list[tuple[ir.Value, _Lanes]] = [
@@ -47,10 +47,10 @@ def _halved(
     emit: Emitter, x: tuple[ir.Value, _Lanes], y: tuple[ir.Value, _Lanes] | None, group: int,
     near: int,
 ) -> tuple[ir.Value, _Lanes]:  # fmt: skip
-    """Add the second half of what is left of each total to the first."""
+    """Add the second half of each partial sum to the first."""
     sides = [x] if y is None else [x, y]
     count = len(x[1])
-    # Blocks of lanes that are near take theirs from both vectors, larger ones one after the other.
+    # Blocks of at most 128 bits interleave both vectors; larger ones follow each other.
     size = near if group <= near and y is not None else count
     halves: tuple[list[int], list[int]] = ([], [])
     lanes: _Lanes = []

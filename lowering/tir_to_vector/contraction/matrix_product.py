@@ -1,4 +1,4 @@
-"""Which contractions are products of matrices, in which register tiles, of panels or not."""
+"""Which contractions are GEMMs, and their register tiles."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,11 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
 
 @dataclass(frozen=True)
 class ProductTile:
-    """The largest register tile of a contraction.
+    """The largest register tile of a GEMM.
 
     Attributes:
         rows, vectors: how many.
-        panel: the iterator over panels that B consists of already, None where it does not.
+        panel: the iterator over the panels of a packed B, or None.
     """
 
     rows: int
@@ -26,12 +26,12 @@ class ProductTile:
 
 
 def product_tile(gemm: Contraction, machine: Machine) -> ProductTile:
-    """Return the register tile of a contraction of vectors."""
+    """Return the register tile of a contraction."""
     lanes = machine.lanes(gemm.element)
     assert lanes is not None  # contractions of other elements are left to plain loops
     dot = find_dot_product(gemm, machine)
     matrices = dot is not None and dot.matrices
-    # Numbers that an instruction takes in groups had better lie in them.
+    # A dot-product instruction needs panels in VNNI layout.
     if (dot is not None) == (gemm.group > 1):
         for rows, vectors in ((TILE_ROWS, VECTORS),) if matrices else machine.product_tiles:
             panel = panel_iter(gemm, vectors * lanes)
@@ -41,7 +41,7 @@ def product_tile(gemm: Contraction, machine: Machine) -> ProductTile:
         return ProductTile(TILE_ROWS, VECTORS)
     columns = gemm.flat.iters[gemm.n].extent.value
     several = None if columns is None else -(-columns // lanes)
-    # Two vectors, or two times two, are no sum of threes; integers need a register for products.
+    # Two or four vectors need no tile of three; integers need a register for products.
     twos = several is not None and several in (0, 1, 2, 4)
     integers = isinstance(gemm.element, ir.IntegerType)
     first = dot is None and not integers and not twos
@@ -49,10 +49,10 @@ def product_tile(gemm: Contraction, machine: Machine) -> ProductTile:
 
 
 def panel_iter(gemm: Contraction, width: int) -> int | None:
-    """Return the iterator over panels that B consists of, None where it does not.
+    """Return the iterator over the panels of a packed B, None if it is not packed.
 
-    Panels have a number of columns that register tiles divide, beside each other for each step of
-    k; and whatever else sees them walks their columns as if there were no panels.
+    Panels have a multiple of `width` columns, contiguous for each step of k, and all other accesses
+    walk the columns as if there were no panels.
     """
     columns = gemm.flat.iters[gemm.n].extent.value
     if columns is None or columns % width:
@@ -70,10 +70,9 @@ def panel_iter(gemm: Contraction, width: int) -> int | None:
 
 
 def is_matrix_product(gemm: Contraction, machine: Machine) -> bool:
-    """Whether a contraction is one of matrices: a sum over one iterator, columns adjacent.
+    """Whether a contraction is a GEMM: a sum over one iterator, with adjacent columns.
 
-    A window over an image is not, though it may be a contraction; nor are kernels in other blocks
-    than the panels that register tiles take.
+    A convolution is not, nor are weights in blocks that are no panels of register tiles.
     """
     lanes = machine.lanes(gemm.element)
     if lanes is None or gemm.outer_reductions or gemm.c.strides[gemm.n] != 1:
@@ -84,10 +83,10 @@ def is_matrix_product(gemm: Contraction, machine: Machine) -> bool:
 
 
 def is_sum_of_products(gemm: Contraction, machine: Machine) -> bool:
-    """Whether a contraction adds up a few products of matrices that lie beside each other.
+    """Whether a contraction is a sum of GEMMs.
 
-    Its other sum is over places of A and B that are all different; those of a window overlap, or
-    are several. And every product can be read in order.
+    The outer sum walks distinct elements of A and B, unlike a window, and each operand is read in
+    order.
     """
     if machine.lanes(gemm.element) is None or gemm.outer or gemm.m is None:
         return False
@@ -99,7 +98,7 @@ def is_sum_of_products(gemm: Contraction, machine: Machine) -> bool:
 
 
 def _is_read_once(gemm: Contraction, access: FlatAccess) -> bool:
-    """Whether no two steps of the iterators that walk an operand read the same element of it."""
+    """Whether no two steps read the same element of an operand."""
     walks = []
     for it, stride in zip(gemm.flat.iters, access.strides, strict=True):
         if stride.value == 0:

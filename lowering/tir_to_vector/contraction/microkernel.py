@@ -1,4 +1,4 @@
-"""One register tile of a contraction: rows times vectors of accumulators over a run of k."""
+"""The micro-kernel: the loop over k that updates one register tile."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,20 +10,20 @@ from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import PanelLoad
 from relax_mlir.lowering.tir_to_vector.emit import AS_IT_IS, KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# Fewer accumulators than this wait for each other: latency times throughput of a multiply-add.
+# Independent accumulators that hide the latency of an FMA.
 _IN_FLIGHT = 8
-# Columns of a register tile, in vectors.
+# Vectors of a row of a register tile.
 VECTORS = 2
-# After so few steps of k sums are stored so soon that asking for their lines first gains nothing.
+# Steps of k up to which a prefetch of C gains nothing.
 _SOON = 32
 
 
 @dataclass
 class StridedRef:
-    """A place in a one-dimensional memref, and how far apart its neighbours are by name.
+    """An element of a one-dimensional memref, and strides by name.
 
-    Of rows, along "m", `last` may be the last that is there. Where those of a tile are no known
-    distance apart, `each` are buffers that begin with them.
+    Along "m", `last` is the last row that exists. `each` are buffers that begin with a tile's rows,
+    if their distance is dynamic.
     """
 
     base: ir.Value
@@ -33,12 +33,12 @@ class StridedRef:
     each: list[ir.Value] | None = None
 
     def row(self, emit: Emitter, number: Index) -> Index:
-        """Return how far a row is from the first; what is past the last one is read from there."""
+        """Return the offset of a row; rows past the last one repeat it."""
         known = self.last is None or (isinstance(number, int) and number == 0)
         return emit.mul(number if known else emit.min(number, self.last), self.stride("m"))
 
     def stride(self, name: object) -> Index:
-        """Return a stride, 0 along what the buffer does not have."""
+        """Return a stride, 0 for an axis that the buffer does not have."""
         return self.strides.get(name, 0)
 
 
@@ -47,13 +47,13 @@ class RegisterTile:
     """The shape of a register tile.
 
     Attributes:
-        rows, vectors: how many.
-        vector: a vector of sums.
-        fma: whether a fused multiply-add is one instruction.
-        dot: what multiplies groups of A and B, None for plain numbers.
-        k_unroll: steps of k that the loop has in its code, where they share accumulators.
-        short: whether little code is worth more than speed, as at an edge that has few tiles.
-        load: how B's panels are read where they hold other elements than the tile multiplies.
+        rows, vectors: rows, and vectors of a row.
+        vector: the type of a vector of sums.
+        fma: whether the target has FMA.
+        dot: the dot-product instruction, or None.
+        k_unroll: steps of k of an iteration, if they share accumulators.
+        short: whether short code is worth more than speed, as at edges.
+        load: loads panels whose elements have another type than what is multiplied.
     """
 
     rows: int
@@ -72,25 +72,25 @@ class RegisterTile:
 
     @property
     def kept(self) -> int:
-        """Vectors from one row to the next where sums are kept in memory."""
+        """Vectors from one row to the next where sums are in memory."""
         return max(self.vectors, VECTORS)
 
     @property
     def operand(self) -> ir.VectorType:
-        """What A and B are loaded as."""
+        """The type of a vector of A or B."""
         return self.vector if self.dot is None else groups_type(self.lanes)
 
     def column(
         self, emit: Emitter, base: ir.Value, at: Index, step: Index, column: Index,
         mask: ir.Value | None = None,
     ) -> ir.Value:  # fmt: skip
-        """Load a vector of B at a place, which is that of a step and a column."""
+        """Load a vector of B, for a step and a column."""
         if self.load is None:
             return emit.vector_load(base, [at], self.operand, mask)
         return self.load.vector(emit, base, at, self.operand, step, column)
 
     def prefetch(self, emit: Emitter, base: ir.Value, at: Index, *, far: bool = False) -> None:
-        """Ask for a step of B; what is `far` for the second-level cache."""
+        """Prefetch a step of B, into L2 with `far`."""
         if self.load is not None:
             self.load.prefetch(emit, base, at, self.lanes * self.vectors, far=far)
             return
@@ -98,12 +98,12 @@ class RegisterTile:
             emit.prefetch(base, emit.add(at, column), far=far)
 
     def lines(self, emit: Emitter) -> range:
-        """Return the columns at which lines of the cache begin, if the first one's does."""
+        """Return the columns at which cache lines begin, if the first one's does."""
         bits = self.vector.element_type.width
         return range(0, self.vectors * self.lanes, max(self.lanes, emit.isa.line(bits)))
 
     def multiply_add(self, emit: Emitter, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
-        """Return what x of A and y of B add to a sum."""
+        """Return a sum plus x of A times y of B."""
         if self.dot is None:
             return multiply_add(emit, self.fma, x, y, total)
         return self.dot.multiply_add(emit, x, y, total)
@@ -117,18 +117,18 @@ class Store:
     """What a tile does with its sums.
 
     Attributes:
-        c: its first element, columns adjacent, stride "m"; None where no sum waits for more.
-        first: whether C starts from `init`; None adds to what C holds.
-        init: what C starts from.
-        last: whether the sums are complete then.
-        finish: for a row of the tile what takes its complete sums: a vector, its column and a mask;
-            None where they just go to C.
+        c: the tile's first element of C, stride "m"; None if sums are never incomplete.
+        first: whether C starts from `init`; None adds to C.
+        init: the initial value of C.
+        last: whether the sums are complete.
+        finish: for a row of the tile a function of complete sums, their column and a mask; None
+            stores them.
         column: the tile's first column, for `finish`.
-        scratch: where a tile's sums go first to be finished in a loop; None to do all at once.
-        rows: how many rows of the tile there are, None for all.
-        short: whether code should be short, where there is memory for that.
-        whole: whether all columns are there, where masks say which there are and few tiles are not
-            whole: None where nothing is gained by asking.
+        scratch: a buffer for sums that are finished in a loop; None for inline code.
+        rows: the rows of the tile that exist, None for all.
+        short: whether code should be short, if there is `scratch`.
+        whole: whether all columns exist, if masks are used and few tiles are partial; None not to
+            test.
     """
 
     c: StridedRef | None
@@ -143,14 +143,14 @@ class Store:
     whole: ir.Value | None = None
 
     def at(self, emit: Emitter, column: Index) -> "Store":
-        """Return the same for a tile so many columns further."""
+        """Return the store of a tile that many columns further."""
         c = self.c
         if c is not None:
             c = StridedRef(c.base, emit.add(c.offset, column), c.strides)
         return replace(self, c=c, column=emit.add(self.column, column))
 
     def full(self, emit: Emitter, rows: int) -> ir.Value | None:
-        """Return whether a tile has all its rows, None where its sums are best stored in a loop."""
+        """Return whether all rows of a tile exist, None if a loop over rows is better."""
         if self.rows is None or (self.short and self.whole is None):
             return None
         return emit.compare("eq", self.rows, rows)
@@ -166,21 +166,20 @@ def emit_tile(
     Args:
         emit: where to write.
         tile: its shape.
-        a: its first row; strides "m" and "k", and "start" to what a row's sums start from where A's
-            or B's numbers are others than they should be.
+        a: its first row; strides "m" and "k", and "start" to the corrections of flipped signs.
         b: its first column; stride "k", columns adjacent.
         store: where its sums go.
-        steps: how many k.
-        masks: for each vector which columns there are, None for all.
-        padded: whether B can be read as if all were there.
-        prefetch_distance: steps of k that B is prefetched ahead, if the tile has several rows;
-            0 for no prefetch.
-        odd: whether there may be an odd number of steps.
+        steps: steps of k.
+        masks: for each vector the mask of its columns, None for all.
+        padded: whether whole vectors of B can be read.
+        prefetch_distance: steps of k that B is prefetched ahead, if the tile has several rows; 0
+            for no prefetch.
+        odd: whether the number of steps may be odd.
     """
     read: list[ir.Value | None] = [None] * tile.vectors if padded else masks
     soon = isinstance(steps, int) and steps <= _SOON
     if store.c is not None and tile.rows > 1 and not soon:
-        # What is added to comes from far away, and is not needed before all products are made.
+        # C is not needed before all products are made.
         _prefetch(emit, tile, store.c)
     sums = tile_sums(emit, tile, a, b, steps, read, prefetch_distance if tile.rows > 1 else 0, odd)
     _store(emit, tile, store, masks, sums)
@@ -204,28 +203,27 @@ def tile_sums(
     emit: Emitter, tile: RegisterTile, a: StridedRef, b: StridedRef, steps: Index,
     masks: list[ir.Value | None], prefetch_distance: int = 0, odd: bool = True, far: bool = False,
 ) -> list[ir.Value]:  # fmt: skip
-    """Write the products of one tile; return its sums, by row and then by vector.
+    """Write the sums of one tile; return them by row and then by vector.
 
     Args:
         emit: where to write.
         tile: its shape.
         a: its first row, as `emit_tile` takes it.
         b: its first column.
-        steps: how many k.
-        masks: for each vector which columns of B may be read, None for all.
-        prefetch_distance: how many steps before its use B is asked for, 0 for not at all.
-        odd: whether there may be an odd number of steps.
-        far: whether it then comes as near as the second-level cache.
+        steps: steps of k.
+        masks: for each vector the mask of readable columns of B, None for all.
+        prefetch_distance: steps of k that B is prefetched ahead; 0 for no prefetch.
+        odd: whether the number of steps may be odd.
+        far: whether the prefetch goes into L2.
     """
     count = tile.rows * tile.vectors
-    # A tile at an edge sums in the order of a whole one: where edges are known only at run time, or
-    # lie elsewhere because threads share the work, results stay the same.
+    # Edge tiles sum in the order of whole ones, so results do not depend on where edges are.
     split = max(1, _IN_FLIGHT // (tile.rows * VECTORS))
     k_unroll = tile.k_unroll if split == 1 else 1
     zero = emit.constant(tile.vector, 0)
     whole = steps if k_unroll == 2 and not odd else emit.round_down(steps, split * k_unroll)
-    # A single row computes little on what it loads: more loads on their way are worth the code.
-    # What better addresses gain at an edge is not worth what finding them takes LLVM.
+    # A single row computes little on its loads: unrolling keeps more of them in flight. At edges,
+    # strength reduction costs LLVM more time than it gains.
     hints = AS_IT_IS if tile.short else UNROLL if tile.rows == 1 else KEEP
     begin = [zero] * (count * split)
     if tile.dot is not None and tile.dot.flips_signs:
@@ -236,7 +234,7 @@ def tile_sums(
             part = loop.carried[u * count : (u + 1) * count]
             for k_step in range(k_unroll):
                 if k_step:
-                    # Loads of a step made in the one before would take registers from sums.
+                    # Hoisted loads of the second step would spill accumulators.
                     emit.compiler_barrier()
                 k = emit.add(loop.counter, u + k_step)
                 part = tile_step(emit, tile, a, b, k, masks, part, prefetch_distance, far)
@@ -263,13 +261,13 @@ def tile_sums(
 def store_kept(
     emit: Emitter, tile: RegisterTile, store: Store, masks: list[ir.Value | None]
 ) -> None:
-    """Write where the sums of a tile go that lie in `store.scratch`."""
+    """Store the sums of a tile that are in `store.scratch`."""
     rows = tile.rows if store.rows is None else store.rows
     _Sink(emit, tile, store, masks).kept(rows)
 
 
 def starts(emit: Emitter, tile: RegisterTile, a: StridedRef) -> list[ir.Value]:
-    """Load what the sums of a tile start from where B's sign bits are turned."""
+    """Load the corrections of flipped signs that a tile's sums start from."""
     first = emit.add(a.offset, a.stride("start"))
     places = [emit.add(first, emit.mul(row, a.stride("m"))) for row in range(tile.rows)]
     values = [emit.splat(emit.load(a.base, [place]), tile.vector) for place in places]
@@ -281,7 +279,7 @@ def tile_step(
     masks: list[ir.Value | None], sums: list[ir.Value], prefetch_distance: int = 0,
     far: bool = False,
 ) -> list[ir.Value]:  # fmt: skip
-    """Write one step of `tile_sums`, and return what sums are after it."""
+    """Write one step of `tile_sums`, and return the sums after it."""
     at = emit.add(b.offset, emit.mul(k, b.stride("k")))
     columns = [
         tile.column(emit, b.base, emit.add(at, h * tile.lanes), k, h * tile.lanes, masks[h])
@@ -303,13 +301,13 @@ def tile_step(
             tile.multiply_add(emit, value, column, sums[row * tile.vectors + h])
             for h, column in enumerate(columns)
         ]
-        # Loads by several registers would all be made first, and take registers from sums.
+        # LLVM would hoist the loads by several pointers and spill accumulators.
         result += part if a.each is None else emit.register_barrier(part)
     return result
 
 
 def multiply_add(emit: Emitter, fma: bool, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
-    """Return x * y + total, of vectors; in one instruction where there is one."""
+    """Return x * y + total of vectors, fused if the target has FMA."""
     floating = not isinstance(x.type.element_type, ir.IntegerType)
     if floating and fma:
         return emit.fused(x, y, total)
@@ -343,13 +341,13 @@ def _store(
         sink.by_row(sums, rows)
         return
     if isinstance(store.first, ir.Value):
-        # Blocks of k after the first add to what is there. They are so long that a loop is no loss.
+        # Blocks of k after the first add to C. The loop over rows is amortised over k.
         full = store.first if full is None else emit.both(full, store.first)
         store = replace(store, first=True)
     conditions = [x for x in (full, store.whole) if x is not None]
     whole = conditions[0] if len(conditions) == 1 else emit.both(*conditions)
     masks_of_whole = masks if store.whole is None else [None] * tile.vectors
-    # Stores by masks take longer than others, and those of rows in a loop longer still.
+    # Masked stores are slower than plain ones, and a loop over rows is slower still.
     with emit.when(whole) as branch:
         _Sink(emit, tile, store, masks_of_whole).directly(sums)
     with emit.otherwise(branch):
@@ -366,7 +364,7 @@ def _store(
 
 
 class _Sink:
-    """Writes where a tile's sums go."""
+    """Stores a tile's sums."""
 
     def __init__(
         self, emit: Emitter, tile: RegisterTile, store: Store, masks: list[ir.Value | None]
@@ -379,13 +377,13 @@ class _Sink:
             self._start = emit.constant_of(tile.vector, splat)
 
     def directly(self, sums: list[ir.Value]) -> None:
-        """Write all rows one by one."""
+        """Store all rows by inline code."""
         first, emit = self._store.first, self._emit
         if not isinstance(first, ir.Value) or self._store.finish is not None:
             self._all(sums)
             return
-        # On the first block of k nothing is read, not even by masks that are off: a load waits for
-        # the stores just before it that touch what it touches, those of short rows next to it.
+        # The first block of k reads nothing, not even with empty masks: a load waits for stores to
+        # the bytes that it covers, such as those of the row before.
         with emit.when(first) as branch:
             self._knowing(True)._all(sums)
         with emit.otherwise(branch):
@@ -400,7 +398,7 @@ class _Sink:
             self._row(row, sums[row * vectors : (row + 1) * vectors])
 
     def by_row(self, sums: list[ir.Value], rows: Index) -> None:
-        """Write some rows in a loop, whose code is short."""
+        """Store some rows in a loop."""
         emit, tile, scratch = self._emit, self._tile, self._store.scratch
         width = tile.kept * tile.lanes
         for row, h in product(range(tile.rows), range(tile.vectors)):
@@ -409,7 +407,7 @@ class _Sink:
         self.kept(rows)
 
     def kept(self, rows: Index) -> None:
-        """Write some rows of those that are in the scratch memory."""
+        """Store some rows of those in the scratch buffer."""
         emit, tile, scratch = self._emit, self._tile, self._store.scratch
         width = tile.kept * tile.lanes
         with emit.loop(0, rows) as loop:
@@ -448,7 +446,7 @@ class _Sink:
                 keep()
 
     def _totals(self, values: list[ir.Value], places: list[Index]) -> list[ir.Value]:
-        """Return the sums of a row so far; the first block does not read what was there."""
+        """Return the sums of a row so far; the first block of k does not read C."""
         first = self._store.first
         if not isinstance(first, ir.Value):
             return self._added(values, places)

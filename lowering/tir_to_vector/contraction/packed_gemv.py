@@ -1,4 +1,4 @@
-"""Contractions of a few rows with panels that are there already: they are read once, in order."""
+"""GEMV, and GEMM of up to eight rows, of a packed operand: panels are read once, in order."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,26 +24,25 @@ from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import (
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# Rows up to which panels are what takes the time, not the products.
+# Rows up to which reading the panels is the limit, not the products.
 MAX_ROWS = 8
-# Panels that one row passes over side by side for each unit that multiplies and adds, and registers
-# that do not hold its sums.
+# Panels that one row reads side by side for each FMA unit, and registers that hold no sums.
 _PANELS_PER_FMA_UNIT, _SPARE = 2, 4
-# Rows that go together where the number of all is not known.
+# Rows that go together if their number is dynamic.
 _TOGETHER = 4
-# Bytes of a panel that are asked for ahead of their use: the hardware stops at the ends of pages.
+# The prefetch distance in bytes: the hardware prefetcher stops at the end of a page.
 _PREFETCH_STEPS = 2048
-# Fewer rows compute nothing that would hide how long lines take to the first-level cache: it is the
-# second-level one that they are asked for to, which can wait for more of them at a time.
+# Rows from which on prefetches go into L1. Fewer rows do not hide its misses: L2 has more of them
+# in flight.
 _NEAR_ROWS = 4
 
 
 def is_packed_gemv(blocking: GemmBlocking) -> bool | ir.Value:
-    """Return whether so few rows share the panels that each is best read from end to end."""
+    """Return whether few rows share the panels, so that each panel is read from end to end."""
     emit, size = blocking.emit, blocking.vector.element_type.width // 8
     if not isinstance(blocking.k, int) or blocking.matrices:
         return False
-    # All rows stay in the second-level cache while panels pass through it.
+    # The rows of A stay in L2 while panels stream through it.
     most = min(
         MAX_ROWS, blocking.rows.most, blocking.machine.l2_bytes // 2 // size // max(1, blocking.k)
     )
@@ -53,20 +52,20 @@ def is_packed_gemv(blocking: GemmBlocking) -> bool | ir.Value:
 
 
 def panels_at_once(blocking: GemmBlocking) -> int:
-    """Return how many panels one row passes over side by side: threads share out as many together.
+    """Return how many panels one row reads side by side; threads get as many at a time.
 
     Args:
-        blocking: of a contraction by panels.
+        blocking: of a GEMM of a packed operand.
     """
     fit = (blocking.machine.registers - _SPARE) // (blocking.panel_width // blocking.lanes)
     return max(1, min(_PANELS_PER_FMA_UNIT * blocking.machine.fma_units, fit))
 
 
 class PackedGemv:
-    """Writes the products, and what becomes of sums only once.
+    """Writes the sums and their epilogue.
 
-    Where the number of rows is known at run time, some go together, and the rest has a branch for
-    each number of rows; a panel that all of them pass over is in the caches after the first time.
+    Dynamic rows go four at a time, with a branch for each number of rows in the tail; a panel that
+    several groups of rows read is in cache after the first.
     """
 
     def __init__(self, blocking: GemmBlocking) -> None:
@@ -91,7 +90,7 @@ class PackedGemv:
             a: the first element of A.
             b: the first element of the first panel.
             columns: the range of columns, of whole panels but for the last.
-            store: what becomes of sums, from column 0 on.
+            store: what is done with sums, from column 0 on.
         """
         emit, m = self._emit, self._blocking.m
         if self._copies is not None:
@@ -107,7 +106,7 @@ class PackedGemv:
                 self._panels(a, b, columns, store)
 
     def _copied(self, a: StridedRef, copies: ir.Value) -> StridedRef:
-        """Copy all rows of A as what is multiplied, and return where they are."""
+        """Copy the rows of A in the type that is multiplied."""
         emit, blocking, gemm = self._emit, self._blocking, self._blocking.gemm
         m_stride, steps, lanes = a.stride(gemm.m), blocking.k, blocking.lanes
         with emit.loop(0, blocking.m) as row:
@@ -128,7 +127,7 @@ class PackedGemv:
         )
 
     def _single(self, a: StridedRef, b: StridedRef, columns: Span, store: Store) -> None:
-        """Write the loop for one row: several panels side by side, which memory likes better."""
+        """Write the loop for one row: several panels side by side use more streams of memory."""
         emit, blocking = self._emit, self._blocking
         vectors, lanes, panel_width = self._vectors, blocking.lanes, blocking.panel_width
         first, last = columns
@@ -177,14 +176,14 @@ class PackedGemv:
         self, begin: list[ir.Value],
         step_of: Callable[[Index, list[ir.Value], tuple[Index, ...], Index], list[ir.Value]],
     ) -> list[ir.Value]:  # fmt: skip
-        """Write the loop over steps; those of a group in one, so that scales stay in registers.
+        """Write the loop over steps, nested by groups of scales so that scales stay in registers.
 
-        Two steps that share bytes are made at once.
+        Two steps that share bytes (int4) are computed at once.
 
         Args:
-            begin: what sums start from.
-            step_of: writes a step: which it is, sums, what is known of its group, and which line of
-                a panel it is in.
+            begin: the initial sums.
+            step_of: writes a step, given its number, the sums, what is known of its group, and its
+                line in the panel.
         """
         emit, blocking = self._emit, self._blocking
         steps, computed = blocking.groups(blocking.k), blocking.load.computed
@@ -208,7 +207,7 @@ class PackedGemv:
 
     @property
     def _prefetch_distance(self) -> int:
-        """Steps of k, or of groups, that panels are asked for ahead of their use."""
+        """Steps of k, or of groups, that panels are prefetched ahead."""
         blocking = self._blocking
         return _PREFETCH_STEPS // (blocking.panel_width * blocking.load.bytes(blocking.b.base))
 
@@ -216,7 +215,7 @@ class PackedGemv:
         self, rows: int, vectors: int, panel: Index = 0, first: int = 0,
         known: tuple[Index, ...] = (),
     ) -> RegisterTile:  # fmt: skip
-        """Return a tile of some columns of a panel, from one on."""
+        """Return a tile of some columns of a panel."""
         blocking = self._blocking
         load = replace(blocking.load, panel=panel, first=first, known=known)
         return RegisterTile(
@@ -236,7 +235,7 @@ class PackedGemv:
             store_kept(emit, tile, there, self._masks(column.counter, self._vectors))
 
     def _masks(self, column: Index, vectors: int) -> list[ir.Value | None]:
-        """Return which columns from one on there are, None for whole vectors."""
+        """Return the masks of columns from one on, None for whole vectors."""
         emit, blocking = self._emit, self._blocking
         if not blocking.is_ragged:
             return [None] * vectors
@@ -265,7 +264,7 @@ class PackedGemv:
     def _sums(
         self, row: Index, rows: int, a: StridedRef, panel: StridedRef, panel_number: Index
     ) -> None:
-        """Write the sums of some rows and all columns of a panel, as many at a time as fit."""
+        """Write the sums of some rows by a panel, as many columns at a time as fit registers."""
         emit, blocking, gemm = self._emit, self._blocking, self._blocking.gemm
         most = blocking.rows.most * blocking.vectors
         vectors = self._vectors if rows * self._vectors <= most else blocking.vectors
@@ -293,7 +292,7 @@ class PackedGemv:
                 emit.vector_store(value, self._scratch, [at])
 
     def _grouped_sums(self, tile: RegisterTile, a: StridedRef, panel: StridedRef) -> list[ir.Value]:
-        """Write the sums of some rows by a panel whose steps are in groups."""
+        """Write the sums of some rows by a panel with groups of scales."""
         emit, masks = self._emit, [None] * tile.vectors
         far = tile.rows < _NEAR_ROWS
 

@@ -1,8 +1,7 @@
-"""Contractions with panels of small numbers: in groups, or such that others are computed from.
+"""Contractions by packed operands of small dtypes: in VNNI layout, or dequantized when read.
 
-`C[m, j, i] += A[m, p * g + q] * B[j, p, i, q]` has a group of g steps for each column, as
-dot-product instructions take it. In `C[m, j, i] += A[m, k] * f(B[j, k, i], s[j, i], ..)` what is
-multiplied is computed as panels are read.
+`C[m, j, i] += A[m, p * g + q] * B[j, p, i, q]` has groups of g steps for each column (VNNI layout).
+In `C[m, j, i] += A[m, k] * f(B[j, k, i], s[j, i], ..)` panels are dequantized when they are read.
 """
 
 from dataclasses import replace
@@ -25,13 +24,13 @@ _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 
 
 def match_packed_contraction(flat: FlatNest, machine: Machine) -> Contraction | str:
-    """Return how a reduction is a contraction, also of panels in groups or that are computed.
+    """Return how a reduction is a contraction, also by an operand in VNNI layout or dequantized.
 
-    Where B lies in groups the two steps along k are one.
+    The two iterators of a VNNI layout become one.
 
     Args:
         flat: the nest.
-        machine: what for; groups that none of its instructions takes are left as they are.
+        machine: what for; groups that no instruction of it takes are left as they are.
     """
     gemm = match_contraction(flat)
     if isinstance(gemm, str):
@@ -46,7 +45,7 @@ def match_packed_contraction(flat: FlatNest, machine: Machine) -> Contraction | 
 
 
 def _joined(gemm: Contraction) -> Contraction | None:
-    """Return a contraction over groups and what is in them as one over k, None where it is none."""
+    """Return a contraction in VNNI layout with one iterator for k, None if it has none."""
     flat, a, b, inner = gemm.flat, gemm.a, gemm.b, gemm.k
     (outer,) = gemm.outer_reductions
     group, columns = (flat.iters[i].extent.value for i in (inner, gemm.n))
@@ -81,7 +80,7 @@ def _joined(gemm: Contraction) -> Contraction | None:
 
 
 def _computed(flat: FlatNest, machine: Machine) -> Contraction | None:
-    """Return how a nest multiplies by panels of what is computed, None where it does not."""
+    """Return a contraction by dequantized panels, None if the nest is none."""
     factors = factors_of(flat)
     if factors is None:
         return None
@@ -115,9 +114,9 @@ def _computed(flat: FlatNest, machine: Machine) -> Contraction | None:
 
 
 def _by_steps(gemm: Contraction) -> Contraction | None:
-    """Return a contraction over groups of steps and those in each as one over all steps.
+    """Return a contraction over groups of scales with one iterator over all steps of k.
 
-    The groups' iterators stay, with one step each, so that others keep their positions.
+    The iterators of groups stay, with one step each, so that positions do not change.
     """
     flat, inner = gemm.flat, gemm.k
     walked = flat.iters[inner].extent

@@ -1,4 +1,4 @@
-"""Copying the operands of a contraction to where its register tiles want them."""
+"""Packing of the operands of a contraction."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
 from relax_mlir.lowering.tir_to_vector.zero_trip_loops import steps_of
 
-# Rows of B that are copied side by side: a run of lines in each panel, not one here and there.
+# Rows of B that are copied side by side, so that each panel gets runs of lines.
 _ROWS = 4
-# Rows of A that are: the first of these numbers that divides those of a tile, or all.
+# Rows of A that are copied side by side: the first of these that divides a tile's rows, or all.
 _SIDE_BY_SIDE = (4, 3)
 
 
 @dataclass(frozen=True)
 class Loader:
-    """Loads elements of one operand as what is added.
+    """Loads elements of one operand in the type of the sum.
 
     Attributes:
         emit: where to write.
         base: the operand.
-        widen: the conversion to what is added, or None.
-        vector: a vector of what is added.
+        widen: the conversion to the type of the sum, or None.
+        vector: the type of a vector of sums.
     """
 
     emit: Emitter
@@ -55,16 +55,16 @@ def copy_rows(
     distance: int,
     first: Index = 0,
 ) -> None:
-    """Copy rows of A side by side, each `distance` after the one before.
+    """Copy rows of A, each `distance` elements after the one before.
 
     Args:
         load: loads A.
         a: its first element; strides "m" and "k".
-        rows: how many.
+        rows: the number of rows.
         steps: elements of each.
         to: where to.
         distance: elements from one row to the next, at least a vector more than `steps`.
-        first: where the first row goes.
+        first: the offset of the first row's copy.
     """
     emit, lanes = load.emit, load.vector.shape[0]
     k_stride = a.stride("k")
@@ -73,7 +73,7 @@ def copy_rows(
 
     left = emit.sub(steps, whole)
     mask = emit.mask(left, lanes) if adjacent else None
-    # A few rows side by side: of one alone LLVM would make a call.
+    # LLVM would turn the copy of a single row into a call of memcpy.
     together = next((n for n in _SIDE_BY_SIDE if rows % n == 0), rows)
     with emit.loop(0, rows, together) as group:
         numbers = [emit.add(group.counter, i) for i in range(together)]
@@ -94,10 +94,10 @@ def copy_rows(
 
 
 def copy_steps(load: Loader, a: StridedRef, rows: int, steps: Index, to: ir.Value) -> None:
-    """Copy rows of A that are adjacent: those of each step beside each other, `rows` of them.
+    """Copy adjacent rows of A: for each step, `rows` elements.
 
-    What is written past a step's rows is the next one's: the buffer is a vector longer. The next
-    rows are asked for, most of which share the lines.
+    Elements past a step's rows are overwritten by the next step; the buffer is a vector longer. The
+    next rows, which share lines with these, are prefetched.
 
     Args:
         load: loads A.
@@ -129,14 +129,14 @@ Load = TypeVar("Load", bound=_Writes)
 
 @dataclass(frozen=True)
 class Packer(ABC, Generic[Load]):
-    """Copies a block of B into panels, by the way that its strides allow.
+    """Packs a block of B into panels, with a loop order that suits its strides.
 
     Attributes:
         load: loads B.
         width: columns of a panel.
         to: the panels.
-        panel_size: elements, or groups of them, from one panel to the next.
-        first: where the first panel begins.
+        panel_size: elements, or groups, from one panel to the next.
+        first: the offset of the first panel.
     """
 
     load: Load
@@ -146,7 +146,7 @@ class Packer(ABC, Generic[Load]):
     first: Index = 0
 
     def pack(self, b: StridedRef, columns: Index, steps: Index) -> None:
-        """Copy a block that begins at `b`; strides "n" and "k", `steps` of k."""
+        """Pack a block that begins at `b`; strides "n" and "k", `steps` of k."""
         emit = self.load.emit
         if b.stride("n") == 1:
             self._along_n(b, columns, steps)
@@ -177,27 +177,26 @@ class Packer(ABC, Generic[Load]):
 
 @dataclass(frozen=True)
 class PanelPacker(Packer[Loader]):
-    """Copies a block of B into panels: `width` columns beside each other for every step of k.
+    """Packs a block of B into panels: for each step of k, `width` columns.
 
-    Columns beyond the last are not written, or hold what is of no use; nothing is stored from them.
-    A panel may be written up to a vector's number of rows beyond its last: the next one is written
-    later, and the buffer is that much longer.
+    Columns past the last are undefined, and not stored from. Up to a vector's number of rows past a
+    panel is written, before the next panel is; the buffer is that much longer.
 
     Attributes:
-        rows: how many rows are copied side by side, where they are read from end to end.
-        masks: whether masks say what the last panel has, in the code of all panels; where they do
-            not, all are whole. None gives the last panel code of its own.
+        rows: rows that are copied side by side if B's rows are contiguous.
+        masks: whether all panels use masks; False if all are whole; None for separate code for the
+            last panel.
     """
 
     rows: int = _ROWS
     masks: bool | None = None
 
     def _along_n(self, b: StridedRef, columns: Index, steps: Index) -> None:
-        """Read a few rows at a time from end to end, and ask for the next few meanwhile."""
+        """Read a few rows at a time from end to end, and prefetch the next few."""
         emit = self.load.emit
         apart = self.masks is None
         whole = emit.round_down(columns, self.width) if apart else columns
-        # Rows of no panel at all would each be asked for none: small products notice.
+        # Without whole panels, the loop over rows would be overhead for small GEMMs.
         read = steps if isinstance(steps, int) else steps_of(emit, steps, [whole])
         many = emit.round_down(read, self.rows)
         for first, last, rows in ((0, many, self.rows), (many, read, 1)):
@@ -212,7 +211,7 @@ class PanelPacker(Packer[Loader]):
         if not apart or (isinstance(left, int) and left == 0):
             return
         masks = self._masks(left)
-        # No row where the last panel is whole too: what would be next is beyond the buffer.
+        # If the last panel is whole there is no tail: the next place is beyond the buffer.
         upto = steps
         if not isinstance(left, int):
             upto = emit.select(emit.compare("sgt", left, 0), steps, 0)
@@ -243,7 +242,7 @@ class PanelPacker(Packer[Loader]):
         emit, lanes = self.load.emit, self.load.vector.shape[0]
         last = emit.sub(left, 1)
         with emit.loop(0, self.width, lanes) as part:
-            # A column that is not there is read as the last one.
+            # Columns past the last one repeat it.
             columns = [emit.min(emit.add(part.counter, i), last) for i in range(lanes)]
             starts = [emit.add(b.offset, emit.mul(c, b.stride("n"))) for c in columns]
             with emit.loop(0, steps, lanes) as p:

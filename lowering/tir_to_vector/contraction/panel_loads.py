@@ -1,4 +1,4 @@
-"""How vectors of panels are read that hold small numbers: widened, computed, or as groups."""
+"""Loads of panels of small dtypes: widened, dequantized, or in VNNI layout."""
 
 import math
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
-# Iterators over groups where halves of each share bytes.
+# Iterators over groups, if halves of a group share bytes.
 _HALVES = 2
 
 
 class DequantizedPanels(NestWriter):
-    """Writes elements of B.
+    """Writes dequantized elements of B.
 
     Args:
         gemm: the contraction.
@@ -34,26 +34,25 @@ class DequantizedPanels(NestWriter):
 
     @property
     def group(self) -> int | None:
-        """How many steps of k are a group that has its own scales, None where there are none."""
+        """Steps of k that share scales, None without groups."""
         return self._sizes[0] if self._sizes else None
 
     @property
     def half(self) -> int | None:
-        """How many steps of k lie between the two that share bytes, None where none do."""
+        """The distance of the two steps of k that share bytes (int4), None for others."""
         return self._sizes[1] if len(self._sizes) == _HALVES else None
 
     def at(
         self, panel: Index, step: Index, column: Index, lanes: int, known: tuple[Index, ...] = ()
     ) -> ir.Value:
-        """Return adjacent columns of a panel, from one on, at a step of k.
+        """Return adjacent columns of a panel at a step of k.
 
         Args:
             panel: the panel's number.
-            step: which of k it is.
-            column: the first one.
+            step: the step of k.
+            column: the first column.
             lanes: how many.
-            known: the number of the group that the step is in, and which part of that it is in, as
-                far as they are known.
+            known: the step's group, and its part of the group, as far as they are known.
         """
         emit = self.emit
         place = {self._panel: panel}
@@ -66,15 +65,15 @@ class DequantizedPanels(NestWriter):
 
 @dataclass(frozen=True)
 class PanelLoad:
-    """Loads vectors of panels, at places that count groups where there are any.
+    """Loads vectors of panels, at places that count groups in VNNI layout.
 
     Attributes:
-        widen: the conversion of an element to what is added, None for none.
-        dot: the instruction whose groups panels consist of, None where they do not.
-        computed: writes what elements are computed to, None where they are what is multiplied.
-        panel: the number of the panel, for that.
-        first: where in the panel the columns are counted from.
-        known: the number of the group that steps of k are in, and of the part of it, where known.
+        widen: the conversion to the type of the sum, or None.
+        dot: the dot-product instruction of a VNNI layout, or None.
+        computed: writes dequantized elements, or None.
+        panel: the panel's number, for that.
+        first: the column that columns are relative to.
+        known: the group of the step, and its part of the group, as far as they are known.
     """
 
     widen: str | None = None
@@ -86,22 +85,22 @@ class PanelLoad:
 
     @property
     def converts(self) -> bool:
-        """Whether elements become what is multiplied by more than a register's view of them."""
+        """Whether elements are converted by more than a bitcast."""
         return self.widen is not None or self.computed is not None
 
     def vector(
         self, emit: Emitter, base: ir.Value, at: Index, type_: ir.VectorType, step: Index,
         column: Index,
     ) -> ir.Value:  # fmt: skip
-        """Return what adjacent columns multiply by, as a vector of that type.
+        """Return adjacent columns as a vector of a type.
 
         Args:
             emit: where to write.
             base: the panels.
             at: the place in them.
-            type_: a vector of what is multiplied.
-            step: which of k it is.
-            column: which column it begins with.
+            type_: the type of a vector that is multiplied.
+            step: the step of k.
+            column: the first column.
         """
         if self.computed is not None:
             first = emit.add(self.first, column)
@@ -116,14 +115,14 @@ class PanelLoad:
         return as_groups(emit, self.dot, emit.vector_load(base, [place], stored))
 
     def bytes(self, base: ir.Value) -> int:
-        """Return how many bytes what is loaded for a column has."""
+        """Return the bytes that are loaded for a column."""
         width = max(8, base.type.element_type.width) // 8
         return width if self.dot is None else width * self.dot.group
 
     def prefetch(
         self, emit: Emitter, base: ir.Value, at: Index, columns: int, *, far: bool
     ) -> None:
-        """Ask for the lines of some columns side by side; `far` ones for the second level."""
+        """Prefetch the lines of some columns, into L2 with `far`."""
         size = self.bytes(base)
         for start in range(0, columns * size, emit.isa.line_bytes):
             place = emit.add(at, start // size)

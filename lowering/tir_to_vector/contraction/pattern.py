@@ -1,4 +1,4 @@
-"""Recognising contractions: `C[.., m, n] += A[.., m, k] * B[.., k, n]`, operands in any layout."""
+"""Matching contractions: `C[.., m, n] += A[.., m, k] * B[.., k, n]` in any layout."""
 
 from dataclasses import dataclass
 
@@ -17,18 +17,17 @@ class Contraction:
     Attributes:
         flat: the nest.
         a, b, c: the accesses; b walks along n and a does not.
-        widen: for a and for b the conversion of what is loaded to what is added, or None.
-        m: an iterator of a and c that b does not see; None when there is none.
+        widen: for a and b the conversion to the type of the sum, or None.
+        m: an iterator of a and c, not of b; None without one.
         n: the iterator along which c's elements are adjacent.
         k: the reduction iterator that the kernel loops over.
         outer: the other spatial iterators.
         outer_reductions: the other reduction iterators.
-        columns: how many are wanted of the columns of B's panels, the last in part; None for all.
-        group: how many steps of k lie beside each other in B's panels; its strides count groups,
-            that of k from one group to the next.
-        computed: the nest that B's elements are the values of, where they are not what `b` loads.
-        grouped: the iterators over groups of steps of k in that nest, and over parts of those,
-            where k walks what is in the smallest.
+        columns: how many columns of B's panels are used, the last panel in part; None for all.
+        group: steps of k that are adjacent in B's panels (VNNI layout); its strides count groups.
+        computed: the nest that dequantizes B's elements, or None.
+        grouped: the iterators over groups of scales in that nest, and over parts of those; k walks
+            the smallest part.
     """
 
     flat: FlatNest
@@ -48,7 +47,7 @@ class Contraction:
 
     @property
     def element(self) -> ir.Type:
-        """The type of what is added."""
+        """The type of the sum."""
         return self.c.buffer.type.element_type
 
 
@@ -61,9 +60,9 @@ def match_contraction(flat: FlatNest) -> Contraction | str:
 def match_product(
     flat: FlatNest,
 ) -> tuple[list[tuple[FlatAccess, str | None]], FlatAccess] | str:
-    """Return the two factors that a nest adds products of, each with its conversion, and the sum.
+    """Return the two factors of a sum of products, each with its conversion, and the sum.
 
-    Where it does something else, return why it is no sum of products.
+    For other nests return why they are none.
     """
     factors = factors_of(flat)
     if factors is None:
@@ -81,14 +80,14 @@ def match_product(
 
 
 def factors_of(flat: FlatNest) -> tuple[ir.Value, ...] | None:
-    """Return the two values that a reduction adds products of, None where it adds others."""
+    """Return the two factors of a reduction's products, None for other reductions."""
     if flat.total is None or flat.combiner not in _ADD:
         return None
     return _operands(flat.value, _MUL)
 
 
 def loaded(flat: FlatNest, factor: ir.Value) -> tuple[FlatAccess, str | None] | None:
-    """Return what loads a factor and the conversion after it, None where it is computed."""
+    """Return the load of a factor and its conversion, None if it is computed."""
     value, widen = widened(factor)
     for op in flat.slice:
         if op.name == "memref.load" and op.results[0] == value:
@@ -115,11 +114,11 @@ def widened(value: ir.Value) -> tuple[ir.Value, str | None]:
 def assign(
     flat: FlatNest, sides: list[tuple[FlatAccess, str | None]], c: FlatAccess
 ) -> Contraction | str:
-    """Return which iterators of a sum of products are rows, columns and steps, or why it has none.
+    """Return which iterators of a sum of products are m, n and k, or why there are none.
 
     Args:
         flat: the nest.
-        sides: the factors as they lie, each with its conversion.
+        sides: the factors, each with its conversion.
         c: the sum.
     """
     spatial = [i for i, it in enumerate(flat.iters) if not it.reduction]
@@ -134,7 +133,7 @@ def assign(
     if along[0] == along[1]:
         return "the innermost dimension written is not in exactly one operand"
     (a, a_widen), (b, b_widen) = sides if along[1] else sides[::-1]
-    # Reading in order is worth most in the operand that is walked one element at a time.
+    # A is read element by element, so its order matters most.
     k = max(
         reductions, key=lambda i: (bool(a.strides[i] == 1), 1 in (b.strides[n], b.strides[i]), i)
     )

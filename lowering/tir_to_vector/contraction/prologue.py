@@ -1,4 +1,4 @@
-"""Products of matrices that are computed from others: each is written down once, then multiplied.
+"""Prologues: operands that are expressions are materialised once, then multiplied.
 
 `C[m, n] += f(A[m, k], ..) * g(B[k, n], ..)` would compute f for every column and g for every row.
 """
@@ -27,9 +27,9 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
 
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
-# With fewer rows than this a matrix that is read once for all of them had better not be written.
+# Rows from which on materialising the operand that all rows share pays.
 _FEW = 4
-# Stands for all sizes where only the order of strides matters.
+# A value for symbols, to order strides.
 _SOME_SIZE = 64
 
 
@@ -38,9 +38,9 @@ class Computed:
     """A factor that is an expression.
 
     Attributes:
-        value: it.
+        value: its value.
         key: one of its loads.
-        walk: the iterators that it depends on, outermost first, as it is written.
+        walk: the iterators that it depends on, outermost first.
     """
 
     value: ir.Value
@@ -50,12 +50,12 @@ class Computed:
 
 @dataclass
 class Prologue:
-    """A nest that multiplies matrices of which at least one is computed.
+    """A contraction with at least one computed operand.
 
     Attributes:
         flat: the nest.
-        factors: of each what loads it and widens it, or how it is computed.
-        product: the contraction, of stand-ins for what is computed.
+        factors: of each the load and its conversion, or how it is computed.
+        product: the contraction of placeholders for computed operands.
     """
 
     flat: FlatNest
@@ -64,12 +64,12 @@ class Prologue:
 
     @property
     def reads_once(self) -> bool:
-        """Whether the matrix that all rows share is computed."""
+        """Whether the operand that all rows share is computed."""
         return any(isinstance(x, Computed) and self.product.n in x.walk for x in self.factors)
 
 
 def match_prologue(flat: FlatNest, machine: Machine) -> Prologue | None:
-    """Return how a reduction multiplies matrices that are computed, None where it does not."""
+    """Return how a reduction multiplies computed operands, None for other nests."""
     factors = factors_of(flat)
     total = flat.accesses[flat.store]
     if factors is None or total.buffer.type.element_type != flat.store.operands[0].type:
@@ -94,7 +94,7 @@ def match_prologue(flat: FlatNest, machine: Machine) -> Prologue | None:
 
 
 def emit_prologue(found: Prologue, emit: Emitter, machine: Machine) -> None:
-    """Write the kernel at the insertion point; of few rows by a sum of what is computed."""
+    """Write the kernel at the insertion point; few rows compute operands when they read them."""
     along, m = vector_iter(found.flat), found.product.m
     if not found.reads_once or not isinstance(along, int) or m is None:
         _multiply(found, emit, machine)
@@ -124,7 +124,7 @@ def _product(
     factors: Iterable[tuple[FlatAccess, str | None] | Computed],
     buffers: Iterable[ir.Value | None],
 ) -> Contraction | str:  # fmt: skip
-    """Return the contraction of factors as they lie, what is computed in the given buffers."""
+    """Return the contraction, with the given buffers for computed factors."""
     total = flat.accesses[flat.store]
     accesses = {op: x for op, x in flat.accesses.items() if op in (flat.store, flat.total)}
     sides = []
@@ -158,7 +158,7 @@ def _computed(flat: FlatNest, value: ir.Value) -> Computed | None:
     for op in loads:
         strides = flat.accesses[op].strides
         moving = [stride for stride in strides if stride != 0]
-        # A window over an image would be written down once for each of its places.
+        # A window over an image would be materialised for each of its places.
         if len(set(moving)) != len(moving):
             return None
         depends.update(i for i, stride in enumerate(strides) if stride != 0)
@@ -178,7 +178,7 @@ def _near(stride: SymExpr) -> int:
 
 
 def _map(flat: FlatNest, found: Computed, buffer: ir.Value) -> FlatNest:
-    """Return the nest that writes a factor to a buffer, row-major as it is walked."""
+    """Return the nest that stores a factor in a buffer, row-major in the order of its walk."""
     walk, ops = found.walk, flat.slice_of(found.value)
     accesses = {
         op: replace(flat.accesses[op], strides=[flat.accesses[op].strides[i] for i in walk])

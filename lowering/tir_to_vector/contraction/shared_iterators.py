@@ -1,4 +1,4 @@
-"""Which iterators of a contraction those of a map over its results are."""
+"""The iterators of a contraction that the iterators of an epilogue correspond to."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ _ONE = SymExpr.const(1)
 
 
 def wanted_columns(flat: FlatNest, rest: Sequence[ir.Operation]) -> int | None:
-    """Return how many columns the next nest takes of those in panels, None where it is all.
+    """Return how many columns of panels the next nest uses, None for all.
 
     Args:
         flat: the contraction's.
@@ -37,16 +37,16 @@ def wanted_columns(flat: FlatNest, rest: Sequence[ir.Operation]) -> int | None:
 def shared_iterators(
     flat: FlatNest, here: FlatAccess, follower: FlatNest, there: FlatAccess, columns: int | None
 ) -> list[list[tuple[int, SymExpr]]] | None:
-    """Return for each iterator of a map the contraction's that it is, and how often each steps.
+    """Return for each iterator of a map the contraction's iterators, and the factor of each.
 
-    One may be several of the contraction's, where that counts panels and the columns inside them.
+    One may be several of the contraction's: panels, and columns of a panel.
 
     Args:
         flat: the contraction's.
-        here: where it stores what the map reads.
+        here: the contraction's store.
         follower: the map's.
-        there: where the map reads that.
-        columns: how many of the columns in panels the map takes, None for all.
+        there: the map's load of it.
+        columns: how many columns of panels the map uses, None for all.
     """
     free = [i for i, it in enumerate(flat.iters) if not it.reduction]
 
@@ -71,7 +71,7 @@ def shared_iterators(
 def _panels(
     flat: FlatNest, here: FlatAccess, free: list[int], columns: int, stride: SymExpr
 ) -> list[tuple[int, SymExpr]] | None:
-    """Return the iterators over panels and inside them that have so many columns, and some more."""
+    """Return the iterators over panels and columns that cover `columns`, the last panel in part."""
     for inner in free:
         width = flat.iters[inner].extent.value
         if width is None or width < 2 or here.strides[inner] != stride:
@@ -88,13 +88,13 @@ def _panels(
 def _chained(
     flat: FlatNest, here: FlatAccess, free: list[int], extent: SymExpr, stride: SymExpr
 ) -> list[tuple[int, SymExpr]] | None:
-    """Return iterators that together walk so far with such steps, the innermost last."""
+    """Return iterators that together walk an extent with a stride, the innermost last."""
     found: list[tuple[int, SymExpr]] = []
     steps = _ONE
     while steps != extent:
         near = [j for j in free if here.strides[j] == stride * steps]
         near = [j for j in near if j not in (position for position, _ in found)]
-        # All but the outermost have known lengths.
+        # All but the outermost are static.
         inner = next((j for j in near if flat.iters[j].extent * steps == extent), None)
         if inner is None:
             inner = next((j for j in near if (flat.iters[j].extent.value or 0) > 1), None)

@@ -1,4 +1,4 @@
-"""Contractions of a few rows with a matrix: memory is the limit, so it is read in order, once."""
+"""Skinny GEMM: few rows of A, so B is read in order, once, and memory is the limit."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,28 +15,27 @@ from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 _One = Callable[[Index, ir.Value | None], None]
-# Rows of B that are added to the sums at a time, at most.
+# The maximal rows of B that are added to the sums at a time.
 _STEPS = 8
 # Rows of A that are multiplied with them at a time.
 _TOGETHER = 4
-# Columns of a row whose sums stay in a core's caches meanwhile, what they are a multiple of, and
-# how many sums of all rows there are.
+# Columns whose sums stay in cache, their unit, and the maximal sums of all rows.
 _COLUMNS, _PIECE, _SUMS_TOGETHER = 4096, 64, 16384
-# Products of vectors that are made side by side, and sums of each where there is one row.
+# Dot products that are computed side by side, and accumulators of each if there is one row.
 _DOTS, _SUMS = 4, 2
-# So many registers hold the sums of several rows.
+# Registers that hold the sums of several rows.
 _MANY = 32
 
 
 class _Columns(NamedTuple):
-    """A range of columns, and whether they are known to fill vectors."""
+    """A range of columns, and whether they are whole vectors."""
 
     first: Index
     last: Index
     whole: bool = False
 
     def count(self, emit: Emitter) -> Index:
-        """Return how many there are."""
+        """Return the number of columns."""
         return emit.sub(self.last, self.first)
 
 
@@ -48,10 +47,10 @@ class SkinnyGemm:
         emit: where to write.
         machine: what for.
         gemm: the contraction.
-        vector: a vector of what is added.
-        init: what sums start from; None adds to what C holds.
-        most: how many rows there may be at most.
-        left: what loads A, where that is not where it was.
+        vector: the type of a vector of sums.
+        init: the initial value of C; None adds to C.
+        most: the maximal number of rows.
+        left: loads A, if it was copied.
     """
 
     emit: Emitter
@@ -72,7 +71,7 @@ class SkinnyGemm:
 
     @property
     def along_n(self) -> bool:
-        """Whether columns of B are adjacent: sums are vectors of columns then."""
+        """Whether columns of B are adjacent: sums are then vectors of columns."""
         return bool(self.gemm.b.strides[self.gemm.n] == 1)
 
     def write(
@@ -87,12 +86,12 @@ class SkinnyGemm:
         """Write the loops.
 
         Args:
-            a: where A begins.
-            b: where B begins.
-            c: where C begins.
-            rows: how many.
+            a: the first element of A.
+            b: the first element of B.
+            c: the first element of C.
+            rows: the number of rows.
             columns: the range of columns.
-            steps: how many k.
+            steps: steps of k.
         """
         if self.along_n:
             self._runs(a, b, c, rows, columns, steps)
@@ -108,10 +107,10 @@ class SkinnyGemm:
         columns: tuple[Index, Index],
         steps: Index,
     ) -> None:
-        """Add multiples of a few rows of B at a time to sums that lie in the cache."""
+        """Add multiples of a few rows of B at a time to sums in cache."""
         emit = self.emit
         first, last = columns
-        # Short runs of B are not fetched ahead: sums of several rows go to the second-level cache.
+        # The hardware does not prefetch short runs of B, so sums of several rows may be in L2.
         width = emit.mul(emit.div(_SUMS_TOGETHER // _PIECE, emit.max(rows, 1)), _PIECE)
         width = emit.min(width, _COLUMNS)
         with emit.loop(first, last, width) as block:
@@ -125,9 +124,9 @@ class SkinnyGemm:
                 self._unknown_runs(a, b, c, rows, span, steps)
 
     def _group(self, rows: int) -> int:
-        """Return how many rows of B so many of A take at a time.
+        """Return how many rows of B are added at a time, for a number of rows of A.
 
-        All factors of A are in registers, those of a machine with few of them too.
+        Their factors of A stay in registers.
         """
         together = max(1, min(rows, _TOGETHER))
         return min(_STEPS, self.machine.registers * 3 // 4 // together)
@@ -146,7 +145,7 @@ class SkinnyGemm:
     def _unknown_runs(
         self, a: StridedRef, b: StridedRef, c: StridedRef, rows: Index, span: _Columns, steps: Index
     ) -> None:
-        """Do so where sizes are unknown: what is left of columns and of steps has short code."""
+        """Add rows of B for dynamic sizes, with short code for the tails."""
         emit = self.emit
         several = self._group(rows if isinstance(rows, int) else _TOGETHER)
         # One row alone takes more rows of B at a time.
@@ -176,7 +175,7 @@ class SkinnyGemm:
     def _last_columns(
         self, a: StridedRef, b: StridedRef, c: StridedRef, rows: Index, span: _Columns, steps: Index
     ) -> None:
-        """Add to the sums of the columns that fill no vector."""
+        """Add to the sums of columns that fill no vector."""
         emit, gemm = self.emit, self.gemm
         left = span.count(emit)
         if isinstance(left, int) and left == 0:
@@ -187,7 +186,7 @@ class SkinnyGemm:
             emit.when(emit.compare("sgt", left, 0)),
             emit.loop(0, rows, together) as group,
         ):
-            # Instead of rows that are not there the last one is summed several times.
+            # Rows past the last one repeat it.
             upto = emit.sub(rows, 1)
             numbers = [emit.min(emit.add(group.counter, i), upto) for i in range(together)]
             starts = [emit.add(a.offset, emit.mul(row, a.stride(gemm.m))) for row in numbers]
@@ -213,7 +212,7 @@ class SkinnyGemm:
         self, a: StridedRef, b: StridedRef, c: StridedRef, rows: Index, span: _Columns,
         steps: tuple[Index, int],
     ) -> None:  # fmt: skip
-        """Add to the sums of all rows, some at a time: B is in the cache after the first."""
+        """Add to the sums of all rows, a few at a time: B is in cache after the first."""
         emit = self.emit
 
         def some(first: Index, count: int) -> None:
@@ -346,7 +345,7 @@ class SkinnyGemm:
                 continue
             with emit.loop(low, high, count) as column:
                 numbers = [emit.add(column.counter, i) for i in range(count)]
-                # Rows that are known to be there share what is loaded of B.
+                # Static rows share the loads of B.
                 together = _TOGETHER if self._many else 2
                 for start in range(0, rows, together):
                     some = range(start, min(start + together, rows))
@@ -358,10 +357,7 @@ class SkinnyGemm:
         return self.machine.registers >= _MANY
 
     def _clamped(self, first: Index, last: Index) -> Iterator[list[Index]]:
-        """Loop over some columns at a time; the last one stands for those beyond it.
-
-        That is less code than for what is left over.
-        """
+        """Loop over several columns at a time; those past the last one repeat it."""
         emit, final = self.emit, self.emit.sub(last, 1)
         count = 2 * _DOTS if self._many else _DOTS
         with emit.loop(first, last, count) as column:
@@ -386,7 +382,7 @@ class SkinnyGemm:
     def _products(
         self, left: list[Index], right: list[Index], steps: Index, parts: int
     ) -> list[ir.Value]:
-        """Return the products of rows with columns, by rows; each is made of so many sums."""
+        """Return dot products of rows and columns, by rows; each has `parts` accumulators."""
         emit, lanes = self.emit, self._lanes
 
         def step(sums: Sequence[ir.Value], first: Index, rest: Index | None) -> list[ir.Value]:
@@ -404,7 +400,7 @@ class SkinnyGemm:
 
         sums = [emit.constant(self.vector, 0)] * (len(left) * len(right) * parts)
         if self.machine.isa.free_masks and len(left) == parts == 1 and not isinstance(steps, int):
-            # One code for all steps: masks take no time beside loads that nothing shares.
+            # One loop for all steps: masks are free beside loads from memory.
             with emit.loop(0, steps, lanes, sums, KEEP) as loop:
                 loop.carry(step(loop.carried, loop.counter, emit.sub(steps, loop.counter)))
             return horizontal_sums(emit, loop.results)

@@ -1,7 +1,7 @@
-"""Contractions of many rows with a few columns: each row is read once, along its steps.
+"""Tall-skinny GEMM: many rows, few columns.
 
-Tiles have vectors of columns; of a few columns most lanes of one would be empty. So vectors run
-along k: rows of A are what columns of B are elsewhere, and a copy of B turned is the few rows.
+Vectors of columns would be mostly empty, so lanes run along k: C^T = B^T A^T with a packed copy of
+B^T, whose few rows are those of a skinny GEMM.
 """
 
 from dataclasses import replace
@@ -20,20 +20,20 @@ from relax_mlir.lowering.tir_to_vector.contraction.skinny_gemm import SkinnyGemm
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# A sum's lanes are added up once: that pays from so many steps on for each column.
+# Steps of k for each column from which on a horizontal sum pays.
 _STEPS_EACH = 32
-# With fewer rows B is not copied for them.
+# Rows from which on copying B pays.
 _MIN_ROWS = 16
-# Rows whose sums are finished together.
+# Rows whose epilogues are computed together.
 _TOGETHER = 16
 
 
 def emit_product(
     gemm: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None = None
 ) -> None:
-    """Write the kernel of a contraction, by tiles or along k, as `emit_contraction` does.
+    """Write the kernel of a contraction, tall-skinny or not.
 
-    Where columns and steps of k are known at run time only, there is code for both.
+    If columns or steps of k are dynamic, there may be code for both.
     """
     skinny = is_tall_skinny(gemm, machine) or _at_run_time(gemm, emit, machine)
     alone = skinny is False and _may_be_single(gemm, machine)
@@ -47,7 +47,7 @@ def emit_product(
 
 
 def is_tall_skinny(gemm: Contraction, machine: Machine) -> bool:
-    """Whether so few columns of known length share rows that these are best read along k."""
+    """Whether static columns are so few that rows are best read along k."""
     m, n, k = _extents(gemm)
     if n is None or k is None or not _could_be_read(gemm, machine):
         return False
@@ -58,7 +58,7 @@ def is_tall_skinny(gemm: Contraction, machine: Machine) -> bool:
 
 
 def _at_run_time(gemm: Contraction, emit: Emitter, machine: Machine) -> bool | ir.Value:
-    """Return the same where the number of columns, or of steps, is known at run time only."""
+    """Return the same for dynamic columns or steps of k."""
     _, n, k = _extents(gemm)
     if (n is not None and k is not None) or not _could_be_read(gemm, machine):
         return False
@@ -68,7 +68,7 @@ def _at_run_time(gemm: Contraction, emit: Emitter, machine: Machine) -> bool | i
     columns, steps = (emit.size(gemm.flat.iters[i].extent) for i in (gemm.n, gemm.k))
     skinny = emit.compare("sle", columns, most)
     for value, limit in (
-        # A single column has fewer sums to add up than its lanes have, and is not copied.
+        # A single column needs no copy.
         (emit.mul(columns, _STEPS_EACH), emit.add(steps, _STEPS_EACH // 2)),
         (emit.mul(columns, steps), size),
     ):
@@ -77,29 +77,29 @@ def _at_run_time(gemm: Contraction, emit: Emitter, machine: Machine) -> bool | i
 
 
 def _extents(gemm: Contraction) -> list[int | None]:
-    """Return how many rows, columns and steps of k there are, None for what is not known."""
+    """Return the rows, columns and steps of k, None for dynamic ones."""
     positions = (gemm.m, gemm.n, gemm.k)
     return [None if i is None else gemm.flat.iters[i].extent.value for i in positions]
 
 
 def _limits(gemm: Contraction, machine: Machine) -> tuple[int, int]:
-    """Return how many columns are few, and how many elements of B are."""
+    """Return the maximal columns, and elements of B, of a tall-skinny GEMM."""
     lanes = machine.lanes(gemm.element)
     assert lanes is not None  # or rows could not be read along k
     return lanes // 2, machine.l2_bytes // 2 // (gemm.element.width // 8)
 
 
 def _could_be_read(gemm: Contraction, machine: Machine) -> bool:
-    """Whether rows can be read along k, however many columns share them."""
+    """Whether rows can be read along k."""
     if not _is_plain(gemm, machine) or gemm.a.strides[gemm.k] != 1:
         return False
     return find_dot_product(gemm, machine) is None
 
 
 def _may_be_single(gemm: Contraction, machine: Machine) -> bool:
-    """Whether run time may find one column, by which A is multiplied in the order it lies in.
+    """Whether run time may find one column, by which A is multiplied in memory order.
 
-    For that even instructions that multiply some steps at once, or rows, are no gain.
+    Then even dot-product instructions or register tiles are no gain.
     """
     if not _is_plain(gemm, machine) or gemm.m is None or gemm.n is None:
         return False
@@ -109,14 +109,14 @@ def _may_be_single(gemm: Contraction, machine: Machine) -> bool:
 
 
 def _is_plain(gemm: Contraction, machine: Machine) -> bool:
-    """Whether there are rows, sums of which are one loop over what lies in memory."""
+    """Whether there are rows, and a sum is one loop over memory."""
     if machine.lanes(gemm.element) is None or gemm.m is None or gemm.outer_reductions:
         return False
     return gemm.computed is None and gemm.group == 1
 
 
 def _transpose_of(gemm: Contraction) -> Contraction:
-    """Return the same contraction with its rows for columns."""
+    """Return the contraction with rows and columns exchanged."""
     assert gemm.m is not None
     return replace(
         gemm, a=gemm.b, b=gemm.a, widen=gemm.widen[::-1], m=gemm.n, n=gemm.m
@@ -146,7 +146,7 @@ class _TallSkinnyGemm(GemmWriter):
             self.c = Layout(epilogue.partial or gemm.c, emit)
 
     def skinny(self) -> None:
-        """Write the kernel that reads A once, as it lies."""
+        """Write the kernel that reads A once, in order."""
         emit, gemm, blocking = self.emit, self.gemm, self.blocking
         distance = emit.round_down(emit.add(blocking.k, blocking.lanes - 1), blocking.lanes)
         room = emit.mul(blocking.m, distance)
@@ -164,17 +164,17 @@ class _TallSkinnyGemm(GemmWriter):
     def _transposed(
         self, a: StridedRef, copies: ir.Value, distance: Index
     ) -> tuple[StridedRef, Loader]:
-        """Copy columns of B as rows, and return where they are and what loads them.
+        """Copy columns of B as rows, and return them and their loader.
 
         Args:
             a: the first element of B.
-            copies: room for the copies.
-            distance: from one of them to the next.
+            copies: the buffer for the copies.
+            distance: from one copy to the next.
         """
         emit, gemm, blocking = self.emit, self.gemm, self.blocking
         load = Loader(emit, a.base, gemm.widen[0], blocking.vector)
         along, across = a.stride(gemm.k), a.stride(gemm.m)
-        # A single column may lie as it should.
+        # A single column may be contiguous.
         lies = None
         if not isinstance(along, int) and gemm.widen[0] is None:
             lies = emit.compare("eq", along, 1)
@@ -188,7 +188,7 @@ class _TallSkinnyGemm(GemmWriter):
             return transposed, Loader(emit, copies, None, blocking.vector)
         base = emit.select(lies, emit.dynamic(a.base), emit.dynamic(copies))
         first, apart = emit.select(lies, a.offset, 0), emit.select(lies, across, distance)
-        # A buffer of its own: a choice of buffers is made where it is used, in every loop.
+        # LLVM sinks a select of pointers into the loops that use it, unless it is a buffer.
         base = emit.from_place(base, first, emit.mul(apart, blocking.m))
         transposed = StridedRef(base, 0, {gemm.m: apart, gemm.k: 1})
         return transposed, Loader(emit, base, None, blocking.vector)
@@ -201,9 +201,9 @@ class _TallSkinnyGemm(GemmWriter):
         rows: Index,
         columns: Span,
     ) -> None:
-        """Finish the few sums of each row by one vector.
+        """Compute the epilogue of the sums of each row by one vector.
 
-        Some rows are read before the first is stored: a load waits for stores by masks that end
+        Several rows are read before the first is stored: a load waits for masked stores that end
         where it begins.
         """
         emit, blocking, many = self.emit, self.blocking, self.gemm.n

@@ -1,4 +1,4 @@
-"""Copying operands to where dot-product instructions want them: groups of k beside each other."""
+"""Packing in VNNI layout: groups of steps of k side by side."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ _ROWS = 4
 
 @dataclass(frozen=True)
 class VnniLoader:
-    """Loads elements of one operand as groups, those beyond the last being zeros.
+    """Loads groups of one operand; elements past the last are zeros.
 
     Attributes:
         emit: where to write.
         base: the operand.
-        dot: what groups are for.
+        dot: the instruction.
         widen: the conversion to a group's elements, or None.
-        flips_signs: whether sign bits are turned.
+        flips_signs: whether sign bits are flipped.
         lanes: groups of a vector.
     """
 
@@ -41,7 +41,7 @@ class VnniLoader:
     lanes: int
 
     def along_k(self, at: Index, left: Index | None) -> ir.Value:
-        """Load a vector of groups that lie beside each other; `left` elements, None for all."""
+        """Load a vector of groups along k, with `left` elements or all."""
         emit, count = self.emit, self.lanes * self.dot.group
         mask = None if left is None else emit.mask(left, count)
         type_ = ir.VectorType.get([count], self.base.type.element_type)
@@ -49,7 +49,7 @@ class VnniLoader:
         return self._turn(emit.op("vector.bitcast", [value], groups_type(self.lanes)))
 
     def across_k(self, places: list[Index], masks: list[ir.Value | None]) -> ir.Value:
-        """Load a group for each of adjacent columns; places and masks of its first rows."""
+        """Load a group for each of adjacent columns, from the places of its rows."""
         emit = self.emit
         type_ = ir.VectorType.get([self.lanes], self.base.type.element_type)
         rows = [
@@ -59,20 +59,20 @@ class VnniLoader:
         return self.together(rows)
 
     def together(self, rows: list[ir.Value]) -> ir.Value:
-        """Return a group for each of adjacent columns; rows after those given are zeros."""
+        """Return a group for each of adjacent columns; missing rows are zeros."""
         emit = self.emit
         none = emit.constant(ir.VectorType.get([self.lanes], self.dot.part), 0)
         rows = rows + [none] * (self.dot.group - len(rows))
         while len(rows) > 1:
-            # The first half of them between the second: a row ends up where its number says.
+            # Interleaving halves leaves the rows in order.
             half = len(rows) // 2
             rows = [self._between(*pair) for pair in zip(rows[:half], rows[half:], strict=True)]
         return self._turn(emit.op("vector.bitcast", rows, groups_type(self.lanes)))
 
     def in_order(self, at: Index, live: Index | None) -> ir.Value:
-        """Load a group for each of as many columns as lanes, whose rows lie one after the other.
+        """Load a group for each of `lanes` columns whose rows follow each other in memory.
 
-        Of the rows the first `live` are there, None for all.
+        The first `live` rows exist, None for all.
         """
         emit, group = self.emit, self.dot.group
         mask = None if live is None else emit.mask(emit.mul(live, self.lanes), self.lanes * group)
@@ -87,7 +87,7 @@ class VnniLoader:
         return self.emit.shuffle(a, b, [n for i in range(count) for n in (i, count + i)])
 
     def one(self, at: Index, k_stride: Index, live: Index | None) -> ir.Value:
-        """Load one group; of its elements the first `live` are there, None for all."""
+        """Load one group, whose first `live` elements exist, None for all."""
         emit, bits = self.emit, self.dot.part.width
         values = []
         for i in range(self.dot.group):
@@ -131,7 +131,7 @@ def copy_groups(
     load: VnniLoader, a: StridedRef, rows: int, steps: Index, to: ir.Value, distance: int,
     first: Index = 0,
 ) -> None:  # fmt: skip
-    """Copy rows of A side by side as groups, each `distance` groups after the one before.
+    """Copy rows of A as groups, each `distance` groups after the one before.
 
     Args:
         load: loads A.
@@ -161,7 +161,7 @@ def copy_groups(
         copy(p.counter, None)
     _rest(emit, emit.sub(steps, emit.mul(whole, group)), lambda left: copy(whole, left))
     if k_stride != 1 and load.dot.matrices:
-        # A whole register of matrices is read, and what B has there is not known.
+        # Whole matrix tiles are read, and B is undefined there.
         end = emit.add(emit.div(emit.add(steps, group - 1), group), first)
         none = emit.constant(groups_type(load.lanes), 0)
         for row in range(rows):
@@ -171,7 +171,7 @@ def copy_groups(
 def write_starts(
     emit: Emitter, dot: DotProduct, rows: StridedRef, count: int, groups: Index, lanes: int
 ) -> None:
-    """Write for each row of A what its sums start from, B's sign bits being turned.
+    """Write what the sums of each row of A start from, to correct for flipped signs of B.
 
     Args:
         emit: where to write.
@@ -203,7 +203,7 @@ def write_starts(
 
 
 def _rest(emit: Emitter, left: Index, write: Callable[[Index], None]) -> None:
-    """Write what is left to do where something is."""
+    """Write the tail, if there is one."""
     if isinstance(left, int):
         if left:
             write(left)
@@ -213,7 +213,7 @@ def _rest(emit: Emitter, left: Index, write: Callable[[Index], None]) -> None:
 
 
 class VnniPacker(Packer[VnniLoader]):
-    """Copies B into panels: `width` columns beside each other for every group of k."""
+    """Packs B into panels: for each group of k, the groups of `width` columns."""
 
     def _along_n(self, b: StridedRef, columns: Index, steps: Index) -> None:
         emit, group = self.load.emit, self.load.dot.group
@@ -244,7 +244,7 @@ class VnniPacker(Packer[VnniLoader]):
     def _copy(
         self, b: StridedRef, column: Index, number: Index, live: Index | None, left: Index | None
     ) -> None:
-        """Copy one group of rows of a panel: the `live` first of them, `left` columns."""
+        """Copy one group of rows of a panel: `live` rows and `left` columns of it."""
         emit, load = self.load.emit, self.load
         to = emit.add(self._target(column), emit.mul(number, self.width))
         first = emit.mul(number, load.dot.group)
@@ -276,7 +276,7 @@ class VnniPacker(Packer[VnniLoader]):
         last = emit.sub(left, 1)
         whole = emit.round_down(steps, reach)
         with emit.loop(0, self.width, lanes) as part:
-            # A column that is not there is read as the last one.
+            # Columns past the last one repeat it.
             columns = [emit.min(emit.add(part.counter, i), last) for i in range(lanes)]
             starts = [emit.add(b.offset, emit.mul(c, b.stride("n"))) for c in columns]
 

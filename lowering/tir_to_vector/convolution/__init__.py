@@ -1,1 +1,1 @@
-"""Convolutions by many output channels: the image as it lies or copied, kernels in blocks."""
+"""Direct convolution: the image in place or packed, weights in blocks of channels."""

@@ -1,4 +1,4 @@
-"""Writing the copy of an image that a convolution reads: bands of rows, with zeros around them."""
+"""Writing the packed input of a convolution: bands of rows, with their padding."""
 
 import math
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from relax_mlir.lowering.tir_to_vector.flat import inner_dims
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.shuffles import every_nth
 
-# Vectors of a row of known length that are written without a loop.
+# Vectors of a static row up to which there is no loop.
 _UNROLLED = 8
 # Elements further apart than this are copied one by one.
 _MAX_STEP = 4
@@ -29,16 +29,16 @@ Span = tuple[Index, Index]
 
 
 class InputPacker:
-    """A copy of what a convolution reads of its image: `allocate` once, then `bands`.
+    """The packed input of a convolution: `allocate` once, then `bands`.
 
-    To tiles it looks as the image does, by `base`, `at` and `stride`.
+    Tiles use it like the image, by `base`, `at` and `stride`.
 
     Args:
         copied: the convolution.
         emit: where to write.
         machine: what for.
-        units: for iterators how many of their steps are computed together, where not one.
-        beyond: so many pixels after the last of a row may be read.
+        units: for iterators how many steps go together, if not one.
+        beyond: pixels after the last of a row that may be read.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class InputPacker:
         ]
         self._load = self._loader()
         self._base: ir.Value | None = None
-        # What a band is of: the outermost dimension that windows slide along.
+        # Bands are ranges of the outermost dimension that windows slide along.
         self._long = next(d for d in self._order if self._axes[d].pixel is not None)
         self._unit = units.get(self.band, 1)
         self._band = self._band_size()
@@ -74,25 +74,25 @@ class InputPacker:
         self._part: Span = (0, 0)
 
     def _type(self) -> ir.VectorType:
-        """Return the type of a vector of the copy."""
+        """Return the type of a packed vector."""
         return ir.VectorType.get([self._lanes], self._copied.conv.element)
 
     def _length(self, d: int) -> Index:
-        """Return how long a dimension of the copy is."""
+        """Return the length of a dimension of the packed input."""
         return self._emit.size(self._axes[d].reach)
 
     def _loader(self) -> Loader:
-        """Return what loads elements of the image."""
+        """Return the loader of the image's elements."""
         return Loader(self._emit, self._source, self._copied.conv.widen[0], self._vector)
 
     def _nothing(self) -> ir.Value:
-        """Return a vector of what is around the image."""
+        """Return a vector of padding."""
         return self._emit.constant(self._vector, 0)
 
     def _gap(self, d: int) -> int:
-        """Return how many elements are left out between pixels of a row, so that they spread.
+        """Return the gap between pixels of a row, in elements.
 
-        A tile's pixels would share a few sets of the first-level cache, which hold less than that.
+        Without it, the pixels of a tile would have L1 set conflicts.
         """
         step = self._axes[d].terms.get(self._copied.conv.col, 0)
         width = max(8, self._vector.element_type.width) // 8
@@ -102,19 +102,19 @@ class InputPacker:
 
     @property
     def base(self) -> ir.Value:
-        """The copy's memory."""
+        """The buffer."""
         assert self._base is not None  # allocated before tiles are written
         return self._base
 
     @property
     def band(self) -> int:
-        """The iterator of the output of which the copy has a range at a time."""
+        """The iterator of the output that bands are ranges of."""
         pixel = self._axes[self._long].pixel
         assert pixel is not None
         return pixel
 
     def stride(self, position: int | None) -> Index:
-        """Return how far apart in the copy the steps of an iterator are."""
+        """Return the stride of an iterator in the packed input."""
         total: Index = 0
         for d, axis in enumerate(self._axes):
             if position in axis.terms:
@@ -123,7 +123,7 @@ class InputPacker:
         return total
 
     def at(self, env: dict[int, Index]) -> StridedRef:
-        """Return the place at given counters, of pixels that are in the present band."""
+        """Return the element at given counters, of pixels in the present band."""
         emit, offset = self._emit, 0
         for position, value in env.items():
             if position == self.band:
@@ -135,13 +135,13 @@ class InputPacker:
         return self._emit.size(self._copied.flat.iters[position].extent)
 
     def _rows(self, pixels: Index) -> Index:
-        """Return how many elements of the band's dimension so many pixels see."""
+        """Return how many elements of the band's dimension some pixels see."""
         factor = self._axes[self._long].terms[self.band]
         less = self._emit.mul(self._emit.sub(self._extent(self.band), pixels), factor)
         return self._emit.sub(self._reach[self._long], less)
 
     def _band_size(self) -> Index:
-        """Return how many pixels a copy is for: it stays in the cache beside some kernels."""
+        """Return the pixels of a band: it stays in L2 beside some weights."""
         emit, unit = self._emit, self._unit
         most = self._machine.l2_bytes * 2 // 5 // (max(8, self._vector.element_type.width) // 8)
         slab: Index = 1
@@ -160,7 +160,7 @@ class InputPacker:
         return emit.min(fit, emit.max(extent, 1))
 
     def allocate(self) -> None:
-        """Make room for a band; rows end with whole vectors."""
+        """Allocate a band; rows end with whole vectors."""
         emit = self._emit
         with emit.outside():
             beyond = emit.mul(self.stride(self._copied.conv.col), self._beyond)
@@ -169,10 +169,10 @@ class InputPacker:
 
     @contextmanager
     def bands(self, env: dict[int, Index], span: Span) -> Iterator[Span]:
-        """Loop over bands of a range of pixels, copy what they see, and yield their ranges.
+        """Loop over bands of a range of pixels, pack what they see, and yield their ranges.
 
         Args:
-            env: counters of the iterators that stay while a copy is used.
+            env: counters of the iterators that do not move inside a packed input.
             span: the range of the band's iterator.
         """
         emit = self._emit
@@ -200,12 +200,12 @@ class InputPacker:
         self._level(0, place, 0)
 
     def _level(self, level: int, place: Index, to: Index) -> None:
-        """Copy a dimension, in the order in which they lie in the copy.
+        """Pack a dimension, in the order of the packed input.
 
         Args:
             level: its number in that order.
-            place: where it would begin in the image.
-            to: where its first element goes.
+            place: its first element in the image.
+            to: its first packed element.
         """
         emit, d = self._emit, self._order[level]
         axis, stride = self._axes[d], self._strides[d]
@@ -232,7 +232,7 @@ class InputPacker:
             self._zeros(done, end)
 
     def _joins(self, level: int) -> bool:
-        """Whether a dimension and all of the last one, beside it in the image, are one run."""
+        """Whether a dimension and all of the last one are contiguous in the image."""
         if level + 2 != len(self._order):
             return False
         d, last = self._order[level:]
@@ -261,7 +261,7 @@ class InputPacker:
             yield loop.counter
 
     def _zeros(self, start: Index, stop: Index) -> None:
-        """Write zeros from a place on, up to another or a little further."""
+        """Write zeros from a place on, at least up to another."""
         emit = self._emit
         zero = self._nothing()
         length = emit.sub(stop, start)
@@ -276,7 +276,7 @@ class InputPacker:
             emit.vector_store(zero, self.base, [at.counter])
 
     def _row(self, place: Index, to: Index, count: Index, step: int) -> None:
-        """Copy elements of the image, zeros after them up to whole vectors."""
+        """Copy elements of the image, followed by zeros up to whole vectors."""
         emit, lanes = self._emit, self._lanes
         if step > _MAX_STEP:
             with emit.loop(0, count) as at:
@@ -287,7 +287,7 @@ class InputPacker:
             for at in range(0, count, lanes):
                 self._vectors(place, to, at, count - at, step)
             return
-        # The last elements have masks; and with steps, vectors before them would reach further.
+        # The last elements have masks; with steps, vectors before them would reach further.
         whole = emit.round_down(emit.max(emit.sub(count, 1), 0) if step > 1 else count, lanes)
         with emit.loop(0, whole, lanes) as at:
             self._vectors(place, to, at.counter, lanes + (step > 1), step)
@@ -301,11 +301,11 @@ class InputPacker:
         emit.vector_store(value, self.base, [emit.add(to, at)])
 
     def _one(self, place: Index) -> ir.Value:
-        """Return an element of the copy."""
+        """Return a packed element."""
         return self._load.one(place)
 
     def _vector_of(self, from_: Index, left: Index, step: int) -> ir.Value:
-        """Return a vector of the copy, of elements that are so many steps apart in the image."""
+        """Return a packed vector, of elements of the image with a step."""
         emit, lanes = self._emit, self._lanes
         reach = emit.add(emit.mul(emit.sub(left, 1), step), 1)
         parts = []

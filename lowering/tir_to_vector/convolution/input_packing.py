@@ -1,4 +1,4 @@
-"""Recognising convolutions that pay for a copy of their image, padded and in the windows' order."""
+"""Matching convolutions whose input is worth packing: padded, in the order of the windows."""
 
 import math
 from collections.abc import Sequence
@@ -36,9 +36,9 @@ from relax_mlir.lowering.tir_to_vector.flat import (
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# With fewer output channels a copy of an image that needs no padding costs more than it gains.
+# Output channels from which on packing an image without padding pays.
 _MIN_CHANNELS = 16
-# Addresses so far apart are in a few of the first-level cache's sets.
+# Addresses at multiples of this share a few L1 sets.
 SET_BYTES = 1024
 _ONE = SymExpr.const(1)
 # Dimensions of a batch of sequences.
@@ -47,17 +47,17 @@ _SEQUENCE = 3
 
 @dataclass
 class PackedAxis:
-    """A dimension of the image, and what of it is in a copy.
+    """A dimension of the image, and the part of it in a packed input.
 
     Attributes:
-        fixed: iterators that stay while a copy is used, each with its factor in the image.
-        terms: those that move inside the copy, each with its factor there.
-        pixel: the one of `terms` that is an iterator of the output, None for none.
-        step: elements of the image from one of the copy to the next.
-        constant: what is added to the image's index.
-        before: elements of the copy that are before the image's first.
-        size: elements of the image, None where the copy has nothing that is outside of it.
-        reach: elements of the copy.
+        fixed: iterators that do not move inside a packed input, each with its factor in the image.
+        terms: those that do, each with its factor there.
+        pixel: the one of `terms` that is an iterator of the output, or None.
+        step: elements of the image from one packed element to the next.
+        constant: the constant of the image's index.
+        before: packed elements before the image's first.
+        size: elements of the image; None if no packed element is outside of it.
+        reach: packed elements.
     """
 
     fixed: dict[int, int]
@@ -72,10 +72,10 @@ class PackedAxis:
 
 @dataclass(frozen=True)
 class VnniGroups:
-    """How a copy has a few input channels in each of its elements, which are multiplied at once.
+    """How a packed input has groups of channels, for a dot-product instruction.
 
     Attributes:
-        dot: what multiplies them: kernels are its A, the image is its B.
+        dot: the instruction, with weights as A and the image as B.
         position: the reduction iterator over those channels.
         axis: the image's dimension that it walks, alone.
     """
@@ -85,21 +85,21 @@ class VnniGroups:
     axis: int
 
     def count(self, emit: Emitter, channels: Index) -> Index:
-        """Return in how many groups so many channels are."""
+        """Return the number of groups of a number of channels."""
         return emit.div(emit.add(channels, self.dot.group - 1), self.dot.group)
 
 
 @dataclass
 class PackedConvolution:
-    """A convolution that reads a copy of its image.
+    """A convolution that reads a packed input.
 
     Attributes:
         conv: the convolution.
         source: the image, without padding.
-        padded: the padded copy that it stands for, None where there is none.
+        padded: the padded copy that it replaces, or None.
         axes: of the image's dimensions.
-        grouped: how the copy groups channels, None for not.
-        followers: the nests that the convolution's epilogue stands for.
+        grouped: how channels are grouped, or None.
+        followers: the nests that the epilogue replaces.
     """
 
     conv: Convolution
@@ -116,17 +116,17 @@ class PackedConvolution:
 
     @property
     def nests(self) -> list[Nest]:
-        """What it stands for."""
+        """The nests that it replaces."""
         return window_nests(self.flat, self.padded, self.followers)
 
     @property
     def moving(self) -> list[int]:
-        """The iterators that move inside a copy."""
+        """The iterators that move inside a packed input."""
         return sorted({i for axis in self.axes for i in axis.terms})
 
     @property
     def order(self) -> list[int]:
-        """The image's dimensions as they lie in the copy: what windows slide along first."""
+        """The image's dimensions in the order of a packed input."""
         last = len(self.axes) - 1
         inner = [d for d in range(last) if self.axes[d].pixel is None]
         return [*(d for d in range(last) if d not in inner), *inner, last]
@@ -135,14 +135,13 @@ class PackedConvolution:
 def find_packed_convolution(
     tops: Sequence[ir.Operation], machine: Machine
 ) -> PackedConvolution | None:
-    """Return the convolution that the first of some nests is, or makes a padded image for."""
+    """Return the convolution that some nests begin with, or pad an image for, if packing pays."""
     padded, flat = match_first_reduction(tops)
     if flat is None or (padded is not None and not padded.is_zero):
         return None
     product = match_packed_contraction(collapse(flat), machine) if padded is None else ""
     if isinstance(product, Contraction) and is_matrix_product(product, machine):
-        # Rows by columns of a matrix look like pixels by blocks of channels. Only numbers that do
-        # not widen may still be better off with a copy.
+        # A GEMM by panels looks like a 1 x 1 convolution. Packing may pay only if nothing widens.
         taken = product.widen != (None, None) or _has_panels(product, machine)
         if taken:
             return None
@@ -164,7 +163,7 @@ def find_packed_convolution(
 
 
 def _has_panels(product: Contraction, machine: Machine) -> bool:
-    """Whether B consists of panels of register tiles, one or several."""
+    """Whether B is packed in panels of register tiles."""
     tile, columns = product_tile(product, machine), product.flat.iters[product.n].extent.value
     width = tile.vectors * (machine.lanes(product.element) or 1)
     whole = columns is not None and columns % width == 0
@@ -198,9 +197,9 @@ def _match(padded: Padded | None, flat: FlatNest, machine: Machine) -> PackedCon
 
 
 def _rows_are_independent(conv: Convolution, axes: Sequence[PackedAxis], machine: Machine) -> bool:
-    """Whether no window sees two rows, and what is copied for one does not stay in the cache.
+    """Whether no window sees two rows, and what is packed for one row does not stay in cache.
 
-    Of sizes that are not known sequences are taken for long ones; rows of images are not.
+    Dynamic sequences are assumed to be long, and rows of images short.
     """
     axis = next((axis for axis in axes if conv.row in axis.terms), None)
     if conv.row is None or axis is None or axis.size is not None or len(axis.terms) > 1:
@@ -212,7 +211,7 @@ def _rows_are_independent(conv: Convolution, axes: Sequence[PackedAxis], machine
 
 
 def _grouped(conv: Convolution, axes: Sequence[PackedAxis], machine: Machine) -> VnniGroups | None:
-    """Return how channels are multiplied in groups, None where the machine does not do that."""
+    """Return the groups of channels, None if the machine has no dot product for them."""
     image, weight = conv.widen
     dot = vector_dot_product((conv.weight, conv.image), (weight, image), conv.element, machine)
     if dot is None:
@@ -264,7 +263,7 @@ def _axes(
 
 
 def _index(access: Access, d: int) -> tuple[SymExpr, dict[int, int]] | None:
-    """Return what is added to an index of the image, and the factors of the iterators."""
+    """Return the constant of an index of the image, and the factors of iterators."""
     expr = access.exprs[d]
     if expr is not None:
         try:
@@ -303,7 +302,7 @@ def _axis(
         return None
     pixel = pixels[0] if pixels else None
     if pixel is not None and not steps and not hangs:
-        # Pixels between those that windows of one element see are left out.
+        # With windows of one tap, pixels between those of a stride are left out.
         step, reach = terms[pixel], iters[pixel].extent
         return PackedAxis({}, {pixel: 1}, pixel, step, constant, 0, None, reach)
     reach = _ONE
@@ -314,13 +313,12 @@ def _axis(
 
 
 def _pays(packed: PackedConvolution) -> bool:
-    """Whether reading a copy instead of the image gains more than it costs."""
+    """Whether reading a packed input gains more than packing costs."""
     window, last = packed.conv, packed.axes[-1]
     pixels = [axis for axis in packed.axes if axis.pixel is not None]
-    # An element that is widened is so once.
+    # Packing widens each element once.
     leaves_out = any(axis.step > 1 for axis in pixels) or window.widen[0] is not None
-    # With channels last all that a window sees of a row is close together in the image; but pixels
-    # may be so far apart that few of them stay in the cache.
+    # In NHWC a window's part of a row is contiguous, but pixels may conflict in cache sets.
     if _collides(packed):
         leaves_out = True
     if not leaves_out and (last.pixel != window.col or all(len(a.terms) == 1 for a in pixels)):
@@ -332,7 +330,7 @@ def _pays(packed: PackedConvolution) -> bool:
 
 
 def _collides(packed: PackedConvolution) -> bool:
-    """Whether neighbouring pixels of the image are in the same few sets of the cache."""
+    """Whether neighbouring pixels of the image conflict in L1 sets."""
     window = packed.conv
     apart, width = window.image.strides[window.col].value, max(8, window.element.width) // 8
     return bool(apart) and apart * width % SET_BYTES == 0

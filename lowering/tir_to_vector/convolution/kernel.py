@@ -1,9 +1,8 @@
-"""Fast convolutions: register tiles of pixels by output channels, straight from the image.
+"""Direct convolution: register tiles of pixels by output channels.
 
-Each step of a tile takes one element of the image for every pixel and, for each vector of output
-channels, the kernels' numbers side by side. Kernels lie, or are packed, in blocks of a vector of
-output channels; the image is read as it lies, or from a copy that has its padding and whatever a
-window sees close together.
+Each step of a tile takes one element of the image for every pixel and a vector of weights for each
+vector of output channels. Weights are in blocks of a vector of output channels, in place or packed.
+The image is read in place, or from a packed input that has its padding.
 """
 
 import math
@@ -45,8 +44,8 @@ def emit_convolution(
         conv: the convolution.
         emit: where to write.
         machine: what for.
-        copied: how its image is copied, None to read it as it lies.
-        seldom: whether it is computed so seldom that there shall be little code.
+        copied: its packed input; None to read the image in place.
+        seldom: whether it runs so seldom that short code is better.
     """
     _Writer(conv, emit, machine, copied, seldom).write()
 
@@ -105,7 +104,7 @@ class _Writer:
             self.skips.prepare()
         with ExitStack() as loops:
             spans, blocks = loops.enter_context(self._parallel_region())
-            # Packed once where all kernels stay in the cache, else a block at a time.
+            # Weights are packed once if all of them stay in cache, else a block at a time.
             once = weights.bytes_at_most(self.machine.l2_bytes)
             weights.allocate(self.blocks if once else self.sizes.blocks[0])
             self.store.allocate(max(self.sizes.rows) * max(self.sizes.cols))
@@ -123,8 +122,8 @@ class _Writer:
                 if position not in self.fixed:
                     env[position] = loops.enter_context(self._loop(spans[position]))
             rows, cols = spans.get(conv.row, (0, 1)), spans[conv.col]
-            # Either a block of kernels stays near while the image passes by, or a few of its rows
-            # while kernels do.
+            # Weight-stationary or input-stationary: a block of weights stays in cache while the
+            # image streams, or a few rows of the image while weights stream.
             first = 0 if weights.prepacked else blocks[0]
             if once and not self._image_stays():
                 for height, row in self._steps(rows, self.sizes.rows):
@@ -144,7 +143,7 @@ class _Writer:
                         self._tile(env, (height, width, vectors), (row, col, block), first, live)
 
     def _image_stays(self) -> bool:
-        """Whether what is read of the image stays in the second-level cache."""
+        """Whether the image stays in L2."""
         if self.copy is not None:
             return True
         type_ = self.conv.image.buffer.type
@@ -155,7 +154,7 @@ class _Writer:
 
     @contextmanager
     def _parallel_region(self) -> Iterator[tuple[dict[int | None, Span], Span]]:
-        """Split the work between outer steps, blocks of channels, or rows.
+        """Split outer iterators, blocks of channels, or rows.
 
         Yields the ranges of all pixels' iterators, and that of the blocks.
         """
@@ -175,7 +174,7 @@ class _Writer:
             yield spans, by_name["blocks"]
 
     def _load_imbalance(self, part: ParallelDim) -> float:
-        """Return how much longer the thread with most to do takes than all would on average."""
+        """Return the time of the busiest thread relative to the mean."""
         if not isinstance(part.extent, int):
             return 1.5
         threads = self.emit.threads
@@ -191,9 +190,9 @@ class _Writer:
             yield loop.counter
 
     def _steps(self, span: Span, sizes: Sequence[int]) -> Iterator[tuple[int, Index]]:
-        """Write loops that cover a span by steps of these sizes, yield each step's size and place.
+        """Write loops that cover a span by steps of these sizes; yields each size and place.
 
-        Spans begin at multiples of the first size, and it is the last that has a rest.
+        Spans begin at multiples of the first size, and only the last span has a tail.
         """
         emit = self.emit
         done, stop = span
@@ -208,10 +207,10 @@ class _Writer:
             done = upto
 
     def _columns(self, span: Span) -> Iterator[tuple[int, Index, Live | None]]:
-        """As `_steps` along a row; yields also how many pixels of the tile there are, if not all.
+        """As `_steps` along a row; yields also how many pixels of the tile exist, if not all.
 
-        Of a row of unknown length the last tile is a whole or half a one. What it reads beyond the
-        row is in the copy, where there is one.
+        The last tile of a dynamic row is a whole or a half one. Pixels past the row are in the
+        packed input, if there is one.
         """
         emit, sizes = self.emit, self.sizes.cols
         if self.copy is not None and self.seldom:
@@ -226,7 +225,7 @@ class _Writer:
         first, stop = span
         width, half = sizes[0], -(-sizes[0] // 2)
         if self.copy is not None:
-            # One tile for what is whole and what is not: only whether it stores a pixel differs.
+            # Whole and partial tiles share code: only the stores differ.
             with emit.loop(first, stop, width) as loop:
                 left = emit.sub(stop, loop.counter)
                 with emit.when(emit.compare("sgt", left, half)) as branch:
@@ -238,7 +237,7 @@ class _Writer:
         with emit.loop(first, done, width) as loop:
             yield width, loop.counter, None
         left = emit.sub(stop, done)
-        # Pixels that are not there are read from the last one, of few pixels only.
+        # Pixels past the last one repeat it, in small tiles only.
         enough = emit.compare("sge", left, half)
         with emit.when(enough):
             yield half, done, None
@@ -275,21 +274,20 @@ class _Writer:
         sums = begin * len(pixels)
         inner = [conv.k, conv.taps]
         if conv.iter(conv.taps).extent == 2:
-            # Of a loop of two steps LLVM keeps what the second will load again in registers that
-            # are not there.
+            # LLVM unrolls a loop of two steps, reuses loads of the first, and spills.
             inner.reverse()
         spans: dict[int, Span] = {}
         if self.skips is not None:
             spans = self.skips.spans(here, {conv.row: height, conv.col: width})
         loops = [i for i in (*conv.reductions, *inner) if i is not None]
-        # Loops that are short at the borders go around those that are not: of kernels that run
-        # seldom too, whose results are the same bits then.
+        # Loops that are short at borders are outermost, also if the kernel runs seldom: results
+        # have the same bits then.
         loops.sort(key=lambda i: i not in self.first)
         sums = self._reduce(loops, spans, start, pixels, weights, sums)
         self.store.write(here, size, sums, block, self.weights.left(block, vectors), live)
 
     def _begin(self, packed: Index) -> ir.Value:
-        """Return what sums of a block start from."""
+        """Return the initial sums of a block."""
         emit, init = self.emit, self.conv.flat.init
         start = self.weights.start(packed)
         if init is None or (start is not None and emit.is_zero(init)):

@@ -1,7 +1,7 @@
-"""Leaving out the elements of a window that meet nothing but the zeros around an image.
+"""Padding tap elimination: leaving out taps that meet only padding.
 
-Zeros times a number add nothing, unless the number is infinite or NaN: kernels are looked through
-before, and where one of theirs is not finite nothing is left out.
+Zero times a finite number adds nothing. Weights are tested first; if one is not finite, no tap is
+left out.
 """
 
 from dataclasses import dataclass, replace
@@ -17,21 +17,21 @@ from relax_mlir.lowering.tir_to_vector.convolution.tiles import TileSizes
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# The share of multiply-adds along an axis that pays for loops of lengths of their own, and of how
-# many with each number of a kernel that pays for looking at it.
+# The share of FMAs along an axis that pays for loops of dynamic length, and FMAs of each weight
+# that pay for testing it.
 _MIN_SHARE, _MIN_USES = 0.06, 8
-# Of images of unknown size windows whose elements are so far apart meet much of what is around.
+# The dilation from which on windows of dynamic images meet much padding.
 _FAR = 4
-# Kernels are looked through by so many vectors at a time.
+# Vectors of weights that are tested at a time.
 _AT_ONCE = 4
-# Narrower tiles take longer than what they leave out.
+# The minimal width of a tile: narrower ones cost more than they leave out.
 _MIN_COLS = 8
 
 
 def padding_tap_tiles(sizes: TileSizes, copied: PackedConvolution) -> TileSizes:
-    """Return tiles, of rows of unknown length no wider than elements of the window are apart.
+    """Return tiles whose dynamic rows are no wider than taps are apart.
 
-    Those at a border see nothing of some elements then.
+    Tiles at a border then meet only padding with some taps.
     """
     conv = copied.conv
     for axis in copied.axes:
@@ -47,13 +47,13 @@ def padding_tap_tiles(sizes: TileSizes, copied: PackedConvolution) -> TileSizes:
 
 @dataclass(frozen=True)
 class _TapAxis:
-    """An axis along which elements may be left out.
+    """An axis along which taps may be left out.
 
     Attributes:
         step: the reduction.
         pixel: the output's iterator.
         axis: where they index the image.
-        count: outputs that a tile has at most.
+        count: the maximal outputs of a tile.
     """
 
     step: int
@@ -63,11 +63,11 @@ class _TapAxis:
 
 
 class PaddingTaps:
-    """What each tile leaves out: `prepare` once, before threads are, then `spans`.
+    """The taps that each tile leaves out: `prepare` once, before the parallel region, then `spans`.
 
     Args:
         copied: the convolution.
-        counts: how many steps of an iterator of pixels a tile has at most.
+        counts: the maximal steps of each iterator of pixels of a tile.
         emit: where to write.
         machine: what for.
     """
@@ -95,7 +95,7 @@ class PaddingTaps:
 
     @property
     def steps(self) -> list[int]:
-        """The reductions of which tiles leave out some."""
+        """The reductions along which tiles leave out taps."""
         return [skip.step for skip in self._skips]
 
     def _pays(self, skip: _TapAxis) -> bool:
@@ -122,7 +122,7 @@ class PaddingTaps:
         return saved >= _MIN_SHARE * all_ and saved * pixels >= _MIN_USES * all_ > 0
 
     def prepare(self) -> None:
-        """Look through the kernels, if anything may be left out."""
+        """Test the weights, if anything may be left out."""
         conv, emit = self._copied.conv, self._emit
         if not self._skips or not isinstance(conv.element, ir.FloatType):
             return
@@ -136,7 +136,7 @@ class PaddingTaps:
         zero = emit.constant(vector, 0)
 
         def after(total: ir.Value, at: Index, mask: ir.Value | None) -> ir.Value:
-            # What is not finite becomes NaN, and stays it.
+            # Zero times a number that is not finite is NaN.
             nothing = emit.op("arith.mulf", [load.vectors(at, mask), zero], vector)
             return emit.op("arith.addf", [total, nothing], vector)
 
@@ -164,11 +164,11 @@ class PaddingTaps:
     def spans(
         self, here: dict[int, Index], counts: dict[int | None, int]
     ) -> dict[int, tuple[Index, Index]]:
-        """Return for each reduction of `steps` the range that a tile needs.
+        """Return for each reduction of `steps` the range of taps of a tile.
 
         Args:
             here: counters at the tile's first output.
-            counts: how many steps of an iterator of pixels the tile has.
+            counts: the steps of each iterator of pixels of the tile.
         """
         emit, spans = self._emit, dict[int, tuple[Index, Index]]()
         for skip in self._skips:
@@ -188,7 +188,7 @@ class PaddingTaps:
         return spans
 
     def _up(self, distance: Index, apart: int, most: Index) -> Index:
-        """Return which element is the first so far away, one of those that there are."""
+        """Return the first tap at least that far away."""
         emit = self._emit
         number = emit.div(emit.add(emit.max(distance, 0), apart - 1), apart)
         return emit.min(number, most)

@@ -1,4 +1,4 @@
-"""Recognising convolutions: `C[.., c, x] += A[.., x * s + t * d] * B[c, .., t]`, in any layout."""
+"""Matching convolutions: `C[.., c, x] += A[.., x * s + t * d] * B[c, .., t]` in any layout."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,29 +18,29 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     flatten_nest,
 )
 
-# A window this wide at most is written out along one axis.
+# Taps along an axis up to which they are unrolled.
 MAX_TAPS = 8
 
 
 @dataclass
 class Convolution:
-    """A nest that slides a window; iterators are positions in the flat nest.
+    """A convolution; iterators are positions in the flat nest.
 
     Attributes:
         flat: the nest.
         image, weight, out: the accesses.
-        widen: for image and for kernel the conversion to what is added, or None.
-        lane: the output channels that lie side by side in vectors.
-        col: the pixels that a register tile takes: the innermost the output has.
-        row: other pixels that tiles may take rows of, None when there are none.
+        widen: for image and weight the conversion to the type of the sum, or None.
+        lane: the output channels of vectors.
+        col: the pixels of a register tile: the output's innermost.
+        row: other pixels that tiles may have rows of, or None.
         outer: the other spatial iterators.
-        blocks: those of `outer` that only kernel and output have, outermost first.
-        k: the reduction iterator of the inner loop, None where the window is all there is.
-        taps: the reduction iterator that is written out, None when there is none.
+        blocks: those of `outer` that only weight and output have, outermost first.
+        k: the reduction iterator of the inner loop, None if the window is all there is.
+        taps: the reduction iterator that is unrolled, or None.
         reductions: the other reduction iterators.
-        unit: how far apart neighbours along the reductions are in the kernel, which has to be
-            packed; None when it lies in blocks already, of what is added or of what widens to that.
-        epilogue: what is computed from each sum before it is stored, None for nothing.
+        unit: the distance of neighbours along the reductions in the weight, which has to be packed;
+            None if it is in blocks already, in the type of the sum or one that widens to it.
+        epilogue: the epilogue, or None.
     """
 
     flat: FlatNest
@@ -61,7 +61,7 @@ class Convolution:
 
     @property
     def element(self) -> ir.Type:
-        """The type of what is added."""
+        """The type of the sum."""
         return self.out.buffer.type.element_type
 
     @property
@@ -75,7 +75,7 @@ class Convolution:
 
 
 def match_convolution(flat: FlatNest, machine: Machine) -> Convolution | str:
-    """Return how a reduction slides a window, or why it does not.
+    """Return how a reduction is a convolution, or why it is none.
 
     Args:
         flat: a nest without iterators of one step.
@@ -100,7 +100,7 @@ def match_convolution(flat: FlatNest, machine: Machine) -> Convolution | str:
 def find_convolution(
     nest: Nest, rest: Sequence[ir.Operation], machine: Machine
 ) -> tuple[Convolution, list[Nest]] | None:
-    """Return the convolution that a nest is and the nests that its epilogue stands for.
+    """Return the convolution that a nest is, and the nests that its epilogue replaces.
 
     Args:
         nest: a reduction's.
@@ -142,7 +142,7 @@ def _assign(
     if lane is None:
         lane = max(channels, key=lambda i: (flat.iters[i].extent.value or lanes, i))
         unit = _unit_stride(flat, weight, reductions)
-        # With kernels as they lie and one reduction it is a product of matrices.
+        # With unpacked weights and one reduction it is a GEMM.
         if unit is None or len(reductions) == 1:
             return None
     col = next((i for i in pixels if out.strides[i] == 1), pixels[-1])
@@ -161,7 +161,7 @@ def _assign(
 
 
 def _is_block(flat: FlatNest, weight: FlatAccess, position: int, lanes: int) -> bool:
-    """Whether an iterator walks the lanes of a few vectors in kernels that were packed before."""
+    """Whether an iterator walks the lanes of a few vectors in packed weights."""
     extent = flat.iters[position].extent.value
     return weight.strides[position] == 1 and extent in (lanes, 2 * lanes, 4 * lanes)
 
@@ -169,7 +169,7 @@ def _is_block(flat: FlatNest, weight: FlatAccess, position: int, lanes: int) -> 
 def _inner(
     flat: FlatNest, image: FlatAccess, reductions: list[int]
 ) -> tuple[int | None, int | None]:
-    """Return the reduction that is written out and the one that is looped over inside.
+    """Return the reductions that are unrolled and looped over inside.
 
     The first is the narrow one along which neighbours in the image are nearest.
     """
@@ -185,7 +185,7 @@ def _inner(
     narrow = [i for i in reductions if size(i) <= MAX_TAPS]
     taps = min(narrow, key=near) if narrow else None
     rest = [i for i in reductions if i != taps]
-    # Channels whose number is known rather than a window that is not: those are more.
+    # Static channels rather than a dynamic window: those are more.
     return taps, max(rest, key=lambda i: (_is_known(flat, i), size(i), -i)) if rest else None
 
 
@@ -194,13 +194,13 @@ def _is_known(flat: FlatNest, i: int) -> bool:
 
 
 def _unit_stride(flat: FlatNest, weight: FlatAccess, reductions: list[int]) -> SymExpr | None:
-    """Return the distance of neighbours where the steps of all reductions lie evenly, else None."""
+    """Return the distance of neighbours if all reductions are evenly strided, else None."""
     left = {i: weight.strides[i] for i in reductions}
     unit = next(
         (s for s in left.values() if all(_divides(s, other) for other in left.values())), None
     )
     expected = unit
-    # From the nearest neighbours on, each stride is the length of what is inside.
+    # From the smallest on, each stride is the product of the inner extents.
     while left and expected is not None:
         inner = next((i for i, stride in left.items() if stride == expected), None)
         if inner is None:

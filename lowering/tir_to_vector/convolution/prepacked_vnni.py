@@ -1,7 +1,7 @@
-"""Kernels of a convolution that a pass has put into groups for dot-product instructions.
+"""Weights that a pass has packed in VNNI layout for a convolution.
 
-The pass leaves the nest as it is and notes on its block how the groups lie, in a buffer that the
-block is said to read besides. Who would put the kernels into other groups does not use those.
+The nest stays as it is. An annotation of its block describes the layout, and the packed buffer is
+among the buffers that the block reads. A kernel that needs another layout ignores them.
 """
 
 from collections.abc import Sequence
@@ -20,18 +20,18 @@ _HEADER = 6
 
 
 def group_order(conv: Convolution, grouped: VnniGroups) -> list[int]:
-    """Return the reductions as they lie in groups, the one that groups are of last."""
+    """Return the reductions in the order of the packed weights, the grouped one last."""
     order = [i for i in (*conv.reductions, conv.k, conv.taps) if i is not None]
     return [*(i for i in order if i != grouped.position), grouped.position]
 
 
 def note_of(conv: Convolution, grouped: VnniGroups, lanes: int) -> list[int] | None:
-    """Return a description of the groups of a convolution's kernels, None where there is none.
+    """Return the layout of a convolution's packed weights, None if it has none.
 
-    That is the lanes of a vector, the elements of a group and their bits, whether the image's sign
-    bits are turned, whether kernels are the instruction's second operand and whether they widen
-    with their sign; then extents and strides in the kernels: of blocks of output channels, of
-    channels in one, of reductions.
+    It has the lanes of a vector, the elements of a group and their bits, whether the image's sign
+    bits are flipped, whether weights are the instruction's second operand, and whether they are
+    signed; then extents and strides in the weights: of blocks of output channels, of channels of a
+    block, of reductions.
     """
     block = conv.blocks[-1] if conv.unit is None and conv.blocks else None
     order, dot = group_order(conv, grouped), grouped.dot
@@ -50,7 +50,7 @@ def note_of(conv: Convolution, grouped: VnniGroups, lanes: int) -> list[int] | N
 
 
 def packed_shape(note: Sequence[int]) -> tuple[int, int, int]:
-    """Return the shape of the groups: blocks, steps with what sums start from, lanes."""
+    """Return the shape of packed weights: blocks, steps and a correction of signs, lanes."""
     lanes, group, _, flips_signs, *_ = note
     blocks, channels, *steps, last = note[_HEADER::2]
     rows = int(np.prod(steps, dtype=np.int64)) * -(-last // group)
@@ -58,10 +58,9 @@ def packed_shape(note: Sequence[int]) -> tuple[int, int, int]:
 
 
 def packed_weights(weights: np.ndarray, note: Sequence[int]) -> np.ndarray:
-    """Return constant kernels in groups of 32 bits, zeros after the last channels.
+    """Return constant weights in groups of 32 bits, zeros after the last channels.
 
-    Where the image's sign bits are turned, a block ends with what its sums start from: minus what
-    an image of zeros gives.
+    If the image's sign bits are flipped, a block ends with the correction that its sums start from.
     """
     lanes, group, bits, flips_signs, second, _ = note[:_HEADER]
     extents, strides = note[_HEADER::2], note[_HEADER + 1 :: 2]
@@ -89,11 +88,11 @@ def packed_weights(weights: np.ndarray, note: Sequence[int]) -> np.ndarray:
 
 
 def prepacked_weights(conv: Convolution, grouped: VnniGroups, lanes: int) -> ir.Value | None:
-    """Return the buffer of a convolution's kernels in groups, None where there is none that fits.
+    """Return the buffer of a convolution's packed weights, None if there is none in this layout.
 
     Args:
         conv: the convolution.
-        grouped: how its kernels are to be grouped.
+        grouped: the layout that the kernel needs.
         lanes: groups of a vector.
     """
     block = conv.flat.nest.block

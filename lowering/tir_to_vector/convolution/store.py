@@ -17,11 +17,11 @@ from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
 
 @dataclass(frozen=True)
 class Live:
-    """How many of the pixels of a tile of one row there are.
+    """How many pixels of a tile of one row exist.
 
     Attributes:
-        count: so many.
-        least: a number that it is never below.
+        count: the number.
+        least: a lower bound of it.
     """
 
     count: Index
@@ -29,7 +29,7 @@ class Live:
 
 
 class TileStore:
-    """Writes sums of a tile: for each pixel so many vectors of output channels."""
+    """Stores the sums of a tile: for each pixel vectors of output channels."""
 
     def __init__(
         self, conv: Convolution, blocks: WeightBlocks, emit: Emitter, vector: ir.VectorType,
@@ -47,7 +47,7 @@ class TileStore:
             self._finish = EpilogueEmitter(conv.epilogue, buffer, conv.along, emit, machine)
 
     def allocate(self, pixels: int) -> None:
-        """Make room for the sums of so many pixels, where they are finished in a loop."""
+        """Allocate the sums of pixels that are finished in a loop."""
         if self._finish is not None:
             whole = -(-pixels // self._lanes) * self._lanes
             size = whole * self._lanes
@@ -64,8 +64,8 @@ class TileStore:
             size: rows, pixels of a row, vectors of channels.
             sums: vectors of the first pixel, of the next in its row, and so on.
             block: the number of the first vector of channels.
-            left: how many channels there are.
-            live: how many of the pixels of its one row there are, None for all.
+            left: the number of channels from it on.
+            live: how many pixels of its one row exist, None for all.
         """
         emit, conv = self._emit, self._conv
         height, width, vectors = size
@@ -138,7 +138,7 @@ class TileStore:
                     finish.at(there)(value, start, mask)
 
     def _transposed(self, sums: list[ir.Value]) -> list[ir.Value]:
-        """Return for so many pixels at a time a vector of them for each channel."""
+        """Return for each vector of pixels a vector for each channel."""
         lanes, transposed = self._lanes, []
         for first in range(0, len(sums), lanes):
             part = sums[first : first + lanes]
@@ -146,7 +146,7 @@ class TileStore:
         return transposed
 
     def _is_adjacent(self, width: int) -> bool:
-        """Whether rows of so many pixels lie one after the other, in all that is accessed."""
+        """Whether rows of `width` pixels are contiguous in all accesses."""
         conv = self._conv
         if conv.row is None:
             return True
@@ -171,7 +171,7 @@ class TileStore:
         self, places: list[tuple[Index, Index]], sums: list[ir.Value], width: int,
         live: Live | None,
     ) -> None:  # fmt: skip
-        """Write vectors of channels, for each of which there is a place and a number of lanes."""
+        """Write vectors of channels, each with a place and a number of lanes."""
         emit, lanes, vectors = self._emit, self._lanes, len(places)
         masks = [None if count == lanes else emit.mask(count, lanes) for _, count in places]
         for number in range(len(sums) // vectors):
@@ -207,7 +207,7 @@ class TileStore:
                     self._put_runs(transposed[lane], place, runs, first, width, mask)
 
     def _runs(self, first: int, count: int, width: int) -> list[tuple[int, int]]:
-        """Return the adjacent pixels among some, as first and last."""
+        """Return the runs of adjacent pixels, as first and last."""
         stops = [i for i in range(first + 1, first + count) if i % width == 0]
         return list(zip([first, *stops], [*stops, first + count], strict=True))
 

@@ -1,4 +1,4 @@
-"""How many pixels and output channels a register tile of a convolution takes."""
+"""Register tiles of a convolution, by a cost model."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -6,19 +6,19 @@ from functools import lru_cache
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 
-# Cycles from a multiply-add to the next that needs its sum: so many sums keep the units busy.
+# Independent accumulators that hide the latency of an FMA.
 _LATENCY = 8
-# What a step of the innermost loop takes beside its arithmetic, in multiply-adds.
+# The overhead of a step of the innermost loop, in FMAs.
 _STEP = 1
-# Where sizes are known only at run time.
+# Assumed for dynamic sizes.
 _UNKNOWN_PIXELS, _UNKNOWN_BLOCKS = 224, 4
-# Pixels of tiles that are written once: as many sums as keep the units busy.
+# Pixels of small tiles: accumulators that hide the latency of an FMA.
 _FEW_PIXELS = 8
 
 
 @dataclass(frozen=True)
 class TileSizes:
-    """The tiles of a convolution; each list has the largest first, then what covers a rest.
+    """The tiles of a convolution; each tuple has the largest size first, then those of tails.
 
     Attributes:
         blocks: vectors of output channels.
@@ -35,13 +35,13 @@ class TileSizes:
 def choose_tiles(
     registers: int, blocks: int | None, rows: int | None, cols: int | None
 ) -> TileSizes:
-    """Return the tiles that take the fewest cycles by a count of what they compute and load.
+    """Return the tiles with the fewest cycles, counting FMAs and loads.
 
     Args:
-        registers: how many vector registers there are.
-        blocks: vectors of output channels, None when unknown.
-        rows: rows of pixels, None when unknown.
-        cols: pixels of a row, None when unknown.
+        registers: vector registers.
+        blocks: vectors of output channels, None if dynamic.
+        rows: rows of pixels, None if dynamic.
+        cols: pixels of a row, None if dynamic.
     """
     best: tuple[float, TileSizes] | None = None
     for vectors in range(1, 5):
@@ -68,7 +68,7 @@ def choose_tiles(
 
 
 def _sizes(extent: int | None, size: int, rests: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a size, and what covers the rest of an extent that it does not divide."""
+    """Return a size, and the sizes that cover the tail of an extent."""
     if extent is None:
         return (size, *(rest for rest in rests if rest < size))
     return (size, extent % size) if extent % size else (size,)
@@ -85,7 +85,7 @@ def _cost(sizes: TileSizes, blocks: int | None, rows: int | None, cols: int | No
 
 
 def _counts(sizes: tuple[int, ...], extent: int) -> list[tuple[int, int]]:
-    """Return for each size how many tiles of it there are."""
+    """Return the number of tiles of each size."""
     counts = []
     for size in sizes:
         counts.append((size, extent // size))
@@ -94,12 +94,12 @@ def _counts(sizes: tuple[int, ...], extent: int) -> list[tuple[int, int]]:
 
 
 def _step(pixels: int, vectors: int) -> float:
-    """Return what one step of the innermost loop takes; two loads go with two multiply-adds."""
+    """Return the cycles of one step of the innermost loop; two loads go with two FMAs."""
     return max(pixels * vectors, pixels + vectors, _LATENCY) + _STEP
 
 
 def small_tiles(conv: Convolution, machine: Machine) -> TileSizes:
-    """Return the tiles of a convolution that is seldom computed: as little code as there can be."""
+    """Return the tiles of a convolution that runs seldom: as little code as possible."""
     width = min(_FEW_PIXELS, max(1, machine.registers - 2))
     cols = conv.iter(conv.col).extent.value
     return TileSizes((1,), (1,), (width if cols is None else max(1, min(width, cols)), 1))

@@ -1,4 +1,4 @@
-"""The copy of an image for dot-product instructions: a few input channels in each element."""
+"""Packed inputs for dot-product instructions: groups of input channels."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
@@ -15,11 +15,11 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 
 class VnniInputPacker(InputPacker):
-    """A copy whose elements are groups; channels after the last are zeros.
+    """A packed input of groups; channels after the last are zeros.
 
     Args:
         copied: the convolution.
-        grouped: how its channels are grouped.
+        grouped: how channels are grouped.
         emit: where to write.
         machine: what for.
         units: as `InputPacker` takes them.
@@ -31,7 +31,7 @@ class VnniInputPacker(InputPacker):
         units: dict[int | None, int], beyond: int,
     ) -> None:  # fmt: skip
         self._grouped = grouped
-        # How many channels of the present group there are, None for all.
+        # The channels of the present group, None for all.
         self._live: Index | None = None
         super().__init__(copied, emit, machine, units, beyond)
         dot = grouped.dot
@@ -86,7 +86,7 @@ class VnniInputPacker(InputPacker):
         if self._order[-1] != self._grouped.axis:
             super()._row(place, to, count, step)
             return
-        # All channels of a pixel, which lie beside each other.
+        # All channels of a pixel, which are adjacent.
         emit, group = self._emit, self._grouped.dot.group
         reach = self._lanes * group
         whole = emit.round_down(self._channels, reach)

@@ -1,4 +1,4 @@
-"""The kernels of a convolution by dot-product instructions: groups of input channels in a lane."""
+"""The weights of a convolution in VNNI layout: groups of input channels."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import flipped_zeros, groups_type
@@ -18,14 +18,14 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.multiply import add
 
-# Sums of one block that do not wait for each other.
+# Independent accumulators of one block.
 _IN_FLIGHT = 4
 
 
 class VnniWeights(WeightBlocks):
-    """Blocks of kernels whose steps are of a group of input channels; packed, or given so.
+    """Blocks of weights in VNNI layout; packed by the kernel or prepacked.
 
-    Where the sign bits of the image are turned, sums of a block start from what that takes away.
+    If the sign bits of the image are flipped, sums of a block start from a correction.
     """
 
     def __init__(
@@ -44,11 +44,11 @@ class VnniWeights(WeightBlocks):
             self._packed = emit.flatten_once(prepacked)
 
     def _ordered(self, order: list[int]) -> list[int]:
-        # Groups lie one after the other: several are packed at once.
+        # Groups are contiguous: several are packed at once.
         return group_order(self._conv, self._grouped)
 
     def extent(self, position: int | None) -> Index:
-        """Return how many steps there are of an iterator, those of groups counted by group."""
+        """Return the number of steps of an iterator, in groups for the grouped one."""
         extent = super().extent(position)
         return self._grouped.count(self._emit, extent) if self._is_group(position) else extent
 
@@ -56,11 +56,11 @@ class VnniWeights(WeightBlocks):
         return position == self._grouped.position
 
     def stride(self, position: int | None) -> Index:
-        """Return how far apart the steps of a reduction are, in groups."""
+        """Return the stride of a reduction, in groups."""
         return 0 if position is None else self._strides[position]
 
     def allocate(self, blocks: Index) -> None:
-        """Make room for so many packed blocks, and for what their sums start from."""
+        """Allocate packed blocks, and the corrections of their sums."""
         if self.prepacked:
             return
         super().allocate(blocks)
@@ -71,7 +71,7 @@ class VnniWeights(WeightBlocks):
             self._starts = emit.alloc(size, self._vector.element_type)
 
     def pack(self, env: dict[int, Index], first: Index, last: Index) -> None:
-        """Pack a range of blocks to the start of the room for them."""
+        """Pack a range of blocks."""
         if self.prepacked:
             return
         emit, lanes = self._emit, self._lanes
@@ -92,7 +92,7 @@ class VnniWeights(WeightBlocks):
             self._write_starts(first, last)
 
     def _pack_rows(self, place: Index, stride: Index, steps: Index, to: Index) -> None:
-        """Pack what lies in blocks: a vector of output channels for each input channel."""
+        """Pack weights in blocks: a vector of output channels for each input channel."""
         emit, lanes, group = self._emit, self._lanes, self._dot.group
 
         def copy(number: Index, live: Index | None) -> None:
@@ -125,7 +125,7 @@ class VnniWeights(WeightBlocks):
         return self._load.across_k(places, masks)
 
     def _write_starts(self, first: Index, last: Index) -> None:
-        """Write for each channel minus what an image of zeros gives."""
+        """Write the correction of flipped signs of each channel."""
         emit, lanes = self._emit, self._lanes
         zeros = flipped_zeros(emit, self._dot, self._operand)
         nothing = emit.constant(self._vector, 0)
@@ -150,14 +150,14 @@ class VnniWeights(WeightBlocks):
             emit.vector_store(value, self._starts, [emit.mul(block.counter, lanes)])
 
     def at(self, env: dict[int, Index], packed: Index, block: Index) -> Index:
-        """Return where a packed block begins."""
+        """Return the place of a packed block."""
         steps = self._steps
         if self.prepacked and self._dot.flips_signs:
             steps = self._emit.add(steps, 1)
         return self._emit.mul(packed, self._emit.mul(steps, self._lanes))
 
     def start(self, packed: Index) -> ir.Value | None:
-        """Return what sums of a packed block start from, None for zeros."""
+        """Return the initial sums of a packed block, None for zeros."""
         if self.prepacked and self._dot.flips_signs:
             end = self._emit.mul(self._steps, self._lanes)
             return self.load(self._emit.add(self.at({}, packed, packed), end))

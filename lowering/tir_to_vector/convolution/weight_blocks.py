@@ -1,4 +1,4 @@
-"""The kernels of a convolution in blocks of a vector of output channels, as they lie or packed."""
+"""The weights of a convolution in blocks of a vector of output channels, in place or packed."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,12 +13,12 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 
 class WeightBlocks:
-    """Blocks of kernels: a vector of output channels for each step of the reductions.
+    """Blocks of weights: a vector of output channels for each step of the reductions.
 
     Attributes:
-        block: the iterator over blocks when the kernels lie in blocks already, else None.
-        count: how many blocks there are.
-        prepacked: whether a buffer holds all of them as they would be packed.
+        block: the iterator over blocks if the weights are in blocks already, else None.
+        count: the number of blocks.
+        prepacked: whether a buffer holds all packed blocks.
     """
 
     prepacked = False
@@ -32,7 +32,7 @@ class WeightBlocks:
         self._blocked = conv.unit is None
         self.ready: bool = self._blocked and conv.widen[1] is None
         self.block: int | None = conv.blocks[-1] if self._blocked and conv.blocks else None
-        # Kernels may lie in blocks of several vectors.
+        # Weights may be in blocks of several vectors.
         self._parts = 1
         if self._blocked:
             self._parts = self._channels // self._lanes
@@ -40,7 +40,7 @@ class WeightBlocks:
         else:
             self.count = emit.div(emit.add(self._channels, self._lanes - 1), self._lanes)
         self._packed: ir.Value | None = None
-        # As sums are made, from the outermost step to the innermost.
+        # In the order of the loops.
         order = [i for i in (*conv.reductions, conv.k, conv.taps) if i is not None]
         self._order = self._ordered(order)
         self._strides: dict[int, Index] = {}
@@ -50,21 +50,21 @@ class WeightBlocks:
             self._steps = emit.mul(self._steps, self.extent(position))
 
     def _ordered(self, order: list[int]) -> list[int]:
-        """Return the reductions as they lie in packed blocks, given as they are looped over."""
+        """Return the reductions in the order of packed blocks, given their loop order."""
         return order
 
     def extent(self, position: int | None) -> Index:
-        """Return how many steps there are of an iterator."""
+        """Return the number of steps of an iterator."""
         return self._emit.size(self._conv.iter(position).extent)
 
     def bytes_at_most(self, limit: int) -> bool:
-        """Whether all kernels are known to take no more than so many bytes."""
+        """Whether all weights are known to have at most `limit` bytes."""
         total = self._emit.mul(self._emit.mul(self._steps, self.count), self._lanes)
         width = max(8, self._vector.element_type.width) // 8
         return isinstance(total, int) and total * width <= limit
 
     def allocate(self, blocks: Index) -> None:
-        """Make room for so many packed blocks."""
+        """Allocate packed blocks."""
         if self.ready:
             return
         emit = self._emit
@@ -74,7 +74,7 @@ class WeightBlocks:
         self._packed = emit.alloc(size, self._operand.element_type)
 
     def pack(self, env: dict[int, Index], first: Index, last: Index) -> None:
-        """Pack a range of blocks to the start of the room for them."""
+        """Pack a range of blocks."""
         if self.ready:
             return
         emit, conv = self._emit, self._conv
@@ -94,7 +94,7 @@ class WeightBlocks:
         packer.pack(block, emit.sub(stop, start), self._steps)
 
     def _convert(self, env: dict[int, Index], first: Index, last: Index) -> None:
-        """Copy blocks that are of another type than what is added."""
+        """Copy blocks in the type of the sum."""
         emit = self._emit
         load = Loader(emit, self._layout.base, self._conv.widen[1], self._vector)
         with self._each_step(env, first, last, self._order) as (_, place, to):
@@ -106,8 +106,7 @@ class WeightBlocks:
     ) -> Iterator[tuple[Index, Index, Index]]:
         """Loop over blocks and over steps of some reductions in each.
 
-        Yields the block, the place of a step's first channel in the kernels and that where it is
-        packed.
+        Yields the block, the place of a step's first channel in the weights, and its packed place.
         """
         emit = self._emit
         with ExitStack() as loops:
@@ -121,7 +120,7 @@ class WeightBlocks:
             yield block, place, to
 
     def stride(self, position: int | None) -> Index:
-        """Return how far apart the steps of a reduction are."""
+        """Return the stride of a reduction."""
         if self.ready:
             return self._layout.stride(position)
         if position is None:
@@ -130,11 +129,11 @@ class WeightBlocks:
             return self._strides[position]
         emit = self._emit
         steps = self._conv.weight.strides[position]
-        # Packing keeps the order that the steps have in memory.
+        # Packing keeps the order of the steps in memory.
         return emit.mul(emit.size(steps // self._conv.unit), self._lanes)
 
     def at(self, env: dict[int, Index], packed: Index, block: Index) -> Index:
-        """Return where a block begins.
+        """Return the place of a block.
 
         Args:
             env: counters of the outer iterators.
@@ -147,7 +146,7 @@ class WeightBlocks:
         return self.source(env, block)
 
     def source(self, env: dict[int, Index], block: Index) -> Index:
-        """Return where a block begins in the kernels as they lie."""
+        """Return the place of a block in the unpacked weights."""
         return self._layout.at({**env, **self.place(block)}).offset
 
     def _part(self, block: Index) -> Index:
@@ -157,7 +156,7 @@ class WeightBlocks:
         return emit.sub(block, emit.mul(emit.div(block, self._parts), self._parts))
 
     def place(self, block: Index) -> dict[int, Index]:
-        """Return the counters that the first channel of a block has."""
+        """Return the counters of the first channel of a block."""
         emit = self._emit
         if self.block is None:
             return {self._conv.lane: emit.mul(block, self._lanes)}
@@ -170,11 +169,11 @@ class WeightBlocks:
         return self._emit.vector_load(base, [place], self._operand)
 
     def start(self, packed: Index) -> ir.Value | None:
-        """Return what sums of a packed block start from, None for zeros."""
+        """Return the initial sums of a packed block, None for zeros."""
         return None
 
     def left(self, block: Index, vectors: int) -> Index:
-        """Return how many channels there are from a block on, at most those of so many vectors."""
+        """Return the channels from a block on, at most those of some vectors."""
         emit = self._emit
         whole = vectors * self._lanes
         whole_blocks = isinstance(self._channels, int) and self._channels % self._lanes == 0

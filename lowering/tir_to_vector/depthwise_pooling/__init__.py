@@ -1,1 +1,1 @@
-"""Windows over planes and over channels that lie side by side, and the padding around them."""
+"""Depthwise convolution and pooling in NCHW and NHWC, and padding."""

@@ -1,7 +1,7 @@
-"""Windows over small planes of unknown size: as many planes as a vector has lanes, a lane for each.
+"""Depthwise convolution and pooling of small NCHW planes, with a plane in each lane.
 
-Planes are turned into fast memory, so that a vector has the same pixel of all of them, with their
-borders around it, and sums are turned back: no lane is wasted however short rows are.
+Planes are transposed into a buffer with their borders, so that a vector has the same pixel of
+several planes, and sums are transposed back: no lane is wasted by short rows.
 """
 
 import math
@@ -17,21 +17,20 @@ from relax_mlir.lowering.tir_to_vector.flat import inner_dims
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
 
-# Pixels of a register tile; of shorter rows they are taken one by one, if their length is unknown.
+# Pixels of a register tile; pixels of shorter dynamic rows go one by one.
 _PIXELS = 4
-# Rows that are known to be no longer are one tile.
+# Static rows of at most this many pixels are one tile.
 _MAX_PIXELS = 8
-# Elements of a window that are turned where rows are known to be that short.
+# Maximal taps of windows on static rows of one tile.
 _MAX_ELEMENTS = 64
-# Cycles, where a multiply-add takes one: for as many pixels that are turned as a vector has lanes,
-# and for each row of a plane that is copied or written.
-_TURNED, _ROW = 7, 5
-# Wider squares would not fit the registers.
+# Costs in FMAs: of the transpose of a vector of pixels, and of each row that is copied or stored.
+_TRANSPOSE_CYCLES, _ROW = 7, 5
+# Larger tiles would not fit the registers.
 _MAX_LANES = 16
 
 
 def fits_channel_in_lane(pool: DepthwisePool, machine: Machine) -> bool:
-    """Whether a window may be computed for several planes at a time, of sizes unknown yet."""
+    """Whether planes of dynamic size may be computed with a plane in each lane."""
     flat, lanes = pool.flat, machine.lanes(pool.element)
     if lanes is None or not 1 < lanes <= _MAX_LANES or len(pool.axes) < 3 or not pool.outer:
         return False
@@ -56,7 +55,7 @@ def fits_channel_in_lane(pool: DepthwisePool, machine: Machine) -> bool:
 
 
 def _is_dense(pool: DepthwisePool) -> bool:
-    """Whether the elements of a window are few and lie side by side."""
+    """Whether the taps are few and contiguous."""
     step = 1
     for i in reversed(pool.reductions):
         extent = pool.flat.iters[i].extent.value
@@ -67,32 +66,32 @@ def _is_dense(pool: DepthwisePool) -> bool:
 
 
 def _is_short(pool: DepthwisePool) -> bool:
-    """Whether rows are known to be one tile, and pixels are known."""
+    """Whether rows are one tile, and the image is static."""
     cols = pool.flat.iters[pool.col].extent.value
     sizes = [dim.value for dim in inner_dims(pool.image.buffer)]
     return cols is not None and 0 < cols <= _MAX_PIXELS and None not in sizes
 
 
 def channel_in_lane_pays(pool: DepthwisePool, emit: Emitter, machine: Machine) -> ir.Value | bool:
-    """Return whether planes fit the L1 cache turned, and rows would take longer as they are."""
+    """Return whether transposed planes fit L1, and rows would take longer in place."""
     writer = ChannelInLane(pool, emit, machine)
     size, lanes = emit.add(writer.size, writer.sums_size), writer.lanes
     fit = emit.mul(size, max(8, pool.element.width) // 8)
     rows, cols = writer.extent(pool.row), writer.extent(pool.col)
     moved = emit.add(writer.source_pixels, writer.pixels)
-    turned = emit.add(emit.mul(writer.pixels, writer.taps), emit.mul(moved, _TURNED))
+    transposed = emit.add(emit.mul(writer.pixels, writer.taps), emit.mul(moved, _TRANSPOSE_CYCLES))
     vectors = emit.div(emit.add(cols, lanes - 1), lanes)
     copied = emit.mul(emit.add(rows, writer.reach[-2]), _ROW * pool.stride)
     by_rows = emit.add(emit.mul(emit.mul(rows, vectors), writer.taps), copied)
     by_rows = emit.mul(by_rows, lanes)
-    if isinstance(turned, int) and isinstance(by_rows, int) and isinstance(fit, int):
-        return turned < by_rows and fit <= machine.l1_bytes
-    fastest_variant = emit.compare("slt", turned, by_rows)
-    return emit.both(emit.compare("sle", fit, machine.l1_bytes), fastest_variant)
+    if isinstance(transposed, int) and isinstance(by_rows, int) and isinstance(fit, int):
+        return transposed < by_rows and fit <= machine.l1_bytes
+    faster = emit.compare("slt", transposed, by_rows)
+    return emit.both(emit.compare("sle", fit, machine.l1_bytes), faster)
 
 
 class ChannelInLane(CopiedNchw):
-    """Writes windows over planes: register tiles are of a few pixels of many planes."""
+    """Writes the kernel: register tiles are a few pixels of several planes."""
 
     unit: int
     pitch: Index
@@ -101,20 +100,18 @@ class ChannelInLane(CopiedNchw):
         emit, pool, lanes = self.emit, self.pool, self.lanes
         self.strides, self.unit = [], lanes
         height, self.pitch = (emit.max(reach, 1) for reach in self.reach[-2:])
-        # What windows do not see of an image goes behind the plane.
+        # Pixels that no window sees go behind the plane.
         self.unseen: Index = emit.mul(emit.mul(height, self.pitch), lanes)
         self.size = emit.add(self.unseen, lanes)
         self.pixels: Index = emit.mul(self.extent(pool.row), self.extent(pool.col))
         self.sums_size: Index = emit.mul(self._rounded(self.pixels), lanes)
         self.source_pixels: Index = self.source_strides[-3]
         self.places_size: Index = self._rounded(self.source_pixels)
-        # How far apart planes are in the image.
         self.apart: Index = 0
         for axis, stride in zip(pool.axes, self.source_strides, strict=True):
             factor = axis.outer.get(pool.outer[-1], 0)
             self.apart = emit.add(self.apart, emit.mul(stride, factor))
         planes = pool.flat.iters[pool.outer[-1]].extent.value
-        # Threads begin at multiples of a vector's lanes.
         self.whole: bool = planes is not None and planes % lanes == 0
         self.taps: int = math.prod(pool.flat.iters[i].extent.value or 1 for i in pool.reductions)
 
@@ -141,7 +138,7 @@ class ChannelInLane(CopiedNchw):
             self._outputs(here)
 
     def _places(self) -> None:
-        """Write down where each pixel of a plane goes."""
+        """Store where each pixel of a plane goes."""
         emit = self.emit
         self.places: ir.Value = emit.alloc(self.places_size, emit.index_type)
         with emit.loop(0, self.places_size) as at:
@@ -155,7 +152,7 @@ class ChannelInLane(CopiedNchw):
                 emit.store(emit.index(place), self.places, [emit.add(at, col.counter)])
 
     def _lane(self, lane: int) -> Index:
-        """Return the plane of a lane; what is past the last one is that again, for nothing."""
+        """Return the plane of a lane; lanes past the last plane repeat it."""
         return lane if self.whole else self.emit.min(lane, self.emit.sub(self.live, 1))
 
     def _copy(self, place: Index, to: Index) -> None:
@@ -174,7 +171,7 @@ class ChannelInLane(CopiedNchw):
         return super()._elements(env)
 
     def _transpose_weights(self, env: dict[int, Index]) -> None:
-        """Bring the elements of the planes' windows side by side."""
+        """Transpose the weights of the planes."""
         emit, lanes, pool = self.emit, self.lanes, self.pool
         assert self.weight is not None  # asked before
         last = pool.outer[-1]
@@ -211,7 +208,7 @@ class ChannelInLane(CopiedNchw):
         with emit.loop(0, self.extent(pool.row)) as row:
             here = {**env, pool.row: row.counter}
             with emit.when(many) as branch, emit.loop(0, cols, _PIXELS) as col:
-                # The last tile begins where it ends with the row.
+                # The last tile ends with the row, and overlaps the one before.
                 first = emit.min(col.counter, emit.sub(cols, _PIXELS))
                 self._tile({**here, pool.col: first}, _PIXELS)
             with emit.otherwise(branch), emit.loop(0, cols) as col:
@@ -232,7 +229,7 @@ class ChannelInLane(CopiedNchw):
     def _pixels(self, env: dict[int, Index], count: int) -> list[ir.Value]:
         emit, pool = self.emit, self.pool
         at: Index = 0
-        # Steps along a row are known numbers, which come last.
+        # The taps along a row are static, and last.
         steps = emit.mul(self.pitch, self.lanes), self.lanes
         for axis, step in zip(pool.axes[-2:], steps, strict=True):
             for i, factor in axis.inner.items():
@@ -244,7 +241,7 @@ class ChannelInLane(CopiedNchw):
         ]
 
     def _transpose_outputs(self, env: dict[int, Index]) -> None:
-        """Write the outputs of each plane, which lie side by side."""
+        """Transpose and store the outputs of the planes."""
         emit, pool, lanes = self.emit, self.pool, self.lanes
         assert pool.row is not None  # asked before
         last = pool.outer[-1]
@@ -256,12 +253,12 @@ class ChannelInLane(CopiedNchw):
                 for number in range(lanes)
             ]
             there = {**env, pool.row: 0, pool.col: at.counter}
-            turned = transpose_tile(emit, vectors)
+            transposed = transpose_tile(emit, vectors)
             if self.whole and (self.finish is None or not self.finish.is_long):
-                for lane, value in enumerate(turned):
+                for lane, value in enumerate(transposed):
                     self.put(value, {**there, last: emit.add(env[last], lane)}, mask)
                 return
-            for lane, value in enumerate(turned):
+            for lane, value in enumerate(transposed):
                 emit.vector_store(value, self.square, [lane * lanes])
             with emit.loop(0, self.live) as lane:
                 value = emit.vector_load(self.square, [emit.mul(lane.counter, lanes)], self.vector)

@@ -1,4 +1,4 @@
-"""Joining what follows a window to it: maps over its sums run before these are stored."""
+"""Joining windows with their epilogues."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 
 
 class HasFlat(Protocol):
-    """A form that was recognised in a nest."""
+    """A matched form of a nest."""
 
     @property
     def flat(self) -> FlatNest:
@@ -25,12 +25,12 @@ Form = TypeVar("Form", bound=HasFlat)
 
 @dataclass
 class Joined(Generic[Form]):
-    """A window with what follows it.
+    """A window with its epilogue.
 
     Attributes:
-        window: the window; its nest has the accesses of what follows too.
-        epilogue: what follows, over the window's iterators.
-        followers: the nests that the epilogue stands for.
+        window: the window; its nest has the epilogue's accesses too.
+        epilogue: over the window's iterators.
+        followers: the nests that the epilogue replaces.
     """
 
     window: Form
@@ -42,15 +42,15 @@ def join_window(
     flat: FlatNest, rest: Sequence[ir.Operation], match: Callable[[FlatNest], Form | None],
     fits: Callable[[Form], bool],
 ) -> Joined[Form] | None:  # fmt: skip
-    """Return a window with as many of the next nests as can run on its sums in registers.
+    """Return a window with as many of the next nests as can be its epilogue.
 
     Args:
         flat: the window's nest, an iterator for each of its loops.
         rest: the loops and blocks after it.
-        match: recognises the window.
-        fits: whether all accesses of one suit its vectors.
+        match: matches the window.
+        fits: whether all accesses suit its vectors.
     """
-    # Sums that are added to what memory holds are not complete in registers.
+    # Sums that add to memory are not complete in registers.
     if flat.init is None:
         return None
     followers, flats = follow(flat, rest)
@@ -74,13 +74,13 @@ def _epilogue(flat: FlatNest, flats: Sequence[FlatNest]) -> Epilogue:
 
 
 def window_nests(flat: FlatNest, padded: Padded | None, followers: Sequence[Nest]) -> list[Nest]:
-    """Return all nests that a window stands for: what pads its image, itself, what follows."""
+    """Return the nests that a window replaces: padding, itself, epilogue."""
     before = () if padded is None else padded.nests
     return [*before, flat.nest, *followers]
 
 
 def walks(flat: FlatNest, position: int) -> bool:
-    """Whether what follows a window walks adjacent elements along an iterator, or stays."""
+    """Whether the epilogue's accesses are adjacent along an iterator, or do not move."""
     own = (*flat.slice, flat.store, flat.total)
     for op, access in flat.accesses.items():
         stride = access.strides[position]

@@ -1,4 +1,4 @@
-"""Pooling whose window turns out to be the whole image: a reduction of each image."""
+"""Global pooling: a window as large as the image is a reduction of each image."""
 
 import functools
 import math
@@ -13,18 +13,18 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest, inner_dims
 from relax_mlir.lowering.tir_to_vector.row_fusion.fusion import emit_fused, shared_loops
 
-# Smaller windows are seldom those of whole images.
+# Taps from which on a window may be a whole image.
 _MIN_ELEMENTS = 16
 
 
 @dataclass
 class GlobalPool:
-    """Pooling as it is where windows are as large as images.
+    """Pooling as a reduction, for windows as large as images.
 
     Attributes:
-        sizes: the symbols that have these values then.
-        nests: the reduction, and what follows it.
-        shared: how many outer loops they share.
+        sizes: the values that symbols have then.
+        nests: the reduction and its epilogue.
+        shared: outer loops that they share.
     """
 
     sizes: dict[str, int]
@@ -33,7 +33,7 @@ class GlobalPool:
 
 
 def match_global_pool(pool: DepthwisePool) -> GlobalPool | None:
-    """Return pooling as a reduction of images whose sizes run time knows, None where it is none."""
+    """Return pooling of dynamic sizes as a reduction, None if it cannot be one."""
     flat = pool.flat
     if pool.weight is not None or pool.padded is not None or flat.init is None:
         return None
@@ -52,7 +52,7 @@ def match_global_pool(pool: DepthwisePool) -> GlobalPool | None:
 
 
 def _window_sizes(pool: DepthwisePool) -> dict[str, int] | None:
-    """Return which symbols are the image's sizes and what those of its windows are."""
+    """Return the symbols of the image's sizes and the sizes of windows."""
     flat, sizes = pool.flat, dict[str, int]()
     dims = [None, *inner_dims(pool.image.buffer)]
     for dim, axis in zip(dims, pool.axes, strict=True):
@@ -70,7 +70,7 @@ def _window_sizes(pool: DepthwisePool) -> dict[str, int] | None:
 
 
 def _with(nest: FlatNest, known: dict[str, SymExpr]) -> FlatNest:
-    """Return a nest where some symbols have values."""
+    """Return a nest with values for some symbols."""
 
     def place(access: FlatAccess) -> FlatAccess:
         strides = [stride.substitute(known) for stride in access.strides]
@@ -87,13 +87,13 @@ def _with(nest: FlatNest, known: dict[str, SymExpr]) -> FlatNest:
 def emit_global_pool(
     pool: DepthwisePool, emit: Emitter, machine: Machine, others: Callable[[], None]
 ) -> None:
-    """Write a reduction for windows that are whole images, and what `others` writes for the rest.
+    """Write a reduction for windows as large as images, and `others` for the rest.
 
     Args:
         pool: the pooling.
         emit: where to write.
         machine: what for.
-        others: writes the kernel of any windows.
+        others: writes the kernel of all windows.
     """
     whole = match_global_pool(pool)
     if whole is None:

@@ -1,7 +1,7 @@
-"""Padded copies that choose between an image and a number: a fill, and a copy inside of it.
+"""Padded copies written as a choice, `T.if_then_else(inside, image, number)`, as a fill and a copy.
 
-So te functions and scripts have them, `T.if_then_else(inside, image, number)`; windows over them
-are then what windows over a fill and a copy are.
+te functions and scripts have such choices; windows over them then match as windows over a fill and
+a copy.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from relax_mlir.lowering.tir_to_vector.branches import BRANCH, result_of
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import is_zero, plus_constant
 from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
 
-# Predicates of `arith.cmpi`, and those of the same with its operands exchanged.
+# Predicates of `arith.cmpi`, and the same with exchanged operands.
 _SLT, _SLE, _SGT, _SGE = 2, 3, 4, 5
 _EXCHANGED = {_SLT: _SGT, _SLE: _SGE, _SGT: _SLT, _SGE: _SLE}
 
@@ -25,10 +25,10 @@ class _Guarded:
     Attributes:
         nest: it.
         load: of the image.
-        store: of all.
+        store: the store of both.
         number: the constant.
         low: for each dimension where the image begins.
-        size: how much of it there is.
+        size: for each dimension the image's size.
     """
 
     nest: Nest
@@ -40,7 +40,7 @@ class _Guarded:
 
 
 def split_paddings(func: ir.OpView) -> None:
-    """Make two nests of those that fill temporary buffers with an image and a number around it."""
+    """Split nests that store an image and padding in temporary buffers into two."""
     for op in list(top_level(func)):
         nest = match_nest(op, branches=True)
         found = _match(nest) if isinstance(nest, Nest) else None
@@ -86,7 +86,7 @@ def _match(nest: Nest) -> _Guarded | None:
 
 
 def _bounds(nest: Nest, condition: ir.Value) -> tuple[list[int], dict[int, SymExpr]] | None:
-    """Return from where each iterator is inside, and up to where, None for other conditions."""
+    """Return the first inside step of each iterator, and the end, None for other conditions."""
     arguments = list(nest.block.regions[0].blocks[0].arguments)
     conditions = _conjuncts(condition)
     if conditions is None:
@@ -115,7 +115,7 @@ def _bounds(nest: Nest, condition: ir.Value) -> tuple[list[int], dict[int, SymEx
 
 
 def _conjuncts(condition: ir.Value) -> list[ir.Operation] | None:
-    """Return the comparisons that a condition joins, by `arith.andi` or by branches."""
+    """Return the comparisons of a conjunction, by `arith.andi` or by branches."""
     if isinstance(condition.owner, ir.Block):
         return None
     op = condition.owner.operation
@@ -154,7 +154,7 @@ def _split(found: _Guarded) -> None:
 
 
 def _store(nest: Nest, found: _Guarded, *, fills: bool) -> None:
-    """Give a block another body: stores of the number, or of the image."""
+    """Replace a block's body: stores of the number, or of the image."""
     body = nest.block.regions[0].blocks[0]
     *old, end = (view.operation for view in body.operations)
     at = list(body.arguments)

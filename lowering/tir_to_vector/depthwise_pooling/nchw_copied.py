@@ -1,4 +1,4 @@
-"""What copies of planes share: loops, planes in fast memory, elements of the window."""
+"""What kernels that copy planes share: loops, buffers, taps."""
 
 from abc import abstractmethod
 from contextlib import ExitStack
@@ -9,17 +9,17 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
-# So many small planes are copied before the first of them is read: a load of what several stores
-# wrote waits until the last of them is in the cache.
+# Small planes that are copied before the first of them is read: a load of bytes of several stores
+# waits until these have left the store buffer.
 _MAX_PLANES = 8
 
 
 class CopiedNchw(DepthwisePoolWriter):
-    """Writes the loops over planes; how a plane lies in fast memory is for subclasses.
+    """Writes the loops over planes; subclasses know a plane's layout in the buffer.
 
     Attributes:
-        strides: of all dimensions there but the last; those of rows that are copied one by one.
-        unit: how many planes go together.
+        strides: of all its dimensions but the last; those of rows that are copied one by one.
+        unit: planes that go together.
     """
 
     strides: list[Index]
@@ -27,11 +27,11 @@ class CopiedNchw(DepthwisePoolWriter):
 
     @abstractmethod
     def _copy(self, place: Index, to: Index) -> None:
-        """Copy what is left of a plane after the dimensions that `strides` are for.
+        """Copy the dimensions of a plane that `strides` do not cover.
 
         Args:
             place: of its first element in the image.
-            to: where it goes.
+            to: its first element in the buffer.
         """
 
     @abstractmethod
@@ -40,7 +40,7 @@ class CopiedNchw(DepthwisePoolWriter):
 
     @abstractmethod
     def _pixels(self, env: dict[int, Index], count: int) -> list[ir.Value]:
-        """Load for each vector of a tile what one element of the window sees."""
+        """Load for each vector of a tile the pixels of one tap."""
 
     def write(self) -> None:
         """Write the loops."""
@@ -95,7 +95,7 @@ class CopiedNchw(DepthwisePoolWriter):
                     write({**env, last: emit.add(group.counter, number)})
 
     def _fill(self, env: dict[int, Index]) -> None:
-        """Copy a plane to fast memory; what is around it there stays."""
+        """Copy a plane to the buffer, whose border stays."""
         emit = self.emit
         place, to = self.plane_at(env), self.start
         with ExitStack() as loops:
@@ -118,13 +118,13 @@ class CopiedNchw(DepthwisePoolWriter):
     def window(
         self, env: dict[int, Index], steps: list[Index], left: list[int], sums: list[ir.Value]
     ) -> list[ir.Value]:
-        """Add up a window; its elements, or just those of its rows, are written out.
+        """Sum a window; its taps, or those of its rows, are unrolled.
 
         Args:
             env: counters at the tile's first output.
-            steps: those of the reductions that loops were written for.
+            steps: the taps of the reductions that are loops.
             left: the other reductions.
-            sums: the vectors of the tile so far.
+            sums: the sums of the tile so far.
         """
         emit, pool = self.emit, self.pool
         if not left:

@@ -1,7 +1,7 @@
-"""Windows over planes whose vectors are of one row of outputs.
+"""Depthwise convolution and pooling of copied NCHW planes, with vectors of one row of outputs.
 
-A row's columns are sorted by their remainder to the stride of the window, so that the pixels that a
-vector of outputs needs for one element of the window lie side by side.
+A row's columns are sorted by their remainder to the stride, so that the pixels of a vector of
+outputs are adjacent for each tap.
 """
 
 import itertools
@@ -14,17 +14,17 @@ from relax_mlir.lowering.tir_to_vector.emit import KEEP
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.shuffles import every_nth
 
-# Rows of a window that are written out beside those of a tile.
+# Maximal rows of a window that are unrolled with those of a tile.
 _MAX_DOWN = 11
 
 
 class CopiedRowsNchw(CopiedNchw):
-    """Writes windows over planes: register tiles are a vector wide and several rows high."""
+    """Writes the kernel: register tiles are a vector wide and several rows high."""
 
     def _shape(self) -> None:
         emit, pool = self.emit, self.pool
         self.down: int | None = self._window_rows()
-        # A row ends with room for the vectors that begin before its end.
+        # Vectors that begin before a row's end may end beyond it.
         phase = emit.div(emit.add(self.reach[-1], pool.stride - 1), pool.stride)
         vectors = emit.add(emit.div(phase, self.lanes), 2)
         self.phase: Index = emit.mul(vectors, self.lanes)
@@ -43,7 +43,7 @@ class CopiedRowsNchw(CopiedNchw):
         emit, lanes, stride = self.emit, self.lanes, self.pool.stride
         count, before = self.counts[-1], self.befores[-1]
         whole = emit.round_down(count, lanes * stride)
-        # What lies after a row's end was filled before, and stays so.
+        # The border after a row was filled before, and stays.
         other = self._fill_value()
         targets = []
         for r in range(stride):
@@ -97,7 +97,7 @@ class CopiedRowsNchw(CopiedNchw):
         self, env: dict[int, Index], height: tuple[int, Index], row: Index, col: Index,
         mask: ir.Value | None,
     ) -> None:  # fmt: skip
-        """Write a tile of so many rows, of which the second number are there."""
+        """Write a tile of rows, of which the second number exist."""
         emit, pool = self.emit, self.pool
         init, (rows, left) = pool.flat.init, height
         here = {**env, pool.col: col}
@@ -140,7 +140,7 @@ class CopiedRowsNchw(CopiedNchw):
     def _by_columns(
         self, env: dict[int, Index], left: list[int], sums: list[ir.Value]
     ) -> list[ir.Value]:
-        """Add up a large window a column at a time: each pixel goes to all rows that see it."""
+        """Sum a large window a column at a time: each pixel goes to all rows that see it."""
         emit, pool, down = self.emit, self.pool, self.down
         if left:
             position, *rest = left
@@ -172,7 +172,7 @@ class CopiedRowsNchw(CopiedNchw):
         return [self.emit.vector_load(self.plane, [place], self.vector) for place in places]
 
     def _place(self, env: dict[int, Index], below: int) -> Index:
-        """Return where the pixels are that a row of the tile meets, so many below the first."""
+        """Return the place of the pixels of a row of the tile, `below` rows below the first."""
         emit, pool = self.emit, self.pool
         *outer, last = pool.axes
         shift: Index = 0

@@ -1,7 +1,7 @@
-"""Windows over planes that are read where they lie: masks stand for what is around an image.
+"""Depthwise convolution and pooling of NCHW planes in place, with masks at the borders.
 
-A tile is a vector wide and several rows high. What it sees of a row of the image is loaded once,
-and goes to all rows of outputs that need it.
+A tile is a vector wide and several rows high. A row of the image is loaded once, for all rows of
+outputs that need it.
 """
 
 import functools
@@ -31,7 +31,7 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 
 def reads_in_place(pool: DepthwisePool, machine: Machine) -> bool:
-    """Whether windows are read where they lie: they are small, and loads take masks for nothing."""
+    """Whether planes are read in place: windows are small, and masks are free."""
     width = pool.image.buffer.type.element_type.width
     if not machine.isa.free_masks or not machine.can_mask(width):
         return False
@@ -56,9 +56,9 @@ class Use:
     """What a row of outputs takes of a row of the image.
 
     Attributes:
-        row: of the tile's outputs.
-        shift: from an output's column, times the stride, to the pixel's.
-        steps: which element of the window it is multiplied by.
+        row: the row of the tile's outputs.
+        shift: the pixel's column less the output's column times the stride.
+        steps: the tap.
     """
 
     row: int
@@ -66,12 +66,12 @@ class Use:
     steps: tuple[int, ...]
 
 
-# A row of the image: how far below the tile's first, whether the image has it, what is taken of it.
+# A row of the image: its offset from the tile's first, whether it exists, and its uses.
 Seen = tuple[int, ir.Value | bool, list[Use]]
 
 
 class InPlaceNchw(DepthwisePoolWriter):
-    """Writes windows over planes that stay where they are: vectors are of one row of outputs."""
+    """Writes the kernel: vectors are of one row of outputs."""
 
     def _shape(self) -> None:
         pool = self.pool
@@ -82,7 +82,7 @@ class InPlaceNchw(DepthwisePoolWriter):
         self.after: int = pads.after[-1] if pads else 0
         self.above: int = self.befores[-2] if self.down else 0
         self.below: int = pads.after[-2] if pads and self.down else 0
-        # Of each element of the window: its steps, and how far down and to the right it looks.
+        # For each tap: its steps, and its offsets down and to the right.
         self.taps: list[tuple[tuple[int, ...], int, int]] = []
         sizes = [pool.flat.iters[i].extent.value or 1 for i in pool.reductions]
         for steps in itertools.product(*map(range, sizes)):
@@ -109,7 +109,7 @@ class InPlaceNchw(DepthwisePoolWriter):
             return
         with ExitStack() as guard:
             if not isinstance(cols, int):
-                # What is said of masks below holds if there is a column.
+                # The masks below assume that there is a column.
                 guard.enter_context(self.emit.when(self.emit.compare("sgt", cols, 0)))
             self._prepare()
             env = guard.enter_context(self._planes(spans))
@@ -121,7 +121,7 @@ class InPlaceNchw(DepthwisePoolWriter):
         if known or self.weight is not None or self.pool.flat.init is None:
             yield from super()._heights(low, high)
             return
-        # There is no window to keep in registers, so less code is worth more than higher tiles.
+        # Without weights in registers, short code is worth more than higher tiles.
         yield from ((REST_ROWS, False), (REST_ROWS, True))
 
     @contextmanager
@@ -140,7 +140,7 @@ class InPlaceNchw(DepthwisePoolWriter):
             yield env
 
     def _prepare(self) -> None:
-        """Write what all planes share: the masks of the columns at the borders."""
+        """Write the masks of the columns at the borders, which all planes share."""
         emit, lanes = self.emit, self.lanes
         sure = self.shifts[-1] - self.after
         self.pixels: PixelMasks = PixelMasks(
@@ -161,7 +161,7 @@ class InPlaceNchw(DepthwisePoolWriter):
         )
 
     def _kept_masks(self, tile: Tile) -> dict[int, ir.Value | None]:
-        """Return masks for what a tile loads of a row."""
+        """Return the masks of a tile's loads of a row."""
         firsts = {first for shift in self.shifts for first in self.sources.loads(shift, tile.col)}
         return {x: self.pixels.kept(self.pixels.mask(tile, x)) for x in sorted(firsts)}
 
@@ -181,7 +181,7 @@ class InPlaceNchw(DepthwisePoolWriter):
             done = upto
 
     def _steps(self, low: Index, high: Index, step: int) -> AbstractContextManager[Index]:
-        """Write a loop, none where there is one step."""
+        """Write a loop, or none for one step."""
         if isinstance(low, int) and isinstance(high, int) and low < high <= low + step:
             return nullcontext(low)
         return self._counted(low, high, step)
@@ -195,7 +195,7 @@ class InPlaceNchw(DepthwisePoolWriter):
         """Write a row of tiles; those between the borders need no masks."""
         emit, lanes, whole = self.emit, self.lanes, self.whole
         if not isinstance(tile.left, int):
-            # These are few: one piece of code that asks everything is enough.
+            # Partial tiles are few: one code with masks for all.
             cols = self.extent(self.pool.col)
             with emit.loop(0, cols, lanes) as col:
                 mask = emit.mask(emit.sub(cols, col.counter), lanes)
@@ -219,7 +219,7 @@ class InPlaceNchw(DepthwisePoolWriter):
         Args:
             env: the counters of the plane.
             tile: which rows and columns.
-            masks: of what is loaded of a row, by where it begins, those that are there already.
+            masks: existing masks of the loads of a row, by their first pixel.
         """
         emit, pool = self.emit, self.pool
         sums = [self._begin(env, tile, row) for row in range(tile.rows)]
@@ -232,7 +232,7 @@ class InPlaceNchw(DepthwisePoolWriter):
             # Windows along one axis see one row.
             far = any(not isinstance(stride, int) for stride in self.source_strides[-2:-1])
             if far and self.machine.isa.tables:
-                # Rows of unknown length would all be loaded first, to registers that there are not.
+                # LLVM would hoist the loads of all rows of dynamic length, and spill.
                 done = sorted({use.row for use in uses})
                 for at, value in zip(
                     done, emit.register_barrier([sums[i] for i in done]), strict=True

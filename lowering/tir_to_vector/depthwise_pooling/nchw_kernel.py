@@ -1,4 +1,4 @@
-"""Fast windows over planes: each plane goes to fast memory with its border, then vectors of it."""
+"""The kernel of depthwise convolution and pooling in NCHW: in place, or by copies of planes."""
 
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.channel_in_lane import (
@@ -31,7 +31,7 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 
 
 def emit_nchw(pool: DepthwisePool, emit: Emitter, machine: Machine) -> None:
-    """Write the kernel of a window over planes at the insertion point."""
+    """Write the kernel at the insertion point."""
     emit_global_pool(pool, emit, machine, lambda: _emit_windows(pool, emit, machine))
 
 
@@ -49,7 +49,7 @@ def _emit_windows(pool: DepthwisePool, emit: Emitter, machine: Machine) -> None:
 
 
 def _emit_copied(pool: DepthwisePool, emit: Emitter, machine: Machine) -> None:
-    """Write the kernel of a window over copies of planes."""
+    """Write a kernel that copies planes."""
     emit.choose(
         fits_channel_in_lane(pool, machine) and channel_in_lane_pays(pool, emit, machine),
         lambda: ChannelInLane(pool, emit, machine).write(),
@@ -58,7 +58,7 @@ def _emit_copied(pool: DepthwisePool, emit: Emitter, machine: Machine) -> None:
 
 
 def _emit_in_place(pool: DepthwisePool, emit: Emitter, machine: Machine) -> None:
-    """Write the kernel of a window that is read where it lies."""
+    """Write a kernel that reads planes in place."""
     short = False
     if max_paired_columns(pool, machine):
         short = pairing_pays(pool, emit, machine)

@@ -1,7 +1,7 @@
-"""Windows over planes whose outputs have short rows: several rows fill a vector.
+"""Depthwise convolution and pooling of NCHW planes with short rows: several rows fill a vector.
 
-In fast memory rows follow each other without gaps, sorted by their remainders to the strides of the
-window. Neighbours share what is around the image where that is wide enough for both.
+In the buffer rows are contiguous, sorted by their remainders to the strides of the window.
+Neighbours share a border that is wide enough for both.
 """
 
 from dataclasses import dataclass
@@ -19,21 +19,20 @@ from relax_mlir.lowering.tir_to_vector.shuffles import pick_lanes
 
 # Vectors of a register tile.
 _MAX_VECTORS = 8
-# Code is written for each row of the image.
+# Maximal rows of the image, which are unrolled.
 _MAX_ROWS = 64
 
 
 @dataclass(frozen=True)
 class PackedRows:
-    """How rows of a plane lie behind each other.
+    """The layout of packed rows.
 
     Attributes:
         rows, cols: of the outputs.
-        step: how far apart the rows are that neighbouring outputs see.
-        height: elements of the image along the rows' dimension that windows see, and what is
-            around them.
-        inside: which of them, along rows and columns, are the image's.
-        before: how many are before them.
+        step: the distance of the rows that neighbouring outputs see.
+        height: elements along the rows' dimension that windows see, with the border.
+        inside: which of them are in the image, along rows and columns.
+        before: how many are before the image.
         pitch: elements from one row to the next.
         together: rows of outputs in a vector.
     """
@@ -49,7 +48,7 @@ class PackedRows:
 
 
 def packed_rows(pool: DepthwisePool, machine: Machine) -> PackedRows | None:
-    """Return how several rows of outputs go into a vector, None where they do not."""
+    """Return the layout of packed rows, None if rows are not packed."""
     flat, lanes = pool.flat, machine.lanes(pool.element)
     if lanes is None or pool.row is None or flat.init is None or len(pool.axes) < 2:
         return None
@@ -81,7 +80,7 @@ def packed_rows(pool: DepthwisePool, machine: Machine) -> PackedRows | None:
         return None
     pitch = -(-width // pool.stride)
     if pool.stride == 1:
-        # What is after a row may be what is before the next one.
+        # The border after a row may be the one before the next.
         pitch = inside[1] + max(before[1], width - before[1] - inside[1])
     together = min((lanes - cols) // pitch + 1, rows)
     if together < 2 or rows < 2:
@@ -95,7 +94,7 @@ def _reach(flat: FlatNest, inner: dict[int, int]) -> int:
 
 
 def rows_adjacent(pool: DepthwisePool, cols: int | SymExpr) -> bool:
-    """Whether rows of outputs lie one after the other, in all that is accessed but the image."""
+    """Whether rows of outputs are contiguous in all accesses but the image."""
     flat: FlatNest = pool.flat
     own = (*flat.slice, flat.total)
     assert pool.row is not None  # asked before
@@ -107,7 +106,7 @@ def rows_adjacent(pool: DepthwisePool, cols: int | SymExpr) -> bool:
 
 
 class PackedRowsNchw(CopiedNchw):
-    """Writes windows over planes: register tiles are of vectors of a few rows each."""
+    """Writes the kernel: register tiles are vectors of a few rows each."""
 
     packed: PackedRows
 
@@ -115,7 +114,7 @@ class PackedRowsNchw(CopiedNchw):
         rows = packed_rows(self.pool, self.machine)
         assert rows is not None  # asked before
         self.packed, lanes = rows, self.lanes
-        # Room for what vectors that begin in the last row have beyond it.
+        # Vectors that begin in the last row end beyond it.
         part = -(-rows.height // rows.step) * rows.pitch + 2 * lanes
         self.part: int = -(-part // lanes) * lanes
         self.strides = []
@@ -126,7 +125,7 @@ class PackedRowsNchw(CopiedNchw):
         self.size = size
 
     def _at(self, row: int, col: int) -> int:
-        """Return where an element is, by its row and its column."""
+        """Return the place of an element, by its row and its column."""
         rows, stride = self.packed, self.pool.stride
         (down, y), (right, x) = divmod(row, rows.step), divmod(col, stride)
         return (y * stride + x) * self.part + down * rows.pitch + right
@@ -164,12 +163,12 @@ class PackedRowsNchw(CopiedNchw):
     def _picked(
         self, rows: dict[int, list[ir.Value]], picks: dict[int, tuple[int, int]]
     ) -> ir.Value:
-        """Return a vector of elements of rows, by lane, and of what is around the image."""
+        """Return a vector of elements of rows, by lane, and of padding."""
         lanes, starts, vectors = self.lanes, {}, []
         for number, parts in rows.items():
             starts[number] = len(vectors)
             vectors += parts
-        # What is around it is in lanes that masks switched off, if there are any.
+        # Lanes that are masked off hold padding.
         rest = self.packed.inside[1] % lanes
         fill = (len(vectors) - 1, rest) if rest else (len(vectors), 0)
         places = []

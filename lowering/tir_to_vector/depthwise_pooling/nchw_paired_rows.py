@@ -1,7 +1,7 @@
-"""Windows over planes that are read where they lie, two short rows of outputs in a vector.
+"""Depthwise convolution and pooling of NCHW planes in place, two short rows of outputs in a vector.
 
-A row of the image is loaded once; the pixels of both rows that an element of the window meets are
-picked from two of them. The rows are half a tile apart.
+A row of the image is loaded once; the pixels of both rows that a tap meets are picked from two of
+them. The rows are half a tile apart.
 """
 
 import itertools
@@ -20,12 +20,12 @@ from relax_mlir.lowering.tir_to_vector.shuffles import pick_lanes
 
 # Vectors of a register tile.
 _VECTORS = 4
-# What rows of an unknown number often are: all that images of 224 pixels have in the last layers.
+# Common numbers of dynamic rows: those of the last layers for images of 224 pixels.
 _COMMON_ROWS = (7,)
 
 
 def max_paired_columns(pool: DepthwisePool, machine: Machine) -> int:
-    """Return how many columns of outputs there may be for two rows to share a vector."""
+    """Return the columns of outputs up to which two rows share a vector."""
     lanes = machine.lanes(pool.element)
     if lanes is None or pool.row is None or pool.flat.init is None:
         return 0
@@ -37,7 +37,7 @@ def max_paired_columns(pool: DepthwisePool, machine: Machine) -> int:
 
 
 def pairing_pays(pool: DepthwisePool, emit: Emitter, machine: Machine) -> ir.Value | bool:
-    """Return whether rows are that short, and there is more than one."""
+    """Return whether rows are that short, and there are several."""
     assert pool.row is not None  # asked before
     cols, rows = (emit.size(pool.flat.iters[i].extent) for i in (pool.col, pool.row))
     most = max_paired_columns(pool, machine)
@@ -47,7 +47,7 @@ def pairing_pays(pool: DepthwisePool, emit: Emitter, machine: Machine) -> ir.Val
 
 
 class PairedRowsNchw(InPlaceNchw):
-    """Writes windows over planes with short rows."""
+    """Writes the kernel for short rows."""
 
     row_mask: ir.Value
     rest_mask: ir.Value
@@ -82,7 +82,7 @@ class PairedRowsNchw(InPlaceNchw):
     def _row_counts(
         self, spans: dict[int, Span], low: Index, high: Index, common: Sequence[int]
     ) -> None:
-        """Write rows, those of a common number without asking which of them there are."""
+        """Write rows, with separate code for a common number of rows."""
         if not common:
             self._tiles(spans, low, high)
             return
@@ -97,7 +97,7 @@ class PairedRowsNchw(InPlaceNchw):
             self._row_counts(spans, low, high, others)
 
     def _has_rows(self, rows: int, low: Index, high: Index) -> ir.Value:
-        """Return whether rows of outputs are that many, of an image with as many to the stride."""
+        """Return whether there are `rows` rows, of an image with a matching number."""
         emit = self.emit
         same = emit.both(emit.compare("eq", low, 0), emit.compare("eq", high, rows))
         if not self.below:
@@ -108,7 +108,7 @@ class PairedRowsNchw(InPlaceNchw):
         return min(rows * self.step, (rows - 1) * self.step + self.max_down + 1 - self.above)
 
     def _tiles(self, spans: dict[int, Span], low: Index, high: Index) -> None:
-        """Write tiles one after the other, each of all planes, whose masks are the same."""
+        """Write tiles one after the other, each of all planes, which share its masks."""
         emit = self.emit
         for tile in self._row_tiles(low, high):
             half = (tile.rows + 1) // 2
@@ -146,7 +146,7 @@ class PairedRowsNchw(InPlaceNchw):
         self._store(env, replace(tile, mask=self.rest_mask), rows)
 
     def _picked(self, pixels: list[ir.Value], shift: int) -> ir.Value:
-        """Return the pixels that an element of the window meets, of both rows."""
+        """Return the pixels that a tap meets, of both rows."""
         lanes, stride = self.lanes, self.pool.stride
         picks: list[tuple[int, int] | None] = []
         for row, col in itertools.product(range(2), range(lanes // 2)):

@@ -1,4 +1,4 @@
-"""Recognising windows over planes, vectors along a row: few output channels of each, or pooling."""
+"""Matching depthwise convolution and pooling, with vectors along a row of a plane."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,20 +23,20 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     linear,
 )
 
-# With more output channels than this to a group, vectors of them are better filled.
+# Output channels of a group from which on vectors of channels are better.
 _FEW_CHANNELS = 4
-# Vectors that are gathered with larger steps would read more than they use.
+# The maximal stride: larger ones would load mostly unused pixels.
 _MAX_STRIDE = 4
 
 
 @dataclass
 class ImageAxis:
-    """A dimension of the image: which iterators index it, each with its factor.
+    """A dimension of the image: its iterators, each with its factor.
 
     Attributes:
-        outer: those that stay while a window slides.
-        inner: those that a plane in fast memory is indexed with.
-        constant: what is added to the index.
+        outer: those that do not move inside a plane.
+        inner: those that do.
+        constant: the constant of the index.
     """
 
     outer: dict[int, int]
@@ -46,22 +46,22 @@ class ImageAxis:
 
 @dataclass
 class DepthwisePool:
-    """A window that slides over planes, one after the other.
+    """A window that slides over planes.
 
     Attributes:
         flat: the nest; all iterators below are positions in it.
-        image, weight, out: the accesses; no kernel where elements are combined as they are.
-        widen: for image and for kernel the conversion to what is added, or None.
-        axes: of the image's dimensions.
-        padded: what the image is a padded copy of, None when it is none.
-        col: the iterator that vectors run along.
-        stride: how far apart the pixels of neighbouring outputs are.
-        row: the iterator that tiles take several of, or None.
-        outer: iterators that give each plane.
+        image, weight, out: the accesses; pooling has no weight.
+        widen: for image and weight the conversion to the type of the sum, or None.
+        axes: the image's dimensions.
+        padded: the padded copy that the image is, or None.
+        col: the iterator of vectors.
+        stride: the distance of the pixels of neighbouring outputs.
+        row: the iterator that tiles take several steps of, or None.
+        outer: iterators over planes.
         inner: other iterators of the outputs of a plane.
         reductions: those of the window, innermost last.
-        epilogue: what is computed from each sum before it is stored, None for nothing.
-        followers: the nests that the epilogue stands for.
+        epilogue: the epilogue, or None.
+        followers: the nests that the epilogue replaces.
     """
 
     flat: FlatNest
@@ -82,12 +82,12 @@ class DepthwisePool:
 
     @property
     def element(self) -> ir.Type:
-        """The type of what is added."""
+        """The type of the sum."""
         return self.out.buffer.type.element_type
 
     @property
     def fill(self) -> ir.Attribute | None:
-        """What is around the image, of the type of what is added; None where nothing is."""
+        """The padding, in the type of the sum; None without padding."""
         if self.padded is None or self.widen[0] is None:
             return None if self.padded is None else self.padded.fill
         fill, element = self.padded.fill, self.element
@@ -100,14 +100,14 @@ class DepthwisePool:
 
     @property
     def nests(self) -> list[Nest]:
-        """What it stands for."""
+        """The nests that it replaces."""
         return window_nests(self.flat, self.padded, self.followers)
 
 
 def match_nchw(
     nest: Nest, flat: FlatNest, padded: Padded | None, machine: Machine
 ) -> DepthwisePool | None:
-    """Return how a reduction slides a window over planes, None where it does not."""
+    """Return how a reduction slides a window over planes, None for other reductions."""
     out = flat.accesses[flat.store]
     if machine.lanes(out.buffer.type.element_type) is None:
         return None
@@ -121,9 +121,9 @@ def match_nchw(
 def window_sides(
     flat: FlatNest,
 ) -> list[tuple[FlatAccess, FlatAccess | None, tuple[str | None, str | None]]]:
-    """Return what may be the image and the kernel of a window, and what widens them.
+    """Return candidates for image and weight of a window, and their conversions.
 
-    There is no kernel where elements are combined as they are, and nothing for other reductions.
+    Pooling has no weight; other reductions have no candidates.
     """
     pooled = _pooled(flat)
     if pooled is not None:
@@ -140,7 +140,7 @@ def window_sides(
 
 
 def _pooled(flat: FlatNest) -> tuple[FlatAccess, str | None] | None:
-    """Return the only access of a nest that combines what it reads, and the conversion of that."""
+    """Return the only load of a reduction, and its conversion, None for other reductions."""
     loads = [op for op in flat.slice if op.name == "memref.load"]
     value, widen = widened(flat.value)
     if len(flat.slice) != 1 + (widen is not None):
@@ -183,7 +183,7 @@ def _assign(
     if weight is not None and padded is None and stride == 1:
         slid = [i for axis in axes for i in axis.inner if len(axis.inner) > 1 and i in reductions]
         if all(flat.iters[i].extent == 1 for i in slid):
-            # A product of matrices: all elements of a plane are alike.
+            # A GEMM: no window slides.
             return None
     if padded is not None and padded.buffer != image.buffer:
         return None
@@ -204,7 +204,7 @@ def _assign(
 def image_axes(
     nest: Nest, flat: FlatNest, image: FlatAccess, weight: FlatAccess | None, reductions: list[int]
 ) -> list[ImageAxis] | None:
-    """Return what indexes each dimension of an image, None where that is unknown or negative."""
+    """Return the dimensions of an image, None if an index is unknown or negative."""
     access = next(load for load in nest.loads if flat.accesses[load.op] is image)
     order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
     axes = []
@@ -216,7 +216,7 @@ def image_axes(
         if constant < 0 or any(factor < 0 for factor in terms.values()):
             return None
         slides = any(i in reductions for i in terms)
-        # What the kernel has too says which group it is, and so where a plane begins.
+        # Iterators of the weight too are those of groups, which begin planes.
         groups = [] if weight is None else [i for i in terms if weight.strides[i] != 0]
         moves = [i for i in terms if slides and (i in reductions or i not in groups)]
         axes.append(
@@ -235,12 +235,12 @@ Match = Callable[[Nest, FlatNest, Padded | None, Machine], DepthwisePool | None]
 def find_depthwise_pool(
     tops: Sequence[ir.Operation], machine: Machine, matches: Sequence[Match]
 ) -> DepthwisePool | None:
-    """Return the window that the first of some nests is, or makes a padded copy for.
+    """Return the window that some nests begin with, or pad an image for.
 
     Args:
         tops: the nests.
-        machine: what they shall run on.
-        matches: the forms that it may have, the first that it has is taken.
+        machine: what for.
+        matches: the matchers; the first that accepts wins.
     """
     padded, flat = match_first_reduction(tops)
     if flat is None:
@@ -257,7 +257,7 @@ def _joined(
     flat: FlatNest, padded: Padded | None, rest: Sequence[ir.Operation], recognise: Match,
     machine: Machine,
 ) -> DepthwisePool | None:  # fmt: skip
-    """Return a window with what follows it."""
+    """Return a window with its epilogue."""
 
     def match(extended: FlatNest) -> DepthwisePool | None:
         return recognise(flat.nest, extended, padded, machine)

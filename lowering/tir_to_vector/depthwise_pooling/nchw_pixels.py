@@ -1,8 +1,7 @@
-"""What a tile sees of a row of the image: pixels of neighbouring outputs in neighbouring lanes.
+"""The pixels of a row that a tile sees, with neighbouring outputs in neighbouring lanes.
 
-With a stride, the pixels that an element of the window meets are, but for one, those that another
-element meets at the outputs to the right or left: vectors are loaded for some elements, and for
-the others shifted by a lane.
+With a stride, the pixels of a tap are, but for one, those of another tap at the outputs to the
+right or left: vectors are loaded for some taps, and shifted by a lane for the others.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,11 +13,11 @@ from relax_mlir.lowering.tir_to_vector.shuffles import every_nth
 
 
 class PixelSources:
-    """How the pixels for each shift come about.
+    """Where the pixels of each shift come from.
 
     Args:
-        shifts: from an output's column, times the stride, to the pixel's.
-        stride: how far apart the pixels of neighbouring outputs are.
+        shifts: the pixel's column less the output's column times the stride.
+        stride: the distance of the pixels of neighbouring outputs.
         lanes: of a vector.
     """
 
@@ -32,7 +31,7 @@ class PixelSources:
         self._base = min((q for q in quotients if q >= 0), default=max(quotients))
 
     def neighbour(self, shift: int) -> int | None:
-        """Return the shift whose pixels are this one's but for a lane, None for no such."""
+        """Return the shift whose pixels are the same but for a lane, or None."""
         quotient = shift // self.stride
         if self.stride == 1 or quotient == self._base:
             return None
@@ -40,10 +39,10 @@ class PixelSources:
         return other if other in self._shifts else None
 
     def loads(self, shift: int, col: Index) -> list[int]:
-        """Return where vectors begin that are loaded for a shift, from where the tile does.
+        """Return the first pixels of the vectors that are loaded for a shift, relative to the tile.
 
         Args:
-            shift: from an output's column, times the stride, to the pixel's.
+            shift: the pixel's column less the output's column times the stride.
             col: the tile's first column.
         """
         other, last = self.neighbour(shift), self.lanes - 1
@@ -59,14 +58,14 @@ class PixelSources:
 class Shifter:
     """Shifts vectors by a lane.
 
-    LLVM moves lanes of zeros, and of numbers that are no integers, by slower instructions; so it is
-    not told what they are.
+    LLVM shifts vectors that contain zeros or are not integers by slower instructions, so values are
+    made opaque.
 
     Args:
         emit: where to write.
-        vector: the type of what is shifted.
-        around: what is around the image.
-        opaque: whether LLVM can be kept from knowing, as it can for x86.
+        vector: the type of the vectors.
+        around: the padding.
+        opaque: whether the target has register barriers.
     """
 
     def __init__(
@@ -80,7 +79,7 @@ class Shifter:
             (self._around,) = emit.register_barrier([self._cast(around, self._bits)])
 
     def shift(self, pixels: ir.Value, edge: ir.Value | None, up: bool) -> ir.Value:
-        """Return pixels a lane up or down; what comes in is the near lane of an edge, or around."""
+        """Return pixels a lane up or down; the new lane comes from `edge`, or is padding."""
         lanes = self._vector.shape[0]
         order = [2 * lanes - 1, *range(lanes - 1)] if up else [*range(1, lanes), lanes]
         if not self._opaque:
@@ -94,14 +93,14 @@ class Shifter:
 
 
 class RowPixels:
-    """Loads pixels of a row when they are asked for, each once.
+    """Loads the pixels of a row when they are used, each once.
 
     Args:
         emit: where to write.
-        sources: how.
+        sources: where they come from.
         col: the first column of outputs.
-        load: returns adjacent pixels, from so far beyond the column times the stride.
-        shifter: for vectors that follow from others.
+        load: loads adjacent pixels.
+        shifter: shifts vectors.
     """
 
     def __init__(
@@ -114,7 +113,7 @@ class RowPixels:
         self._picked: dict[int, ir.Value] = {}
 
     def at(self, shift: int) -> ir.Value:
-        """Return the pixels at a distance from those of a window's first column."""
+        """Return the pixels of a shift."""
         if shift not in self._picked:
             self._picked[shift] = self._pick(shift)
         return self._picked[shift]

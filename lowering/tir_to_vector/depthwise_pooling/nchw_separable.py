@@ -1,8 +1,8 @@
-"""Pooling over planes: columns of windows are combined as they lie, then rows of what that gave.
+"""Separable pooling in NCHW: columns of windows are combined in place, then rows.
 
-What the rows of a window give goes to a line in fast memory, sorted by the remainder to the stride
-along the line, with what is around the image at both ends. So a window of R rows and C columns
-takes R + C steps instead of R * C, and no copy of the image.
+The combined rows of a window go to a buffer for a row, sorted by the remainder to the stride, with
+borders at both ends. A window of R rows and C columns takes R + C steps instead of R * C, and no
+copy of the image.
 """
 
 import itertools
@@ -20,13 +20,13 @@ from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.combine import Sums
 from relax_mlir.lowering.tir_to_vector.shuffles import every_nth
 
-# Windows of no more rows, or columns, are written out.
+# Rows, or columns, of windows up to which they are unrolled.
 _MAX_TAPS = 16
-# A load of what several stores wrote waits until the last of them is in the cache, so some lines
+# A load of bytes of several stores waits until these have left the store buffer, so several rows
 # are written before the first is read.
 _LINES_BYTES = 8192
 _MAX_LINES = 16
-# The result is the same however often an element is combined.
+# Combiners that may take an element more than once.
 IDEMPOTENT = (
     "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf",
     "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui", "arith.andi", "arith.ori",
@@ -35,7 +35,7 @@ SUMS = ("arith.addf", "arith.addi")
 
 
 def is_separable(pool: DepthwisePool) -> bool:
-    """Whether windows of pooling may be combined along one dimension after the other."""
+    """Whether pooling may combine one dimension after the other."""
     flat = pool.flat
     if pool.weight is not None or flat.init is None:
         return False
@@ -50,12 +50,12 @@ def is_separable(pool: DepthwisePool) -> bool:
 
 
 class SeparableNchw(DepthwisePoolWriter):
-    """Writes pooling: vectors are of one row of outputs."""
+    """Writes the kernel: vectors are of one row of outputs."""
 
     def _shape(self) -> None:
         emit, pool = self.emit, self.pool
         phase = emit.div(emit.add(self.reach[-1], pool.stride - 1), pool.stride)
-        # A line ends with room for the vectors that begin before its end.
+        # Vectors that begin before a line's end may end beyond it.
         vectors = emit.add(emit.div(phase, self.lanes), 2)
         self.phase: Index = emit.mul(vectors, self.lanes)
         self.size = emit.mul(self.phase, pool.stride)
@@ -94,7 +94,7 @@ class SeparableNchw(DepthwisePoolWriter):
                         write(here)
 
     def _line(self, env: dict[int, Index]) -> None:
-        """Combine the rows of all windows of a row of outputs into a line."""
+        """Combine the rows of all windows of a row of outputs into the buffer."""
         emit, pool = self.emit, self.pool
         place: Index = 0
         taps: list[tuple[Index, Index]] = []
@@ -132,13 +132,13 @@ class SeparableNchw(DepthwisePoolWriter):
     def _span(
         self, d: int, first: Index, extent: Index, step: int
     ) -> tuple[Index, Index, ir.Value | None]:
-        """Return which rows of a window are the image's, and whether all are, None for surely.
+        """Return which rows of a window are in the image, and whether all are, None for yes.
 
         Args:
             d: the dimension.
-            first: where the window begins, the border counted.
-            extent: of the window.
-            step: from one of its elements to the next.
+            first: the window's first element, counted with the border.
+            extent: the window's extent.
+            step: the dilation.
         """
         emit, padded = self.emit, self.pool.padded
         if padded is None or not (padded.before[d] or padded.after[d]):
@@ -155,7 +155,7 @@ class SeparableNchw(DepthwisePoolWriter):
         self, place: Index, taps: Sequence[tuple[Index, Index]],
         spans: Sequence[tuple[Index, Index]] | None,
     ) -> None:  # fmt: skip
-        """Write a line from some rows of the image; without spans all of them are written out."""
+        """Combine some rows of the image into the buffer; without spans they are unrolled."""
         emit, lanes, stride = self.emit, self.lanes, self.pool.stride
         count, before = self.counts[-1], self.befores[-1]
         whole = emit.round_down(count, lanes * stride)
@@ -182,7 +182,7 @@ class SeparableNchw(DepthwisePoolWriter):
         self, place: Index, taps: Sequence[tuple[Index, Index]],
         spans: Sequence[tuple[Index, Index]] | None, masks: Sequence[ir.Value | None],
     ) -> list[ir.Value]:  # fmt: skip
-        """Return adjacent vectors of the rows combined."""
+        """Return adjacent vectors of combined rows."""
         emit, fill, sums = self.emit, self.splat(self.pool.flat.init), self.sums
         width = len(sums.begin(fill))
 
@@ -215,7 +215,7 @@ class SeparableNchw(DepthwisePoolWriter):
         return [sums.end(sums.steps(begun, column)) for column in zip(*rows, strict=True)]
 
     def _row(self, env: dict[int, Index]) -> None:
-        """Combine a line's elements for a row of outputs."""
+        """Combine the buffer's elements for a row of outputs."""
         emit, pool = self.emit, self.pool
         cols = self.extent(pool.col)
         whole = emit.round_down(cols, self.lanes)
@@ -232,7 +232,7 @@ class SeparableNchw(DepthwisePoolWriter):
             self.put(self._along(whole), {**env, pool.col: whole}, mask)
 
     def _along(self, col: Index) -> ir.Value:
-        """Return the outputs that begin at a column."""
+        """Return the outputs from a column on."""
         emit, axis = self.emit, self.pool.axes[-1]
         tap = next((i for i in axis.inner if i in self.pool.reductions), None)
         extent, step = (1, 0) if tap is None else (self.extent(tap), axis.inner[tap])
@@ -246,7 +246,7 @@ class SeparableNchw(DepthwisePoolWriter):
         return self.sums.end(loop.results)
 
     def _element_at(self, col: Index, shift: Index) -> ir.Value:
-        """Load what lies at a distance from the first elements of the windows at a column."""
+        """Load the elements of a tap of the windows from a column on."""
         emit, stride = self.emit, self.pool.stride
         quotient = emit.div(shift, stride)
         phase = emit.sub(shift, emit.mul(quotient, stride))

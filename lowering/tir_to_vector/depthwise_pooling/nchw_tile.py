@@ -1,4 +1,4 @@
-"""Tiles of outputs of planes, and which lanes of what they load are pixels of the image."""
+"""Tiles of outputs of planes, and the masks of their loads."""
 
 from dataclasses import dataclass, replace
 
@@ -13,11 +13,11 @@ class Tile:
     """Rows of outputs that are computed together.
 
     Attributes:
-        row: the first of them.
-        rows: how many.
-        left: how many of them there are: a number, or less than that are known to be.
+        row: the first row.
+        rows: the number of rows.
+        left: how many of them exist.
         col: the first column.
-        mask: which lanes are outputs, None for all.
+        mask: the lanes that are outputs, None for all.
         inside: whether a whole vector of columns is before this one.
         follows: whether there are columns after this vector.
     """
@@ -31,20 +31,20 @@ class Tile:
     follows: bool = False
 
     def of_rows(self, other: "Tile") -> "Tile":
-        """Return a tile of these columns, and of another's rows."""
+        """Return a tile with these columns and another's rows."""
         return replace(self, row=other.row, rows=other.rows, left=other.left)
 
 
 class PixelMasks:
-    """Tells which of adjacent pixels are the image's.
+    """Masks of adjacent pixels that are in the image.
 
     Args:
         emit: where to write.
         machine: what for.
         lanes: of a vector.
         count: pixels of a row.
-        stride: how far apart the pixels of neighbouring outputs are.
-        sure: how far to the right of an output's column, times the stride, there are pixels.
+        stride: the distance of the pixels of neighbouring outputs.
+        sure: how far to the right of an output's pixel there are pixels in any case.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class PixelMasks:
         """Return a mask of adjacent pixels, None for all.
 
         Args:
-            tile: what sees them.
-            first: how far the first of them is from the tile's column, times the stride.
+            tile: the tile that loads them.
+            first: the first pixel, relative to the tile's.
         """
         emit, lanes, stride = self._emit, self._lanes, self._stride
         at = emit.add(emit.mul(tile.col, stride), first)
-        # Of the outputs in a masked vector it is known only that there is the first.
+        # A masked vector has at least one output.
         more = 0 if tile.mask is not None else lanes - 1 + tile.follows
         mask = None
         if first + lanes - 1 > self._sure + more * stride:
@@ -73,20 +73,20 @@ class PixelMasks:
         return mask
 
     def without(self, mask: ir.Value | None, count: Index) -> ir.Value:
-        """Return a mask, or one of all lanes, whose first lanes are off."""
+        """Return a mask, or that of all lanes, with its first lanes off."""
         off = self._emit.mask(count, self._lanes)
         on = self._emit.op("arith.xori", [off, self._emit.constant(self.type, 1)], self.type)
         return on if mask is None else self._emit.both(mask, on)
 
     def kept(self, mask: ir.Value | None) -> ir.Value | None:
-        """Return a mask that is computed here: at each use it would cost a comparison."""
+        """Return a mask in a register: otherwise each use would compute it again."""
         if mask is None or not self._machine.isa.tables or _is_constant(mask):
             return mask
         return self._emit.register_barrier([mask])[0]
 
 
 def _is_constant(value: ir.Value) -> bool:
-    """Whether nothing but constants make a value."""
+    """Whether a value depends on constants only."""
     if isinstance(value.owner, ir.Block):
         return False
     op = value.owner.operation

@@ -1,7 +1,7 @@
-"""Fast windows over channels that lie side by side: register tiles of pixels, a channel in a lane.
+"""Depthwise convolution and pooling in NHWC: register tiles of pixels, a channel in each lane.
 
-What a tile sees of the image is loaded once. Tiles at a border have masks: bits for each row of the
-image and each of its columns, which are zeros, or what else is around an image, where it has none.
+A pixel is loaded once for a tile. Tiles at a border have a mask for each row and each column of the
+image; masked-off pixels are padding.
 """
 
 import itertools
@@ -19,13 +19,13 @@ from relax_mlir.lowering.tir_to_vector.emit import KEEP
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.reductions.ordered_floats import OrderedFloats
 
-# Windows of so many elements are written out whole, of larger ones one row.
+# Taps of windows that are unrolled whole; of larger windows one row is.
 _WHOLE = 9
-# Elements of a row that are written out.
+# Maximal taps of a row that are unrolled.
 _MAX_SLIDE = 8
-# With more channels in a group a tile has half as many sums.
+# Channels of a group from which on a tile has half as many sums.
 _SMALL_GROUP = 4
-# Sums of a tile that long code follows.
+# Sums of a tile with a long epilogue.
 _FEW_SUMS = 4
 
 _BYTE = 8
@@ -36,13 +36,13 @@ class WindowAxis:
     """An axis of pixels as a tile sees it.
 
     Attributes:
-        axis: its number among the image's.
+        axis: the number of the image's axis.
         pixel: the output's iterator, None for one output.
-        step: the reduction, None for one element.
+        step: the reduction, None for one tap.
         stride, dilation: elements of the image from an output, or an element, to the next.
         count: outputs of a tile.
-        at: the first of them.
-        first: which element of the image, or before it, the tile sees first.
+        at: the first output.
+        first: the first element of the image that the tile sees; it may be before the image.
     """
 
     axis: int
@@ -55,7 +55,7 @@ class WindowAxis:
     first: Index = 0
 
     def uses(self, steps: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
-        """Return by offset which outputs see an element of the image, and by which step."""
+        """Return, by offset, the outputs that see an element of the image, and by which tap."""
         pool: dict[int, list[tuple[int, int]]] = {}
         for output, step in itertools.product(range(self.count), steps):
             offset = output * self.stride + step * self.dilation
@@ -64,7 +64,7 @@ class WindowAxis:
 
 
 class NhwcWriter(DepthwisePoolWriter):
-    """Writes windows over channels: register tiles are of pixels."""
+    """Writes the kernel: register tiles are of pixels."""
 
     pool: NhwcDepthwisePool
 
@@ -146,7 +146,7 @@ class NhwcWriter(DepthwisePoolWriter):
             yield loop.counter
 
     def _place(self, window_axis: WindowAxis) -> None:
-        """Note which element of the image a tile sees first."""
+        """Set the first element of the image that a tile sees."""
         if window_axis.axis < 0:
             return
         emit = self.emit
@@ -166,10 +166,10 @@ class NhwcWriter(DepthwisePoolWriter):
         return padded is not None and bool(padded.before[axis] or padded.after[axis])
 
     def _inside(self, window_axis: WindowAxis, stop: Index) -> ir.Value | bool:
-        """Return whether all outputs of a tile are there, and all that they see."""
+        """Return whether all outputs of a tile exist, and all pixels that they see."""
         emit = self.emit
         extent = self.extent(window_axis.pixel)
-        # Ranges of threads begin at whole tiles.
+        # Ranges of threads begin with whole tiles.
         whole = isinstance(extent, int) and extent % window_axis.count == 0
         all_ = (
             True
@@ -187,7 +187,7 @@ class NhwcWriter(DepthwisePoolWriter):
         )
 
     def _deep_inside(self, axis: int, env: dict[int, Index]) -> ir.Value | bool:
-        """Return whether all that windows see along an axis before those of a tile is there."""
+        """Return whether all that windows see along an axis before those of a tile exists."""
         if not self._pads(axis):
             return True
         first, reach = self._deep(axis, env), 0
@@ -221,7 +221,7 @@ class NhwcWriter(DepthwisePoolWriter):
         return self.emit.both(a, b)
 
     def _channels(self, env: dict[int, Index], inside: ir.Value | bool) -> None:
-        """Write the loops over channels: whole vectors inside of the image, then what is left."""
+        """Write the loops over channels: whole vectors, then the tail."""
         emit, lanes = self.emit, self.lanes
         channels = self.extent(self.pool.col)
         whole = emit.round_down(channels, lanes)
@@ -244,7 +244,7 @@ class NhwcWriter(DepthwisePoolWriter):
         Args:
             env: counters of the outer iterators.
             channel: the first.
-            left: how many there are from it on; None for a tile with all lanes and pixels.
+            left: channels from it on; None for a tile with all lanes and pixels.
         """
         emit, pool = self.emit, self.pool
         env = {**env, pool.col: channel}
@@ -272,7 +272,7 @@ class NhwcWriter(DepthwisePoolWriter):
             self.put(value, self._output(env, at, live is not None), stores[at])
 
     def _output(self, env: dict[int, Index], at: tuple[int, int], masked: bool) -> dict[int, Index]:
-        """Return the counters of one of a tile's outputs, of the last where that is not there."""
+        """Return the counters of an output of a tile; outputs past the last one repeat it."""
         there, stops = dict(env), (self.row_stop, self.col_stop)
         for window_axis, number, stop in zip((self.fall, self.right), at, stops, strict=True):
             if window_axis.pixel is not None:
@@ -290,7 +290,7 @@ class NhwcWriter(DepthwisePoolWriter):
         return self._masked(live, [row, col])
 
     def _live(self, left: Index) -> ir.Value:
-        """Return lanes that there are: bits, which registers of masks take, or how many."""
+        """Return the lanes that exist: as bits for mask registers, or as a number."""
         emit = self.emit
         if self.lanes < _BYTE:
             return emit.index(left)
@@ -299,7 +299,7 @@ class NhwcWriter(DepthwisePoolWriter):
         return emit.extract(bits, 0)
 
     def _masked(self, live: ir.Value, conditions: Sequence[ir.Value | bool]) -> ir.Value:
-        """Return a mask of the lanes that there are, of none where a condition is false."""
+        """Return a mask of the lanes that exist, empty if a condition is false."""
         emit = self.emit
         for condition in conditions:
             if condition is False:
@@ -331,7 +331,7 @@ class NhwcWriter(DepthwisePoolWriter):
     def _step(
         self, env: dict[int, Index], live: ir.Value | None, sums: list[ir.Value]
     ) -> list[ir.Value]:
-        """Write what of a window is written out."""
+        """Write the unrolled part of a window."""
         emit, pool, sums = self.emit, self.pool, list(sums)
         falls = range(pool.size(pool.fall)) if pool.fall in self.taps else (0,)
         slides = range(pool.size(pool.slide)) if pool.slide in self.taps else (0,)
@@ -361,12 +361,12 @@ class NhwcWriter(DepthwisePoolWriter):
                     number = r * self.right.count + c
                     sums[number] = self.combined(sums[number], value, elements[i, j])
                 if fenced and x == len(sliding) - 1:
-                    # Pixels of all rows would be loaded first, to registers that there are not.
+                    # LLVM would hoist the loads of all rows, and spill.
                     sums = self.emit.register_barrier(sums)
         return sums
 
     def _picked(self, value: ir.Value, pick: int) -> ir.Value:
-        """Return what is multiplied: each channel, or in each group's lanes one of its channels."""
+        """Return what is multiplied: each channel, or for each group one of its channels."""
         if self.ordered is not None:
             return self.ordered.of(value)
         size = self.pool.size(self.pool.picks)
@@ -376,7 +376,7 @@ class NhwcWriter(DepthwisePoolWriter):
         return self.emit.shuffle(value, value, order)
 
     def combined(self, total: ir.Value, pixel: ir.Value, element: ir.Value | None) -> ir.Value:
-        """Add pixels times an element of the window, or combine them where there is none."""
+        """Add pixels times a weight, or combine them for pooling."""
         if self.ordered is None:
             return super().combined(total, pixel, element)
         return self.emit.op(self.ordered.combiner, [total, pixel], total.type)
@@ -392,7 +392,7 @@ class NhwcWriter(DepthwisePoolWriter):
         return self.load_window(self.weight.at(there).offset, mask)
 
     def _corner(self, env: dict[int, Index]) -> tuple[Index, list[ir.Value | bool]]:
-        """Return where channels are in the axes before a tile's, and whether these have them."""
+        """Return the place along the axes before a tile's, and whether it is in the image."""
         emit = self.emit
         place, deep = env[self.pool.col], list[ir.Value | bool]()
         for axis in self.deep:
@@ -406,7 +406,7 @@ class NhwcWriter(DepthwisePoolWriter):
     def _lines(
         self, window_axis: WindowAxis, env: dict[int, Index], steps: Sequence[int], masked: bool
     ) -> list[tuple[Index, ir.Value | bool, list[tuple[int, int]]]]:
-        """Return what a tile sees along an axis: where, whether the image has it, what takes it."""
+        """Return the lines that a tile sees along an axis: place, existence, and uses."""
         emit = self.emit
         if window_axis.axis < 0:
             return [(0, True, [(0, 0)])]
@@ -418,10 +418,10 @@ class NhwcWriter(DepthwisePoolWriter):
             index = emit.add(first, offset)
             live = self._within(window_axis.axis, index, index)
             if not self._pads(window_axis.axis):
-                # Outputs that are not there see what may not be there either.
+                # Outputs past the last one may see pixels that do not exist.
                 live = self._compare("slt", index, self._size(window_axis.axis))
             if masked and live is not True:
-                # Processors take long to find that nothing is wanted of a page that is not there.
+                # A masked load of an unmapped page is slow even if no lane is on.
                 index = emit.max(emit.min(index, emit.sub(self._size(window_axis.axis), 1)), 0)
             lines.append((emit.mul(index, stride), live, uses))
         return lines

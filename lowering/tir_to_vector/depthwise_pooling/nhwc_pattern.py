@@ -1,7 +1,7 @@
-"""Recognising windows whose channels lie side by side: each has a lane, and a window of its own.
+"""Matching depthwise convolution and pooling in NHWC: a vector holds channels.
 
-Depthwise convolutions and pooling with channels last, and convolutions of small groups, whose lanes
-take in turn each of the group's channels. A register tile is of pixels.
+Convolutions of small groups match too: lanes take each of the group's channels in turn. A register
+tile holds pixels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,22 +22,21 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNes
 
 # Rows of outputs, and outputs of a row, of a register tile.
 _MAX_ROWS, _MAX_COLS = 4, 8
-# Where sizes are known at run time only: what layers of images of 224 pixels are multiples of.
+# Assumed for dynamic sizes: layers for images of 224 pixels have multiples of it.
 _UNKNOWN = 14
-# What a tile takes beside its arithmetic, in multiply-adds.
+# The overhead of a tile, in FMAs.
 _START = 8
 
 
 @dataclass
 class NhwcDepthwisePool(DepthwisePool):
-    """Windows of one channel each; `col` walks the channels, `row` the rows of pixels.
+    """A window of each channel; `col` walks the channels, `row` the rows of pixels.
 
     Attributes:
         across: the iterator of the pixels of a row.
-        slide: the reduction along a row, None for a window of one column.
-        fall: the reduction along columns, None for a window of one row.
-        picks: the reduction over the channels of a group, all of which its lanes are for; None for
-            windows of one channel each.
+        slide: the reduction along a row, or None.
+        fall: the reduction along columns, or None.
+        picks: the reduction over the channels of a group, or None for depthwise windows.
     """
 
     across: int = -1
@@ -46,14 +45,14 @@ class NhwcDepthwisePool(DepthwisePool):
     picks: int | None = None
 
     def size(self, position: int | None) -> int:
-        """Return how many elements a window has along a reduction."""
+        """Return the taps along a reduction."""
         return 1 if position is None else self.flat.iters[position].extent.value or 1
 
 
 def match_nhwc(
     nest: Nest, flat: FlatNest, padded: Padded | None, machine: Machine
 ) -> NhwcDepthwisePool | None:
-    """Return how a reduction slides windows over channels that lie side by side, None for not."""
+    """Return how a reduction slides windows over adjacent channels, None for other reductions."""
     for image, weight, widen in window_sides(flat):
         pool = _assign(nest, flat, (image, weight), widen, padded, None)
         if pool is not None and _suits(pool, machine):
@@ -69,10 +68,10 @@ def match_nhwc(
 
 
 def _merged(flat: FlatNest) -> tuple[FlatNest, int, int] | None:
-    """Return a nest whose groups, and channels of each, are one iterator.
+    """Return a nest with one iterator for groups and their channels.
 
-    Returns that nest, the iterator, and the reduction over the channels of a group; None where
-    groups have not as many channels of the image as of the output, beside each other in both.
+    Returns that nest, the iterator, and the reduction over the channels of a group; None if groups
+    do not have as many channels of the image as of the output, adjacent in both.
     """
     for image, weight, _ in window_sides(flat):
         groups = None if weight is None else _groups(flat, image, weight)
@@ -97,7 +96,7 @@ def _merged(flat: FlatNest) -> tuple[FlatNest, int, int] | None:
 
 
 def _groups(flat: FlatNest, image: FlatAccess, weight: FlatAccess) -> tuple[int, int, int] | None:
-    """Return the iterators of groups, of the outputs of one and of its inputs."""
+    """Return the iterators of groups, of the outputs of a group and of its inputs."""
     out = flat.accesses[flat.store]
     many = [i for i, it in enumerate(flat.iters) if it.extent != 1]
     spatial = [i for i in many if not flat.iters[i].reduction]
@@ -122,7 +121,7 @@ def _groups(flat: FlatNest, image: FlatAccess, weight: FlatAccess) -> tuple[int,
 
 
 def _suits(pool: NhwcDepthwisePool, machine: Machine) -> bool:
-    """Whether there is a vector of channels, and masks for those that are not there."""
+    """Whether channels fill a vector, or masks exist for the tail."""
     lanes = machine.lanes(pool.element)
     width = pool.image.buffer.type.element_type.width
     channels = pool.flat.iters[pool.col].extent.value
@@ -168,7 +167,7 @@ def _assign(
     across, slide = known[-1]
     row, fall = known[-2] if len(known) > 1 else (None, None)
     if fall is None:
-        # Rows that share nothing go one by one.
+        # Rows that share no pixels go one by one.
         row = None
     if across is None or any(flat.iters[i].extent.value is None for i in reductions):
         return None
@@ -183,7 +182,7 @@ def _assign(
 
 
 def _is_still(axis: ImageAxis, channels: Mapping[int, int | None], many: Sequence[int]) -> bool:
-    """Whether nothing but channels walks an axis."""
+    """Whether only channels walk an axis."""
     walk = {i: f for i, f in {**axis.outer, **axis.inner}.items() if i in many or i in channels}
     return walk == channels and axis.constant == 0
 
@@ -191,7 +190,7 @@ def _is_still(axis: ImageAxis, channels: Mapping[int, int | None], many: Sequenc
 def _window_axis(
     axis: ImageAxis, many: Sequence[int], reductions: Sequence[int]
 ) -> tuple[int | None, int | None] | None:
-    """Return the output's iterator of an axis and the reduction, None where there are more."""
+    """Return the output's iterator of an axis and the reduction, None if there are more."""
     walk = [i for i in {**axis.outer, **axis.inner} if i in many]
     pixels = [i for i in walk if i not in reductions]
     steps = [i for i in walk if i in reductions]
@@ -205,13 +204,13 @@ def nhwc_tile(
     most: int, rows: int | None, cols: int | None, down: tuple[int, int, int],
     right: tuple[int, int, int],
 ) -> tuple[int, int]:  # fmt: skip
-    """Return rows and columns of a register tile: those that take the fewest cycles by a count.
+    """Return rows and columns of a register tile, by a cost model.
 
     Args:
-        most: how many sums there may be.
-        rows: rows of outputs, None when unknown.
-        cols: outputs of a row, None when unknown.
-        down: stride, elements of the window and the distance between them, along columns.
+        most: the maximal number of sums.
+        rows: rows of outputs, None if dynamic.
+        cols: outputs of a row, None if dynamic.
+        down: stride, taps and dilation along columns.
         right: the same along rows.
     """
     best = (1, 1)

@@ -1,8 +1,8 @@
-"""Pooling over channels that lie side by side: rows of windows are combined first, then columns.
+"""Separable pooling in NHWC: rows of windows are combined first, then columns.
 
-A vector of channels at a time, each row of the image is read once, as it lies. What the windows
-have of it goes to fast memory, from which their rows are combined. So a window of R rows and C
-columns takes R + C steps instead of R * C, and less where what neighbours share is combined once.
+For a vector of channels, each row of the image is read once, in place. The combined taps of windows
+go to a buffer, whose rows are then combined. A window of R rows and C columns takes R + C steps
+instead of R * C, and less if neighbours share combined taps.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,16 +25,16 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
-# Smaller windows are combined where they lie: that takes no memory.
+# Taps of smaller windows are combined in place, without a buffer.
 _MIN_ELEMENTS = 16
-# Rows and columns of a window are written out.
+# Maximal rows and columns of a window, which are unrolled.
 _MAX_TAPS = 16
 # Outputs that are computed together.
 _OUTPUTS = 4
 
 
 def is_nhwc_separable(pool: NhwcDepthwisePool) -> bool:
-    """Whether windows are combined along one dimension after the other."""
+    """Whether pooling combines one dimension after the other."""
     if not is_separable(pool) or None in (pool.row, pool.fall, pool.slide):
         return False
     sizes = [pool.size(pool.fall), pool.size(pool.slide)]
@@ -50,13 +50,13 @@ def is_nhwc_separable(pool: NhwcDepthwisePool) -> bool:
 
 
 def emit_nhwc(pool: NhwcDepthwisePool, emit: Emitter, machine: Machine) -> None:
-    """Write the kernel of windows over channels at the insertion point."""
+    """Write the kernel of an NHWC window at the insertion point."""
     writer = SeparableNhwc if is_nhwc_separable(pool) else NhwcWriter
     emit_global_pool(pool, emit, machine, lambda: writer(pool, emit, machine).write())
 
 
 class SeparableNhwc(NhwcWriter):
-    """Writes pooling: vectors are of channels."""
+    """Writes the kernel: vectors are of channels."""
 
     line: ir.Value
     plane: ir.Value
@@ -78,7 +78,7 @@ class SeparableNhwc(NhwcWriter):
                 self.pitch: Index = emit.mul(cols, lanes)
                 bytes_ = emit.max(emit.mul(self.pitch, max(8, pool.element.width) // 8), 1)
                 fit = emit.sub(emit.div(self.machine.l2_bytes // 4, bytes_), halo)
-                # Rows of windows that lie in two blocks are combined twice.
+                # Rows of windows in two blocks are combined twice.
                 block = emit.max(emit.div(fit, self.fall.stride), halo + _OUTPUTS)
                 block = emit.max(emit.min(block, rows), 1)
                 seen = emit.add(emit.mul(emit.sub(block, 1), self.fall.stride), halo + 1)
@@ -109,7 +109,7 @@ class SeparableNhwc(NhwcWriter):
         return value if self.ordered is None else self.ordered.of(value)
 
     def _rows(self, place: Index, first: Index, count: Index) -> None:
-        """Combine, of each row that windows see, those of its elements that each of them has."""
+        """Combine, for each row that windows see, the taps of each window."""
         emit, fall = self.emit, self.fall
         reach = (self.pool.size(fall.step) - 1) * fall.dilation + 1
         stop = emit.add(emit.mul(emit.sub(count, 1), fall.stride), reach)
@@ -129,11 +129,11 @@ class SeparableNhwc(NhwcWriter):
                 emit.vector_store(self.fill, self.plane, [emit.add(to, at.counter)])
 
     def _row(self, place: Index, to: Index) -> None:
-        """Combine a row of the image.
+        """Combine the taps of a row of the image.
 
         Args:
-            place: where it is, in the image.
-            to: where what windows have of it goes.
+            place: its place in the image.
+            to: its place in the buffer.
         """
         emit, right, lanes = self.emit, self.right, self.lanes
         other = None if self.mask is None else self._fill_value()
@@ -150,7 +150,7 @@ class SeparableNhwc(NhwcWriter):
                 emit.vector_store(value, self.plane, [target])
 
     def _columns(self, env: dict[int, Index], first: Index, count: Index) -> None:
-        """Combine the rows of windows, and store what that gives."""
+        """Combine the rows of windows, and store the results."""
         emit, pool, fall, lanes = self.emit, self.pool, self.fall, self.lanes
         assert pool.row is not None  # asked before
         for row, outputs in self._outputs(fall, count):
@@ -173,7 +173,7 @@ class SeparableNhwc(NhwcWriter):
             if not isinstance(count, int):
                 many = guard.enter_context(emit.when(emit.compare("sge", count, together)))
             with emit.loop(0, count, together) as loop:
-                # The last ones begin where they end with the axis.
+                # The last outputs end with the axis, and overlap those before.
                 yield emit.min(loop.counter, emit.sub(count, together)), together
         if isinstance(count, int):
             return
@@ -188,11 +188,11 @@ class SeparableNhwc(NhwcWriter):
 
         Args:
             window_axis: the axis.
-            outputs: how many.
-            memory: where elements are.
+            outputs: the number of outputs.
+            memory: the buffer.
             place: of the first.
             step: from one to the next.
-            begin: whether to begin with what the reduction begins with.
+            begin: whether to begin with the reduction's initial value.
         """
         emit, size = self.emit, self.pool.size(window_axis.step)
         loaded: dict[int, ir.Value] = {}
@@ -219,7 +219,7 @@ class SeparableNhwc(NhwcWriter):
         return [self._both(self.fill, value) for value in values] if begin else values
 
     def _shared(self, values: Sequence[ir.Value], outputs: int) -> list[ir.Value]:
-        """Combine what neighbours have in common once, and with the rest what each has beside."""
+        """Combine the taps that neighbours share once, and the other taps of each with it."""
         size = len(values) - outputs + 1
         core = self._total(values[outputs - 1 : size])
         totals = [core] * outputs

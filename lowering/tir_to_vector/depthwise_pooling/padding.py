@@ -1,4 +1,4 @@
-"""Recognising padded copies: a buffer of one number, then an image inside it."""
+"""Matching padded copies: a buffer filled with one number, then an image inside it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, extent_of,
 
 @dataclass
 class Padded:
-    """A temporary buffer that holds an image and one number around it.
+    """A temporary buffer that holds an image and its padding.
 
     Attributes:
         buffer: it.
         source: the image.
-        before: for each dimension where the image begins.
-        after: for each dimension what is beyond the image's end.
+        before: for each dimension the padding before the image.
+        after: for each dimension the padding after it.
         sizes: the image's dimensions.
-        fill: the number.
-        nests: what writes it.
+        fill: the padding's value.
+        nests: the nests that write it.
     """
 
     buffer: ir.Value
@@ -34,7 +34,7 @@ class Padded:
 
     @property
     def is_zero(self) -> bool:
-        """Whether the number is zero."""
+        """Whether the padding is zero."""
         return is_zero(self.fill)
 
 
@@ -45,7 +45,7 @@ def is_zero(number: ir.Attribute) -> bool:
 
 
 def match_padded(fill: tuple[Nest, FlatNest], copy: tuple[Nest, FlatNest]) -> Padded | None:
-    """Return what two nests make, None when it is no padded copy for one use."""
+    """Return the padded copy that two nests make, None if it is none for one use."""
     (outer, flat), (inner, image) = fill, copy
     buffer = flat.written
     if image.written != buffer or flat.total is not None or image.total is not None:
@@ -79,7 +79,7 @@ def match_padded(fill: tuple[Nest, FlatNest], copy: tuple[Nest, FlatNest]) -> Pa
 
 
 def match_padded_use(tops: Sequence[ir.Operation]) -> tuple[Padded, FlatNest] | None:
-    """Return a padded copy that the first two of some nests make and only the third one reads."""
+    """Return a padded copy that two nests make and only the third one reads."""
     nests: list[tuple[Nest, FlatNest]] = []
     for op in tops[:3]:
         nest = match_nest(op)
@@ -97,7 +97,7 @@ def match_padded_use(tops: Sequence[ir.Operation]) -> tuple[Padded, FlatNest] | 
     padded = match_padded(nests[0], nests[1])
     if padded is None or not used_only_in(padded, nests[2][0]):
         return None
-    # Nothing may change the image between its copy and its use.
+    # The image must not change between its copy and its use.
     if not all(is_adjacent(a.top, b.top) for (a, _), (b, _) in pairwise(nests)):
         return None
     return padded, nests[2][1]
@@ -106,10 +106,7 @@ def match_padded_use(tops: Sequence[ir.Operation]) -> tuple[Padded, FlatNest] | 
 def match_first_reduction(
     tops: Sequence[ir.Operation],
 ) -> tuple[Padded | None, FlatNest | None]:
-    """Return the reduction that some nests begin with, after the padded copy that it reads, if any.
-
-    Where they begin with something else there is none.
-    """
+    """Return the reduction that some nests begin with, after its padded copy, if any."""
     padded, flat = match_padded_use(tops) or (None, None)
     if flat is None:
         nest = match_nest(tops[0])
@@ -123,7 +120,7 @@ def match_first_reduction(
 
 
 def used_only_in(padded: Padded, nest: Nest) -> bool:
-    """Whether nothing but a nest reads a padded copy."""
+    """Whether only one nest reads a padded copy."""
     blocks = [each.block for each in (*padded.nests, nest)]
     for use in padded.buffer.uses:
         op = use.owner.operation
@@ -135,7 +132,7 @@ def used_only_in(padded: Padded, nest: Nest) -> bool:
 
 
 def _offsets(store: Access) -> list[int] | None:
-    """Return what is added to each dimension's iterator, None where it is something else."""
+    """Return the constant of each dimension's iterator, None for other indices."""
     offsets = []
     for position, expr in enumerate(store.exprs):
         found = plus_constant(expr, position)
@@ -146,7 +143,7 @@ def _offsets(store: Access) -> list[int] | None:
 
 
 def plus_constant(expr: ir.AffineExpr | None, position: int) -> int | None:
-    """Return what an index adds to an iterator, None where it is something else."""
+    """Return the constant that an index adds to an iterator, None for other indices."""
     if expr is None:
         return None
     known = expr.maybe_downcast()

@@ -1,4 +1,4 @@
-"""What kernels of windows over planes share: sizes, how the image lies, where results go."""
+"""What kernels of depthwise convolution and pooling share: sizes, addresses, loads and stores."""
 
 import itertools
 import math
@@ -21,18 +21,18 @@ from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
 Span = tuple[Index, Index]
 
-# Windows of no more elements are written out whole, larger ones only along their rows.
+# Taps of windows that are unrolled whole; larger windows are unrolled along their rows.
 MAX_ELEMENTS = 36
-# Rows of a register tile, the first that divides the rows; elements of the window are shared.
+# Rows of a register tile: the first that divides the rows, and those of dynamic tails.
 ROWS = (7, 8, 6, 5, 4)
 REST_ROWS = 4
 
 
 class DepthwisePoolWriter(ABC):
-    """Knows the sizes of planes and of the windows on them.
+    """The sizes of planes and windows.
 
     Attributes:
-        size: elements of fast memory for a plane, or for a line of it.
+        size: elements of the buffer for a plane, or for a row of it.
     """
 
     size: Index
@@ -64,23 +64,23 @@ class DepthwisePoolWriter(ABC):
         )
         self.reach: list[Index] = [self._reach(axis.inner) for axis in pool.axes]
         self.counts: list[Index] = [self._count(d) for d in range(len(pool.axes))]
-        # Where the present plane begins.
+        # The place of the present plane.
         self.start: Index = 0
         self._shape()
 
     def extent(self, position: int | None) -> Index:
-        """Return the steps of an iterator."""
+        """Return the extent of an iterator."""
         return 1 if position is None else self.emit.size(self.pool.flat.iters[position].extent)
 
     def _reach(self, inner: dict[int, int]) -> Index:
-        """Return how many elements along a dimension the windows of a plane see."""
+        """Return how many elements of a dimension the windows of a plane see."""
         reach = SymExpr.const(1)
         for i, factor in inner.items():
             reach = reach + (self.pool.flat.iters[i].extent - 1) * factor
         return self.emit.size(reach)
 
     def _count(self, d: int) -> Index:
-        """Return how many of them are elements of the image."""
+        """Return how many of them are in the image."""
         emit, padded = self.emit, self.pool.padded
         count = emit.sub(self.reach[d], self.befores[d])
         if padded is not None and not self.pool.axes[d].outer:
@@ -114,14 +114,14 @@ class DepthwisePoolWriter(ABC):
             yield loop.counter
 
     def _fill_value(self) -> ir.Value:
-        """Return what is around an image."""
+        """Return a vector of padding."""
         fill = self.pool.fill
         return self.emit.constant(self.vector, 0) if fill is None else self.splat(fill)
 
     def load(
         self, at: Index, mask: ir.Value | None = None, other: ir.Value | None = None
     ) -> ir.Value:
-        """Load adjacent elements of the image as what is added; without mask `other`, or zeros."""
+        """Load adjacent pixels in the type of the sum; masked-off lanes are `other`, or zero."""
         widen = self.pool.widen[0]
         if widen is None:
             return self.emit.vector_load(self.source, [at], self.vector, mask, other)
@@ -149,7 +149,7 @@ class DepthwisePoolWriter(ABC):
         )
 
     def put(self, value: ir.Value, env: dict[int, Index], mask: ir.Value | None) -> None:
-        """Store a vector of sums, or what is computed from them."""
+        """Store a vector of sums, or its epilogue."""
         if self.finish is None:
             self.emit.vector_store(value, self.out.base, [self.out.at(env).offset], mask)
             return
@@ -158,7 +158,7 @@ class DepthwisePoolWriter(ABC):
         self.finish.at(there)(value, column, mask)
 
     def plane_at(self, env: dict[int, Index]) -> Index:
-        """Return where a plane's first element is in the image."""
+        """Return the place of a plane's first element in the image."""
         emit = self.emit
         place: Index = 0
         for axis, stride in zip(self.pool.axes, self.source_strides, strict=True):
@@ -169,7 +169,7 @@ class DepthwisePoolWriter(ABC):
         return place
 
     def _elements(self, env: dict[int, Index]) -> dict[tuple[int, ...], ir.Value | None] | None:
-        """Return the window's elements as vectors, None where they would be too many."""
+        """Return the weights as vectors, None if they are too many."""
         pool = self.pool
         sizes = [pool.flat.iters[i].extent.value for i in pool.reductions]
         known = [size for size in sizes if size is not None]
@@ -182,7 +182,7 @@ class DepthwisePoolWriter(ABC):
         return values
 
     def _element(self, env: dict[int, Index]) -> ir.Value | None:
-        """Return an element of the window in all lanes, None where there are no elements."""
+        """Return a splat of a weight, None for pooling."""
         if self.weight is None:
             return None
         place = self.weight.at(env).offset
@@ -192,13 +192,13 @@ class DepthwisePoolWriter(ABC):
         return self.emit.splat(value, self.vector)
 
     def combined(self, total: ir.Value, pixel: ir.Value, element: ir.Value | None) -> ir.Value:
-        """Add pixels times an element of the window, or combine them where there is none."""
+        """Add pixels times a weight, or combine them for pooling."""
         if element is None:
             return self.emit.op(self.pool.flat.combiner, [total, pixel], self.vector)
         return multiply_add(self.emit, self.machine, pixel, element, total)
 
     def _heights(self, low: Index, high: Index) -> Iterator[tuple[int, bool]]:
-        """Return rows of tiles, and whether there may be fewer than that."""
+        """Yield the rows of tiles, and whether tiles may be partial."""
         if isinstance(low, int) and isinstance(high, int):
             rows = high - low
             best = next((n for n in ROWS if rows % n == 0), min(REST_ROWS, max(rows, 1)))
@@ -212,4 +212,4 @@ class DepthwisePoolWriter(ABC):
 
     @abstractmethod
     def _shape(self) -> None:
-        """Find how large a plane is, and how it lies in fast memory."""
+        """Compute the size of a plane, and its layout in the buffer."""

@@ -1,1 +1,1 @@
-"""Reductions and scans, of one value or of several."""
+"""Reductions and scans: across, along, strided, variadic, split, fused with a producer."""

@@ -1,4 +1,4 @@
-"""Reductions of bools that widen what they combine to a byte: they combine bytes instead."""
+"""Reductions of bools that are stored as bytes combine bytes."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest, top_level
@@ -7,7 +7,7 @@ _LOGICAL = ("arith.andi", "arith.ori", "arith.xori")
 
 
 def combine_bytes(func: ir.OpView) -> None:
-    """Write `total = byte(bool(total) op x)` as `total = total op byte(x)`, totals being 0 or 1."""
+    """Rewrite `total = byte(bool(total) op x)` to `total = total op byte(x)`; totals are 0 or 1."""
     for op in list(top_level(func)):
         nest = match_nest(op)
         if isinstance(nest, Nest) and "reduction" in nest.types and len(nest.stores) == 1:
@@ -57,7 +57,7 @@ def _made_by(value: ir.Value, names: tuple[str, ...]) -> ir.Operation | None:
 
 
 def _total(value: ir.Value, store: ir.Operation) -> ir.Value | None:
-    """Return what is loaded from where the store goes, of whose comparison with 0 a value is."""
+    """Return the load of a reduction's total, from its comparison with 0."""
     test = _made_by(value, ("arith.cmpi",))
     if test is None or ir.IntegerAttr(test.attributes["predicate"]).value != 1:
         return None
@@ -73,7 +73,7 @@ def _is_zero(test: ir.Operation) -> bool:
 
 
 def _first(nest: Nest) -> tuple[ir.Operation, bool] | None:
-    """Return the store that a reduction begins with and the constant bool that is stored."""
+    """Return the store of a reduction's initial value, and the constant bool."""
     if not nest.has_init():
         return None
     init = [view.operation for view in nest.block.regions[1].blocks[0].operations]

@@ -1,4 +1,4 @@
-"""What the vectors of a reduction carry from step to step, and how they are combined."""
+"""The accumulators of a reduction, and how they are combined."""
 
 import functools
 import math
@@ -8,22 +8,22 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, FlatNest
 
-# Extrema of floats that NaN passes through: the comparison that keeps the new value.
+# Extrema of floats that propagate NaN: the comparison that keeps the new value.
 _EXTREMA = {"arith.maximumf": 2, "arith.minimumf": 4}
 
 
 class Sums:
-    """Running totals of a reduction, vectors of several lengths and single values.
+    """Accumulators of a reduction, vectors of several lengths and scalars.
 
-    A maximum that NaN passes through takes six instructions. Here it takes one that drops NaN, and
-    beside each total goes a mask of the lanes, or pairs of lanes, that have seen one.
+    A maximum that propagates NaN takes six instructions. Here it takes one that drops NaN, and each
+    accumulator has a mask of the lanes, or pairs of lanes, that have seen one.
 
     Args:
         flat: the reduction.
         emit: writes the code.
         lanes: of one register.
-        shared: whether all lanes are parts of one sum, so that a mask may stand for pairs of them.
-        fma: whether a product is added to a sum with one rounding.
+        shared: whether all lanes are parts of one sum, so that a mask bit may stand for two lanes.
+        fma: whether products are added with FMA.
     """
 
     def __init__(
@@ -37,15 +37,15 @@ class Sums:
 
     @property
     def has_marks(self) -> bool:
-        """Whether masks go beside the totals."""
+        """Whether accumulators have NaN masks."""
         return self._keep is not None
 
     def combine(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """Return two totals as one."""
+        """Combine two accumulators."""
         return self._emit.op(self._name, [a, b], a.type)
 
     def added(self, total: ir.Value, value: ir.Value) -> ir.Value:
-        """Return a total with a value in it; for a product that is one instruction."""
+        """Add a value to an accumulator; a product by FMA."""
         product = None if isinstance(value.owner, ir.Block) else value.owner.operation
         if not self._fma or product is None or product.name != "arith.mulf":
             return self.combine(total, value)
@@ -53,21 +53,21 @@ class Sums:
         return self._emit.fused(left, right, total)
 
     def neutral(self, lanes: int) -> ir.Value:
-        """Return the total of nothing."""
+        """Return the identity."""
         identity = COMBINERS[self._name]
         number = identity if isinstance(identity, float) else identity(self._element.width)
         type_ = self._element if lanes == 1 else ir.VectorType.get([lanes], self._element)
         return self._emit.constant(type_, number)
 
     def begin(self, total: ir.Value) -> list[ir.Value]:
-        """Return what a loop over steps carries, beginning with a total."""
+        """Return the loop-carried values for an accumulator."""
         if not self._marks(total.type):
             return [total]
         type_ = ir.VectorType.get([self._marked(total)], self._emit.bool_type)
         return [total, self._emit.constant(type_, 0)]
 
     def step(self, carried: Sequence[ir.Value], value: ir.Value) -> list[ir.Value]:
-        """Return what is carried on when the total got a value."""
+        """Return the loop-carried values after a value was added."""
         total = carried[0]
         if self._keep is None or not self._marks(value.type):
             return [self.added(total, value)]
@@ -77,7 +77,7 @@ class Sums:
         return [total, self._either(carried[1], found)]
 
     def steps(self, carried: Sequence[ir.Value], values: Sequence[ir.Value]) -> list[ir.Value]:
-        """Return what is carried on when the total got some vectors; a mask is for two of them."""
+        """Return the loop-carried values after vectors were added; a mask is for two of them."""
         if self._keep is None:
             return functools.reduce(
                 lambda parts, value: self.step(parts, value), values, [*carried]
@@ -90,7 +90,7 @@ class Sums:
         return [total, mark]
 
     def end(self, carried: Sequence[ir.Value]) -> ir.Value:
-        """Return the total."""
+        """Return the accumulator."""
         if not self._marks(carried[0].type):
             return carried[0]
         total, mark = carried
@@ -102,14 +102,14 @@ class Sums:
         return self._emit.op("arith.select", [mark, nan, total], nan.type)
 
     def marked(self, mark: ir.Value, value: ir.Value) -> ir.Value:
-        """Return a mask that is on in every lane if a single value is NaN."""
+        """Return a mask that is on in every lane if a scalar is NaN."""
         found = self._emit.unordered(value, value)
         return self._either(mark, self._emit.splat(found, mark.type))
 
     def single(self, parts: Sequence[Sequence[ir.Value]], lanes: int) -> ir.Value:
-        """Return the total of all lanes of what several loops carried, in one fixed order.
+        """Return the sum of all lanes of several loops' accumulators, in one fixed order.
 
-        With masks NaN comes in at the very end: until then each step takes one instruction.
+        NaN masks are applied at the end.
         """
         totals = [part[0] for part in parts]
         if lanes == 1:
@@ -126,13 +126,13 @@ class Sums:
     def _narrow(
         self, value: ir.Value, lanes: int, join: Callable[[ir.Value, ir.Value], ir.Value]
     ) -> ir.Value:
-        """Combine lanes, halves first, until so many are left: the same order everywhere."""
+        """Combine lanes by halves, in a fixed order, until `lanes` are left."""
         while value.type.shape[0] > lanes:
             value = join(*self._halves(value))
         return value
 
     def _larger(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """Return the extremum of what has no NaN."""
+        """Return the extremum of numbers without NaN."""
         assert self._keep is not None  # only extrema have marks
         return self._emit.op(
             "arith.select", [self._emit.compare_floats(self._keep, a, b), a, b], a.type
@@ -154,6 +154,6 @@ class Sums:
         return self._keep is not None and isinstance(type_, ir.VectorType)
 
     def _marked(self, total: ir.Value) -> int:
-        """Return how many lanes a mask has: half as many where that is still a whole register."""
+        """Return the lanes of a mask: half as many if that fills a register."""
         lanes = total.type.shape[0]
         return lanes // 2 if self._shared and lanes > self._lanes else lanes

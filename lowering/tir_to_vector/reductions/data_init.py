@@ -1,4 +1,4 @@
-"""Reductions that begin with data: what they begin with is stored first, by a nest of its own."""
+"""Reductions whose initial values are data: a nest of its own stores these first."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest, top_level
@@ -7,7 +7,7 @@ from relax_mlir.lowering.tir_to_vector.init import drop_init
 
 
 def split_data_inits(func: ir.OpView) -> None:
-    """Split the inits of reductions that are more than a constant off into maps before them."""
+    """Split the inits of reductions that are not constants into maps before them."""
     for op in list(top_level(func)):
         nest = match_nest(op)
         if isinstance(nest, Nest) and _begins_with_data(nest):
@@ -22,7 +22,7 @@ def _begins_with_data(nest: Nest) -> bool:
     written = root(nest.stores[0].buffer)
     init = [view.operation for view in nest.block.regions[1].blocks[0].operations]
     loads = [op for op in init if op.name == "memref.load"]
-    # Of what is being summed up the init would see other elements in another order.
+    # An init that reads the sums would see other elements in another order.
     plain = not any(len(op.regions) for op in init) and "reduction" in kinds
     return plain and bool(loads) and all(root(op.operands[0]) != written for op in loads)
 

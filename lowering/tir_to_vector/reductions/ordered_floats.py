@@ -1,16 +1,16 @@
-"""Extrema of floats as extrema of integers, which take one instruction where NaN passes through."""
+"""Extrema of floats as extrema of integers: one instruction that propagates NaN."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 
-# The extremum of integers, and the quiet NaN that is beyond all else in their order.
+# The extremum of integers, and the quiet NaN that is the extreme in their order.
 _EXTREMA = {"arith.maximumf": ("arith.maxsi", False), "arith.minimumf": ("arith.minsi", True)}
-# What a float of so many bits has of a mantissa.
+# Bits of the mantissa of a float type.
 _MANTISSA = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
 
 
 class OrderedFloats:
-    """Integers that are in the order of floats, -0 before 0, and NaN after all or before all.
+    """Integers in the order of floats, with -0 before 0, and NaN last or first.
 
     Args:
         combiner: the extremum of floats, `arith.maximumf` or `arith.minimumf`.
@@ -46,11 +46,11 @@ class OrderedFloats:
         return self._flipped(emit.op("arith.select", [found, nan, bits], integers))
 
     def back(self, value: ir.Value) -> ir.Value:
-        """Return integers as the floats that they are for."""
+        """Return the floats of integers."""
         return self._emit.op("vector.bitcast", [self._flipped(value)], self._vector)
 
     def _flipped(self, value: ir.Value) -> ir.Value:
-        """Return bits with all but the sign inverted where that is set; twice it is no change."""
+        """Return bits with all but the sign inverted if that is set; an involution."""
         emit, integers = self._emit, self._integers
         signs = emit.op("arith.shrsi", [value, self._splat(self._bits - 1)], integers)
         inverted = emit.op("arith.andi", [signs, self._splat((1 << self._bits - 1) - 1)], integers)

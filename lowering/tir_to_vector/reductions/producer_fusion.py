@@ -1,4 +1,4 @@
-"""A reduction inside the loop that makes what it adds up: a store, and no load."""
+"""Producer-fused reductions: a reduction in the loop that computes its operand."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
 
 def fuse_producers(writers: Sequence[NestWriter]) -> list[NestWriter]:
-    """Return writers that do the same; a map goes into the reduction over its results after it."""
+    """Return equivalent writers in which maps are fused into the reductions over their results."""
     result: list[NestWriter] = []
     for writer in writers:
         if result and _is_fusible_producer(result[-1], writer):
@@ -23,12 +23,12 @@ def fuse_producers(writers: Sequence[NestWriter]) -> list[NestWriter]:
 
 
 class ProducerFusedReduction(NestWriter):
-    """Writes a reduction whose loads of a map's results become the map itself.
+    """Writes a reduction that computes a map instead of loading its results.
 
     Args:
         reduction: writes it alone.
         producer: writes the map alone.
-        stores: whether somebody else reads what the map stores.
+        stores: whether the map's results are used elsewhere, and stored.
     """
 
     def __init__(self, reduction: NestWriter, producer: NestWriter, *, stores: bool) -> None:
@@ -38,20 +38,20 @@ class ProducerFusedReduction(NestWriter):
 
     @property
     def computes_functions(self) -> bool:
-        """Whether it computes functions, or the map does."""
+        """Whether it or the map computes elementary functions."""
         return super().computes_functions or self._producer.computes_functions
 
     def fetch_result(self, position: int) -> None:
-        """Have what the map writes fetched."""
+        """Prefetch what the map writes."""
         self._producer.fetch_result(position)
 
     def fetches(self, buffer: ir.Value, position: int) -> bool:
-        """Have lines fetched, by the map too."""
+        """Prefetch a buffer, for the map too."""
         found = self._producer.fetches(buffer, position)
         return found or super().fetches(buffer, position)
 
     def begin_row(self, position: int, row: Index) -> None:
-        """Set where in a block of rows the code is, for the map too."""
+        """Set the row in a block of rows, for the map too."""
         super().begin_row(position, row)
         self._producer.begin_row(position, row)
 
@@ -79,7 +79,7 @@ def _loads_of(flat: FlatNest, buffer: ir.Value) -> list[ir.Operation]:
 
 
 def _is_fusible_producer(producer: NestWriter, reduction: NestWriter) -> bool:
-    """Whether every step of a reduction needs what the same step of a map stores."""
+    """Whether each step of a reduction loads what the same step of a map stores."""
     made, used = producer.flat, reduction.flat
     if type(producer) is not NestWriter or made.total is not None or used.total is None:
         return False

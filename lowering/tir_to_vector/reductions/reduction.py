@@ -1,4 +1,4 @@
-"""Reductions in vectors: across what is stored, along what is read, and one sum in pieces."""
+"""Reductions: across results, along the reduction, and split ones."""
 
 import functools
 
@@ -11,20 +11,20 @@ from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.combine import Sums
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
 
-# Several vectors at a time: one alone would wait for itself, latency after latency.
+# Independent accumulators that hide the latency of an addition.
 WIDE = 4
-# Vectors of sums side by side where rows are read far apart: the longer a run of memory the better.
+# Accumulators side by side across results: longer runs of each row.
 _COLUMNS = 16
 _MANY_REGISTERS = 32
 # Rows that threads read side by side.
 _ROWS = 8
-# Elements of a piece of a sum, and from how many sums on each is summed as a whole.
+# Elements of a part of a split reduction, and results from which on sums are not split.
 _PIECE = 1 << 15
 _FEW_SUMS = 16
 
 
 def reduce_across(writer: ElementWriter, env: dict[int, Index], reductions: list[int]) -> None:
-    """Reduce with a lane for each element stored: the sums stay in registers."""
+    """Reduce with a lane for each result."""
     totals = _sums_of(writer, shared=False)
 
     def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
@@ -36,7 +36,7 @@ def reduce_across(writer: ElementWriter, env: dict[int, Index], reductions: list
         value = totals.end(writer._loops(env, reductions, start, step))
         writer._put(value, env, at, mask)
 
-    # Sums with masks, and what takes more than a load, need registers for other things.
+    # NaN masks and computed operands need registers too.
     slice_ = writer.flat.slice
     plain = len(slice_) == 1 and slice_[0] in writer.flat.accesses and not totals.has_marks
     many = plain and writer.machine.registers >= _MANY_REGISTERS
@@ -55,7 +55,7 @@ def _sums_of(writer: ElementWriter, *, shared: bool) -> Sums:
 
 
 def _by_rows(writer: ElementWriter, reductions: list[int]) -> bool | ir.Value:
-    """Return whether sums are better kept in the cache: long rows that come from beyond it."""
+    """Return whether sums are better in cache: long rows from beyond L2."""
     emit, flat = writer.emit, writer.flat
     if len(reductions) != 1 or flat.init is None or not writer.masked or writer.vector is None:
         return False
@@ -75,10 +75,10 @@ def _by_rows(writer: ElementWriter, reductions: list[int]) -> bool | ir.Value:
 def _reduce_rows(
     writer: ElementWriter, env: dict[int, Index], reduction: int, totals: Sums
 ) -> None:
-    """Reduce from end to end of rows, with the sums in what is stored.
+    """Reduce whole rows, with the sums in the result.
 
-    One thread reads row after row, which is memory in its order, and keeps as many sums as the
-    fastest cache holds. Threads that share columns have a part of each row, and read several.
+    One thread reads row after row, in memory order, with as many sums as fit L1. Threads that share
+    columns read a part of several rows.
     """
     emit, vector = writer.emit, writer.vector
     assert vector is not None  # or there would be no rows
@@ -112,7 +112,7 @@ def _reduce_rows(
 
 
 def reduce_along(writer: ElementWriter, env: dict[int, Index], reductions: list[int]) -> None:
-    """Reduce with lanes that are combined at the end, in one fixed order."""
+    """Reduce with lanes along the reduction, combined at the end in one fixed order."""
     assert writer.vector is not None  # it is the reduction that has the lanes
     extent = writer.flat.iters[writer.vector].extent
     if writer.long is not None:
@@ -125,7 +125,7 @@ def reduce_along(writer: ElementWriter, env: dict[int, Index], reductions: list[
 
 
 def _reduce_long(writer: ElementWriter, row: SplitRow, env: dict[int, Index]) -> None:
-    """Reduce by pieces, one after the other or each by the thread that it belongs to."""
+    """Reduce a split row: all parts in turn, or those of this thread."""
     emit, sums = writer.emit, row.sums
     totals = _sums_of(writer, shared=True)
     even = row.length % (WIDE * writer.lanes) == 0
@@ -153,10 +153,10 @@ def _total(
     Args:
         writer: of the nest.
         env: counters of the other iterators.
-        reductions: those of them that are still to be written.
+        reductions: those that are loops still to be written.
         span: the range.
-        known: how long it is, if that is known.
-        even: whether that is a multiple of what the longest step takes.
+        known: the length of the range, if it is static.
+        even: whether that is a multiple of the longest step.
     """
     emit, lanes = writer.emit, writer.lanes
     wide = lanes * WIDE
@@ -195,7 +195,7 @@ def _rest(
     writer: ElementWriter, env: dict[int, Index], totals: Sums, carried: list[ir.Value],
     span: tuple[Index, Index],
 ) -> list[ir.Value]:  # fmt: skip
-    """Combine the last elements, fewer than a vector, into what a loop carried."""
+    """Combine the tail, less than a vector, with the accumulators of a loop."""
     emit, lanes = writer.emit, writer.lanes
     total, *marks = carried
     if writer.masked and lanes > 1:
@@ -216,12 +216,11 @@ def _rest(
 
 
 def is_split(writer: ElementWriter) -> bool:
-    """Whether a reduction makes so few sums that threads could only share the sums themselves."""
+    """Whether a reduction has so few results that threads could only share the sums themselves."""
     flat, vector = writer.flat, writer.vector
     if flat.total is None or vector is None or not flat.iters[vector].reduction:
         return False
     size = flat.iters[vector].extent.value
-    # Whatever steps between the sums and their pieces is left to the other way.
     if any(it.reduction for i, it in enumerate(flat.iters) if i != vector):
         return False
     sums = _sums(writer)
@@ -234,7 +233,7 @@ def _sums(writer: ElementWriter) -> int | None:
 
 
 def reduce_split(writer: ElementWriter) -> None:
-    """Reduce by pieces of one size whatever the number of threads, then add those up in order."""
+    """Reduce parts of one size, for any number of threads, then combine them in order."""
     emit, flat = writer.emit, writer.flat
     assert writer.vector is not None  # it is the reduction that has the lanes
     size = emit.size(flat.iters[writer.vector].extent)
@@ -253,7 +252,7 @@ def _pieces(
     writer: ElementWriter, free: list[int], ranges: list[tuple[Index, Index]],
     env: dict[int, Index], row: Index, partial: ir.Value, pieces: Index, size: Index,
 ) -> None:  # fmt: skip
-    """Write the loops over sums and pieces."""
+    """Write the loops over sums and parts."""
     emit = writer.emit
     if len(env) < len(free):
         position = free[len(env)]
@@ -274,7 +273,7 @@ def _finish(
     writer: ElementWriter, free: list[int], env: dict[int, Index], row: Index, partial: ir.Value,
     pieces: Index, totals: Sums,
 ) -> None:  # fmt: skip
-    """Write the loops that add up the pieces of each sum."""
+    """Write the loops that combine the parts of each sum."""
     emit = writer.emit
     if len(env) < len(free):
         position = free[len(env)]

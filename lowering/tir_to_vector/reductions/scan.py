@@ -1,9 +1,9 @@
-"""Scans: what combines the elements up to each, in vectors of columns or along rows.
+"""Scans, in vectors of columns or along rows.
 
-Along an axis that is not the last, lanes are columns, and every column is combined in order. Along
-the last axis a vector of elements is combined in itself, each lane with those 1, 2, 4... before
-it, and then with everything before the vector. So sums of floats are grouped by vectors counted
-from the start of the row; that depends on the target, on nothing else.
+Along an axis that is not the last, lanes are columns, scanned in order. Along the last axis a
+vector is scanned in itself, each lane with those 1, 2, 4... before it, and then combined with all
+before the vector. So float sums are grouped by vectors from the start of the row, which depends on
+the target only.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,27 +28,26 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
-# How much longer an element takes than a multiply-add of a contraction.
+# The cost of an element, in FMAs.
 _ELEMENT = 16
-# Vectors of columns that are combined side by side.
+# Vectors of columns that are scanned side by side.
 _WIDE = 4
-# Rows that are walked together where there are more columns than that; four were slower where rows
-# lie 4 KB apart.
+# Rows that go together if there are more columns; four conflict in cache sets at strides of 4 KB.
 _ROWS = 2
 
 
 @dataclass
 class Scan:
-    """A nest that combines along one iterator.
+    """A scan.
 
     Attributes:
-        flat: computes what an element adds, and has where the result goes.
-        along: the iterator.
-        before: the load of what was combined so far.
+        flat: computes an element, and has the place of the result.
+        along: the scanned iterator.
+        before: the load of the prefix.
         combine: the operation that combines it with an element.
-        finish: single-operand operations from there to what is stored.
-        exclusive: whether what is stored leaves the element itself out.
-        vector: the iterator along which lanes lie: `along`, or that of the columns.
+        finish: unary operations from there to the stored value.
+        exclusive: whether the prefix leaves the element itself out.
+        vector: the iterator of lanes: `along`, or that of columns.
     """
 
     flat: FlatNest
@@ -66,7 +65,7 @@ class Scan:
 
 
 def match_scan(nest: Nest) -> Scan | str:
-    """Return the scan that a nest is, or why it is none that has vector code."""
+    """Return the scan that a nest is, or why it has no vector code."""
     if nest.types.count("scan") != 1 or set(nest.types) - {"scan", "spatial"}:
         return "it has an iterator that neither maps nor reduces"
     if len(nest.stores) != 2 or nest.has_init():
@@ -119,7 +118,7 @@ def _match(nest: Nest) -> Scan:
 
 
 def _parts(nest: Nest) -> tuple[Access, Access, Access]:
-    """Return the store of the running value, that of the result, and the load of the former."""
+    """Return the store of the prefix, that of the result, and the load of the prefix."""
     for kept, out in (nest.stores, nest.stores[::-1]):
         owner = kept.op.operands[0].owner
         buffer = kept.buffer
@@ -137,7 +136,7 @@ def _parts(nest: Nest) -> tuple[Access, Access, Access]:
 
 
 def _is_private(buffer: ir.Value, nest: Nest) -> bool:
-    """Whether nothing but the nest looks at a buffer."""
+    """Whether only the nest uses a buffer."""
     if isinstance(buffer.owner, ir.Block) or buffer.owner.operation.name != "memref.alloc":
         return False
     for use in buffer.uses:
@@ -171,7 +170,7 @@ class ScanWriter(NestWriter):
         self.inner: set[int] = {found.along, found.vector}
 
     def write(self, counters: Sequence[Index]) -> None:
-        """Write the loops; rows, or columns, may be split among threads."""
+        """Write the loops; threads may share rows or columns."""
         emit, found = self.emit, self._found
         env: dict[int, Index] = dict(enumerate(counters))
         free = [i for i in range(len(self.flat.iters)) if i not in self.inner]
@@ -207,14 +206,14 @@ class ScanWriter(NestWriter):
             loop.carry([after])
 
     def _is_narrow(self) -> bool:
-        """Whether all columns are known to fit registers while rows go by."""
+        """Whether all columns fit registers."""
         count = self.flat.iters[self._found.vector].extent.value
         return count is not None and count <= self.lanes * _WIDE
 
     def _rows(self, env: dict[int, Index]) -> None:
-        """Write the scan of columns row by row, from end to end as they lie in memory.
+        """Write the scan of columns row by row, in memory order.
 
-        What was combined so far stays where the nest keeps it, and is read once for several rows.
+        Prefixes stay in the nest's buffer, and are read once for several rows.
         """
         emit, found = self.emit, self._found
         rows = emit.size(self.flat.iters[found.along].extent)
@@ -241,7 +240,7 @@ class ScanWriter(NestWriter):
     def _keep(
         self, value: ir.Value, env: dict[int, Index], at: Index, mask: ir.Value | None
     ) -> None:
-        """Store what was combined so far where it is read from."""
+        """Store the prefix where it is read."""
         place, _ = self._address(self._found.before, env, at)
         base = self.bases[self._found.before]
         if isinstance(value.type, ir.VectorType):
@@ -306,7 +305,7 @@ class ScanWriter(NestWriter):
     def _identity(self, type_: ir.VectorType) -> ir.Value:
         name, element = self._found.combine.name, type_.element_type
         if name == "arith.addf":
-            # With the other zero a sum of negative zeros would be positive.
+            # With +0 a sum of negative zeros would be +0.
             return self.emit.constant(type_, -0.0)
         known = COMBINERS[name]
         number = known if isinstance(known, float) else known(element.width)

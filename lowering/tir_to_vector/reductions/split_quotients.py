@@ -1,7 +1,7 @@
-"""Reductions whose indices divide an iterator by a number: two loops for it, and no quotient.
+"""Reductions whose indices divide an iterator by a constant: two loops instead of the quotient.
 
-So a grouped convolution over output channels, as te functions and scripts have it, becomes one over
-groups and the channels of each.
+A grouped convolution over output channels, as in te functions and scripts, becomes one over groups
+and their channels.
 """
 
 from relax_mlir.dialects.bindings import ir
@@ -13,13 +13,13 @@ REMAINDERS = ("arith.remsi", "arith.remui")
 
 
 def split_quotients(func: ir.OpView) -> None:
-    """Take iterators of reductions apart that are divided by what divides their extent."""
+    """Split iterators of reductions that are divided by a divisor of their extent."""
     for op in list(top_level(func)):
         split_quotients_of(op)
 
 
 def split_quotients_of(op: ir.Operation) -> None:
-    """Do the same for the nest that an operation is the top of."""
+    """Do the same for one nest."""
     nest = match_nest(op)
     if not isinstance(nest, Nest) or "reduction" not in nest.types:
         return
@@ -35,7 +35,7 @@ def _kind(loop: ir.Operation) -> str:
 
 
 def _divided(nest: Nest) -> dict[int, int]:
-    """Return by what spatial iterators are divided, those that one number divides without rest."""
+    """Return the divisors of spatial iterators that one number divides evenly."""
     arguments = list(nest.block.regions[0].blocks[0].arguments)
     found: dict[int, set[int]] = {}
     for op in nest.body():
@@ -54,7 +54,7 @@ def _divided(nest: Nest) -> dict[int, int]:
 
 
 def _split(nest: Nest, position: int, by: int) -> None:
-    """Write a loop inside of an iterator's own, and an iterator for it behind all others."""
+    """Write a loop inside an iterator's own, with an iterator after all others."""
     loop = nest.loops[nest.loop_of[position]]
     extent = constant_or_value(loop.operands[1])
     assert isinstance(extent, int)  # asked before
@@ -80,7 +80,7 @@ def _split(nest: Nest, position: int, by: int) -> None:
 def _divide_iterator(
     block: ir.Operation, position: int, by: int, counter: ir.Value, sizes: tuple[ir.Value, ir.Value]
 ) -> None:
-    """Make a block anew with an iterator more: the rest, where the one at a position is divided."""
+    """Rebuild a block with one more iterator: the remainder of the divided one."""
     count = len(block.attributes["iter_types"])
     values, domains = list(block.operands)[:count], list(block.operands)[count : 2 * count]
     domains[position] = sizes[0]
@@ -108,7 +108,7 @@ def _split_argument(body: ir.Block, position: int, by: int) -> None:
     for view in list(body.operations):
         op = view.operation
         if op.name in ("tir.reads", "tir.writes"):
-            # What they say of iterators is said anew by the accesses themselves.
+            # Accesses are rebuilt with the new iterators.
             op.erase()
     users = [use.owner.operation for use in whole.uses]
     with ir.InsertionPoint.at_block_begin(body):

@@ -1,8 +1,7 @@
-"""Sums over rows that come from beyond a core's cache, by pieces of rows that threads share.
+"""Split reductions over rows that come from beyond L2: threads share parts of rows.
 
-Each piece is read from its first to its last element, as memory is quickest read, and its sums are
-in the first-level cache meanwhile. Pieces are the same whatever the number of threads, and added
-up in order.
+A part is read in memory order, with its sums in L1. Parts do not depend on the number of threads,
+and are combined in order.
 """
 
 import functools
@@ -13,9 +12,9 @@ from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.combine import Sums
 
-# Most pieces, and fewest rows of one.
+# The maximal number of parts, and the minimal rows of one.
 _PIECES, _MIN_ROWS = 32, 64
-# Rows read side by side from the last-level cache. Memory gives them one by one in less time.
+# Rows that are read side by side from L3; from memory one row at a time is faster.
 _TOGETHER = 4
 # Bytes of the shortest and longest rows.
 _SHORT, _LONG = 2 << 10, 16 << 10
@@ -23,13 +22,13 @@ _MANY_REGISTERS = 32
 
 
 def splits_rows(writer: ElementWriter) -> bool | ir.Value:
-    """Return whether a nest reduces such rows, a value where run time knows it."""
+    """Return whether a nest is such a reduction; an i1 if only run time knows."""
     emit, flat, vector = writer.emit, writer.flat, writer.vector
     if flat.total is None or flat.init is None or vector is None or not writer.masked:
         return False
     if len(flat.iters) != 2 or flat.iters[vector].reduction or len(flat.slice) != 1:
         return False
-    # What is added up may be no element of a buffer: a number made of numbers.
+    # The operand may be an expression without loads.
     if flat.slice[0] not in flat.accesses:
         return False
     if flat.value.type != flat.written.type.element_type:
@@ -52,7 +51,7 @@ def splits_rows(writer: ElementWriter) -> bool | ir.Value:
 
 
 def reduce_split_rows(writer: ElementWriter) -> None:
-    """Write such a nest, its parallel region included."""
+    """Write such a nest with its parallel region."""
     emit, flat, vector = writer.emit, writer.flat, writer.vector
     assert vector is not None  # or there would be no rows
     rows, columns = _rows(writer), emit.size(flat.iters[vector].extent)
@@ -90,7 +89,7 @@ def reduce_split_rows(writer: ElementWriter) -> None:
 def _reduce_piece(
     writer: ElementWriter, span: tuple[Index, Index], sums: ir.Value, begin: Index, together: int
 ) -> None:
-    """Reduce some rows, so many at a time, to sums that lie in a buffer from a place on."""
+    """Reduce some rows, several at a time, to sums in a buffer."""
     emit, totals = writer.emit, _sums_of(writer)
     assert writer.vector is not None  # or there would be no rows
     reduction = 1 - writer.vector

@@ -1,4 +1,4 @@
-"""Lanes whose elements lie apart: every so manieth, backwards, or one by one."""
+"""Strided reductions: lanes load every n-th element, backwards, or one by one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
-# With a larger step most of a vector is not wanted: elements are loaded one by one.
+# With a larger stride elements are loaded one by one.
 _MAX_STEP = 4
 
 
 def strided_iter(
     flat: FlatNest, stores: Sequence[ir.Operation] = (), *, results: bool = False
 ) -> int | None:
-    """Return the iterator whose steps become lanes of a reduction, though it reads them apart.
+    """Return the iterator whose steps become lanes of a reduction with strided loads.
 
     Args:
         flat: the reduction.
-        stores: what it stores, where that is more than one value.
+        stores: the stores of a variadic reduction.
         results: whether lanes have to be results.
     """
     written = [flat.accesses[op] for op in stores or [flat.store]]
@@ -34,7 +34,7 @@ def strided_iter(
         if it.reduction and not any(access.strides[position] != 0 for access in loads):
             continue
         near = all(_is_near(access, position) for access in loads)
-        # Results whose elements lie in rows far apart evict each other's lines.
+        # Results in distant rows have cache set conflicts.
         if results and (it.reduction or not near):
             continue
         found.append((near, not it.reduction, position))
@@ -48,15 +48,15 @@ def _is_near(access: FlatAccess, position: int) -> bool:
 def load_strided(
     emit: Emitter, base: ir.Value, place: Index, stride: SymExpr, lanes: int, width: int
 ) -> ir.Value:
-    """Load elements that lie apart.
+    """Load strided elements.
 
     Args:
         emit: where to write.
         base: the buffer, of one dimension.
         place: of the first element.
-        stride: from each element to the next, neither 0 nor 1.
-        lanes: how many.
-        width: how many of them a register holds.
+        stride: neither 0 nor 1.
+        lanes: the number of elements.
+        width: lanes of a register.
     """
     step = stride.value
     type_ = ir.VectorType.get([min(lanes, width)], base.type.element_type)
@@ -81,7 +81,7 @@ def _backwards(emit: Emitter, base: ir.Value, place: Index, type_: ir.VectorType
 def load_stepped(
     emit: Emitter, base: ir.Value, place: Index, type_: ir.VectorType, step: int
 ) -> ir.Value:
-    """Load every so manieth element: whole vectors, of the last what is surely there."""
+    """Load every n-th element: whole vectors, the last with a mask."""
     lanes = type_.shape[0]
     result = None
     for number in range(step):
@@ -109,7 +109,7 @@ def _one_by_one(
 
 
 def _joined(emit: Emitter, parts: list[ir.Value]) -> ir.Value:
-    """Return vectors of one length, a power of two of them, as one."""
+    """Concatenate vectors; their number is a power of two."""
     while len(parts) > 1:
         lanes = list(range(2 * parts[0].type.shape[0]))
         parts = [emit.shuffle(a, b, lanes) for a, b in zip(parts[::2], parts[1::2], strict=True)]
@@ -118,7 +118,7 @@ def _joined(emit: Emitter, parts: list[ir.Value]) -> ir.Value:
 
 @dataclass
 class StridedReduction:
-    """A reduction no loop of which walks adjacent elements of all that it reads.
+    """A reduction without a loop along which all loads are adjacent.
 
     Attributes:
         flat: the nest.
@@ -130,12 +130,12 @@ class StridedReduction:
 
     @property
     def element(self) -> ir.Type:
-        """The type of what is combined."""
+        """The type of the sum."""
         return self.flat.value.type
 
 
 class StridedWriter(NestWriter):
-    """Writes a nest some of whose lanes may lie apart; those there are all loaded."""
+    """Writes a nest with strided lanes."""
 
     def __init__(self, flat: FlatNest, vector: int | None, emit: Emitter, machine: Machine) -> None:
         super().__init__(flat, vector, emit, machine)

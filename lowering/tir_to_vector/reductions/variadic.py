@@ -1,9 +1,8 @@
-"""Reductions of several values in one block, such as the largest element and its place.
+"""Variadic reductions: several values in one block, such as the largest element and its index.
 
-Lanes may be elements of the results, each of which combines in the order of the loops. Or they are
-steps of the reduction, whose values are combined at the end: what one operation combines in any
-order, and what conditions choose in the order of the steps, so that of equal ones that is taken
-which would have been without lanes.
+Lanes are results, each of which combines in loop order. Or they are steps of the reduction, whose
+values are combined at the end: those of an associative and commutative operation in any order,
+those chosen by a condition in the order of the steps, so that of equal values the first one wins.
 """
 
 from dataclasses import dataclass, field, replace
@@ -25,7 +24,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
 from relax_mlir.lowering.tir_to_vector.reductions.strided import strided_iter
 
 _SELECT = "arith.select"
-# Combining a value with itself gives the value, so that all lanes may start from it.
+# Idempotent combiners: all lanes may start from the initial value.
 IDEMPOTENT = frozenset(COMBINERS) - {
     "arith.addf",
     "arith.mulf",
@@ -37,17 +36,17 @@ IDEMPOTENT = frozenset(COMBINERS) - {
 
 @dataclass
 class VariadicReduction:
-    """A reduction of several values.
+    """A variadic reduction.
 
     Attributes:
-        flat: the nest, as if it had but the first store; its accesses are those of all.
+        flat: the nest with its first store only; its accesses are those of all.
         stores: the stores.
-        totals: for each store the load of what it held.
-        starts: for each what it starts from, None for what the buffers hold.
+        totals: for each store the load of its buffer.
+        starts: for each value its initial value, None for what the buffers hold.
         vector: the iterator whose steps are lanes.
-        chosen: for each value by which condition it is chosen, None where one operation combines
-            it. Only where lanes are steps of the reduction.
-        added: for each value what a step combines with its total, there.
+        chosen: for each value the condition that chooses it, None if one operation combines it;
+            only for lanes along the reduction.
+        added: for each value the operand that a step combines with its total, there.
     """
 
     flat: FlatNest
@@ -60,7 +59,7 @@ class VariadicReduction:
 
     @property
     def element(self) -> ir.Type:
-        """The type of the last of the values."""
+        """The type of the last value."""
         return self.stores[-1].operands[0].type
 
     @property
@@ -71,13 +70,13 @@ class VariadicReduction:
 
 @dataclass
 class Choice:
-    """Which condition chooses a value.
+    """A condition that chooses values.
 
     Attributes:
         condition: the condition.
-        keeps: whether the total stays where it holds.
-        key: what is equal for values that are chosen alike.
-        added: of which values, by the key of what a step adds, it knows total and step.
+        keeps: whether the total stays if it holds.
+        key: equal for values that are chosen alike.
+        added: the values whose total and step it knows, by the key of a step's operand.
     """
 
     condition: ir.Value
@@ -87,7 +86,7 @@ class Choice:
 
 
 def match_variadic(nest: Nest) -> VariadicReduction | str:
-    """Return the reduction of several values that a nest is, or why it is none."""
+    """Return the variadic reduction that a nest is, or why it is none."""
     if len(nest.stores) < 2 or "reduction" not in nest.types:
         return f"it stores {len(nest.stores)} times"
     if set(nest.types) - {"spatial", "reduction"}:
@@ -129,7 +128,7 @@ def _match(nest: Nest) -> VariadicReduction | str:
 
 
 def _totals(nest: Nest) -> list[ir.Operation]:
-    """Return for each store the load of what its buffer held."""
+    """Return for each store the load of its buffer."""
     if len({root(store.buffer) for store in nest.stores}) != len(nest.stores):
         raise NotFlat("it stores to a buffer twice")
     totals = []
@@ -147,7 +146,7 @@ def _totals(nest: Nest) -> list[ir.Operation]:
 
 
 def _starts(nest: Nest) -> list[ir.Attribute] | None:
-    """Return what each value starts from, None without an init.
+    """Return each value's initial value, None without an init.
 
     Raises:
         NotFlat: those are not constants, or are stored elsewhere than the values.
@@ -180,7 +179,7 @@ def _start(
 
 
 def _with_lanes(found: VariadicReduction) -> VariadicReduction | str:
-    """Return the reduction with lanes, where there is a way to have some."""
+    """Return the reduction with lanes, if it can have some."""
     flat = found.flat
     loads = [flat.accesses[op] for op in flat.slice if op in flat.accesses]
     written = [flat.accesses[op] for op in found.stores]
@@ -201,7 +200,7 @@ def _with_lanes(found: VariadicReduction) -> VariadicReduction | str:
 
 
 def _combined(found: VariadicReduction) -> str | None:
-    """Find how values of different steps are combined; return why that is not known."""
+    """Find how values of different steps are combined; return why that is unknown."""
     same = Sameness(found)
     for store, total in zip(found.stores, found.totals, strict=True):
         value, held = store.operands[0], total.results[0]
@@ -231,7 +230,7 @@ def _combined(found: VariadicReduction) -> str | None:
         }
         known = sorted(mine | free)
         choice.added = {keys[i]: i for i in known}
-        # A number that two totals get would be either of them.
+        # Two totals with the same operand could not be told apart.
         if len(choice.added) < len(known) or not same.is_made_of(choice.condition, choice):
             return "it chooses several values by what it does not keep"
     return None
@@ -251,7 +250,7 @@ class Sameness:
         self._numbers: dict[Any, int] = {}
 
     def key(self, value: ir.Value) -> Any:
-        """Return what is equal for values that are computed in the same way."""
+        """Return a key that is equal for values that are computed in the same way."""
         if value not in self._keys:
             made: Any = ("value", value)
             if not isinstance(value.owner, ir.Block):
@@ -262,12 +261,12 @@ class Sameness:
                     )
                     operands = tuple(self.key(operand) for operand in op.operands)
                     made = (op.name, value.type, notes, operands)
-            # By a number, or keys of keys would grow without end.
+            # Numbers keep keys of keys short.
             self._keys[value] = self._numbers.setdefault(made, len(self._numbers))
         return self._keys[value]
 
     def uses_totals(self, value: ir.Value) -> bool:
-        """Whether a value depends on what was combined so far."""
+        """Whether a value depends on a total."""
         if value in self._totals:
             return True
         if isinstance(value.owner, ir.Block) or value.owner.operation.block != self._body:
@@ -275,7 +274,7 @@ class Sameness:
         return any(self.uses_totals(operand) for operand in value.owner.operation.operands)
 
     def is_made_of(self, value: ir.Value, choice: Choice) -> bool:
-        """Whether a value is computed from nothing but the totals and steps that a choice knows."""
+        """Whether a value depends only on totals and steps that a choice knows."""
         if value in self._totals:
             return self._totals[value] in choice.added.values()
         if self.key(value) in choice.added:

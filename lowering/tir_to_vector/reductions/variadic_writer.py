@@ -1,4 +1,4 @@
-"""Vector code of reductions of several values."""
+"""Vector code of variadic reductions."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -17,7 +17,7 @@ from relax_mlir.lowering.tir_to_vector.reductions.variadic import (
 )
 
 _EQUAL, _LESS_THAN = 0, 2
-# Vectors of each value side by side: one alone would wait for itself.
+# Independent accumulators of each value, which hide latency.
 _WIDE = 4
 _LESS = 2
 
@@ -25,7 +25,7 @@ Values = list[ir.Value]
 
 
 class VariadicWriter(StridedWriter):
-    """Writes a reduction of several values."""
+    """Writes a variadic reduction."""
 
     def __init__(self, found: VariadicReduction, emit: Emitter, machine: Machine) -> None:
         super().__init__(found.flat, found.vector, emit, machine)
@@ -33,11 +33,11 @@ class VariadicWriter(StridedWriter):
         widest = max(_bits(op.operands[0].type) for op in found.stores)
         self.lanes: int = max(1, min(self.lanes, machine.vector_bits // widest))
         self._same = Sameness(found)
-        # Orders of values that conditions choose: the step that each lane's are from.
+        # For values that conditions choose: the step of each lane.
         self._orders = list({c.key: c for c in found.chosen if c is not None}.values())
 
     def write(self, counters: Sequence[Index], row: Index = 0) -> None:
-        """Write the loops over results, and in them what combines their values."""
+        """Write the loops over results, and the reduction in them."""
         emit, iters = self.emit, self.flat.iters
         rest = [i for i in range(len(iters)) if i != self.vector]
         free = [i for i in rest if not iters[i].reduction]
@@ -57,7 +57,7 @@ class VariadicWriter(StridedWriter):
         self, env: dict[int, Index], reductions: list[int], at: Index, lanes: int,
         mask: ir.Value | None,
     ) -> None:  # fmt: skip
-        """Write what combines a vector of results: each lane by itself."""
+        """Write the reduction of a vector of results."""
 
         def step(inner: dict[int, Index], carried: Values) -> Values:
             return self._step(inner, carried, at, lanes, mask)
@@ -66,7 +66,7 @@ class VariadicWriter(StridedWriter):
         self._store(self._loops(env, reductions, start, step), env, at, mask)
 
     def _along(self, env: dict[int, Index], reductions: list[int]) -> None:
-        """Write what combines one result: vectors of steps, the lanes of those, then the rest."""
+        """Write the reduction of one result: vectors of steps, their lanes, then the tail."""
         emit, count = self.emit, len(self.found.stores)
         size = emit.size(self.flat.iters[self.vector or 0].extent)
         wide = self._width(size, reductions)
@@ -113,12 +113,12 @@ class VariadicWriter(StridedWriter):
         wide = self.lanes * (_LESS if many else _WIDE)
         while isinstance(size, int) and wide > max(1, size):
             wide //= 2
-        # The rest would come after what is to come after it.
+        # Reductions outside would interleave with the tail.
         late = self._orders and reductions and not self.masked
         return 1 if late and not (isinstance(size, int) and size % wide == 0) else wide
 
     def _begun(self, first: Values, lanes: int) -> Values:
-        """Return with what all lanes begin, given the values that the result starts from."""
+        """Return the initial values of all lanes, given the result's initial values."""
         begun = []
         for store, choice, start in zip(self.found.stores, self.found.chosen, first, strict=True):
             name = store.operands[0].owner.operation.name
@@ -134,7 +134,7 @@ class VariadicWriter(StridedWriter):
     def _ordered(
         self, env: dict[int, Index], carried: Values, at: Index, lanes: int, mask: ir.Value | None
     ) -> Values:
-        """Return what is carried on when lanes took a step; it says from which step each is."""
+        """Return the loop-carried values after a step; they say from which step each lane is."""
         emit, count = self.emit, len(self.found.stores)
         made: dict[ir.Value, ir.Value] = {}
         totals, orders = carried[:count], carried[count:-1]
@@ -152,7 +152,7 @@ class VariadicWriter(StridedWriter):
         return result
 
     def _single(self, values: Values, orders: Values) -> Values:
-        """Return the values of all lanes as one, by halves: the same order everywhere."""
+        """Combine the values of all lanes by halves, in a fixed order."""
         emit = self.emit
         if not isinstance(values[0].type, ir.VectorType):
             return values
@@ -160,7 +160,7 @@ class VariadicWriter(StridedWriter):
         type_ = ir.VectorType.get([lanes], _order_type())
         numbers = [ir.IntegerAttr.get(_order_type(), i) for i in range(lanes)]
         step = emit.constant_of(type_, ir.DenseElementsAttr.get(numbers, type_))
-        # From which step a lane's values are, and from which lane of that.
+        # The step of a lane's values, and the lane in it.
         places = [place for order in orders for place in (order, step)]
         while lanes > 1:
             lanes //= 2
@@ -173,7 +173,7 @@ class VariadicWriter(StridedWriter):
     def _merged(
         self, low: Values, high: Values, low_places: Values, high_places: Values
     ) -> tuple[Values, Values]:
-        """Return two vectors of each value as one, and from where those are."""
+        """Combine two vectors of each value, and their steps."""
         emit, chosen = self.emit, self.found.chosen
         result = []
         for store, choice, a, b in zip(self.found.stores, chosen, low, high, strict=True):
@@ -194,7 +194,7 @@ class VariadicWriter(StridedWriter):
         return result, places
 
     def _is_before(self, here: Values, there: Values) -> ir.Value:
-        """Return whether places come before others: earlier steps, and of one the lower lane."""
+        """Return whether places precede others: earlier steps, or lower lanes of the same step."""
         emit = self.emit
         (a, lane), (b, other) = here, there
         type_ = ir.VectorType.get(a.type.shape, emit.bool_type)
@@ -210,7 +210,7 @@ class VariadicWriter(StridedWriter):
         self, env: dict[int, Index], totals: Values, at: Index, lanes: int,
         mask: ir.Value | None, made: dict[ir.Value, ir.Value] | None = None,
     ) -> Values:  # fmt: skip
-        """Return the totals after a step, of one element or a vector."""
+        """Return the totals after a step, scalar or vector."""
         made = {} if made is None else made
         for op, total in zip(self.found.totals, totals, strict=True):
             made[op.results[0]] = total
@@ -231,7 +231,7 @@ class VariadicWriter(StridedWriter):
         return self.emit.op("arith.select", [condition, *sides], total.type)
 
     def _decide(self, choice: Choice, totals: Values, added: Values) -> ir.Value:
-        """Return a condition for totals of other steps in place of what a step adds."""
+        """Return a condition on the totals of other steps instead of a step's operands."""
         held = {op.results[0]: i for i, op in enumerate(self.found.totals)}
 
         def value_of(value: ir.Value) -> ir.Value:
@@ -260,7 +260,7 @@ class VariadicWriter(StridedWriter):
     def _starts(
         self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
     ) -> Values:
-        """Return what a result, or a vector of them, starts from."""
+        """Return the initial values of a result, or of a vector of them."""
         emit, found = self.emit, self.found
         if found.starts is None:
             return [self._get(store, env, at, lanes, mask) for store in found.stores]

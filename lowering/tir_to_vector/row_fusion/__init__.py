@@ -1,1 +1,1 @@
-"""Nests that run row by row, one on what another left in the cache."""
+"""Row fusion: several nests for each row, so that a row is in cache from one to the next."""

@@ -1,4 +1,4 @@
-"""Running several nests row by row: what one writes is in the cache when the next reads it."""
+"""Row fusion: several nests for each row, or for a block of rows."""
 
 from dataclasses import replace
 
@@ -42,10 +42,10 @@ _STEPS_EACH = 4
 
 
 def shared_loops(group: list[FlatNest]) -> int:
-    """Return how many outer loops nests can share, 0 when they must run one after the other.
+    """Return how many outer loops nests can share, 0 for none.
 
-    They can where each step touches slices of the buffers that go between them which no other step
-    touches, and where each nest can still be vectorised inside.
+    Each step must use slices of the buffers between them that no other step uses, and each nest
+    must have vector code inside.
     """
     count = min(len(flat.iters) for flat in group)
     for position in range(count):
@@ -64,7 +64,7 @@ def shared_loops(group: list[FlatNest]) -> int:
 
 
 def _vectorize(group: list[FlatNest], keep: int) -> bool:
-    """Whether each nest has a vector form inside shared loops; some may be one element there."""
+    """Whether each nest has vector code inside shared loops; some may be scalars there."""
     found = [vector_iter(collapse(flat, keep), keep) for flat in group]
     return any(isinstance(along, int) for along in found) and not any(
         isinstance(along, str) for along in found
@@ -74,7 +74,7 @@ def _vectorize(group: list[FlatNest], keep: int) -> bool:
 def _rows_are_independent(group: list[FlatNest], count: int) -> bool:
     shared = shared_buffers(group)
     buffers = {access.buffer for flat in group for access in accesses_of(flat)}
-    # Two views of one buffer: who touches what is not seen by comparing places.
+    # Two views of one buffer may alias at different indices.
     if not shared or len({root(buffer) for buffer in buffers}) != len(buffers):
         return False
     for buffer in shared:
@@ -109,9 +109,8 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
     for flat in group:
         work = emit.add(work, work_of(emit, flat, _ELEMENT_WORK))
     near = rows_together(group, length, emit, machine)
-    # What goes between nests of single rows stays in registers, if the code says that rows are
-    # single; and code for rows near by neither fetches nor stores past the cache. So where it is
-    # not known before where sums' rows come from there is code for both.
+    # Rows from memory go one at a time, with prefetches and non-temporal stores; rows in cache go
+    # by blocks. If only run time knows where rows come from, there is code for both.
     sums = any(flat.total is not None for flat in group)
     block: Index = 1 if far is True else near
     most = block if far is False else emit.max(block, ROWS)
@@ -178,7 +177,7 @@ def _together(
     group: list[FlatNest], kept: dict[ir.Value, SymExpr], row: SplitRow, emit: Emitter,
     machine: Machine, work: Index,
 ) -> None:  # fmt: skip
-    """Write nests over fewer rows than threads: one row at a time, a part of it on each thread."""
+    """Write nests over fewer rows than threads: threads share each row."""
     rows = emit.size(group[0].iters[0].extent)
     sums = {
         flat.store: emit.alloc(row.pieces, flat.value.type)
@@ -218,14 +217,14 @@ def _writers(
 
 
 def _stream_rows(writers: list[NestWriter], count: int, *, sure: bool) -> None:
-    """Have what rows to come read fetched, and results stored past the cache.
+    """Prefetch later rows, and store results non-temporally.
 
-    A nest after the first asks, the longest of them: one with functions, else the last.
+    One nest after the first prefetches: the one with functions, else the last.
 
     Args:
         writers: of the nests.
         count: their shared loops.
-        sure: whether rows come from afar whenever this code runs.
+        sure: whether rows come from memory whenever this code runs.
     """
     first, *others = writers
     others = sorted(reversed(others), key=lambda writer: not writer.computes_functions)
@@ -247,10 +246,9 @@ def _rows(
     emit: Emitter,
     block: Index,
 ) -> None:
-    """Write the shared loops; the innermost goes by blocks of rows, through each nest at a time.
+    """Write the shared loops; the innermost goes by blocks of rows, each through all nests.
 
-    What a nest computes of one row waits for itself at the end of each sum; with several rows the
-    processor has something else to do meanwhile.
+    The end of one row's sum, which waits for latency, overlaps with the next row.
     """
     first, last = ranges[len(counters)]
     if len(counters) < len(ranges) - 1:

@@ -1,4 +1,4 @@
-"""How many rows nests that run row by row take at a time, and the memory for what goes between."""
+"""Blocks of rows of fused nests, and buffers for them."""
 
 import functools
 from dataclasses import replace
@@ -13,13 +13,13 @@ from relax_mlir.lowering.tir_to_vector.nest_cost import has_functions
 from relax_mlir.lowering.tir_to_vector.row_fusion.row_memory import Overwritten
 from relax_mlir.lowering.tir_to_vector.row_fusion.software_pipelining import MIN_PIPELINED_ELEMENTS
 
-# Rows that go through one nest after the other together, and elements that fit the stack.
+# The maximal rows of a block, and elements of a buffer on the stack.
 _MAX_ROWS = 16
 _SMALL = 256
 
 
 def row_length(group: list[FlatNest], count: int, emit: Emitter) -> Index:
-    """Return the bytes of a row of all that the nests use."""
+    """Return the bytes of a row of all buffers of the nests."""
     lengths: dict[ir.Value, Index] = {}
     for flat in group:
         for access in flat.accesses.values():
@@ -37,10 +37,10 @@ def come_from_memory(
     group: list[FlatNest], count: int, length: Index, over: list[Overwritten], emit: Emitter,
     machine: Machine,
 ) -> bool | ir.Value:  # fmt: skip
-    """Return whether rows come from beyond all caches, and are best computed one at a time.
+    """Return whether rows come from beyond all caches, and go one at a time.
 
-    Functions take so long that plain stores do as well, as long as the cache has a part of them.
-    What would overwrite its result writes it once then, with a row of its own in the cache.
+    Slow functions hide plain stores, as long as the cache has a part of them. Nests that overwrite
+    their result store it once then, with a buffer of one row.
     """
     total = length
     for it in group[0].iters[:count]:
@@ -59,9 +59,9 @@ def come_from_memory(
 
 
 def rows_together(group: list[FlatNest], length: Index, emit: Emitter, machine: Machine) -> Index:
-    """Return how many rows near by go together: as many as half of the fastest cache holds.
+    """Return how many rows go together: as many as fit half of L1.
 
-    One that comes from far away is best alone: memory then always has something to do.
+    Rows from memory go one at a time, so that memory is always busy.
     """
     if not any(flat.total is not None for flat in group):
         return 1
@@ -69,14 +69,14 @@ def rows_together(group: list[FlatNest], length: Index, emit: Emitter, machine: 
 
 
 def size_of_rows(row: SymExpr, block: Index, emit: Emitter) -> Index:
-    """Return how much a buffer of a block of rows takes; what fits the stack is of known size."""
+    """Return the size of a buffer for a block of rows; it is static if it fits the stack."""
     size = emit.size(row)
     known = isinstance(size, int) and size * _MAX_ROWS <= _SMALL
     return emit.mul(size, _MAX_ROWS if known else block)
 
 
 def merge_shared(group: list[FlatNest], count: int) -> tuple[list[FlatNest], int]:
-    """Make one loop of shared loops that all accesses walk as if they were one."""
+    """Merge shared loops that all accesses walk as one."""
     for position in reversed(range(count - 1)):
         extent = group[0].iters[position + 1].extent
         if all(

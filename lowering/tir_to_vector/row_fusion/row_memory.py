@@ -1,4 +1,4 @@
-"""Memory for what nests that run row by row leave to each other: some rows, not the whole."""
+"""Buffers for the rows that fused nests pass to each other."""
 
 from dataclasses import dataclass, replace
 
@@ -12,12 +12,12 @@ _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 
 @dataclass(frozen=True)
 class Overwritten:
-    """A result in which nests leave rows to each other before the last one writes it.
+    """A result that earlier nests use as a buffer before the last one writes it.
 
     Attributes:
         buffer: the result.
         size: elements of a row.
-        store: what writes the result in the end.
+        store: the final store.
     """
 
     buffer: ir.Value
@@ -26,7 +26,7 @@ class Overwritten:
 
 
 def accesses_of(flat: FlatNest) -> list[Access]:
-    """Return the loads and stores of a nest as they are in its block."""
+    """Return the loads and stores of a nest, as in its block."""
     return [*flat.nest.loads, *flat.nest.stores]
 
 
@@ -42,7 +42,7 @@ def shared_buffers(group: list[FlatNest]) -> list[ir.Value]:
 
 
 def outer_places(flat: FlatNest, access: Access, count: int) -> tuple[int, ...] | None:
-    """Return for each shared loop the one dimension that its counter alone indexes."""
+    """Return for each shared loop the one dimension that only its counter indexes."""
     nest = flat.nest
     order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
     places = []
@@ -67,7 +67,7 @@ def kept_rows(group: list[FlatNest], count: int) -> dict[ir.Value, SymExpr]:
 
 
 def overwritten_rows(group: list[FlatNest], count: int) -> list[Overwritten]:
-    """Return the results of which the last nest writes all, and earlier ones all that was read."""
+    """Return the results that the last nest writes in full, and earlier ones before reading."""
     found = []
     for buffer in shared_buffers(group):
         if not isinstance(buffer.owner, ir.Block):
@@ -102,7 +102,7 @@ def _fills(flat: FlatNest, buffer: ir.Value, size: SymExpr, count: int) -> bool:
 
 
 def _by_rows(group: list[FlatNest], buffer: ir.Value, count: int) -> bool:
-    """Whether the shared loops go over the first dimensions of a buffer; so do all its uses."""
+    """Whether the shared loops walk the first dimensions of a buffer, in all its uses."""
     flat, access = next((f, a) for f in group for a in accesses_of(f) if a.buffer == buffer)
     return outer_places(flat, access, count) == tuple(range(count))
 
@@ -110,7 +110,7 @@ def _by_rows(group: list[FlatNest], buffer: ir.Value, count: int) -> bool:
 def _only_used_by(group: list[FlatNest], buffer: ir.Value) -> bool:
     blocks = [flat.nest.block for flat in group]
     users = [_block_of(use.owner.operation) for use in buffer.uses]
-    # What has been lowered already is in no block; an operation does not compare with None.
+    # Lowered operations are in no block.
     return all(user is not None and user in blocks for user in users)
 
 
@@ -124,7 +124,7 @@ def _block_of(op: ir.Operation) -> ir.Operation | None:
 def on_rows(
     flat: FlatNest, kept: dict[ir.Value, SymExpr], count: int, but: tuple[ir.Operation, ...] = ()
 ) -> FlatNest:
-    """Return a nest whose kept buffers have but the rows of a block, except for one access."""
+    """Return a nest whose kept buffers have the rows of a block, except for one access."""
     accesses = {
         op: replace(
             access,
@@ -141,7 +141,7 @@ def on_rows(
 def without_overwriting(
     group: list[FlatNest], found: list[Overwritten], count: int
 ) -> list[FlatNest]:
-    """Return nests that leave rows to each other elsewhere, so that results are written once."""
+    """Return nests that use other buffers for rows, so that results are written once."""
     for each in found:
         group = [on_rows(flat, {each.buffer: each.size}, count, (each.store,)) for flat in group]
         group = [replace(f, final=True) if f.store == each.store else f for f in group]

@@ -1,4 +1,4 @@
-"""Nests that each write a part of every row of one buffer, as padding and joining do."""
+"""Nests that each write a part of every row of one buffer, such as padding and concat."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -13,15 +13,15 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
-# A loop with fewer steps for each thread would be split unevenly.
+# Steps for each thread from which on a loop is split evenly enough.
 _STEPS_EACH = 4
 
 
 @dataclass
 class RowParts:
-    """Maps with the same outer iterators, whose last one walks along a part of a row.
+    """Maps with the same outer iterators, the last of which walks a part of a row.
 
-    Each alone would pass over all rows, and lines where parts meet would be written several times.
+    Separate loops would write the cache lines between parts several times.
     """
 
     maps: list[IndexMap]
@@ -33,12 +33,12 @@ class RowParts:
 
     @property
     def element(self) -> ir.Type:
-        """The type of what is written."""
+        """The type of the elements."""
         return self.maps[0].element
 
 
 def find_row_parts(tops: Sequence[ir.Operation]) -> RowParts | None:
-    """Return the pieces that the first few operations are, None where they are none."""
+    """Return the row parts that some operations begin with, None if they are none."""
     maps: list[IndexMap] = []
     for op in tops:
         nest = match_nest(op)
@@ -56,7 +56,7 @@ def find_row_parts(tops: Sequence[ir.Operation]) -> RowParts | None:
 
 
 def _writes_rows(nest: Nest) -> bool:
-    """Whether each iterator but the last is an index of what is written, in order."""
+    """Whether each iterator but the last is an index of the store, in order."""
     if len(nest.stores) != 1 or set(nest.types) != {"spatial"}:
         return False
     outer = len(nest.types) - 1
@@ -77,13 +77,13 @@ def _is_along_row(found: IndexMap) -> bool:
 
 
 def _belong(first: IndexMap, found: IndexMap) -> bool:
-    """Whether two maps write the same rows; neither reads what they write."""
+    """Whether two maps write the same rows, and neither reads them."""
     rows = [[it.extent for it in each.flat.iters[:-1]] for each in (first, found)]
     return first.flat.written == found.flat.written and rows[0] == rows[1]
 
 
 def emit_row_parts(found: RowParts) -> Callable[[Emitter, Machine], None]:
-    """Return what writes the pieces."""
+    """Return what writes them."""
 
     def write(emit: Emitter, machine: Machine) -> None:
         writers = [IndexMapWriter(each, emit, machine) for each in found.maps]

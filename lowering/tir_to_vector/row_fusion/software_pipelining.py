@@ -1,4 +1,4 @@
-"""Rows whose result is written while the next row is computed."""
+"""Software pipelining of rows: a row's result is stored while the next row is computed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,22 +8,22 @@ from relax_mlir.lowering.tir_to_vector.non_temporal import begin_streaming, end_
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import WIDE
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
-# Rows that memory for rows has then, and fewest elements of one: some steps of several vectors.
+# Rows of a buffer between the nests, and the minimal elements of a row.
 ROWS, MIN_PIPELINED_ELEMENTS = 2, 256
 
 
 @dataclass
 class SoftwarePipelinedRows:
-    """Nests of which the last, a map that stores past the cache, is a row behind the others.
+    """Nests whose last, a map with non-temporal stores, is a row behind the others.
 
-    It is written in the loop of a reduction that computes functions: stores past the cache wait for
-    memory, and the end of one row's sum for itself, while functions do not.
+    It is in the loop of a reduction that computes functions: its stores wait for memory, functions
+    do not.
 
     Attributes:
         before: the nests up to that reduction.
         host: the reduction.
         after: those between it and the last.
-        last: the last.
+        last: the map.
     """
 
     before: Sequence[NestWriter]
@@ -33,11 +33,11 @@ class SoftwarePipelinedRows:
 
     @staticmethod
     def of(writers: Sequence[NestWriter], *, long: bool) -> "SoftwarePipelinedRows | None":
-        """Return nests in this form, None where there is no such reduction or map.
+        """Return nests in this form, None without such a reduction or map.
 
         Args:
             writers: of the nests.
-            long: whether rows of unknown size are known to have `MIN_PIPELINED_ELEMENTS` elements.
+            long: whether dynamic rows have at least `MIN_PIPELINED_ELEMENTS` elements.
         """
         *others, last = writers
         if type(last) is not NestWriter or last.vector is None or last.non_temporal is not True:
@@ -59,7 +59,7 @@ class SoftwarePipelinedRows:
     def write(self, first: Index, end: Index) -> None:
         """Write the loop over a range of rows.
 
-        What the first step writes of a row that is not computed yet is written again afterwards.
+        The first iteration stores a row that is not computed yet, which is stored again later.
         """
         emit = self.last.emit
         with emit.loop(first, end) as loop:
@@ -95,6 +95,6 @@ class SoftwarePipelinedRows:
         end_streaming(last, (upto, extent), (last.lanes,), chunk)
 
     def _place(self, row: Index) -> Index:
-        """Return where a row's memory is."""
+        """Return the place of a row."""
         emit = self.last.emit
         return emit.op("arith.andi", [emit.index(row), emit.index(ROWS - 1)], emit.index_type)

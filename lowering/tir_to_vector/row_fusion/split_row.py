@@ -1,7 +1,7 @@
-"""Rows so long that threads share each: every sum is made of pieces of one size, whoever adds them.
+"""Rows so long that threads share each: sums have parts of one size.
 
-All nests of a row split it at the same places, so that a thread reads what it wrote itself; only
-sums of pieces are handed on, at a barrier.
+All nests split a row at the same places, so that a thread reads what it wrote itself; only sums of
+parts are exchanged, at a barrier.
 """
 
 from collections.abc import Sequence
@@ -12,19 +12,19 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, collapse
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# Elements of a piece, a multiple of what a step takes, and how many pieces make a row long.
+# Elements of a part, a multiple of a step, and parts from which on threads share a row.
 _PIECE = 1 << 12
 _MIN = 2
 
 
 @dataclass(frozen=True)
 class SplitRow:
-    """A row in pieces.
+    """A row in parts.
 
     Attributes:
         length: its elements.
-        own: the pieces that a thread takes; None where one thread takes all.
-        sums: where threads leave the sums of their pieces.
+        own: the parts of a thread; None if one thread has all.
+        sums: the buffer of the parts' sums.
     """
 
     length: int
@@ -33,16 +33,16 @@ class SplitRow:
 
     @property
     def pieces(self) -> int:
-        """How many there are."""
+        """The number of parts."""
         return -(-self.length // _PIECE)
 
     def piece(self, emit: Emitter, number: Index) -> tuple[Index, Index]:
-        """Return where a piece begins and ends."""
+        """Return the range of a part."""
         first = emit.mul(number, _PIECE)
         return first, emit.min(emit.add(first, _PIECE), self.length)
 
     def span(self, emit: Emitter) -> tuple[Index, Index]:
-        """Return where the pieces of this thread begin and end."""
+        """Return the range of this thread's parts."""
         if self.own is None:
             return 0, self.length
         first, last = (emit.mul(number, _PIECE) for number in self.own)
@@ -50,10 +50,10 @@ class SplitRow:
 
 
 def split_row(group: Sequence[FlatNest], count: int) -> SplitRow | None:
-    """Return what a row of some nests is in pieces; None where it is short, or has no such sums.
+    """Return the parts of a row of some nests; None if it is short or has no such sums.
 
     Args:
-        group: the nests; what goes between them is kept by rows.
+        group: the nests; buffers between them are kept by rows.
         count: their shared loops.
     """
     lengths = set()
@@ -77,7 +77,7 @@ def split_row(group: Sequence[FlatNest], count: int) -> SplitRow | None:
 
 
 def _read_in_place(inside: Sequence[FlatNest], count: int) -> bool:
-    """Whether of what other nests write along a row each step reads the place of its own."""
+    """Whether each step reads only its own place of rows that other nests write."""
     for flat in inside:
         if len(flat.iters) == count or flat.iters[count].reduction:
             continue

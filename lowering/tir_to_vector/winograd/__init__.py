@@ -1,1 +1,1 @@
-"""Convolutions by kernels of 3 x 3, Winograd's way."""
+"""Winograd convolution: weights of 3 x 3."""

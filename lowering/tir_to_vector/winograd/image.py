@@ -1,8 +1,7 @@
-"""The first step of Winograd's way: runs of tiles of an image, transformed, in vectors of channels.
+"""The input transform of Winograd convolution: runs of tiles, in vectors of channels.
 
-A run of tiles beside each other is copied to fast memory with the padding around it, a vector of
-channels for each pixel. Its columns are transformed where they lie, for all tiles that see them,
-and then the rows of each tile.
+A run of tiles is copied with its padding, a vector of channels for each pixel. Its columns are
+transformed in place, for all tiles that see them, and then the rows of each tile.
 """
 
 from dataclasses import dataclass
@@ -19,11 +18,11 @@ from relax_mlir.lowering.tir_to_vector.winograd.variants import WinogradVariant,
 
 @dataclass(frozen=True)
 class Run:
-    """Tiles beside each other.
+    """Tiles beside each other in a row.
 
     Attributes:
         image, row, column: of the output, where the first tile begins.
-        tiles: how many there are.
+        tiles: the number of tiles.
         first: the number of the first one in its block.
     """
 
@@ -35,12 +34,12 @@ class Run:
 
 
 class TransformedImage:
-    """What tiles of a block are transformed to, `[element][slab of channels][tile][channel]`.
+    """The transformed tiles of a block, `[element][slab of channels][tile][channel]`.
 
     Attributes:
-        base: the memory.
-        element: how far apart the elements of a tile are.
-        slab: how far apart slabs are, each of a vector's channels.
+        base: the buffer.
+        element: the stride of the elements of a tile.
+        slab: the stride of slabs, each of a vector of channels.
     """
 
     def __init__(
@@ -65,16 +64,16 @@ class TransformedImage:
         return variant.sizes.room * self._lanes
 
     def _element(self, variant: WinogradVariant) -> int:
-        """An odd number of lines, so that elements of one tile fall into different sets."""
+        """The stride of elements: an odd number of lines, so that they fall into different sets."""
         lines = self.slabs * variant.sizes.room
         return (lines + 1 + lines % 2) * self._lanes
 
     def _line(self, variant: WinogradVariant) -> int:
-        """A row of the copy has room for a square of vectors after its last pixel."""
+        """The length of a row of the copy, with room for a square of vectors at its end."""
         return (variant.sizes.run * variant.outputs + TAPS - 1 + self._lanes) * self._lanes
 
     def allocate(self) -> None:
-        """Make room for a block and a run."""
+        """Allocate a block and a run."""
         emit, variants, element = self._emit, self._variants, self._conv.element
         self.base: ir.Value = emit.alloc(
             variants.most(lambda variant: variant.side**2 * self._element(variant)), element
@@ -84,7 +83,7 @@ class TransformedImage:
         )
 
     def clear(self, first: Index, last: Index) -> None:
-        """Write zeros where tiles are read that are not there."""
+        """Zero tiles that are read but do not exist."""
         emit, lanes = self._emit, self._lanes
         with (
             emit.loop(0, emit.mul(self._side, self._side)) as element,
@@ -143,7 +142,7 @@ class TransformedImage:
             emit.vector_store(self._zero, self._copy, [place])
 
     def _pixels(self, from_: Index, to: Index, low: Index, high: Index, left: Index) -> None:
-        """Copy pixels of a row, whose channels lie side by side."""
+        """Copy pixels of a row in NHWC."""
         emit, lanes = self._emit, self._lanes
         mask = None if self._inputs % lanes == 0 else emit.mask(left, lanes)
         with emit.loop(low, high) as pixel:
@@ -152,14 +151,14 @@ class TransformedImage:
             emit.vector_store(value, self._copy, [emit.add(to, emit.mul(pixel.counter, lanes))])
 
     def _transposed(self, from_: Index, to: Index, low: Index, high: Index, left: Index) -> None:
-        """Copy pixels of a row, which lie side by side for each channel."""
+        """Copy pixels of a row in NCHW."""
         emit, lanes = self._emit, self._lanes
         with emit.loop(low, high, lanes) as pixel:
             at = emit.add(from_, pixel.counter)
             mask = emit.mask(emit.sub(high, pixel.counter), lanes)
             vectors = []
             for lane in range(lanes):
-                # What is past the last channel is read from it, and multiplied by nothing.
+                # Channels past the last one repeat it, and meet weights of zero.
                 number: Index = lane
                 if self._inputs % lanes:
                     number = emit.min(lane, emit.sub(left, 1))
@@ -170,7 +169,7 @@ class TransformedImage:
                 emit.vector_store(value, self._copy, [place])
 
     def _down(self, variant: WinogradVariant, count: Index) -> None:
-        """Transform the columns of a run where they are."""
+        """Transform the columns of a run in place."""
         emit = self._emit
         with emit.loop(0, count) as column:
             at = emit.mul(column.counter, self._lanes)
@@ -178,7 +177,7 @@ class TransformedImage:
             self._map(variant, places, self._copy, places, self._copy)
 
     def _across(self, variant: WinogradVariant, run: Run, slab: Index) -> None:
-        """Transform the rows of each tile, and put all elements where they are multiplied."""
+        """Transform the rows of each tile, and store all elements for the multiplication."""
         emit, lanes = self._emit, self._lanes
         element = self._element(variant)
         start = emit.add(slab, emit.mul(run.first, lanes))

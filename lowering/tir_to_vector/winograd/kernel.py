@@ -1,8 +1,8 @@
-"""Fast convolutions by kernels of 3 x 3, Winograd's way: blocks of tiles that stay in the cache.
+"""Winograd convolution: blocks of tiles that stay in cache.
 
-Tiles of the image are transformed, multiplied with the transformed kernels, one product of matrices
-for each element of a tile, and the sums transformed back. Where an output is infinite or NaN, all
-are computed again by direct sums: a tile's outputs would share what only some of them see.
+Tiles are transformed, multiplied with the transformed weights, one GEMM for each element of a tile,
+and transformed back. If an output is infinite or NaN, all outputs are computed again directly: a
+tile's outputs would share what only some of them see.
 """
 
 from collections.abc import Callable, Iterator
@@ -45,10 +45,10 @@ def emit_winograd(
     """Write the kernel of a convolution at the insertion point.
 
     Args:
-        conv: the convolution, with transformed kernels.
+        conv: the convolution, with transformed weights.
         emit: where to write.
         machine: what for.
-        direct: writes the kernel that adds up products of pixels and kernels as they are.
+        direct: writes the direct convolution.
     """
     assert conv.note is not None  # or it would be computed directly
     outputs, *_ = conv.note
@@ -64,7 +64,7 @@ def emit_winograd(
     if knows_tiles(conv):
         write([outputs], None)
     else:
-        # Kernels for large tiles are more bytes; small tiles need a part of those only.
+        # Weights of large tiles are more bytes; small tiles use a part of them.
         tiles = [tile for tile in TILES if tile <= outputs]
         pays, small = fastest_variant(conv, emit, machine, tiles)
         with emit.when(pays):
@@ -92,7 +92,7 @@ class _Writer:
         self.vector = ir.VectorType.get([self.lanes], conv.element)
         self.side = variants.pick(lambda variant: variant.side)
         self.run = variants.pick(lambda variant: variant.sizes.run)
-        # Where their number is unknown, register tiles are the same.
+        # With a dynamic number of tiles, register tiles are the same for both.
         self.rows = variants.all[-1].sizes.rows
         self.rest = variants.all[-1].sizes.rest
         self.image = TransformedImage(conv, emit, machine, variants)
@@ -138,7 +138,7 @@ class _Writer:
 
     @contextmanager
     def _parallel_region(self) -> Iterator[tuple[Span, Span, Span]]:
-        """Split the work between groups, runs of tiles or panels."""
+        """Split groups, runs of tiles or panels."""
         emit = self.emit
         dims = {
             "runs": ParallelDim(self.runs, min_extent=self._min_runs()),
@@ -158,16 +158,15 @@ class _Writer:
             yield spans["groups"], spans["runs"], spans["panels"]
 
     def _load_imbalance(self, part: ParallelDim) -> float:
-        """Return how much longer the thread with most to do takes than all would on average."""
+        """Return the time of the busiest thread relative to the mean."""
         assert isinstance(part.extent, int)  # channels are known
         threads = self.emit.threads
         return -(-part.extent // threads) * threads / part.extent
 
     def _min_runs(self) -> Index:
-        """Return from how many runs on threads share those: 0, or more than there are.
+        """Return the number of runs from which on threads share runs: 0, or more than there are.
 
-        Threads that share panels transform the image each by itself, those that share runs read
-        all kernels.
+        Threads that share panels transform the image each, those that share runs read all weights.
         """
         emit, conv, threads = self.emit, self.conv, self.emit.threads
 
@@ -199,14 +198,14 @@ class _Writer:
             yield loop.counter
 
     def _number(self, run: Index) -> Index:
-        """Return how many tiles are before a run."""
+        """Return the number of tiles before a run."""
         emit = self.emit
         row = emit.div(run, self.across)
         part = emit.sub(run, emit.mul(row, self.across))
         return emit.add(emit.mul(row, self.wide), emit.mul(part, self.run))
 
     def _run(self, number: Index, start: Index) -> Run:
-        """Return a run, of a block that begins with a given tile."""
+        """Return a run of a block that begins with a tile."""
         emit, size = self.emit, self.run
         line = emit.div(number, self.across)
         first = emit.mul(emit.sub(number, emit.mul(line, self.across)), size)
@@ -218,7 +217,7 @@ class _Writer:
         )  # fmt: skip
 
     def _products(self, panel: Index, tiles: Index) -> None:
-        """Multiply a block by a panel of the kernels, element by element of the tiles."""
+        """Multiply a block by a panel of weights, for each element of the tiles."""
         emit, rows, rest = self.emit, self.rows, self.rest
         elements = (self.variants.largest + TAPS - 1) ** 2
         with emit.loop(0, emit.mul(self.side, self.side)) as element:
@@ -257,7 +256,7 @@ class _Writer:
                     emit.vector_store(value, self.sums.base, [place])
 
     def _summed(self, variant: WinogradVariant) -> int:
-        """Return how many slabs of channels are added up at a time."""
+        """Return how many slabs of channels are summed at a time."""
         return max(1, SUMMED[variant.outputs] // self.lanes)
 
     def _sums(
@@ -292,7 +291,7 @@ class _Writer:
         return slab.results
 
     def _store_not_finite(self) -> None:
-        """Note where an output of this thread was not finite."""
+        """Store whether an output of this thread is not finite."""
         emit, element = self.emit, self.conv.element
         not_finite = emit.vector_load(self.sums.not_finite, [0], self.vector)
         kind = ir.Attribute.parse("#vector.kind<add>")

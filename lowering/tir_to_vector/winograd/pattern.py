@@ -1,7 +1,7 @@
-"""Recognising convolutions by kernels of 3 x 3 that a pass has transformed for Winograd's way.
+"""Matching convolutions whose 3 x 3 weights a pass has transformed.
 
-The pass leaves the nest as it is and notes on its block the tile and the transformed kernels, which
-the block is said to read besides.
+The nest stays as it is. An annotation of its block has the tile, and the transformed weights are
+among the buffers that the block reads.
 """
 
 from collections.abc import Sequence
@@ -32,8 +32,8 @@ from relax_mlir.lowering.tir_to_vector.flat import (
 )
 from relax_mlir.lowering.tir_to_vector.winograd.transforms import TAPS
 
-# Iterators of the nest that is computed: images, groups, output channels of a group, rows and
-# columns; then input channels of a group and the window.
+# Iterators of the nest: images, groups, output channels of a group, rows and columns; then input
+# channels of a group and the window.
 IMAGES, GROUPS, OUTPUTS, ROWS, COLUMNS, INPUTS, DOWN, ACROSS = range(8)
 # A block's annotation: outputs of a tile along an axis, and output channels of a panel.
 WINOGRAD = "tir.winograd"
@@ -42,18 +42,18 @@ _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 
 @dataclass
 class Winograd:
-    """A convolution that may be computed by transformed tiles.
+    """A convolution with transformed weights.
 
     Attributes:
-        flat: the nest over the iterators above, without the kernels.
+        flat: the nest over the iterators above, without the weights.
         source: the image, without padding.
-        padded: the padded copy that the nest stands for, None where there is none.
-        dims: of the image its dimensions of images, channels, rows and columns.
-        weight: the access of the kernels, by iterators of the nest as it was.
-        walks: for each iterator above those of the nest as it was, the innermost last.
-        extents: how often those step.
-        epilogue: what is computed from each sum before it is stored, None for nothing.
-        followers: the nests that the epilogue stands for.
+        padded: the padded copy that the nest replaces, or None.
+        dims: the image's dimensions of images, channels, rows and columns.
+        weight: the access of the weights, by iterators of the original nest.
+        walks: for each iterator above those of the original nest, the innermost last.
+        extents: their extents.
+        epilogue: the epilogue, or None.
+        followers: the nests that the epilogue replaces.
     """
 
     flat: FlatNest
@@ -68,12 +68,12 @@ class Winograd:
 
     @property
     def element(self) -> ir.Type:
-        """The type of what is added."""
+        """The type of the sum."""
         return self.out.buffer.type.element_type
 
     @property
     def out(self) -> FlatAccess:
-        """Where sums go."""
+        """The access of the results."""
         return self.flat.accesses[self.flat.store]
 
     @property
@@ -83,31 +83,31 @@ class Winograd:
 
     @property
     def nests(self) -> list[Nest]:
-        """What it stands for."""
+        """The nests that it replaces."""
         return window_nests(self.flat, self.padded, self.followers)
 
     def extent(self, position: int) -> SymExpr:
-        """Return how often an iterator steps."""
+        """Return the extent of an iterator."""
         return self.flat.iters[position].extent
 
     def before(self, axis: int) -> int:
-        """Return how many elements of padding are before the image along ROWS or COLUMNS."""
+        """Return the padding before the image along ROWS or COLUMNS."""
         return 0 if self.padded is None else self.padded.before[self.dims[axis - 1]]
 
     def size(self, axis: int) -> SymExpr:
-        """Return how many rows or columns of the image there are."""
+        """Return the rows or columns of the image."""
         if self.padded is not None:
             return self.padded.sizes[self.dims[axis - 1]]
         return self.extent(axis) + (TAPS - 1)
 
     @property
     def channels_last(self) -> bool:
-        """Whether channels of the image lie side by side."""
+        """Whether the image is NHWC."""
         return self.dims[1] == 3
 
     @property
     def source_strides(self) -> list[SymExpr]:
-        """How far apart images, channels, rows and columns are."""
+        """The strides of images, channels, rows and columns."""
         strides = [_ONE]
         for dim in reversed(inner_dims(self.source)):
             strides.insert(0, strides[0] * dim)
@@ -115,7 +115,7 @@ class Winograd:
 
     @property
     def note(self) -> tuple[int, int, ir.Value] | None:
-        """The tile, the panel and the transformed kernels; None where no pass has made any."""
+        """The tile, the panel and the transformed weights; None if no pass has made any."""
         block = self.flat.nest.block
         if "annotations" not in block.attributes:
             return None
@@ -128,7 +128,7 @@ class Winograd:
 
 
 def read_besides(nest: Nest) -> ir.Value | None:
-    """Return the buffer that a block is said to read though none of its loads does."""
+    """Return the buffer that a block is declared to read without a load."""
     loaded = [load.buffer for load in nest.loads]
     besides = (
         view.operation.operands[0]
@@ -139,7 +139,7 @@ def read_besides(nest: Nest) -> ir.Value | None:
 
 
 def find_winograd(tops: Sequence[ir.Operation]) -> Winograd | None:
-    """Return the convolution by 3 x 3 that the first of some nests is, or pads an image for."""
+    """Return the 3 x 3 convolution that some nests begin with, or pad an image for."""
     padded, flat = match_first_reduction(tops)
     if flat is None or (padded is not None and not padded.is_zero):
         return None
@@ -218,7 +218,7 @@ def _assign(
 
 
 def _terms(flat: FlatNest, image: FlatAccess) -> list[dict[int, int]] | None:
-    """Return for each dimension of an image the iterators that index it, with their factors."""
+    """Return for each dimension of an image its iterators and their factors."""
     nest = flat.nest
     access = next(load for load in nest.loads if flat.accesses.get(load.op) is image)
     order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
@@ -247,7 +247,7 @@ def _is_window(flat: FlatNest, terms: dict[int, int]) -> bool:
 def _is_whole(
     flat: FlatNest, terms: list[dict[int, int]], known: dict[int, list[int]], depth: int, batch: int
 ) -> bool:
-    """Whether iterators are as many as they should be, and walk all channels of their group."""
+    """Whether iterators are as many as expected, and walk all channels of their group."""
     counts = {axis: len(walk) for axis, walk in known.items()}
     if any(counts[axis] != 1 for axis in (ROWS, COLUMNS, INPUTS, DOWN, ACROSS)):
         return False
@@ -270,7 +270,7 @@ def _is_whole(
 
 
 def _merged(flat: FlatNest, known: dict[int, list[int]], weight: ir.Operation) -> FlatNest | None:
-    """Return the nest over its eight iterators, without the kernels, None where they differ."""
+    """Return the nest over its eight iterators, without the weights, None if they differ."""
     accesses = {}
     for op, access in flat.accesses.items():
         if op == weight:

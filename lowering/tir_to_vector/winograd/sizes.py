@@ -1,4 +1,4 @@
-"""When Winograd's way pays, and how large its blocks are, by counts of instructions and bytes."""
+"""The cost model and the blocking of Winograd convolution."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,44 +17,42 @@ from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
 )
 from relax_mlir.lowering.tir_to_vector.winograd.transforms import TAPS
 
-# Sums are added up over so many channels at a time, so that errors do not grow with their number;
-# those of small tiles are small.
+# Channels of a partial sum, which limits rounding errors; errors of small tiles are small anyway.
 SUMMED = {2: 64, 4: 16}
-# Direct sums have to take so many times as long before another way is taken.
+# Winograd is used if direct convolution takes this many times as long.
 MARGIN = 1.25
-# Cycles that the transforms of a vector of channels of one tile take, about; most are stores.
+# Approximate cycles of the transforms of a tile, for a vector of channels; most are stores.
 _TRANSFORM = {2: 110, 4: 230}
-# The part of them that is the image's.
+# The share of the input transform.
 _OF_IMAGE = 2 / 3
-# Bytes of transformed kernels that come in a cycle, from memory at worst; of those that another
-# thread reads, too.
+# Bytes of transformed weights per cycle, from memory at worst, and of weights that threads share.
 _BYTES, _BYTES_AGAIN = 6, 16
-# Cycles from a multiply-add to the next that needs its sum: so many sums keep the units busy.
+# Independent accumulators that hide the latency of an FMA.
 _LATENCY = 8
-# Tiles of a run along a row: what the first-level cache holds of all its rows and a vector wide.
+# Pixels of a run along a row: its rows, a vector of channels wide, fit L1.
 _RUN_PIXELS = 64
 _MAX_VECTORS = 4
-# Tiles of a register tile for a rest of unknown size.
+# Tiles of a register tile of a dynamic tail.
 _REST = 4
-# Most of them where their number is unknown, which may be little more than that.
+# Maximal tiles of a register tile if their number is dynamic, and may be small.
 _UNKNOWN = 8
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a way takes in cycles: `fixed`, and so many for each tile or pixel."""
+    """Cycles: `fixed`, and for each tile or pixel."""
 
     fixed: float
     each: float
 
 
 def direct_cost(conv: Winograd, machine: Machine) -> Cost:
-    """Return the cost of direct sums, for each pixel."""
+    """Return the cost of direct convolution, for each pixel."""
     return Cost(0.0, _steps(conv, machine) * TAPS * TAPS / machine.fma_units)
 
 
 def winograd_cost(conv: Winograd, machine: Machine, outputs: int) -> Cost:
-    """Return the cost of tiles of so many outputs along an axis, for each tile."""
+    """Return the cost of tiles of `outputs` outputs along an axis, for each tile."""
     lanes = _lanes(machine)
     groups, inputs, channels = (conv.extent(axis).value or 1 for axis in (GROUPS, INPUTS, OUTPUTS))
     side = outputs + TAPS - 1
@@ -66,12 +64,12 @@ def winograd_cost(conv: Winograd, machine: Machine, outputs: int) -> Cost:
 
 @dataclass(frozen=True)
 class SharedCost:
-    """What takes a thread how many cycles, of threads that share runs of tiles or panels.
+    """The cycles of a thread, if threads share runs of tiles or panels.
 
     Attributes:
-        runs: a tile, all of which it computes.
-        panels: a tile, of which it computes its panels; it transforms the image for them by itself.
-        weights: all kernels, less those of its panels.
+        runs: for a tile of its own runs.
+        panels: for a tile, of which it computes its panels; it transforms the image for itself.
+        weights: for reading all weights, less those of its panels.
     """
 
     runs: int
@@ -82,7 +80,7 @@ class SharedCost:
 def shared_cost(
     conv: Winograd, machine: Machine, outputs: int, panels: int, threads: int
 ) -> SharedCost:
-    """Return what so many threads take that share the tiles of so many outputs along an axis."""
+    """Return the cycles of threads that share the tiles."""
     lanes = _lanes(machine)
     groups, inputs, channels = (conv.extent(axis).value or 1 for axis in (GROUPS, INPUTS, OUTPUTS))
     tile = winograd_cost(conv, machine, outputs).each
@@ -93,12 +91,12 @@ def shared_cost(
 
 
 def best_outputs(conv: Winograd, machine: Machine, most: int) -> int | None:
-    """Return how large tiles should be, None where direct sums are as good, for what is known.
+    """Return the best tile size, None if direct convolution is as fast.
 
     Args:
-        conv: the convolution; of sizes that are known only at run time large ones are supposed.
+        conv: the convolution; dynamic sizes are assumed to be large.
         machine: what for.
-        most: the largest tile that is wanted.
+        most: the largest tile that may be used.
     """
     best: tuple[float, int] | None = None
     direct = direct_cost(conv, machine).each
@@ -118,7 +116,7 @@ def best_outputs(conv: Winograd, machine: Machine, most: int) -> int | None:
 
 
 def panel_vectors(conv: Winograd, machine: Machine) -> int:
-    """Return how many vectors of output channels go through the image at a time."""
+    """Return the vectors of output channels of a panel."""
     blocks = -(-(conv.extent(OUTPUTS).value or 1) // _lanes(machine))
     costs = {}
     for vectors in range(1, min(_MAX_VECTORS, blocks) + 1):
@@ -128,19 +126,19 @@ def panel_vectors(conv: Winograd, machine: Machine) -> int:
 
 
 def tile_rows(machine: Machine, vectors: int) -> int:
-    """Return how many tiles a register tile takes at most."""
+    """Return the maximal tiles of a register tile."""
     return max(1, (machine.registers - 1 - vectors) // vectors)
 
 
 def knows_tiles(conv: Winograd) -> bool:
-    """Whether the number of tiles is known, so that a pass has chosen them for it."""
+    """Whether the number of tiles is static, so that a pass has chosen their size."""
     return all(conv.extent(axis).value is not None for axis in (IMAGES, ROWS, COLUMNS))
 
 
 def fastest_variant(
     conv: Winograd, emit: Emitter, machine: Machine, tiles: Sequence[int]
 ) -> tuple[ir.Value, ir.Value]:
-    """Return which way is quickest, for an image whose sizes are known at run time.
+    """Return the fastest variant for an image of dynamic size.
 
     Args:
         conv: the convolution.
@@ -167,13 +165,13 @@ def fastest_variant(
 
 @dataclass(frozen=True)
 class BlockSizes:
-    """How tiles of an image are taken together.
+    """How tiles of an image are blocked.
 
     Attributes:
-        run: tiles beside each other that are transformed together.
-        tiles: most tiles of a block: a few runs.
+        run: tiles that are transformed together.
+        tiles: the maximal tiles of a block: a few runs.
         rows: tiles of a register tile.
-        rest: tiles of the one for what is left.
+        rest: tiles of the register tile of the tail.
     """
 
     run: int
@@ -183,12 +181,12 @@ class BlockSizes:
 
     @property
     def room(self) -> int:
-        """Tiles that memory is for: register tiles are whole."""
+        """The tiles of a buffer: register tiles are whole."""
         return self.tiles + self.rest - 1
 
 
 def block_sizes(conv: Winograd, machine: Machine, outputs: int, panel: int) -> BlockSizes:
-    """Return the blocks that stay in the second-level cache with what is made of them."""
+    """Return blocks that stay in L2 with their sums."""
     lanes = _lanes(machine)
     inputs = -(-(conv.extent(INPUTS).value or 1) // lanes) * lanes
     side = outputs + TAPS - 1
@@ -218,12 +216,12 @@ def _cost(rows: int, tiles: int, vectors: int) -> float:
 
 
 def _step(rows: int, vectors: int) -> int:
-    """Return what a step of the innermost loop takes; two loads go with two multiply-adds."""
+    """Return the cycles of a step of the innermost loop; two loads go with two FMAs."""
     return max(rows * vectors, rows + vectors, _LATENCY) + 1
 
 
 def _steps(conv: Winograd, machine: Machine) -> float:
-    """Return the multiply-adds of vectors for each element of the window and pixel."""
+    """Return the FMAs of vectors for each tap and pixel."""
     groups, inputs, channels = (conv.extent(axis).value or 1 for axis in (GROUPS, INPUTS, OUTPUTS))
     return groups * inputs * -(-channels // _lanes(machine))
 

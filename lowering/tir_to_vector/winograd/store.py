@@ -1,4 +1,4 @@
-"""The last step of Winograd's way: sums of products to outputs, and what is computed from those."""
+"""The output transform of Winograd convolution, and its epilogue."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
@@ -20,12 +20,12 @@ from relax_mlir.lowering.tir_to_vector.winograd.variants import WinogradVariant,
 
 
 class TransformedSums:
-    """Sums of products of a block for a panel of channels, `[element][tile][channel]`.
+    """The sums of a block for a panel of channels, `[element][tile][channel]`.
 
     Attributes:
-        base: the memory.
-        element: how far apart the elements of a tile are.
-        not_finite: a vector in memory, NaN in some lane once an output was infinite or NaN.
+        base: the buffer.
+        element: the stride of the elements of a tile.
+        not_finite: a buffer of a vector that is NaN in some lane if an output was infinite or NaN.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class TransformedSums:
         return (variant.sizes.run * variant.outputs + self._lanes) * self._lanes
 
     def allocate(self) -> None:
-        """Make room for a block and a run."""
+        """Allocate a block and a run."""
         emit, variants, element = self._emit, self._variants, self._conv.element
         self.base: ir.Value = emit.alloc(
             variants.most(lambda variant: variant.side**2 * self._element(variant)), element
@@ -101,7 +101,7 @@ class TransformedSums:
                 self._transposed(env, run, channel, live, (rows, columns))
 
     def _across(self, variant: WinogradVariant, run: Run, vector: Index) -> None:
-        """Map the rows of each tile to sums for its outputs' columns."""
+        """Transform the rows of each tile to sums for its outputs' columns."""
         emit, lanes, element = self._emit, self._lanes, self._element(variant)
         start = emit.add(emit.mul(run.first, self._panel), vector)
         with emit.loop(0, run.tiles) as tile, emit.loop(0, variant.side) as step:
@@ -117,7 +117,7 @@ class TransformedSums:
                 emit.vector_store(value, self._copy, [emit.add(to, number * lanes)])
 
     def _down(self, variant: WinogradVariant, columns: Index) -> None:
-        """Map columns to the outputs where they are, and see whether these are finite."""
+        """Transform columns to outputs in place, and test whether these are finite."""
         emit, lanes = self._emit, self._lanes
         zero = emit.constant(self._vector, 0)
         not_finite = emit.vector_load(self.not_finite, [0], self._vector)
@@ -128,7 +128,7 @@ class TransformedSums:
             (not_finite,) = column.carried
             for place, value in zip(places, variant.transforms.sums(values), strict=False):
                 emit.vector_store(value, self._copy, [place])
-                # Nothing times zero is NaN but what is infinite or NaN.
+                # Zero times an infinite number or NaN is NaN.
                 not_finite = emit.fused(value, zero, not_finite)
             column.carry([not_finite])
         emit.vector_store(column.results[0], self.not_finite, [0])
@@ -155,7 +155,7 @@ class TransformedSums:
         self, env: dict[int, Index], run: Run, channel: Index, live: Index,
         sizes: tuple[Index, Index],
     ) -> None:  # fmt: skip
-        """Write vectors of pixels that lie beside each other."""
+        """Write vectors of adjacent pixels."""
         emit, lanes = self._emit, self._lanes
         with emit.loop(0, sizes[0]) as row, emit.loop(0, sizes[1], lanes) as column:
             at = emit.mul(row.counter, self._row)

@@ -1,9 +1,9 @@
-"""The linear maps of Winograd's convolutions by kernels of three elements, along one axis.
+"""The linear maps of Winograd convolution with three taps, along one axis.
 
-Of m outputs, m + 2 products are made: values of polynomials at 0, at pairs of points a and -a, and
-at infinity. See Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016). Around
-the points of four outputs errors are smallest where their products are one (Barabasz et al.,
-"Error Analysis and Improving the Accuracy of Winograd Convolution", 2020).
+m outputs take m + 2 products: values of polynomials at 0, at pairs of points a and -a, and at
+infinity. See Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016). For four
+outputs, errors are smallest if the product of the points is one (Barabasz et al., "Error Analysis
+and Improving the Accuracy of Winograd Convolution", 2020).
 """
 
 import math
@@ -14,7 +14,7 @@ import numpy as np
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 
-# Elements of a kernel along an axis.
+# Taps along an axis.
 TAPS = 3
 # Outputs of a tile along an axis, and the positive ones of the points for them.
 POINTS = {2: (1.0,), 4: (math.sqrt(0.5), math.sqrt(2.0))}
@@ -23,7 +23,7 @@ TILES = tuple(POINTS)
 
 
 def transformed_weights(weights: np.ndarray, outputs: int) -> np.ndarray:
-    """Return what tiles of images are multiplied by.
+    """Return the transformed weights.
 
     Args:
         weights: any shape that ends in 3 x 3.
@@ -47,7 +47,7 @@ def _weight_matrix(outputs: int) -> np.ndarray:
 
 
 def _coefficients(roots: Sequence[float]) -> list[float]:
-    """Return those of a polynomial with given roots, of the lowest power first."""
+    """Return the coefficients of a polynomial with given roots, lowest power first."""
     return [float(each) for each in np.atleast_1d(np.poly(roots))[::-1]]
 
 
@@ -57,13 +57,13 @@ class Transforms:
     Args:
         emit: where to write.
         vector: the vectors' type.
-        fma: whether a fused multiply-add is one instruction.
+        fma: whether the target has FMA.
         outputs: of a tile along an axis.
-        weights: outputs of the tiles that kernels were transformed for, as many or more: what those
-            have at some of the points is, but for factors, what smaller tiles need.
+        weights: outputs of the tiles that weights were transformed for; smaller tiles use some of
+            their points, up to factors.
 
     Attributes:
-        elements: along an axis, which ones of the transformed kernels are used.
+        elements: which elements of the transformed weights are used along an axis.
     """
 
     def __init__(
@@ -72,14 +72,14 @@ class Transforms:
         self._emit, self._vector, self._fma = emit, vector, fma
         self._outputs, self._points = outputs, POINTS[weights][: outputs // 2]
         left = [point * point for point in POINTS[weights][outputs // 2 :]]
-        # Kernels were divided by the distances to the other points too.
+        # Weights were divided by the distances to the other points too.
         self._factors = [
             math.prod(point * point - other for other in left) for point in (0.0, *self._points)
         ]
         self.elements: list[int] = [*range(outputs + 1), weights + 1]
 
     def image(self, pixels: Sequence[ir.Value]) -> list[ir.Value]:
-        """Return the values that `outputs` + 2 neighbouring pixels are transformed to."""
+        """Return the transform of `outputs` + 2 neighbouring pixels."""
         squares = [point * point for point in self._points]
         # The polynomial that is zero at all points but 0: x^2 - a^2, or that times x^2 - b^2.
         whole = _coefficients(squares)
@@ -95,7 +95,7 @@ class Transforms:
         return [*result, last]
 
     def sums(self, products: Sequence[ir.Value]) -> list[ir.Value]:
-        """Return the outputs that the sums of `outputs` + 2 products give."""
+        """Return the outputs of `outputs` + 2 sums of products."""
         first, *pairs, last = products
         even, odd = [], []
         for plus, minus in zip(pairs[::2], pairs[1::2], strict=True):
@@ -117,7 +117,7 @@ class Transforms:
         return result
 
     def _combined(self, values: Sequence[ir.Value], factors: Sequence[float]) -> ir.Value:
-        """Return a linear combination; what has a factor of one begins it, where there is one."""
+        """Return a linear combination, beginning with a value whose factor is one."""
         order = sorted(range(len(values)), key=lambda i: abs(factors[i] - 1) > 1e-12)
         total: ir.Value | None = None
         for i in order:

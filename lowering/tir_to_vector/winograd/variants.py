@@ -1,4 +1,4 @@
-"""Sizes of tiles that a convolution may be computed by, of which it takes one when it runs."""
+"""Tile sizes of a Winograd convolution, of which run time chooses one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from relax_mlir.lowering.tir_to_vector.winograd.transforms import TAPS, Transfor
 
 @dataclass(frozen=True)
 class WinogradVariant:
-    """Tiles of so many outputs along an axis: how they are taken together, and their maps."""
+    """Tiles with a number of outputs along an axis: their blocking and their maps."""
 
     outputs: int
     sizes: BlockSizes
@@ -27,13 +27,13 @@ class WinogradVariant:
 
 
 class WinogradVariants:
-    """Tiles of one size, or of two of which run time takes one: loops are written for both at once.
+    """One tile size, or two with a choice at run time: loops are written for both at once.
 
     Attributes:
-        all: each way, the one of smaller tiles first.
-        largest: outputs of the tiles that kernels were transformed for.
+        all: the variants, the smaller tiles first.
+        largest: outputs of the tiles that weights were transformed for.
         panel: output channels of a panel.
-        first: whether the first way is taken; None where there is no other.
+        first: whether the first variant is chosen, an i1; None if there is one.
     """
 
     largest: int
@@ -58,18 +58,18 @@ class WinogradVariants:
         ]
 
     def pick(self, number: Callable[[WinogradVariant], int]) -> Index:
-        """Return a number of the way that is taken."""
+        """Return a number of the chosen variant."""
         numbers = [number(variant) for variant in self.all]
         if self.first is None or len(set(numbers)) == 1:
             return numbers[-1]
         return self._emit.select(self.first, numbers[0], numbers[1])
 
     def most(self, number: Callable[[WinogradVariant], int]) -> int:
-        """Return the largest of a number of all ways."""
+        """Return the largest of a number of all variants."""
         return max(number(variant) for variant in self.all)
 
     def each(self, write: Callable[[WinogradVariant], None]) -> None:
-        """Write what differs, for the way that is taken."""
+        """Write what differs between variants."""
         if self.first is None:
             write(self.all[-1])
             return
@@ -79,7 +79,7 @@ class WinogradVariants:
             write(self.all[1])
 
     def element(self, number: Index) -> Index:
-        """Return which of the transformed kernels belong to an element of a tile."""
+        """Return the element of the transformed weights for an element of a tile."""
         emit, small = self._emit, self.all[0]
         if small.outputs == self.largest:
             return number
