@@ -14,6 +14,7 @@ ALIASES = {
     "error": "errors",
     "ir.instrument": "instrument",
     "ir.transform": "transform",
+    "relax.frontend": "frontend",
     "relax.pipeline": "compiler.relax_pipelines",
     "tir.function": "relax.expr.functions",
     "tirx.function": "relax.expr.functions",

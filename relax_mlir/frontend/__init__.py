@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-_MODULES = ("mlir", "onnx", "stablehlo", "torch")
+_MODULES = ("mlir", "nn", "onnx", "stablehlo", "torch")
 _EXPORTS = {
     "from_mlir": "relax_mlir.frontend.mlir.program",
     "report": "relax_mlir.frontend.loaders",

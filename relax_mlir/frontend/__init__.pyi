@@ -2,8 +2,8 @@
 
 # Made by .ci/stubs, do not edit.
 
-from relax_mlir.frontend import mlir, onnx, stablehlo, torch
+from relax_mlir.frontend import mlir, nn, onnx, stablehlo, torch
 from relax_mlir.frontend.loaders import report
 from relax_mlir.frontend.mlir.program import from_mlir
 
-__all__ = ["from_mlir", "mlir", "onnx", "report", "stablehlo", "torch"]
+__all__ = ["from_mlir", "mlir", "nn", "onnx", "report", "stablehlo", "torch"]

@@ -14,6 +14,7 @@ from relax_mlir.runtime.bytecode.builtins import (
     MODEL_PREFIX,
     PREFIX,
 )
+from relax_mlir.runtime.bytecode.kv_cache import KV_CACHE
 from relax_mlir.runtime.bytecode.shape_builtins import SHAPE_BUILTINS
 from relax_mlir.runtime.bytecode.tvm_builtins import TVM_BUILTINS
 from relax_mlir.runtime.native.ffi_errors import register_errors
@@ -74,6 +75,18 @@ def register_func(
         _FUNCTIONS[name] = func
     return func
 
+
+def invoke_debug_func(state: Any, name: str, place: str, *args: Any) -> None:
+    """Call a registered function with the place in the model that asks for it, and arguments."""
+    func = find_func(name)
+    if func is None:
+        raise not_found(name)
+    func(place, *args)
+
+
+BUILTINS.update(KV_CACHE)
+BUILTINS["vm.builtin.invoke_debug_func"] = invoke_debug_func
+BUILTINS["vm.builtin.debug_print"] = lambda place, value: print(f"{place}: {value}")
 
 # TVM's name of it since 0.22.
 register_global_func = register_func

@@ -10,6 +10,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Object
 from relax_mlir.dialects.relax.effects import Computation
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.ops.base import CheckedOp
@@ -102,10 +103,14 @@ def _check_indices(view: ir.OpView, arguments: ir.Type, outputs: Sequence[ir.Typ
             return op_error(view, f"cannot overwrite argument {index}, there are {len(given)}")
         if index >= 0 and indices.count(index) > 1:
             return op_error(view, f"overwrites argument {index} with several outputs")
-        if index >= 0 and not T.is_tensor(given[index]):
+        if index >= 0 and not (T.is_tensor(given[index]) or isinstance(given[index], Object)):
             return op_error(view, f"cannot overwrite argument {index}, {describe(given[index])}")
     for index, output in zip(indices, outputs or (), strict=False):
-        if index >= 0 and T.is_tensor(output) and not compatible(output, given[index]):
+        if index < 0:
+            continue
+        # An object, such as a cache, is the callee's to change.
+        same_kind = isinstance(given[index], Object) == isinstance(output, Object)
+        if not same_kind or (T.is_tensor(output) and not compatible(output, given[index])):
             return op_error(
                 view,
                 f"cannot overwrite argument {index}, {describe(given[index])}, with "

@@ -20,7 +20,14 @@ from relax_mlir.relax.expr.call import Call, Op
 from relax_mlir.relax.expr.compound import If, TupleGetItem
 from relax_mlir.relax.expr.functions import Function
 from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar, Var
-from relax_mlir.relax.expr.values import Constant, PrimValue, ShapeExpr, Tuple
+from relax_mlir.relax.expr.values import (
+    Constant,
+    DataTypeImm,
+    PrimValue,
+    ShapeExpr,
+    StringImm,
+    Tuple,
+)
 
 _NAMES = (Op, GlobalVar, ExternFunc)
 # Parts of an expression that become bindings of their own.
@@ -247,6 +254,18 @@ def _prim_value(m: Materializer, expr: PrimValue, _: Any, loc: ir.Location) -> i
     return m.create("relax.prim_value", [], type_, loc, value=attribute).result
 
 
+def _literal(m: Materializer, expr: Any, _: Any, loc: ir.Location) -> ir.Value:
+    """Create a word as a value, for packed functions."""
+    with m._builder.unknown:
+        func, words = ir.StringAttr.get("vm.builtin.word"), ir.ArrayAttr.get([expr.to_mlir()])
+        result = T.object_type()
+    call = m.create(
+        "relax.call_pure_packed", [m.part_tuple([], loc)], result, loc, func=func,
+        static_args=words,
+    )  # fmt: skip
+    return call.result
+
+
 def _get_item(
     m: Materializer, expr: TupleGetItem, operands: list[ir.Value], loc: ir.Location
 ) -> ir.Value:
@@ -292,4 +311,6 @@ _MAKERS: dict[type[Any], Callable[..., ir.Value]] = {
     If: _if,
     Function: _lambda,
     SeqExpr: _sequence,
+    StringImm: _literal,
+    DataTypeImm: _literal,
 }

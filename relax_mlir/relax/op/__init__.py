@@ -11,7 +11,7 @@ from typing import Any
 _CALLS = (
     "call_dps_packed", "call_inplace_packed", "call_packed", "call_pure_packed", "call_tir",
     "call_tir_dyn", "call_tir_inplace",
-    "invoke_closure", "make_closure", "shape", "shape_of",
+    "invoke_closure", "make_closure", "null_value", "shape", "shape_of",
 )  # fmt: skip
 
 

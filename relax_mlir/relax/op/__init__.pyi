@@ -24,6 +24,7 @@ from relax_mlir.relax.op.calls import (
     call_tir_inplace,
     invoke_closure,
     make_closure,
+    null_value,
     shape,
     shape_of,
 )
@@ -165,6 +166,7 @@ __all__ = [
     "non_max_suppression",
     "nonzero",
     "not_equal",
+    "null_value",
     "one_hot",
     "ones",
     "ones_like",

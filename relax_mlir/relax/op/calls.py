@@ -112,6 +112,11 @@ def _inplace(call: Call, op: str, indices: Any) -> Call:
     return Call(Op.get(op), call.args, attrs, call.ty_args)
 
 
+def null_value() -> Call:
+    """Return a call that gives nothing: what stands for state that there is none of."""
+    return call_pure_packed("vm.builtin.null_value", sinfo_args=ObjectType())
+
+
 def call_dps_packed(func: Any, args: Any, out_sinfo: Any = None, *, out_ty: Any = None) -> Call:
     """Return a call of a packed function that writes the outputs it is given.
 

@@ -203,6 +203,7 @@ from relax_mlir.relax.op.calls import (
     call_tir_inplace,
     invoke_closure,
     make_closure,
+    null_value,
     shape,
     shape_of,
 )
@@ -341,6 +342,7 @@ __all__ = [
     "non_max_suppression",
     "nonzero",
     "not_equal",
+    "null_value",
     "one_hot",
     "ones",
     "ones_like",

@@ -194,6 +194,12 @@ def null_value() -> None:
 
 
 @_builtin()
+def word(value: str) -> str:
+    """Return a string that stands in the program."""
+    return value
+
+
+@_builtin()
 def make_tuple(*values: Any) -> tuple:
     """Return the values as a tuple."""
     return values

@@ -336,6 +336,13 @@ def _builtin(func: str) -> Callable[..., Any]:
     return call
 
 
+def _null_value(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
+    """Parse `R.null_value()`, state that there is none of."""
+    func = ir.StringAttr.get("vm.builtin.null_value")
+    nothing = make_tuple([], p.scope.location(node))
+    return p.emit("relax.call_pure_packed", [nothing], T.object_type(), node, name, func=func)
+
+
 def _emit_te(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     """Parse `R.emit_te(topi.add, x, y)`: a call of the prim func that a te function makes."""
     return p.materialize(p.call_python(p.module.builder.call_te, node), node, name)
@@ -371,6 +378,7 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "emit_te": _emit_te,
     "print": _builtin("vm.builtin.print"),
     "assert_op": _builtin("vm.builtin.assert_op"),
+    "null_value": _null_value,
     "builtin.alloc_tensor": lowered.alloc_tensor,
     **lowered.VM_CALLS,
     **memory.MEMORY_CALLS,

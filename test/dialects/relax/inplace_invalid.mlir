@@ -48,7 +48,7 @@ func.func @another_shape(%x: !F, %s: !S) {
 !F = tensor<4xf32>
 func.func @no_tensor(%x: !F, %s: !relax.object) {
   %t = builtin.unrealized_conversion_cast %x, %s : !F, !relax.object to tuple<!F, !relax.object>
-  // expected-error@+1 {{'relax.call_inplace_packed' op cannot overwrite argument 1, R.Object}}
+  // expected-error@+1 {{'relax.call_inplace_packed' op cannot overwrite argument 1, R.Object, with R.Tensor((4,), "float32")}}
   %0 = "relax.call_inplace_packed"(%t) {func = "f", inplace_indices = array<i64: 1>} : (tuple<!F, !relax.object>) -> !F
   return
 }
