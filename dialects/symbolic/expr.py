@@ -52,6 +52,10 @@ class SymExpr(NoQuotients):
         used = {key for monomial in self._terms for key in monomial}
         self._atoms = {key: atoms[key] for key in sorted(used)}
 
+    def same_as(self, other: object) -> bool:
+        """Whether the other is the same expression; expressions have no identity beside that."""
+        return isinstance(other, SymExpr) and bool(self == other)
+
     @staticmethod
     def _in_order(terms: dict[_Monomial, int], atoms: dict[str, Atom]) -> "SymExpr":
         """Return what the constructor would make of terms that are in its order, none of them 0."""

@@ -9,8 +9,10 @@ from relax_mlir.ir.module import IRModule
 # Loaded on first use: they need the dialects.
 _EXPORTS = {
     **dict.fromkeys(
-        ("BaseFunc", "Call", "Expr", "FuncType", "GlobalVar", "Op", "PrimType", "StringImm",
-         "Tuple", "TupleGetItem", "TupleType", "Type", "Var"), "relax_mlir.relax.expr"),
+        ("BaseFunc", "Call", "DictAttrs", "Expr", "FuncType", "GlobalVar", "Op", "PrimType",
+         "StringImm", "Tuple", "TupleGetItem", "TupleType", "Type", "Var"),
+        "relax_mlir.relax.expr"),
+    **dict.fromkeys(("load_json", "make_node", "save_json"), "relax_mlir.ir.json_text"),
     "Range": "relax_mlir.ir.range",
     "ShapeCall": "relax_mlir.ir.shape_rules",
     "ShapeOf": "relax_mlir.ir.shape_rules",
@@ -27,10 +29,8 @@ _EXPORTS = {
 
 # Names of TVM's that have no counterpart.
 _UNSUPPORTED = {
-    "load_json": "IRModule.parse reads MLIR text or bytecode",
-    "save_json": "str(mod) is MLIR text, mod.script() TVMScript",
     **dict.fromkeys(("Array", "Map"), "sequences and mappings are Python's"),
-    **dict.fromkeys(("Attrs", "DictAttrs", "Node"), "attributes are mappings of Python's"),
+    **dict.fromkeys(("Attrs", "Node"), "attributes are mappings of Python's"),
     **dict.fromkeys(("SourceName", "Span"), "places in the source are locations of MLIR"),
     "register_intrin_lowering": "intrinsics are lowered by MLIR; a function of yours is called by "
     "tir.call_extern",

@@ -2,6 +2,7 @@
 
 # Made by .ci/stubs, do not edit.
 
+from relax_mlir.ir.json_text import load_json, make_node, save_json
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.op import register_op, register_op_attr, reset_op_attr
 from relax_mlir.ir.range import Range
@@ -13,6 +14,7 @@ from relax_mlir.ir.structural.compare import (
     structural_hash,
 )
 from relax_mlir.relax.expr.base import Expr
+from relax_mlir.relax.expr.call import Attrs as DictAttrs
 from relax_mlir.relax.expr.call import Call, Op
 from relax_mlir.relax.expr.compound import TupleGetItem
 from relax_mlir.relax.expr.functions import BaseFunc
@@ -23,6 +25,7 @@ from relax_mlir.relax.expr.values import StringImm, Tuple
 __all__ = [
     "BaseFunc",
     "Call",
+    "DictAttrs",
     "Expr",
     "FuncType",
     "GlobalVar",
@@ -42,9 +45,12 @@ __all__ = [
     "call_shape_func",
     "get_first_structural_mismatch",
     "get_op_attr",
+    "load_json",
+    "make_node",
     "register_op",
     "register_op_attr",
     "reset_op_attr",
+    "save_json",
     "structural_equal",
     "structural_hash",
 ]

@@ -237,3 +237,15 @@ def test_a_macro_cannot_expand_for_ever() -> None:
 def test_a_macro_is_no_python_function() -> None:
     with pytest.raises(TypeError, match="the macro 'layer' can only be used in a script"):
         layer(1, 2, 3)
+
+
+def test_annotations_of_nothing() -> None:
+    """A variable of Python that is None leaves the shape or the dtype of an annotation open."""
+    shape, dtype = None, None
+
+    @R.function
+    def main(x: R.Tensor(shape, ndim=2, dtype=dtype), s: R.Shape(shape, ndim=1)):
+        return x
+
+    assert str(main.params[0].ty) == "R.Tensor(ndim=2)"
+    assert str(main.params[1].ty) == "R.Shape(ndim=1)"

@@ -1,7 +1,10 @@
 """`structural_equal`, and the path of the first difference."""
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
@@ -20,6 +23,9 @@ from relax_mlir.ir.structural.modules import (
 )
 from relax_mlir.ir.structural.path import both_words, path_of
 from relax_mlir.ir.structural.symbols import Renaming
+
+# What attributes hold beside nodes.
+_PLAIN = (str, float, bool, type(None))
 
 
 class Mismatch(NamedTuple):
@@ -166,7 +172,30 @@ def _compare(lhs: Any, rhs: Any, map_free: bool) -> None:
         raise Difference(None, None, "itself", lhs, rhs)
 
 
+def unsized(node: Any) -> bool:
+    """Whether a node is a scalar expression of `tir` that is no symbolic integer."""
+    return hasattr(node, "as_size") and node.as_size() is None
+
+
 def _compare_nodes(lhs: Any, rhs: Any, symbols: Renaming, map_free: bool, what: str) -> None:
+    if isinstance(lhs, Mapping) and isinstance(rhs, Mapping):
+        lhs, rhs = ([list(item) for item in sorted(side.items())] for side in (lhs, rhs))
+    if isinstance(lhs, _PLAIN) and isinstance(rhs, _PLAIN):
+        if lhs != rhs:
+            raise Difference(None, None, what, lhs, rhs)
+        return
+    if all(hasattr(side, "operands") and unsized(side) for side in (lhs, rhs)):
+        kinds = [(type(side).__name__, side.dtype, getattr(side, "value", None), len(side.operands))
+                 for side in (lhs, rhs)]  # fmt: skip
+        if kinds[0] != kinds[1]:
+            raise Difference(None, None, what, lhs, rhs)
+        _compare_nodes(list(lhs.operands), list(rhs.operands), symbols, map_free, what)
+        return
+    arrays = [np.asarray(each) for each in (lhs, rhs) if hasattr(each, "__array__")]
+    if len(arrays) == 2:
+        if arrays[0].dtype != arrays[1].dtype or not np.array_equal(*arrays):
+            raise Difference(None, None, what, lhs, rhs)
+        return
     sequences = [isinstance(side, (list, tuple)) for side in (lhs, rhs)]
     if all(sequences):
         if len(lhs) != len(rhs):

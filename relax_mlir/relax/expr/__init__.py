@@ -11,7 +11,7 @@ from relax_mlir.relax.expr.blocks import (
     VarBinding,
     binding_of,
 )
-from relax_mlir.relax.expr.call import Attrs, Call, Op
+from relax_mlir.relax.expr.call import Attrs, Call, DictAttrs, Op
 from relax_mlir.relax.expr.compound import If, TupleGetItem
 from relax_mlir.relax.expr.functions import (
     BaseFunc,
@@ -67,6 +67,7 @@ __all__ = [
     "DataTypeImm",
     "DataflowBlock",
     "DataflowVar",
+    "DictAttrs",
     "DynTensorType",
     "Expr",
     "ExternFunc",

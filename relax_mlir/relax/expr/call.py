@@ -73,6 +73,10 @@ class Attrs(dict[str, Any]):
         raise AttributeError(f"no attribute '{name}'{did_you_mean(name, self)}")
 
 
+# As TVM calls it.
+DictAttrs = Attrs
+
+
 class Call(OperationExpr):
     """A call: of an operation, a function of the module, a packed function or a closure.
 

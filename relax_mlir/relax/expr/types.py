@@ -42,11 +42,17 @@ class Type:
     def _key(self) -> tuple[Any, ...]:
         return ()
 
+    def __tvm_ffi_value__(self) -> str:
+        """Return what crosses to packed functions and to `tvm_ffi.structural_hash`: the text."""
+        return str(self)
+
     def same_as(self, other: object) -> bool:
         """Whether the other is the same type."""
         return self == other
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, Marker):
+            other = as_type(other)
         return type(self) is type(other) and self._key() == other._key()  # type: ignore[attr-defined]
 
     def __hash__(self) -> int:
@@ -124,6 +130,8 @@ class ShapeType(Type):
         self.dims: tuple[SymExpr, ...] | None = None
         if values is not None:
             self.dims, _, known = read_shape(values)
+            if ndim not in (-1, known) and known != -1:
+                raise ExprError(f"ndim is {ndim}, the shape has {known} values")
             ndim = max(ndim, known)
         self.ndim: int = ndim
 
@@ -153,7 +161,8 @@ class TupleType(Type):
 
     __slots__ = ("fields",)
 
-    def __init__(self, *fields: Any) -> None:
+    def __init__(self, *given: Any, fields: Any = None) -> None:
+        fields = given if fields is None else fields
         if len(fields) == 1 and isinstance(fields[0], (list, tuple)):
             fields = tuple(fields[0])
         self.fields: tuple[Type, ...] = tuple(as_type(field) for field in fields)

@@ -155,7 +155,7 @@ class AnnotationParser:
             value = self.scope.values.get(node.id, MISSING)
             if value is MISSING:
                 value = self.scope.env.lookup(node.id)
-            if value is MISSING and node.id == "_":
+            if value is None or (value is MISSING and node.id == "_"):
                 return None
             if isinstance(value, (tuple, list)):
                 return captured_dims(self.scope, node, value)
@@ -182,6 +182,8 @@ class AnnotationParser:
         if isinstance(node, ast.Call) and self.scope.path(node.func) == "R.dtype" and node.args:
             return self.dtype(node.args[0])
         value = node.value if isinstance(node, ast.Constant) else captured_value(self.scope, node)
+        if value is None:
+            return ""
         if value is not MISSING and not isinstance(value, str):
             value = getattr(value, "name", None) or getattr(value, "__name__", None)
         if not isinstance(value, str):
