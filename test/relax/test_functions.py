@@ -61,10 +61,18 @@ def test_scalars_of_numpy_are_python_numbers() -> None:
     marked = negative.with_attr(
         {"count": two, "sizes": [one], "flag": np.bool_(True), "scale": 0.5}
     )
-    assert marked.attrs == {"count": 2, "sizes": [1], "flag": True, "scale": 0.5}
+    given = {"count": 2, "sizes": [1], "flag": True, "scale": 0.5}
+    assert marked.attrs == {"global_symbol": "negative", **given}
     tensor = te.placeholder((two, 3), name="A")
     assert topi.sum(topi.transpose(tensor, (one, np.int8(0))), axis=one).shape == (3,)
     indices = relax.const(np.array([0, 1]))
     hot = relax.op.one_hot(indices, relax.PrimValue(one), relax.PrimValue(0), two, np.int64(-1))
     built = relax_mlir.compile(relax.Function([], hot))
     np.testing.assert_array_equal(built["main"](), np.eye(2))
+
+
+def test_functions_of_the_parts_of_another_are_copies() -> None:
+    func = relax.Function(negative.params, negative.body, negative.ret_ty)
+    mod = IRModule({"main": func.with_attr("global_symbol", "main")})
+    assert mod.function_names == ["main"]
+    assert structural_equal(mod["main"], negative)

@@ -249,3 +249,19 @@ def test_annotations_of_nothing() -> None:
 
     assert str(main.params[0].ty) == "R.Tensor(ndim=2)"
     assert str(main.params[1].ty) == "R.Shape(ndim=1)"
+
+
+def test_functions_of_relax_op_are_those_of_scripts() -> None:
+    @I.ir_module
+    class Module:
+        @T.prim_func
+        def negate(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+            for i in range(4):
+                B[i] = -A[i]
+
+        @R.function
+        def main(x: R.Tensor((4,), "float32")):
+            cls = Module
+            return relax.call_tir(cls.negate, (x,), R.Tensor((4,), dtype="float32"))
+
+    assert "R.call_tir(cls.negate, (x,)" in Module.script()

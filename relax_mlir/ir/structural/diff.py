@@ -14,6 +14,7 @@ from relax_mlir.ir.structural.walk import (
     function_type,
     leaf_of,
     opens_scope,
+    operands_of,
     parameter_attributes,
     steps,
     symbol_attributes,
@@ -140,7 +141,7 @@ class Differ:
         """Compare two operations without their regions, and note that their results correspond."""
         if left.name != right.name:
             raise Difference(left, right, "operation", left.name, right.name)
-        mine, theirs = list(left.operands), list(right.operands)
+        mine, theirs = operands_of(left), operands_of(right)
         if len(mine) != len(theirs):
             raise Difference(left, right, "number of operands", len(mine), len(theirs))
         for index, (a, b) in enumerate(zip(mine, theirs, strict=True)):
@@ -175,7 +176,7 @@ class Differ:
             return mine is theirs and self._from_outside(a, b)
         if mine.name != theirs.name or len(mine.operands) != len(theirs.operands):
             return False
-        for x, y in zip(mine.operands, theirs.operands, strict=True):
+        for x, y in zip(operands_of(mine), operands_of(theirs), strict=True):
             if not self._corresponds(x, y) and not self._operand(left, right, x, y):
                 return False
         self._attributes(left, right, attributes_of(mine), attributes_of(theirs), f"'{mine.name}'")

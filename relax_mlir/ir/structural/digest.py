@@ -13,6 +13,7 @@ from relax_mlir.ir.structural.walk import (
     function_type,
     leaf_of,
     opens_scope,
+    operands_of,
     parameter_attributes,
     steps,
     symbol_attributes,
@@ -189,7 +190,7 @@ class Digester:
 
     def _head(self, op: ir.Operation) -> None:
         tokens = [op.name]
-        tokens += [self._operand(operand) for operand in op.operands]
+        tokens += map(self._operand, operands_of(op))
         self._add(*tokens)
         self._attributes(attributes_of(op))
         if op.name == "func.func":
@@ -218,7 +219,7 @@ class Digester:
                 return f"free {hash(value)}"
             self._values[value] = len(self._values)
             return f"free {self._values[value]} {self._thing(value.type)}"
-        tokens = [leaf.name, self._thing(value.type), *map(self._operand, leaf.operands)]
+        tokens = [leaf.name, self._thing(value.type), *map(self._operand, operands_of(leaf))]
         for name, attribute in attributes_of(leaf):
             tokens += [name, self._attribute(attribute)]
         return f"[{' '.join(tokens)}]"

@@ -68,8 +68,39 @@ def steps(block: ir.Block) -> list[ir.Operation]:
         name = op.name
         if (name in _LEAVES or name == MAKE_TUPLE) and is_leaf(op):
             continue
+        if name == "relax.dataflow" and _given_out(op) is not None:
+            continue
         found.append(op)
     return in_order(found)
+
+
+def operands_of(op: ir.Operation) -> list[ir.Value]:
+    """Return the operands of an operation; one from a block without bindings is what it gives."""
+    return list(map(_through, op.operands))
+
+
+def _through(value: ir.Value) -> ir.Value:
+    while not isinstance(value.owner, ir.Block) and value.owner.name == "relax.dataflow":
+        given = _given_out(value.owner.operation)
+        if given is None:
+            break
+        value = given
+    return value
+
+
+def _given_out(op: ir.Operation) -> ir.Value | None:
+    """Return what a dataflow block without bindings gives out, None where it has some.
+
+    Such a block is none in normal form, TVM's too.
+    """
+    if len(op.results) != 1 or not len(op.regions[0].blocks):
+        return None
+    *inner, end = [view.operation for view in op.regions[0].blocks[0].operations]
+    if end.name != "relax.output" or len(end.operands) != 1:
+        return None
+    if any(each.name not in _LEAVES for each in inner):
+        return None
+    return end.operands[0]
 
 
 def leaf_of(value: ir.Value) -> ir.Operation | None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from relax_mlir.errors import BuilderError
+from relax_mlir.ir.single_function import set_attrs
 from relax_mlir.relax.builder.emission import Emission
 from relax_mlir.relax.builder.functions import copy_in, function_name, function_op, is_pending
 from relax_mlir.relax.builder.scopes import FunctionScope
@@ -27,7 +28,13 @@ class ModuleFunctions(Emission):
         """
         if is_pending(func):
             name = self._table.names.fresh(func_name)
-            return self._emit_function(func, name)
+            if func.copied is None:
+                return self._emit_function(func, name)
+            copy = copy_in(func.copied, self.context)
+            given = {key: value for key, value in func.attrs.items() if key != "global_symbol"}
+            set_attrs(copy, given)
+            self._table.insert(copy, name)
+            return GlobalVar(name)
         op = function_op(func)
         assert op is not None, "only functions not emitted have no operation"
         same = self._table.same(op) if op.context == self.context else None

@@ -168,6 +168,16 @@ class Function(BaseFunc):
             if not isinstance(param, Var):
                 raise ExprTypeError(f"a parameter is a relax.Var, got {param!r}")
 
+    @property
+    def copied(self) -> ir.Operation | None:
+        """The function of a module whose parameters and body Python made this of, else None."""
+        block = None if self._op is not None else getattr(self._body, "mlir_block", None)
+        owner = None if block is None else block.owner.operation
+        if owner is None or owner.name != "func.func":
+            return None
+        same = list(block.arguments) == [param._value for param in self._params]
+        return owner if same else None
+
     @classmethod
     def of(cls, op: Any, keep: Any = None) -> "Function":
         """Return the view of a `func.func` marked `relax.function`.

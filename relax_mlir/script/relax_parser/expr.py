@@ -352,6 +352,8 @@ class ExprParser(interfaces.ExprParser):
     def _call(self, node: Node, name: str | None, hint: Hint) -> Any:
         relax_calls = extension("script.relax_calls")
         path = self.scope.path(node.func)
+        if not path or not path.startswith("R."):
+            path = _of_python_api(macros.python_function(self.scope, node.func)) or path
         if path and path.startswith("R."):
             # `relax.op.add(x, y)` of TVM's Python API is R.add(x, y).
             path = f"R.{path.removeprefix('R.').removeprefix('op.')}"
@@ -390,6 +392,12 @@ class ExprParser(interfaces.ExprParser):
             near = hint_of(node.func.attr, self.module.names)
             self.scope.fail(node.func, f"undefined function '{ast.unparse(node.func)}'{near}")
         self.scope.fail(node.func, "this cannot be called in a Relax function")
+
+
+def _of_python_api(function: Any) -> str:
+    """Return what a function of `relax.op` is called in scripts, "" for any other."""
+    module = getattr(function, "__module__", None) or ""
+    return f"R.{function.__name__}" if module.startswith("relax_mlir.relax.op") else ""
 
 
 def _closures() -> dict[str, Any]:

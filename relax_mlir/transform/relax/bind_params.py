@@ -135,11 +135,13 @@ class _Binder:
         substitute_in_function(self._func, sizes)
         signature = ir.FunctionType(ir.TypeAttr(self._func.attributes["function_type"]).value)
         kept = [type_ for i, type_ in enumerate(signature.inputs) if i not in chosen]
-        _check_symbols(self._name, kept, list(signature.results))
+        before = bound_symbols(dim for type_ in signature.inputs for dim in type_dims(type_))
+        _check_symbols(self._name, before, kept, list(signature.results))
         with ir.InsertionPoint.at_block_begin(self._block):
             for position in chosen:
                 argument = self._block.arguments[position]
-                argument.replace_all_uses_with(self._made(position, argument))
+                if next(iter(argument.uses), None) is not None:
+                    argument.replace_all_uses_with(self._made(position, argument))
         for position in reversed(chosen):
             self._block.erase_argument(position)
         type_ = ir.FunctionType.get(kept, signature.results)
@@ -214,12 +216,14 @@ def _is_computed(dim: SymExpr) -> bool:
     return not dim.is_const and not dim.name
 
 
-def _check_symbols(name: str, inputs: list[ir.Type], results: list[ir.Type]) -> None:
+def _check_symbols(
+    name: str, before: set[str], inputs: list[ir.Type], results: list[ir.Type]
+) -> None:
     """Check that what the signature keeps mentions no symbol that it does not bind any more."""
     bound = bound_symbols(dim for type_ in inputs for dim in type_dims(type_))
     for type_ in (*inputs, *results):
         for dim in type_dims(type_):
-            for symbol in sorted(dim.symbols - bound):
+            for symbol in sorted(dim.symbols & before - bound):
                 raise ExprError(
                     f"BindParams: '{symbol}' of function '{name}' is bound by a parameter that "
                     "becomes a constant only; write the size as a number"

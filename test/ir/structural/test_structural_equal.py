@@ -496,3 +496,21 @@ RELU = """
 def main(x: R.Tensor(("n",), "float32")):
     return R.nn.relu(x)
 """
+
+
+def test_a_dataflow_block_without_bindings_is_none():
+    block = from_source("""
+@R.function
+def main(x: R.Tensor((2,), "float32")):
+    with R.dataflow():
+        y = x
+        R.output(y)
+    return R.exp(y)
+""")
+    plain = from_source("""
+@R.function
+def main(x: R.Tensor((2,), "float32")):
+    return R.exp(x)
+""")
+    assert ir.structural_equal(block, plain)
+    assert ir.structural_hash(block) == ir.structural_hash(plain)
