@@ -71,3 +71,50 @@ def prepare(module: ir.Module) -> None:
 _PREPARATION: Iterable[tuple[tuple[str, ...], str]] = (
     (("tosa",), TOSA), (("shape",), SHAPE), (("tosa", "linalg"), LINALG),
 )  # fmt: skip
+
+
+_CONSTANTS = ("tosa.const", "tosa.const_shape")
+
+
+def outlined(op: ir.Operation) -> ir.Module:
+    """Return a module of a function that is one operation; constants among its operands go along.
+
+    The function takes what the operation takes, constants or not.
+    """
+    with op.context, op.location:
+        module = ir.Module.create()
+        types = [operand.type for operand in op.operands]
+        results = [result.type for result in op.results]
+        with ir.InsertionPoint(module.body):
+            function = ir.Operation.create(
+                "func.func",
+                attributes={
+                    "sym_name": ir.StringAttr.get("outlined"),
+                    "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, results)),
+                },
+                regions=1,
+            )
+        block = function.regions[0].blocks.append(*types)
+        with ir.InsertionPoint(block):
+            inputs = [
+                operand.owner.clone().results[0] if _is_constant(operand) else argument
+                for operand, argument in zip(op.operands, block.arguments, strict=True)
+            ]
+            copy = op.clone()
+            for index, value in enumerate(inputs):
+                copy.operands[index] = value
+            ir.Operation.create("func.return", operands=list(copy.results))
+    return module
+
+
+def _is_constant(value: ir.Value) -> bool:
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.name in _CONSTANTS
+
+
+def lowers(op: ir.Operation) -> bool:
+    """Whether upstream's passes take an operation of TOSA to other dialects."""
+    if op.name in _CONSTANTS:
+        return True
+    module = outlined(op)
+    return not run(module.operation, TOSA) and "tosa" not in dialects_of(module.operation)

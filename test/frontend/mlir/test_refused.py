@@ -1,5 +1,7 @@
 """MLIR that cannot be read or imported: one clear error each."""
 
+# ruff: noqa: E501
+
 import numpy as np
 import pytest
 from mlir_programs import MATMUL, SOFTMAX_TOSA
@@ -30,6 +32,32 @@ def test_everything_that_is_missing_is_in_one_message(tmp_path):
         "stablehlo.all_reduce, 2 times, first at model.mlir:3",
     ]
     assert "stablehlo.all_reduce" in str(frontend.report(path))
+
+
+def test_only_what_upstream_cannot_lower_is_missing():
+    text = """func.func @main(%a: tensor<4x5xf32>) -> tensor<20xf32> {
+  %s = tosa.const_shape {values = dense<[20]> : tensor<1xindex>} : () -> !tosa.shape<1>
+  %0 = tosa.reshape %a, %s : (tensor<4x5xf32>, !tosa.shape<1>) -> tensor<20xf32>
+  %1 = "tosa.custom"(%0) {operator_name = "f", domain_name = "d", implementation_attrs = ""} : (tensor<20xf32>) -> tensor<20xf32>
+  return %1 : tensor<20xf32>
+}"""
+    with pytest.raises(UnsupportedOpError) as raised:
+        frontend.from_mlir(text)
+    assert raised.value.missing == ("tosa.custom, once, first at the module:4",)
+
+
+def test_a_comparator_that_is_none():
+    text = """func.func @main(%a: tensor<6xf32>) -> tensor<6xf32> {
+  %r = "stablehlo.sort"(%a) <{dimension = 0 : i64}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %n = stablehlo.negate %x : tensor<f32>
+    %c = stablehlo.compare LT, %n, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<6xf32>) -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}"""
+    with pytest.raises(ModelError, match="no operation of Relax is like it"):
+        frontend.from_mlir(text)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501
 
+import math
 import re
 
 import numpy as np
@@ -251,6 +252,61 @@ def test_operations_give_what_the_evaluator_gives(group):
     for number, (actual, wanted) in enumerate(zip(results, expected, strict=True)):
         assert actual.dtype == wanted.dtype
         np.testing.assert_allclose(actual, wanted, 1e-5, 1e-6, err_msg=f"{group} {number}\n{text}")
+
+
+X = VALUES["p"][0]
+# Programs of one result that the evaluator does not run, with what numpy gives.
+OTHERS = {
+    **{
+        name: (f"%r = chlo.{name} %a : tensor<3xf32> -> tensor<3xf32>", "3xf32", [X], expected)
+        for name, expected in (
+            ("erf", np.vectorize(math.erf)(X)), ("erfc", np.vectorize(math.erfc)(X)),
+            ("lgamma", np.vectorize(math.lgamma)(X)), ("sinh", np.sinh(X)), ("atan", np.arctan(X)),
+            ("asinh", np.arcsinh(X)), ("square", X * X),
+        )
+    },
+    "broadcast_add": (
+        "%r = chlo.broadcast_add %a, %b : (tensor<5x3xf32>, tensor<3xf32>) -> tensor<5x3xf32>",
+        "5x3xf32", [VALUES["x"], VALUES["v"]], VALUES["x"] + VALUES["v"],
+    ),
+    "top_k": (
+        "%r, %i = chlo.top_k(%a, k = 2) : tensor<5x3xf32> -> (tensor<5x2xf32>, tensor<5x2xi32>)",
+        "5x2xf32", [VALUES["x"]], -np.sort(-VALUES["x"], 1)[:, :2],
+    ),
+    "einsum": (
+        '%r = "stablehlo.einsum"(%a, %b) <{einsum_config = "ij,kj->ik"}> : '
+        "(tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x5xf32>",
+        "5x5xf32", [VALUES["x"], VALUES["y"]], VALUES["x"] @ VALUES["y"].T,
+    ),
+    "batch_norm": (
+        '%r = "stablehlo.batch_norm_inference"(%a, %b, %b, %b, %b) <{epsilon = 0.5 : f32, '
+        "feature_index = 1 : i64}> : (tensor<5x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, "
+        "tensor<3xf32>) -> tensor<5x3xf32>",
+        "5x3xf32", [VALUES["x"], X], (VALUES["x"] - X) / np.sqrt(X + 0.5) * X + X,
+    ),
+    "sort as JAX has it": (
+        '%r = "stablehlo.sort"(%a) <{dimension = 0 : i64, is_stable = true}> ({\n'
+        "^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+        "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "%e = stablehlo.compare EQ, %x, %z : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+        "%x1 = stablehlo.select %e, %z, %x : tensor<i1>, tensor<f32>\n"
+        "%e2 = stablehlo.compare EQ, %y, %z : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+        "%y1 = stablehlo.select %e2, %z, %y : tensor<i1>, tensor<f32>\n"
+        "%c = stablehlo.compare LT, %x1, %y1, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+        "stablehlo.return %c : tensor<i1>\n}) : (tensor<5x3xf32>) -> tensor<5x3xf32>",
+        "5x3xf32", [VALUES["x"]], np.sort(VALUES["x"], 0),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_the_evaluator_does_not_run(name):
+    body, result, inputs, expected = OTHERS[name]
+    params = ", ".join(f"%{n}: {_type(x)}" for n, x in zip("ab", inputs, strict=False))
+    text = f"func.func @main({params}) -> tensor<{result}> {{\n{body}\nreturn %r : tensor<{result}>\n}}"
+    with relax_mlir.transform.PassContext(opt_level=0):
+        actual = relax_mlir.compile(text)(*inputs)
+    np.testing.assert_allclose(actual, expected, 1e-5, 1e-6)
 
 
 DYNAMIC = """

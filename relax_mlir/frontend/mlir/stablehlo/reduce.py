@@ -149,3 +149,26 @@ def _sort(m: Any) -> Any:
         return op.sort(keys, axis=axis, descending=descending)
     places = m.emit(op.argsort(keys, axis=axis, descending=descending, dtype="int64"))
     return [op.gather_elements(x, places, axis=axis) for x in m.xs()]
+
+
+@converts("stablehlo", "batch_norm_inference")
+def _batch_norm(m: Any) -> Any:
+    x, gamma, beta, mean, variance = m.xs()
+    return m.emit(
+        op.batch_norm(
+            x, gamma, beta, mean, variance, axis=m.attr("feature_index"),
+            epsilon=m.attr("epsilon"), training=False,
+        )
+    )[0]  # fmt: skip
+
+
+@converts("stablehlo", "batch_norm_training")
+def _batch_norm_training(m: Any) -> Any:
+    x, gamma, beta = m.xs()
+    feature = m.attr("feature_index")
+    axes = [axis for axis in range(x.ty.ndim) if axis != feature]
+    mean, variance = m.emit(op.mean(x, axis=axes)), m.emit(op.variance(x, axis=axes))
+    made = op.batch_norm(
+        x, gamma, beta, mean, variance, axis=feature, epsilon=m.attr("epsilon"), training=False
+    )
+    return [m.emit(made)[0], mean, variance]

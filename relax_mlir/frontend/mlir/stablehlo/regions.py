@@ -28,14 +28,38 @@ def combiner(region: Any) -> str | None:
     return name if operands in ([first, second], [second, first]) else None
 
 
+_OF_ONE_KEY = ("stablehlo.compare", "stablehlo.constant", "stablehlo.select")
+
+
 def compared(region: Any) -> str | None:
-    """Return by which direction a region compares its first two arguments, None for others."""
+    """Return by which direction a region compares its first two arguments, None for others.
+
+    JAX makes zeros and NaNs of each argument the same before it compares them.
+    """
     block = region.blocks[0]
-    operations = [view.operation for view in block.operations]
-    if len(operations) != 2 or operations[0].name != "stablehlo.compare":
+    *_, end = [view.operation for view in block.operations]
+    last = end.operands[0].owner
+    if not hasattr(last, "name") or last.name != "stablehlo.compare":
         return None
-    is_plain = list(operations[0].operands) == list(block.arguments)[:2]
-    if not is_plain or operations[1].operands[0] != operations[0].results[0]:
+    sides = [_arguments(operand) for operand in last.operands]
+    first, second = list(block.arguments)[:2]
+    if sides != [[first], [second]]:
         return None
-    text = str(operations[0].attributes["comparison_direction"])
+    text = str(last.attributes["comparison_direction"])
     return next((each for each in ("LT", "GT") if f" {each}>" in text), None)
+
+
+def _arguments(value: Any) -> list[Any] | None:
+    """Return the arguments that a value is made of by selections, None for other operations."""
+    operation = value.owner
+    if not hasattr(operation, "name"):
+        return [value]
+    if operation.name not in _OF_ONE_KEY:
+        return None
+    found: list[Any] = []
+    for operand in operation.operands:
+        inner = _arguments(operand)
+        if inner is None:
+            return None
+        found += [each for each in inner if each not in found]
+    return found
