@@ -1,7 +1,7 @@
 """Operations decomposed into simpler Relax operations, for LegalizeOps and SimplifyInference."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 import numpy as np
 
@@ -261,8 +261,13 @@ def replace(op: ir.Operation, value: ir.Value) -> None:
     op.erase()
 
 
-def decompose_ops(module: ir.Operation) -> None:
-    """Write out every operation of the table; with copies where a function may write to tensors."""
+def decompose_ops(module: ir.Operation, skipped: Container[str] = ()) -> None:
+    """Write out every operation of the table; with copies where a function may write to tensors.
+
+    Args:
+        module: a `builtin.module`.
+        skipped: names of operations that stay, without `relax.`.
+    """
     for view in module.regions[0].blocks[0].operations:
         found: list[ir.Operation] = []
         writes = False
@@ -274,7 +279,8 @@ def decompose_ops(module: ir.Operation) -> None:
                 or op.name == "relax.call_packed"
                 or (op.name == "relax.call" and "pure" not in op.attributes)
             )
-            if op.name.removeprefix("relax.") in DECOMPOSE:
+            name = op.name.removeprefix("relax.")
+            if name in DECOMPOSE and name not in skipped:
                 found.append(op)
             return ir.WalkResult.ADVANCE
 

@@ -1,6 +1,6 @@
 """Legalization: every computation becomes a call of a prim func or of the runtime."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from types import MappingProxyType
 
 from relax_mlir.dialects.bindings import ir
@@ -61,8 +61,10 @@ LEGALIZE: dict[str, Legalization] = {
 
 
 def legalize_ops(
-    module: ir.Operation, beside: Mapping[str, Legalization] = MappingProxyType({})
-) -> None:
+    module: ir.Operation,
+    beside: Mapping[str, Legalization] = MappingProxyType({}),
+    skipped: Container[str] = (),
+) -> list[str]:
     """Replace every computation in the module's Relax functions.
 
     One whose shapes and dtypes are known symbolically becomes `relax.call_tir` of a generated prim
@@ -71,17 +73,23 @@ def legalize_ops(
     Args:
         module: the module.
         beside: what takes the place of operations that have nothing here.
+        skipped: names of operations that stay, without `relax.`.
+
+    Returns:
+        The operations that became calls of the library, by name.
     """
-    decompose_ops(module)
+    decompose_ops(module, skipped)
     legalizer = Legalizer(module)
     pending: list[ir.Operation] = []
 
     def collect(op: ir.Operation) -> ir.WalkResult:
-        if op.name.startswith("relax.") and op.name.removeprefix("relax.") in COMPUTE_OPS:
+        name = op.name.removeprefix("relax.")
+        if name != op.name and name in COMPUTE_OPS and name not in skipped:
             pending.append(op)
         return ir.WalkResult.ADVANCE
 
     module.walk(collect)
+    in_library: list[str] = []
     for op in pending:
         name = op.name.removeprefix("relax.")
         legalize = LEGALIZE.get(name, beside.get(name))
@@ -89,8 +97,10 @@ def legalize_ops(
             result = legalize(legalizer, op) if legalize is not None else None
         if result is None:
             result = legalizer.call_library(op)
+            in_library.append(name)
         op.results[0].replace_all_uses_with(result)
         _erase(op)
+    return in_library
 
 
 def _erase(op: ir.Operation) -> None:

@@ -25,7 +25,7 @@ from relax_mlir.pass_infra.kinds.sequential import Sequential
 from relax_mlir.pass_infra.passes import MLIRPass, ModulePass, Pass, PrintIR, mlir
 from relax_mlir.pass_infra.registry import get_pass, register_pass
 from relax_mlir.pass_infra.text.pipeline import Pipeline
-from relax_mlir.transform.layout.desired_layouts import DesiredLayouts, LayoutCallback
+from relax_mlir.transform.layout.desired_layouts import DesiredLayouts, FunctionMap, LayoutCallback
 from relax_mlir.transform.relax.bind_params import BindParams
 from relax_mlir.transform.relax.bind_symbolic_vars import BindSymbolicVars
 from relax_mlir.transform.rewriting.patterns import pattern, pdl, rewrite
@@ -302,7 +302,11 @@ def KillAfterLastUse() -> Pass:
 def LambdaLift() -> Pass:
     """Lift nested functions to the module."""
 
-def LegalizeOps() -> Pass:
+def LegalizeOps(
+    customize_legalize_map: FunctionMap | None = None,
+    skip_ops: tuple = (),
+    enable_warning: bool = False,
+) -> Pass:
     """Turn relax operations into call_tir of generated prim funcs."""
 
 def LoopPartition() -> Pass:

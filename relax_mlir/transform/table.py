@@ -2,7 +2,11 @@
 
 from relax_mlir.lowering.pass_spec import TARGET, PassOption, PassSpec
 from relax_mlir.tir.transform.table import TIR_PASSES
-from relax_mlir.transform.layout.desired_layouts import DesiredLayouts, LayoutCallback
+from relax_mlir.transform.layout.desired_layouts import (
+    DesiredLayouts,
+    FunctionMap,
+    LayoutCallback,
+)
 
 # Flag -> PassSpec of the passes written in relax_mlir.transform itself.
 TRANSFORM_PASSES: dict[str, PassSpec] = {
@@ -11,6 +15,11 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         name="LegalizeOps",
         entry="relax_mlir.transform.relax.legalize_ops:legalize_ops",
         summary="Turn relax operations into call_tir of generated prim funcs",
+        options=(
+            PassOption("customize_legalize_map", FunctionMap, None, "functions by operation"),
+            PassOption("skip_ops", tuple, (), "operations that stay"),
+            PassOption("enable_warning", bool, False, "warn of operations without a kernel"),
+        ),
     ),
     "fuse-attention": PassSpec(
         flag="fuse-attention",

@@ -37,6 +37,17 @@ class LayoutCallback(metaclass=_Callable):
         raise ValueError(text)
 
 
+class FunctionMap(metaclass=_AnyMapping):
+    """The type of an option that is functions by name; no text can write one.
+
+    Raises:
+        ValueError: it is made of a text.
+    """
+
+    def __init__(self, text: str) -> None:
+        raise ValueError(text)
+
+
 class DesiredLayouts(dict[str, list[str]], metaclass=_AnyMapping):
     """`{"relax.nn.conv2d": ["NHWC", "HWIO"]}`, also written `conv2d=NHWC,HWIO;max_pool2d=NHWC`.
 

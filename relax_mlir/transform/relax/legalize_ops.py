@@ -1,6 +1,7 @@
 """The pass `legalize-ops`: operations become `call_tir` of prim funcs; vision uses topi."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -16,6 +17,7 @@ from relax_mlir.lowering.relax_to_tir import legalize_ops as lowering
 from relax_mlir.lowering.relax_to_tir.support.axes import spatial
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, call_pure_packed, matched
 from relax_mlir.lowering.relax_to_tir.support.imperative import class_annotation
+from relax_mlir.transform.relax.custom_legalization import customize
 
 # Kernels that are loops with conditions, and what class reports give them.
 _CLASSES = {
@@ -123,6 +125,29 @@ VISION = {
 }
 
 
-def legalize_ops(module: ir.Operation) -> None:
-    """Replace every computation in the module's Relax functions."""
-    lowering.legalize_ops(module, VISION)
+def legalize_ops(
+    module: ir.Operation,
+    customize_legalize_map: Mapping[str, Any] | None = None,
+    skip_ops: Sequence[str] = (),
+    enable_warning: bool = False,
+) -> None:
+    """Replace every computation in the module's Relax functions.
+
+    Args:
+        module: a `builtin.module`.
+        customize_legalize_map: `f(builder, call)` by the name of an operation, called before.
+        skip_ops: names of operations that stay.
+        enable_warning: warn of operations that become calls of the runtime's library, as too little
+            is known for a kernel.
+    """
+    if customize_legalize_map:
+        customize(module, customize_legalize_map)
+    skipped = frozenset(map(_short, skip_ops))
+    for name in lowering.legalize_ops(module, VISION, skipped):
+        if enable_warning:
+            message = f"LegalizeOps: no kernel for '{name}', the runtime's library computes it"
+            warnings.warn(message, stacklevel=2)
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("relax.").rpartition(".")[2]

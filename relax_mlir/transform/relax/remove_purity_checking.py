@@ -6,7 +6,7 @@ from relax_mlir.relax.builder.purity import is_pure
 
 
 def remove_purity_checking(module: ir.Operation) -> None:
-    """Write `call_pure_packed` and `call_inplace_packed` as `call_packed`.
+    """Write `call_pure_packed` and `call_inplace_packed` as `call_packed`, and so for closures.
 
     A function that was pure says so by the attribute `relax.force_pure`. Calls in dataflow blocks
     stay, as nothing with an effect stands there: run ToNonDataflow first.
@@ -22,6 +22,9 @@ def remove_purity_checking(module: ir.Operation) -> None:
         ]
         if is_pure(func):
             func.attributes["relax.force_pure"] = ir.BoolAttr.get(True)
+        for op in named(func, ("relax.invoke_closure",)):
+            if "pure" in op.attributes and op.parent.operation.name != "relax.dataflow":
+                del op.attributes["pure"]
         for op in calls:
             with ir.InsertionPoint(op), op.location:
                 made = ir.Operation.create(

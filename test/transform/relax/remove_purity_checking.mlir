@@ -32,3 +32,11 @@ func.func @impure(%x: !X) -> !X attributes {relax.function} {
   }) : () -> !X
   return %d : !X
 }
+
+// CHECK-LABEL: func.func @closure
+// CHECK: "relax.invoke_closure"(%{{.*}}, %{{.*}}) : (
+func.func @closure(%f: !relax.object, %x: !X) -> !X attributes {relax.function} {
+  %t = builtin.unrealized_conversion_cast %x : !X to tuple<!X>
+  %y = "relax.invoke_closure"(%f, %t) {pure} : (!relax.object, tuple<!X>) -> !X
+  return %y : !X
+}
