@@ -7,7 +7,7 @@ from relax_mlir.errors import missing
 
 # Loaded on first use: symbolic integers are MLIR's.
 _EXPORTS = {
-    **dict.fromkeys(("SizeVar", "Var", "var"), "expr"),
+    **dict.fromkeys(("SizeVar", "Var", "is_buffer_var", "var"), "expr"),
     **dict.fromkeys(("FloatImm", "IntImm", "PrimExpr"), "scalar.prim_expr"),
     **dict.fromkeys(
         ("Add", "And", "Call", "Div", "EQ", "FloorDiv", "FloorMod", "GE", "GT",

@@ -17,6 +17,15 @@ class Param:
     def __str__(self) -> str:
         return self.name
 
+    def same_as(self, other: object) -> bool:
+        """Whether the other is the same parameter."""
+        return self == other
+
+
+def is_buffer_var(var: object) -> bool:
+    """Whether something is the parameter of a prim func that points to a buffer."""
+    return isinstance(var, Param) and var.dtype == "handle"
+
 
 class Var(SymExpr):
     """A symbol: `n = tir.Var("n", "int64")`; shapes take it and expressions of it.

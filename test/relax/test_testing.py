@@ -159,3 +159,16 @@ def test_shapes_as_expressions():
     x = relax.Var("x", R.Tensor(ndim=2, dtype="float32"))
     assert x.shape_ is None
     assert relax.get_shape_of(x).op.name == "relax.shape_of"
+
+
+def test_parameters_of_prim_funcs():
+    (func,) = from_source("""
+@T.prim_func
+def main(A: T.Buffer((4,), "float32"), n: T.int64):
+    A[0] = T.float32(0)
+""").functions.values()
+    buffer, size = func.params
+    assert tir.is_buffer_var(buffer)
+    assert not tir.is_buffer_var(size)
+    assert buffer.same_as(func.params[0])
+    assert not buffer.same_as(size)

@@ -114,8 +114,12 @@ class DataflowBlockRewrite:
             if allow_undef:
                 return
             raise BuilderError(f"the dataflow block does not bind '{var.name_hint}'")
-        if any(next(iter(result.uses), None) is not None for result in op.results):
-            raise BuilderError(f"'{var.name_hint}' is used, so its binding cannot go")
+        users = {use.owner.operation for result in op.results for use in result.uses}
+        if users:
+            raise BuilderError(
+                f"'{var.name}' is used by {len(users)} var{'s' * (len(users) > 1)}, so its binding "
+                "cannot go"
+            )
         self._edit.version += 1
         self._detach_dead_op(op)
 
@@ -176,12 +180,12 @@ class DataflowBlockRewrite:
     def _value(self, var: Var) -> ir.Value:
         value = getattr(var, "mlir_value", None)
         if value is None:
-            raise BuilderError(f"{var!r} is no variable of the function")
+            raise BuilderError(f"Cannot find {var!r}: it is no variable of the function")
         found = self._edit.get(value, value)
         owner = defining_op(found)
         block: Any = found.owner if owner is None else owner.block
         if not self._is_inside(block):
-            raise BuilderError(f"'{var.name_hint}' is no variable of the function")
+            raise BuilderError(f"Cannot find '{var.name}': it is no variable of the function")
         # In the block a value that leaves it is the one inside.
         inner = canonical(found)
         op = defining_op(inner)

@@ -172,3 +172,16 @@ def main(x: R.Tensor((4,), "float32")):
     rewrite = DataflowBlockRewrite(main.body.blocks[0], main)
     rewrite.remove_all_unused()
     assert [b.var.name for b in rewrite.mutated_dfb().bindings] == ["y"]
+
+
+def test_messages_of_the_block_rewriter():
+    mod = module()
+    func = functions(mod)["main"]
+    block = next(block for block in func.body.blocks if isinstance(block, DataflowBlock))
+    names = {b.var.name: b.var for b in block.bindings}
+    rewrite = DataflowBlockRewrite(block, func)
+    with pytest.raises(BuilderError, match="Cannot find"):
+        rewrite.replace_all_uses(Var("missing"), names["b"])
+    used = next(name for name, var in names.items() if list(var.mlir_value.uses))
+    with pytest.raises(BuilderError, match=rf"'{used}' is used by \d var"):
+        rewrite.remove_unused(names[used])
