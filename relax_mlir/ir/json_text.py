@@ -17,7 +17,7 @@ import numpy as np
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.parse import read_expression
-from relax_mlir.errors import ExprTypeError, did_you_mean
+from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.single_function import is_function
 from relax_mlir.runtime.values.ndarray import Tensor
@@ -77,10 +77,16 @@ def save_json(node: Any) -> str:
 
     Raises:
         ExprTypeError: it is none of these.
+        ExprError: expressions are nested in one another too deep.
     """
-    root = _Writer().node(node)
     version = vars(sys.modules["relax_mlir"])["__version__"]
-    return json.dumps({"root": root, "metadata": {"tvm_version": version}}, indent=1)
+    try:
+        root = _Writer().node(node)
+        return json.dumps({"root": root, "metadata": {"tvm_version": version}}, indent=1)
+    except RecursionError as error:
+        raise ExprError(
+            "expressions are nested too deep for JSON: bind parts to variables of a function"
+        ) from error
 
 
 def load_json(text: str) -> Any:

@@ -139,8 +139,8 @@ def unwrap(node: Any) -> "ir.Operation | ir.Type | ir.Attribute | SymExpr":
         return node
     if isinstance(node, int) and not isinstance(node, bool):
         return SymExpr.const(node)
-    size = node.as_size() if hasattr(node, "as_size") else None
-    if size is not None:
+    size = node.as_size() if hasattr(node, "as_size") else getattr(node, "sym", None)
+    if isinstance(size, SymExpr):
         return size
     to_mlir = getattr(node, "to_mlir", None)
     if to_mlir is not None:

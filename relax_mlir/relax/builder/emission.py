@@ -137,16 +137,22 @@ class Emission(Core):
         """
         expr = convert(expr)
         if isinstance(expr, Call) and expr.mlir_op is None:
-            args = [self._atom(arg) for arg in expr.args]
+            args = self._atoms(expr.args)
             if any(new is not old for new, old in zip(args, expr.args, strict=True)):
                 expr = Call(expr.op, args, expr.attrs, expr.ty_args)
         elif isinstance(expr, Tuple) and expr.mlir_op is None:
-            expr = Tuple([self._atom(field) for field in expr.fields])
+            expr = Tuple(self._atoms(expr.fields))
         expr.ty  # noqa: B018 - the type is inferred here, where errors point at the program
         return expr
 
-    def _atom(self, expr: Any) -> Any:
-        return self.emit(expr) if _is_computed(expr) else self.normalize(expr)
+    def _atoms(self, parts: Sequence[Any]) -> list[Any]:
+        """Return parts as variables and constants; one that is there twice is emitted once."""
+        known: dict[int, Any] = {}
+        for part in parts:
+            if id(part) not in known:
+                emit = self.emit if _is_computed(part) else self.normalize
+                known[id(part)] = emit(part)
+        return [known[id(part)] for part in parts]
 
     def emit_func_output(self, output: Any, params: Any = None) -> None:
         """Give the function its result, its last act.

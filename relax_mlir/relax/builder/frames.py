@@ -89,7 +89,10 @@ def resolve(builder: Any, var: Var) -> ir.Value:
     if frame is not None and frame.open and frame.builder is builder:
         return value
     if frame is not None and frame.builder is not builder:
-        raise BuilderError(f"'{var.name_hint}' belongs to another BlockBuilder")
+        if frame.open or var._ty is None or _taking_parameters(builder) is None:
+            raise BuilderError(f"'{var.name_hint}' belongs to another BlockBuilder")
+        # A person's variable, the parameter of an earlier function.
+        return _parameter(builder, var)
     value = var.mlir_value
     assert value is not None, "it has been bound"
     if value.context != builder.context:

@@ -35,6 +35,7 @@ from relax_mlir.relax.expr import (
     Var,
 )
 from relax_mlir.relax.expr_functor import ExprFunctor
+from relax_mlir.relax.expr_functor.sharing import stack_for
 from relax_mlir.tir.scalar.prim_expr import PrimExpr
 
 
@@ -235,8 +236,11 @@ def dump_ast(
 
     Raises:
         ExprTypeError: it is none.
+        ExprError: expressions are nested too deep for Python's stack.
     """
-    return ASTPrinter(indent_str, include_ty_annotations, include_call_attrs).visit_expr(expr)
+    printer = ASTPrinter(indent_str, include_ty_annotations, include_call_attrs)
+    with stack_for(expr):
+        return printer.visit_expr(expr)
 
 
 def _quoted(text: str) -> str:

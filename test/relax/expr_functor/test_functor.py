@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from relax_mlir import ir, relax
-from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
 from relax_mlir.relax import analysis
 from relax_mlir.relax.expr_functor import (
     ExprFunctor,
@@ -18,6 +18,7 @@ from relax_mlir.relax.expr_functor import (
     post_order_rewrite,
     visitor,
 )
+from relax_mlir.relax.testing import dump_ast
 from relax_mlir.script import relax as R
 
 x = relax.Var("x", R.Tensor((2, 3), "float32"))
@@ -277,3 +278,33 @@ def test_functions_that_call_themselves():
     ))  # fmt: skip
     run = relax.VirtualMachine(relax.build(main))["main"]
     assert run(np.int64(4)).item() == 0
+
+
+def test_normalizing_shares_what_is_shared():
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x, y]):
+        bb.emit_func_output(bb.normalize(relax.Tuple([same := shared(3), same])))
+        with pytest.raises(BuilderError):
+            bb.normalize(nested(2))
+    (block,) = bb.get()["main"].body.blocks
+    assert len(block.bindings) == 3
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x, y]):
+        bb.emit_func_output(bb.normalize(nested(3000)))
+    (block,) = bb.get()["main"].body.blocks
+    assert len(block.bindings) == 3000
+
+
+def test_text_of_deep_expressions():
+    assert dump_ast(nested(1000), include_ty_annotations=False).count("Call(") == 1000
+    with pytest.raises(ExprError, match="too deep for JSON"):
+        ir.save_json(nested(5000))
+
+
+def test_variables_of_earlier_builders_are_parameters_again():
+    v = relax.Var("v", R.Tensor((2,), "float32"))
+    for _ in range(2):
+        bb = relax.BlockBuilder()
+        bb.begin_scope()
+        assert str(bb.emit(relax.op.exp(v)).ty) == 'R.Tensor((2,), "float32")'
+        bb.end_scope()
