@@ -296,7 +296,7 @@ def test_normalizing_shares_what_is_shared():
 
 
 def test_text_of_deep_expressions():
-    assert dump_ast(nested(1000), include_ty_annotations=False).count("Call(") == 1000
+    assert dump_ast(nested(150), include_ty_annotations=False).count("Call(") == 150
     with pytest.raises(ExprError, match="too deep for JSON"):
         ir.save_json(nested(5000))
 
