@@ -151,13 +151,13 @@ class IndexEmitter:
         return self.op("arith.cmpi", operands, self.bool_type, predicate=attr)
 
     def holds(self, predicate: str, a: Index, b: Index) -> bool | ir.Value:
-        """Return whether `a predicate b`, where both are known as what Python says."""
+        """Return whether `a predicate b`, as a bool if both are static, else as an i1."""
         if isinstance(a, int) and isinstance(b, int):
             return _KNOWN[predicate](a, b)
         return self.compare(predicate, a, b)
 
     def all_hold(self, conditions: Iterable[bool | ir.Value]) -> bool | ir.Value:
-        """Return whether all conditions hold, some of which may be known."""
+        """Return whether all conditions hold; any may be static."""
         unknown: bool | ir.Value = True
         for each in conditions:
             if each is False:
@@ -170,8 +170,18 @@ class IndexEmitter:
         """Return the conjunction of conditions or of masks."""
         return self.op("arith.andi", [a, b], a.type)
 
-    def negated(self, a: ir.Value) -> ir.Value:
-        """Return whether a condition does not hold."""
+    def either_holds(self, a: bool | ir.Value, b: bool | ir.Value) -> bool | ir.Value:
+        """Return whether one of two conditions holds; either may be static."""
+        if a is True or b is True:
+            return True
+        if isinstance(a, ir.Value) and isinstance(b, ir.Value):
+            return self.op("arith.ori", [a, b], self.bool_type)
+        return b if a is False else a
+
+    def negated(self, a: bool | ir.Value) -> bool | ir.Value:
+        """Return whether a condition does not hold; it may be static."""
+        if isinstance(a, bool):
+            return not a
         return self.op("arith.xori", [a, self.constant(self.bool_type, 1)], self.bool_type)
 
     def select(self, condition: ir.Value, a: Index, b: Index) -> ir.Value:

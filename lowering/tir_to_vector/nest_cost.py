@@ -1,9 +1,9 @@
-"""How long a step of a nest takes, told from the functions that it computes."""
+"""Costs of the steps of nests and of register tiles."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 
-# Functions of dozens of instructions, and those of one or a few; of the others three are long.
+# Functions of dozens of instructions, and of one or a few; three of the others count as long.
 _LONG = frozenset(
     f"math.{name}"
     for name in (
@@ -18,8 +18,15 @@ _QUICK = frozenset(
         "sqrt", "trunc",
     )
 )  # fmt: skip
-# So many functions take longer than memory does.
+# Functions of a step that take longer than its loads and stores.
 _MANY = 8
+# Independent accumulators that hide the latency of an FMA.
+FMA_LATENCY = 8
+
+
+def tile_cycles(rows: int, vectors: int) -> int:
+    """Return the cycles of a step of a register tile; two loads go with two FMAs."""
+    return max(rows * vectors, rows + vectors, FMA_LATENCY) + 1
 
 
 def is_function(op: ir.Operation) -> bool:

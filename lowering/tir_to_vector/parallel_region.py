@@ -15,6 +15,8 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index, IndexEmitter
 # that spin takes some 2 us.
 MIN_PARALLEL_WORK = 3 << 16
 _LINE = 64
+# Assumed of dynamic extents.
+_DYNAMIC_IMBALANCE = 1.5
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 
@@ -31,6 +33,13 @@ class ParallelDim:
     extent: Index
     unit: int = 1
     min_extent: Index = 0
+
+    def load_imbalance(self, threads: int) -> float:
+        """Return the time of the busiest thread relative to the mean; a guess if dynamic."""
+        if not isinstance(self.extent, int):
+            return _DYNAMIC_IMBALANCE
+        units = max(1, -(-self.extent // self.unit))
+        return -(-units // threads) * threads / units
 
 
 @dataclass(frozen=True)
@@ -151,7 +160,7 @@ class ParallelEmitter(IndexEmitter):
                 enough = dim.extent >= dim.min_extent
             else:
                 enough = self.compare("sge", dim.extent, dim.min_extent)
-            here = self._and_not(enough, taken)
+            here = enough is not False and self.all_hold((enough, self.negated(taken)))
             taken = self.either_holds(taken, enough)
             if here is False:
                 ranges.append((0, dim.extent))
@@ -169,22 +178,6 @@ class ParallelEmitter(IndexEmitter):
         units = self.div(self.add(share, dim.unit // 2), dim.unit)
         inside = self.min(self.mul(units, dim.unit), dim.extent)
         return self.select(self.compare("eq", number, count), dim.extent, inside)
-
-    def _and_not(self, a: bool | ir.Value, b: bool | ir.Value) -> bool | ir.Value:
-        if a is False or b is True:
-            return False
-        if b is False:
-            return a
-        not_b = self.op("arith.xori", [b, self.constant(self.bool_type, 1)], self.bool_type)
-        return not_b if a is True else self.both(a, not_b)
-
-    def either_holds(self, a: bool | ir.Value, b: bool | ir.Value) -> bool | ir.Value:
-        """Return whether one of two conditions holds; either may be static."""
-        if a is True or b is True:
-            return True
-        if isinstance(a, ir.Value) and isinstance(b, ir.Value):
-            return self.op("arith.ori", [a, b], self.bool_type)
-        return b if a is False else a
 
     def _max_threads(self) -> ir.Value:
         """Return the maximal number of threads, by the target and by the user."""

@@ -8,6 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.fma import multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # 2 ** r for |r| <= 1/2: a minimax fit with an error of at most 1.4 ULP.
@@ -78,9 +79,7 @@ class Arithmetic:
 
     def multiply_add(self, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
         """Return x * y + z."""
-        if self.fma:
-            return self.emit.fused(x, y, z)
-        return self.add(self.emit.op("arith.mulf", [x, y], self.vector), z)
+        return multiply_add(self.emit, self.fma, x, y, z)
 
     def add_product(
         self, x: ir.Value, y: ir.Value, z: ir.Value, pairs: DotProduct | None

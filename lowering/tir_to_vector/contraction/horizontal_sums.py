@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import add
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.fma import add
 
 # Shuffles inside this many bits are faster than others.
 _SHUFFLE_BITS = 128

@@ -8,10 +8,10 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, groups_type
 from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import PanelLoad
 from relax_mlir.lowering.tir_to_vector.emit import AS_IT_IS, KEEP, UNROLL, Emitter
+from relax_mlir.lowering.tir_to_vector.fma import add, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_cost import FMA_LATENCY
 
-# Independent accumulators that hide the latency of an FMA.
-_IN_FLIGHT = 8
 # Vectors of a row of a register tile.
 VECTORS = 2
 # Steps of k up to which a prefetch of C gains nothing.
@@ -218,7 +218,7 @@ def tile_sums(
     """
     count = tile.rows * tile.vectors
     # Edge tiles sum in the order of whole ones, so results do not depend on where edges are.
-    split = max(1, _IN_FLIGHT // (tile.rows * VECTORS))
+    split = max(1, FMA_LATENCY // (tile.rows * VECTORS))
     k_unroll = tile.k_unroll if split == 1 else 1
     zero = emit.constant(tile.vector, 0)
     whole = steps if k_unroll == 2 and not odd else emit.round_down(steps, split * k_unroll)
@@ -304,22 +304,6 @@ def tile_step(
         # LLVM would hoist the loads by several pointers and spill accumulators.
         result += part if a.each is None else emit.register_barrier(part)
     return result
-
-
-def multiply_add(emit: Emitter, fma: bool, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
-    """Return x * y + total of vectors, fused if the target has FMA."""
-    floating = not isinstance(x.type.element_type, ir.IntegerType)
-    if floating and fma:
-        return emit.fused(x, y, total)
-    made = emit.op("arith.mulf" if floating else "arith.muli", [x, y], x.type)
-    return add(emit, total, made)
-
-
-def add(emit: Emitter, x: ir.Value, y: ir.Value) -> ir.Value:
-    """Return x + y, of vectors or of single elements."""
-    element = x.type.element_type if isinstance(x.type, ir.VectorType) else x.type
-    integer = isinstance(element, ir.IntegerType)
-    return emit.op("arith.addi" if integer else "arith.addf", [x, y], x.type)
 
 
 def _store(

@@ -8,10 +8,11 @@ from typing import NamedTuple
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.horizontal_sums import horizontal_sums
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef, add, multiply_add
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
+from relax_mlir.lowering.tir_to_vector.fma import add, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 _One = Callable[[Index, ir.Value | None], None]

@@ -26,8 +26,8 @@ from relax_mlir.lowering.tir_to_vector.convolution.vnni_input_packer import Vnni
 from relax_mlir.lowering.tir_to_vector.convolution.vnni_weights import VnniWeights
 from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import WeightBlocks
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
+from relax_mlir.lowering.tir_to_vector.fma import add, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.multiply import add, multiply_add
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
@@ -162,7 +162,7 @@ class _Writer:
         dims: dict[int | str, ParallelDim] = {i: ParallelDim(self._extent(i)) for i in self.outer}
         dims["blocks"] = ParallelDim(self.blocks, self.sizes.blocks[0])
         dims["rows"] = ParallelDim(self.rows, self.sizes.rows[0])
-        order = sorted(dims, key=lambda name: self._load_imbalance(dims[name]))
+        order = sorted(dims, key=lambda name: dims[name].load_imbalance(emit.threads))
         with emit.parallel_region(
             [dims[name] for name in order], work_of(emit, self.conv.flat, 1)
         ) as got:
@@ -172,14 +172,6 @@ class _Writer:
             if conv.row is not None:
                 spans[conv.row] = by_name["rows"]
             yield spans, by_name["blocks"]
-
-    def _load_imbalance(self, part: ParallelDim) -> float:
-        """Return the time of the busiest thread relative to the mean."""
-        if not isinstance(part.extent, int):
-            return 1.5
-        threads = self.emit.threads
-        steps = max(1, -(-part.extent // part.unit))
-        return -(-steps // threads) * threads / steps
 
     @contextmanager
     def _loop(self, span: Span) -> Iterator[Index]:
@@ -325,5 +317,5 @@ class _Writer:
                 if self.grouped is not None:
                     result.append(self.grouped.dot.multiply_add(emit, weight, value, total))
                 else:
-                    result.append(multiply_add(emit, self.machine, value, weight, total))
+                    result.append(multiply_add(emit, self.machine.fma, value, weight, total))
         return result

@@ -80,7 +80,7 @@ class PaddingTaps:
         machine: Machine,
     ) -> None:
         self._copied, self._emit, self._machine = copied, emit, machine
-        self._finite: ir.Value | None = None
+        self._finite: bool | ir.Value | None = None
         self._skips: list[_TapAxis] = []
         dot = None if copied.grouped is None else copied.grouped.dot
         if copied.conv.flat.init is None or (dot is not None and dot.flips_signs):

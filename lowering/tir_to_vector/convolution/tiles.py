@@ -5,15 +5,10 @@ from functools import lru_cache
 
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
+from relax_mlir.lowering.tir_to_vector.nest_cost import FMA_LATENCY, tile_cycles
 
-# Independent accumulators that hide the latency of an FMA.
-_LATENCY = 8
-# The overhead of a step of the innermost loop, in FMAs.
-_STEP = 1
 # Assumed for dynamic sizes.
 _UNKNOWN_PIXELS, _UNKNOWN_BLOCKS = 224, 4
-# Pixels of small tiles: accumulators that hide the latency of an FMA.
-_FEW_PIXELS = 8
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,7 @@ def _cost(sizes: TileSizes, blocks: int | None, rows: int | None, cols: int | No
     for vectors, b in _counts(sizes.blocks, extents[0]):
         for height, r in _counts(sizes.rows, extents[1]):
             for width, c in _counts(sizes.cols, extents[2]):
-                total += b * r * c * _step(height * width, vectors)
+                total += b * r * c * tile_cycles(height * width, vectors)
     return total
 
 
@@ -93,14 +88,9 @@ def _counts(sizes: tuple[int, ...], extent: int) -> list[tuple[int, int]]:
     return counts
 
 
-def _step(pixels: int, vectors: int) -> float:
-    """Return the cycles of one step of the innermost loop; two loads go with two FMAs."""
-    return max(pixels * vectors, pixels + vectors, _LATENCY) + _STEP
-
-
 def small_tiles(conv: Convolution, machine: Machine) -> TileSizes:
     """Return the tiles of a convolution that runs seldom: as little code as possible."""
-    width = min(_FEW_PIXELS, max(1, machine.registers - 2))
+    width = min(FMA_LATENCY, max(1, machine.registers - 2))
     cols = conv.iter(conv.col).extent.value
     return TileSizes((1,), (1,), (width if cols is None else max(1, min(width, cols)), 1))
 

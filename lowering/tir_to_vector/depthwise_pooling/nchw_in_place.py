@@ -15,11 +15,12 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pixels import (
+    PixelMasks,
     PixelSources,
     RowPixels,
     Shifter,
+    Tile,
 )
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_tile import PixelMasks, Tile
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import (
     MAX_ELEMENTS,
     REST_ROWS,
@@ -291,9 +292,10 @@ class InPlaceNchw(DepthwisePoolWriter):
         for offset in sorted(uses):
             live: ir.Value | bool = True
             if self.down is not None and offset < self.above:
-                live = self._less(-1, emit.add(first, offset))
+                live = emit.holds("slt", -1, emit.add(first, offset))
             if self.down is not None and (guarded or furthest - offset < self.below):
-                live = self._and(live, self._less(emit.add(first, offset), self.counts[-2]))
+                below = emit.holds("slt", emit.add(first, offset), self.counts[-2])
+                live = emit.all_hold((live, below))
             yield offset, live, uses[offset]
 
     def _walk(self, row: Index, corner: Index, seen: Sequence[Seen]) -> Iterator[Index]:
@@ -312,18 +314,6 @@ class InPlaceNchw(DepthwisePoolWriter):
                 place = emit.add(place, emit.mul(offset - reached, self.source_strides[-2]))
                 reached = offset
             yield place if isinstance(live, bool) else emit.select(live, place, corner)
-
-    def _less(self, a: Index, b: Index) -> ir.Value | bool:
-        if isinstance(a, int) and isinstance(b, int):
-            return a < b
-        return self.emit.compare("slt", a, b)
-
-    def _and(self, a: ir.Value | bool, b: ir.Value | bool) -> ir.Value | bool:
-        if isinstance(a, bool):
-            return b if a else False
-        if isinstance(b, bool):
-            return a if b else False
-        return self.emit.both(a, b)
 
     def _vector(
         self, masks: dict[int, ir.Value | None], tile: Tile, place: Index, live: ir.Value | bool,
@@ -357,7 +347,7 @@ class InPlaceNchw(DepthwisePoolWriter):
             at = self.out.at(self._place(env, tile, 0)).offset
         for row, value in enumerate(sums):
             with ExitStack() as guard:
-                if row and isinstance(live := self._less(row, tile.left), ir.Value):
+                if row and isinstance(live := emit.holds("slt", row, tile.left), ir.Value):
                     guard.enter_context(emit.when(live))
                 elif row and not live:
                     return

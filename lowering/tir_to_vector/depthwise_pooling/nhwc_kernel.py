@@ -133,8 +133,8 @@ class NhwcWriter(DepthwisePoolWriter):
             self._place(self.right)
             within = self._inside(self.right, self.col_stop)
             for axis in self.deep:
-                within = self._and(within, self._deep_inside(axis, env))
-            self._channels(env, self._and(inside, within))
+                within = self.emit.all_hold((within, self._deep_inside(axis, env)))
+            self._channels(env, self.emit.all_hold((inside, within)))
 
     @contextmanager
     def _tiles(self, span: tuple[Index, Index], step: int) -> Iterator[Index]:
@@ -174,17 +174,15 @@ class NhwcWriter(DepthwisePoolWriter):
         all_ = (
             True
             if whole
-            else self._compare("sle", emit.add(window_axis.at, window_axis.count), stop)
+            else self.emit.holds("sle", emit.add(window_axis.at, window_axis.count), stop)
         )
         if window_axis.axis < 0 or not self._pads(window_axis.axis):
             return all_
         last = (window_axis.count - 1) * window_axis.stride + (
             self.pool.size(window_axis.step) - 1
         ) * window_axis.dilation
-        return self._and(
-            all_,
-            self._within(window_axis.axis, window_axis.first, emit.add(window_axis.first, last)),
-        )
+        seen = self._within(window_axis.axis, window_axis.first, emit.add(window_axis.first, last))
+        return emit.all_hold((all_, seen))
 
     def _deep_inside(self, axis: int, env: dict[int, Index]) -> ir.Value | bool:
         """Return whether all that windows see along an axis before those of a tile exists."""
@@ -197,8 +195,8 @@ class NhwcWriter(DepthwisePoolWriter):
         return self._within(axis, first, self.emit.add(first, reach))
 
     def _within(self, axis: int, first: Index, last: Index) -> ir.Value | bool:
-        low = self._compare("sge", first, 0)
-        return self._and(low, self._compare("slt", last, self._size(axis)))
+        low = self.emit.holds("sge", first, 0)
+        return self.emit.all_hold((low, self.emit.holds("slt", last, self._size(axis))))
 
     def _deep(self, axis: int, env: dict[int, Index]) -> Index:
         """Return an index of the image along an axis before those of a tile."""
@@ -207,18 +205,6 @@ class NhwcWriter(DepthwisePoolWriter):
         for i, factor in {**image_axis.outer, **image_axis.inner}.items():
             index = emit.add(index, emit.mul(env.get(i, 0), factor))
         return index
-
-    def _compare(self, predicate: str, a: Index, b: Index) -> ir.Value | bool:
-        if isinstance(a, int) and isinstance(b, int):
-            return {"sle": a <= b, "slt": a < b, "sge": a >= b}[predicate]
-        return self.emit.compare(predicate, a, b)
-
-    def _and(self, a: ir.Value | bool, b: ir.Value | bool) -> ir.Value | bool:
-        if isinstance(a, bool):
-            return b if a else False
-        if isinstance(b, bool):
-            return a if b else False
-        return self.emit.both(a, b)
 
     def _channels(self, env: dict[int, Index], inside: ir.Value | bool) -> None:
         """Write the loops over channels: whole vectors, then the tail."""
@@ -285,8 +271,8 @@ class NhwcWriter(DepthwisePoolWriter):
     def _store_mask(self, at: tuple[int, int], live: ir.Value | None) -> ir.Value | None:
         if live is None:
             return None
-        row = self._compare("slt", self.emit.add(self.fall.at, at[0]), self.row_stop)
-        col = self._compare("slt", self.emit.add(self.right.at, at[1]), self.col_stop)
+        row = self.emit.holds("slt", self.emit.add(self.fall.at, at[0]), self.row_stop)
+        col = self.emit.holds("slt", self.emit.add(self.right.at, at[1]), self.col_stop)
         return self._masked(live, [row, col])
 
     def _live(self, left: Index) -> ir.Value:
@@ -419,7 +405,7 @@ class NhwcWriter(DepthwisePoolWriter):
             live = self._within(window_axis.axis, index, index)
             if not self._pads(window_axis.axis):
                 # Outputs past the last one may see pixels that do not exist.
-                live = self._compare("slt", index, self._size(window_axis.axis))
+                live = self.emit.holds("slt", index, self._size(window_axis.axis))
             if masked and live is not True:
                 # A masked load of an unmapped page is slow even if no lane is on.
                 index = emit.max(emit.min(index, emit.sub(self._size(window_axis.axis), 1)), 0)

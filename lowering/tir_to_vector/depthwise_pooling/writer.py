@@ -14,8 +14,8 @@ from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import inner_dims
+from relax_mlir.lowering.tir_to_vector.fma import multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.multiply import multiply_add
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
@@ -195,7 +195,7 @@ class DepthwisePoolWriter(ABC):
         """Add pixels times a weight, or combine them for pooling."""
         if element is None:
             return self.emit.op(self.pool.flat.combiner, [total, pixel], self.vector)
-        return multiply_add(self.emit, self.machine, pixel, element, total)
+        return multiply_add(self.emit, self.machine.fma, pixel, element, total)
 
     def _heights(self, low: Index, high: Index) -> Iterator[tuple[int, bool]]:
         """Yield the rows of tiles, and whether tiles may be partial."""

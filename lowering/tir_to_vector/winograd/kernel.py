@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import multiply_add
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
+from relax_mlir.lowering.tir_to_vector.fma import multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
@@ -146,9 +146,9 @@ class _Writer:
         }  # fmt: skip
         order = [
             "runs",
-            *sorted(("groups", "panels"), key=lambda name: self._load_imbalance(dims[name])),
+            *sorted(("groups", "panels"), key=lambda name: dims[name].load_imbalance(emit.threads)),
         ]
-        if self._load_imbalance(dims["groups"]) == 1:
+        if dims["groups"].load_imbalance(emit.threads) == 1:
             order.remove("groups")
             order.insert(0, "groups")
         with emit.parallel_region(
@@ -156,12 +156,6 @@ class _Writer:
         ) as got:
             spans = dict(zip(order, got, strict=True))
             yield spans["groups"], spans["runs"], spans["panels"]
-
-    def _load_imbalance(self, part: ParallelDim) -> float:
-        """Return the time of the busiest thread relative to the mean."""
-        assert isinstance(part.extent, int)  # channels are known
-        threads = self.emit.threads
-        return -(-part.extent // threads) * threads / part.extent
 
     def _min_runs(self) -> Index:
         """Return the number of runs from which on threads share runs: 0, or more than there are.

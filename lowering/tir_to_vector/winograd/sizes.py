@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.nest_cost import tile_cycles
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     COLUMNS,
     GROUPS,
@@ -27,8 +28,6 @@ _TRANSFORM = {2: 110, 4: 230}
 _OF_IMAGE = 2 / 3
 # Bytes of transformed weights per cycle, from memory at worst, and of weights that threads share.
 _BYTES, _BYTES_AGAIN = 6, 16
-# Independent accumulators that hide the latency of an FMA.
-_LATENCY = 8
 # Pixels of a run along a row: its rows, a vector of channels wide, fit L1.
 _RUN_PIXELS = 64
 _MAX_VECTORS = 4
@@ -121,7 +120,7 @@ def panel_vectors(conv: Winograd, machine: Machine) -> int:
     costs = {}
     for vectors in range(1, min(_MAX_VECTORS, blocks) + 1):
         rows = tile_rows(machine, vectors)
-        costs[vectors] = -(-blocks // vectors) * _step(rows, vectors) / rows
+        costs[vectors] = -(-blocks // vectors) * tile_cycles(rows, vectors) / rows
     return min(costs, key=lambda vectors: (costs[vectors], abs(vectors - 2)))
 
 
@@ -212,12 +211,7 @@ def block_sizes(conv: Winograd, machine: Machine, outputs: int, panel: int) -> B
 
 def _cost(rows: int, tiles: int, vectors: int) -> float:
     left = tiles % rows
-    return tiles // rows * _step(rows, vectors) + (_step(left, vectors) if left else 0)
-
-
-def _step(rows: int, vectors: int) -> int:
-    """Return the cycles of a step of the innermost loop; two loads go with two FMAs."""
-    return max(rows * vectors, rows + vectors, _LATENCY) + 1
+    return tiles // rows * tile_cycles(rows, vectors) + (tile_cycles(left, vectors) if left else 0)
 
 
 def _steps(conv: Winograd, machine: Machine) -> float:

@@ -21,7 +21,7 @@ from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
     find_packed_convolution,
 )
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
-from relax_mlir.lowering.tir_to_vector.convolution.prepacked_vnni import (
+from relax_mlir.lowering.tir_to_vector.convolution.vnni_weights import (
     VNNI_WEIGHTS,
     note_of,
     packed_weights,
