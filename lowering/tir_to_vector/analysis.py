@@ -1,4 +1,4 @@
-"""What each block computes, read off its iterators and affine accesses."""
+"""What each block computes, from its iterators and affine accesses."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,13 +12,13 @@ from relax_mlir.lowering.tir_to_vector.branches import BRANCH, is_plain, operati
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.int4 import is_int4
 
-# Kinds of loops that say how a nest is to be computed; it is not lowered in another way then.
+# Kinds of loops that a schedule chose: such nests keep their loops.
 BY_HAND = ("vectorized", "unrolled")
 BY_HAND_REASON = "its loops are scheduled by hand"
 # A block's annotation: its class, which plain loops compute as fast as it should be.
 KERNEL_CLASS = "tir.kernel_class"
 _IGNORED = ("tir.reads", "tir.writes", "tir.yield")
-# What nests may be moved across: it reads and writes no buffer.
+# Operations that nests may be moved across: they use no buffer.
 _MOVABLE = ("memref.alloc", "arith.", "tir.symbol", "memref.dim")
 # What may stand beside the one block of a nest: sizes, and the end of the loop.
 _INDEX_ONLY = ("tir.yield", "tir.symbol", "arith.")
@@ -42,7 +42,7 @@ class BlockInfo:
     reason: str = ""
 
 
-# What is said about loops around plain statements.
+# The report on loops around plain statements.
 WITHOUT_BLOCKS = BlockInfo("loops", "opaque", False, "no T.block says what they compute")
 
 
@@ -56,11 +56,11 @@ class Access:
 
     @property
     def iters(self) -> list[int | None]:
-        """For each dimension the iterator it is, -1 for the constant 0, None for all else."""
+        """For each dimension its iterator, -1 for the constant 0, None for other indices."""
         return [_plain(expr) for expr in self.exprs]
 
     def dims_of_iter(self, position: int) -> list[int]:
-        """Return the dimensions whose index an iterator takes part in, or may."""
+        """Return the dimensions whose index depends on an iterator, or may."""
         return [dim for dim, expr in enumerate(self.exprs) if _involves(expr, position)]
 
     @property
@@ -109,20 +109,20 @@ class Nest:
         ]
 
 
-# What no fast path carries: it must happen once at each point, in order.
+# Side effects that no fast path supports.
 _EFFECTS = ("tir.assert", "tir.call_extern", "tir.call_packed")
 
 
 @dataclass
 class Known:
-    """What is known of nests while nothing changes the program.
+    """What is known of nests while the program does not change.
 
     Attributes:
-        nests: by their first operation; or why it is that of none.
-        flat: by identity of a nest: the nest, and what `flatten_nest` made of it or why nothing.
-            Not in the nest, as the flat form refers to it: a cycle would keep the program.
-        places: of operations of blocks that were asked about, how many of those up to it stand in
-            the way of neighbours, and whether it does itself.
+        nests: by their first operation: the nest, or why there is none.
+        flat: by identity of a nest: the nest, and its flat form or why it has none. Not in the
+            nest: a reference cycle would keep the program alive.
+        places: of operations of blocks: how many operations up to it are in the way of adjacent
+            nests, and whether it is.
     """
 
     nests: dict[ir.Operation, Nest | str] = field(default_factory=dict)
@@ -135,7 +135,7 @@ _KNOWN: ContextVar[Known | None] = ContextVar("known nests", default=None)
 
 @contextmanager
 def unchanged() -> Iterator[None]:
-    """Match and flatten each nest once in here, where nothing changes the program."""
+    """Match and flatten each nest once in this context, in which the program must not change."""
     token = _KNOWN.set(Known())
     try:
         yield
@@ -144,7 +144,7 @@ def unchanged() -> Iterator[None]:
 
 
 def known_nests() -> Known | None:
-    """Return what is known of nests, where nothing changes the program."""
+    """Return what is known of nests, inside `unchanged`."""
     return _KNOWN.get()
 
 
@@ -210,7 +210,7 @@ def _match_nest(op: ir.Operation, branches: bool) -> Nest | str:
 
 
 def _opened(op: ir.Operation) -> list[ir.Operation]:
-    """Return what stands in a branch that has a vector form, the operation itself of any other."""
+    """Return the operations in a branch that has a vector form; of others the operation itself."""
     if op.name != BRANCH or not is_plain(op):
         return [op]
     return [inner for inner in operations(op) if inner.name != BRANCH]
@@ -314,7 +314,7 @@ def top_level(func: ir.OpView) -> Iterator[ir.Operation]:
 
 
 def is_adjacent(first: ir.Operation, second: ir.Operation) -> bool:
-    """Whether nothing between two operations of a block keeps them from running together."""
+    """Whether two operations of a block can run together."""
     known = _KNOWN.get() or Known()
     if first not in known.places:
         barriers = 0

@@ -1,6 +1,6 @@
 """Branches inside a block, `T.if_then_else` and `if`: what they hold, and which have vector form.
 
-A lane whose condition does not hold loads and stores nothing; all else is computed for every lane.
+A lane whose condition is false neither loads nor stores; other operations run for all lanes.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _DIVIDES = (
 
 
 def operations(op: ir.Operation) -> Iterator[ir.Operation]:
-    """Yield an operation and all inside of it, in order; without what ends regions."""
+    """Yield an operation and all operations inside it, in order, without terminators."""
     if op.name == "scf.yield":
         return
     yield op
@@ -27,9 +27,9 @@ def operations(op: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def is_plain(op: ir.Operation) -> bool:
-    """Whether a branch has a vector form: it gives one value, or stores once if a condition holds.
+    """Whether a branch has a vector form: it gives one value, or has one conditional store.
 
-    Beside loads it computes, and no division inside could be by zero.
+    Besides loads it computes, and no division inside could be by zero.
     """
     inside = [inner for inner in operations(op) if inner != op]
     stores = [inner for inner in inside if inner.name == "memref.store"]
@@ -52,7 +52,7 @@ def _computes(op: ir.Operation) -> bool:
 
 
 def result_of(op: ir.Operation, number: int) -> ir.Value:
-    """Return what one side of a branch gives."""
+    """Return the result of one side of a branch."""
     *_, last = op.regions[number].blocks[0].operations
     return last.operation.operands[0]
 

@@ -1,4 +1,4 @@
-"""What was chosen for each nest of a prim func, in words and numbers for people."""
+"""The plan of each nest of a prim func, as text for `--report`."""
 
 from dataclasses import dataclass
 
@@ -21,15 +21,15 @@ from relax_mlir.lowering.tir_to_vector.winograd.sizes import block_sizes
 
 @dataclass(frozen=True)
 class NestPlan:
-    """What is said about blocks that are lowered together.
+    """The plan of blocks that are lowered together.
 
     Attributes:
         blocks: their names.
         kinds: their classes, as `BlockInfo` has them.
-        tile: elements that registers hold at a time, such as `12x32` (rows by columns), and of
-            which tiles of an image where it is transformed.
-        vector: the vectors it is computed in, such as `16 x f32`; empty for plain loops.
-        reason: why there is no fast path; empty where there is one, or next to nothing to do.
+        tile: elements in registers at a time, such as `12x32` (rows by columns), and the Winograd
+            tile, if any.
+        vector: the vector type, such as `16 x f32`; empty for plain loops.
+        reason: why there is no fast path; empty if there is one, or next to nothing to do.
     """
 
     blocks: tuple[str, ...]

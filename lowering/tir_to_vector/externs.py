@@ -1,4 +1,4 @@
-"""Calls of C functions: `tir.call_extern` to calls of functions that are declared only."""
+"""Calls of C functions: `tir.call_extern` to calls of declared functions."""
 
 from types import ModuleType
 
@@ -17,7 +17,7 @@ _NARROW = 32
 
 
 def lower_call(op: ir.Operation) -> None:
-    """Replace a `tir.call_extern` by a call; integers below 32 bits are passed as C promotes them.
+    """Replace a `tir.call_extern` by a call; integers below 32 bits are promoted as in C.
 
     Raises:
         PassError: the function is called with other types elsewhere.
@@ -80,7 +80,7 @@ def _bytes(type_: ir.Type) -> int:
 
 
 def _declared(op: ir.Operation, name: str, inputs: list[ir.Type], results: list[ir.Type]) -> str:
-    """Return the symbol of a declaration of the function, which is made where there is none."""
+    """Return the symbol of the function's declaration, which is made if there is none."""
     module = op
     while module.parent is not None:
         module = module.parent.operation

@@ -1,4 +1,4 @@
-"""Nests over flat memory: every access an offset and one stride for each iterator."""
+"""Nests over flat memory: each access is an offset and a stride for each iterator."""
 
 from dataclasses import dataclass, field, replace
 
@@ -34,9 +34,9 @@ class NotFlat(Exception):
 
 @dataclass
 class FlatAccess:
-    """Where an access is: `offset + sum(strides[i] * i)` in a row-major buffer.
+    """The place of an access: `offset + sum(strides[i] * i)` in a row-major buffer.
 
-    With `in_rows` the buffer has a block of rows, which are counted from the block's first.
+    With `in_rows` the buffer has a block of rows, counted from the block's first.
     """
 
     buffer: ir.Value
@@ -47,7 +47,7 @@ class FlatAccess:
 
 @dataclass
 class FlatIter:
-    """An iterator: how often it steps, and whether it reduces."""
+    """An iterator: its extent, and whether it reduces."""
 
     extent: SymExpr
     reduction: bool
@@ -58,16 +58,17 @@ class FlatNest:
     """A block over flat memory.
 
     Attributes:
-        nest: what it was.
+        nest: the original nest.
         iters: outermost first.
         accesses: for each load and store operation.
         store: the store.
-        total: for a reduction the load of what it adds to.
-        value: for a reduction what is combined, else what is stored.
+        total: for a reduction the load of the sum.
+        value: for a reduction the operand of the combiner, else what is stored.
         slice: the operations that compute the value, in order.
-        init: what a reduction starts from, None for what the buffer holds.
-        counters: for each iterator whose value it computes with its position, None when it is 0.
-        final: whether nothing else in the function touches what it writes, and the caller sees it.
+        init: a reduction's initial value, None for the buffer's contents.
+        counters: for iterators whose value is computed with, their position; None for the constant
+            0.
+        final: whether the caller sees what it writes, and nothing else in the function uses it.
     """
 
     nest: Nest
@@ -82,7 +83,7 @@ class FlatNest:
     final: bool = False
 
     def slice_of(self, value: ir.Value) -> list[ir.Operation]:
-        """Return the operations that compute a value from loads, with these, in order."""
+        """Return the operations that compute a value from loads, including these, in order."""
         needed = {value}
         for op in reversed(self.slice):
             if op.results[0] in needed and op not in self.accesses:
@@ -235,7 +236,7 @@ def flat_access(access: Access, order: list[int]) -> FlatAccess:
 def linear_index(
     value: ir.Value, arguments: list[ir.Value]
 ) -> tuple[SymExpr, dict[int, SymExpr]] | None:
-    """Return an index as a symbolic number and a factor for iterators, None if it is no sum."""
+    """Return an index as a symbolic constant and factors of iterators, None if it is not linear."""
     if value in arguments:
         return _ZERO, {arguments.index(value): _ONE}
     known = symbolic(value)
@@ -264,7 +265,7 @@ def linear_index(
 
 
 def linear(expr: ir.AffineExpr) -> tuple[int, dict[int, int]]:
-    """Return an affine expression's constant and the factor of each iterator.
+    """Return an affine expression's constant and the factors of iterators.
 
     Raises:
         NotFlat: it divides.
@@ -313,9 +314,9 @@ def _init(nest: Nest, store: Access) -> ir.Attribute | None:
 
 
 def slice_of(nest: Nest, value: ir.Value, *, branches: bool = False) -> list[ir.Operation]:
-    """Return what computes a value: loads too, but neither their addresses nor constants.
+    """Return the operations that compute a value: loads too, but neither addresses nor constants.
 
-    With `branches` also what is in those, but not they themselves.
+    With `branches`, the operations inside branches too.
 
     Raises:
         NotFlat: something of it has no vector form, or is not of the block.
@@ -364,9 +365,9 @@ def _check_writes(flat: FlatNest) -> None:
 
 
 def collapse(flat: FlatNest, keep: int = 0) -> FlatNest:
-    """Drop iterators of one step, and merge neighbours that every access walks as if they were one.
+    """Drop iterators of one step, and merge neighbours that every access walks as one.
 
-    The first `keep` iterators stay as they are.
+    The first `keep` iterators stay.
     """
     chosen = [i for i, it in enumerate(flat.iters) if i < keep or it.extent != 1]
     counters = {

@@ -1,4 +1,4 @@
-"""The path that lowers any prim func: loops become scf loops, blocks are inlined."""
+"""The generic lowering: loops become scf loops, blocks are inlined."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.ops import block_predicate
@@ -30,7 +30,7 @@ def lower_block(block: ir.Block, emit: Emitter) -> None:
 
 
 def inline(op: ir.Operation) -> None:
-    """Put the operations of a `tir.block`'s body in its place, under its predicate if any."""
+    """Replace a `tir.block` by its body, under its predicate if it has one."""
     body = op.regions[0].blocks[0]
     for argument, value in zip(body.arguments, op.operands, strict=False):
         argument.replace_all_uses_with(value)

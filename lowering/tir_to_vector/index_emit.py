@@ -1,4 +1,4 @@
-"""Index arithmetic that folds known numbers as it is written; constants and sizes of a function."""
+"""Index arithmetic with constant folding; constants and sizes of a function."""
 
 import operator
 from collections.abc import Iterable, Sequence
@@ -86,11 +86,11 @@ class IndexEmitter:
         return self._constants[key]
 
     def at_entry(self) -> ir.InsertionPoint:
-        """Return where code goes that the whole function may use."""
+        """Return the insertion point for code that the whole function may use."""
         return ir.InsertionPoint(self._marks[1])
 
     def close(self) -> None:
-        """Remove what marked the places at the entry; nothing can be written afterwards."""
+        """Remove the marks at the entry; nothing can be written afterwards."""
         for mark in self._marks:
             mark.erase()
 
@@ -141,7 +141,7 @@ class IndexEmitter:
         return self._index_op("arith.maxsi", a, b)
 
     def round_down(self, a: Index, step: int) -> Index:
-        """Return the largest multiple of a number that is not above a."""
+        """Return the largest multiple of `step` that is at most a."""
         return self.mul(self.div(a, step), step)
 
     def compare(self, predicate: str, a: Index, b: Index) -> ir.Value:

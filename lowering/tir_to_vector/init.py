@@ -14,10 +14,10 @@ _PURE = ("arith.", "affine.apply", "tir.symbol", "memref.dim")
 
 
 def split_inits(func: ir.OpView, emit: Emitter) -> None:
-    """Give every init region of a function a place of its own.
+    """Move every init region of a function out of its block.
 
-    Where nothing else runs inside the reduction loops, it becomes a nest in front of them: no
-    branch is left inside, and a reduction over nothing gives its identity. Elsewhere it is guarded.
+    If nothing else runs inside the reduction loops, it becomes a nest before them: no branch is
+    left inside, and an empty reduction gives its identity. Otherwise it is guarded.
     """
     blocks: list[ir.Operation] = []
 
@@ -95,7 +95,7 @@ def _split(op: ir.Operation, emit: Emitter) -> None:
 
 
 def _captured(op: ir.Operation, outermost: ir.Operation) -> list[ir.Value]:
-    """Return what the init region uses of the loops around it: counters, and values of them."""
+    """Return the values of loops around the init region that it uses."""
     found = dict.fromkeys(operand for inner in _nested(op.regions[1]) for operand in inner.operands)
     return [value for value in found if _is_between(value, op, outermost)]
 
@@ -125,7 +125,7 @@ def _conjuncts(predicate: ir.Value | None) -> list[ir.Value]:
 
 
 def _where(conditions: list[ir.Value], emit: Emitter) -> AbstractContextManager[Any]:
-    """Open what runs where all conditions hold."""
+    """Open a region that runs if all conditions hold."""
     return emit.when(reduce(emit.both, conditions)) if conditions else nullcontext()
 
 
@@ -164,7 +164,7 @@ def _move_init(op: ir.Operation, where: ir.InsertionPoint, values: list[ir.Value
 
 
 def drop_init(op: ir.Operation) -> None:
-    """Leave a block without its init region."""
+    """Remove a block's init region."""
     # Regions cannot lose blocks through the bindings, so the block moves to a twin without init.
     with ir.InsertionPoint(op), op.location:
         twin = ir.Operation.create(

@@ -1,4 +1,4 @@
-"""Buffers of 4-bit integers: two elements to a byte, the first in the low half."""
+"""Buffers of 4-bit integers: two elements in a byte, the first in the low half."""
 
 import functools
 from collections.abc import Iterable, Sequence
@@ -170,7 +170,7 @@ class _Writer:
         memref.store(arith.ori(kept, value), place.data, [byte])
 
     def _find(self, place: _Place, indices: Sequence[ir.Value]) -> tuple[ir.Value, ir.Value]:
-        """Return the byte that an element is in, and how far up in it."""
+        """Return the byte of an element, and its shift."""
         at = place.first
         for index, stride in zip(indices, place.strides, strict=True):
             at = arith.addi(at, arith.muli(index, stride))

@@ -1,7 +1,7 @@
-"""Maps of several elementary functions, each for a block in the first-level cache at a time.
+"""Loop distribution of maps with several elementary functions, each over a block in L1.
 
-A function is a long chain of operations. A core looks ahead over about as many as one of them has
-for a few vectors: of two that depend on each other it would wait for both, one after the other.
+A function is a long chain of dependent operations. A core's window covers about one of them for a
+few vectors: independent iterations of one function overlap better than dependent functions.
 """
 
 from collections.abc import Callable
@@ -14,18 +14,18 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import is_function
 from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
 
-# Elements of a block, and fewest of a range that is worth it.
+# Elements of a block, and of a range from which on it pays.
 _BLOCK, _MIN = 1024, 256
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of what a map computes.
+    """A part of a map.
 
     Attributes:
-        start: what the stage before computed, None for the first one.
-        value: what it computes.
-        slice: the operations that do, in order.
+        start: the value of the stage before, None for the first.
+        value: its value.
+        slice: its operations, in order.
     """
 
     start: ir.Value | None
@@ -34,7 +34,7 @@ class Stage:
 
 
 def find_stages(flat: FlatNest) -> list[Stage]:
-    """Return the parts of a map that compute a function each, which leave each other one f32."""
+    """Return the parts of a map, each with one function, that pass one f32 to the next."""
     if sum(map(is_function, flat.slice)) < 2:
         return [Stage(None, flat.value, flat.slice)]
     cuts: list[ir.Value] = []
@@ -54,15 +54,15 @@ def find_stages(flat: FlatNest) -> list[Stage]:
 
 
 def _depends(flat: FlatNest, op: ir.Operation, value: ir.Value) -> bool:
-    """Whether an operation computes with a value."""
+    """Whether an operation uses a value."""
     made = _between(flat, value, op.results[0])
     return any(operand == value for each in made for operand in each.operands)
 
 
 def _left_alone(flat: FlatNest) -> list[ir.Value | None]:
-    """Return for each operation what those after it use of all computed so far, but for loads.
+    """Return for each operation the only earlier value, besides loads, that later ones use.
 
-    None where that is not one value.
+    None if there is not exactly one.
     """
     last = {value: place for place, op in enumerate(flat.slice) for value in op.operands}
     last[flat.value] = len(flat.slice)
@@ -80,7 +80,7 @@ def _left_alone(flat: FlatNest) -> list[ir.Value | None]:
 
 
 def _between(flat: FlatNest, start: ir.Value | None, value: ir.Value) -> list[ir.Operation]:
-    """Return the operations that compute one value from another one and from loads."""
+    """Return the operations that compute a value from another one and from loads."""
     needed, found = {value}, list[ir.Operation]()
     for op in reversed(flat.slice):
         result = op.results[0]
@@ -93,10 +93,11 @@ def _between(flat: FlatNest, start: ir.Value | None, value: ir.Value) -> list[ir
 
 
 class LoopDistribution:
-    """Writes a map by stages.
+    """Writes a map stage by stage.
 
     Args:
-        writer: of the nest; code is at the beginning of a parallel region, if there is one.
+        writer: of the nest; the insertion point is at the beginning of a parallel region, if there
+            is one.
         stages: of the map.
     """
 
@@ -113,7 +114,7 @@ class LoopDistribution:
 
     @staticmethod
     def of(writer: ElementWriter) -> "LoopDistribution | None":
-        """Return what writes a map by stages, None where that would not pay."""
+        """Return the loop distribution of a map, None if it does not pay."""
         if writer.vector is None or not (writer.masked and writer.machine.isa.tables):
             return None
         extent = writer.flat.iters[writer.vector].extent.value
@@ -126,14 +127,14 @@ class LoopDistribution:
         self, env: dict[int, Index], span: tuple[Index, Index], wide: int,
         put: Callable[[ir.Value, Index], None], from_memory: bool = False,
     ) -> Index:  # fmt: skip
-        """Write loops over as much of a range as wide vectors fill, and return its end.
+        """Write loops over a range as far as wide vectors fill it, and return the end.
 
         Args:
             env: counters of the other iterators.
             span: the range.
             wide: lanes of several vectors.
-            put: stores a vector of results to a place.
-            from_memory: whether it is worth to ask for the next block while one is computed.
+            put: stores a vector of results.
+            from_memory: whether to prefetch the next block.
         """
         emit, (first, last) = self._writer.emit, span
         upto = emit.add(first, emit.round_down(emit.sub(last, first), wide))
@@ -151,7 +152,7 @@ class LoopDistribution:
         return upto
 
     def _read_once(self, env: dict[int, Index]) -> list[ir.Operation]:
-        """Return the loads of which no other step of the loops reads what one does."""
+        """Return the loads whose elements no other step loads."""
         assert self._writer.vector is not None
         return [
             op
@@ -162,9 +163,9 @@ class LoopDistribution:
         ]
 
     def _first_place(self, env: dict[int, Index], begin: Index) -> Index:
-        """Return where in memory for blocks one begins: most of a page after what is read.
+        """Return where a block begins in its buffer: most of a page after the loads' address.
 
-        A load waits for a store before it whose address ends in the same bits.
+        A load waits for an earlier store whose address has the same low bits (4K aliasing).
         """
         emit, writer = self._writer.emit, self._writer
         for op in writer.flat.slice:
@@ -199,9 +200,9 @@ class LoopDistribution:
     def value(
         self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
     ) -> ir.Value:
-        """Return what the map computes of some lanes, with the same operations as in stages.
+        """Return the map's value for some lanes, by the same operations as in stages.
 
-        Nothing that is known of what one stage computes, such as its range, is known to the next.
+        A stage must not know the range of the value of the stage before.
         """
         made: dict[ir.Value, ir.Value] = {}
         for stage in self._stages[:-1]:
@@ -211,7 +212,7 @@ class LoopDistribution:
         return self._writer._values([last.value], env, at, lanes, mask, made, last.slice)[0]
 
     def _keep(self, value: ir.Value, place: Index) -> None:
-        """Store floats as bits: what is stored as floats would go no further, for all one knows."""
+        """Store floats as bits: `expand_math` has a less accurate `exp` for stored floats."""
         emit = self._writer.emit
         bits = emit.op("arith.bitcast", [value], self._bits(value.type.shape[0]))
         emit.vector_store(bits, self._block, [place])
@@ -228,12 +229,12 @@ class LoopDistribution:
 def write_cached(
     writer: ElementWriter, env: dict[int, Index], chunk: Callable[..., None], wide: int
 ) -> None:
-    """Write a map whose stores do not go past the cache.
+    """Write a map whose stores are plain.
 
     Args:
         writer: of the nest.
         env: counters of the other iterators.
-        chunk: writes some lanes from a place on, under a mask.
+        chunk: writes some lanes from a place on, with a mask.
         wide: lanes of several vectors.
     """
     if writer.distribution is None or writer.vector is None:

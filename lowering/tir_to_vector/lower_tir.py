@@ -1,4 +1,4 @@
-"""Prim funcs to scf, memref and vector: the fast path of each nest's class, else plain loops."""
+"""Lowering of prim funcs to scf, memref and vector: fast paths, else plain loops."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError

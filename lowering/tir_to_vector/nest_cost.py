@@ -35,12 +35,12 @@ def is_function(op: ir.Operation) -> bool:
 
 
 def has_functions(flat: FlatNest) -> bool:
-    """Whether a nest computes elementary functions that are of several instructions."""
+    """Whether a nest computes elementary functions of several instructions."""
     return any(map(is_function, flat.slice))
 
 
 def is_slow(flat: FlatNest) -> bool:
-    """Whether a step takes longer than reading and writing memory does."""
+    """Whether a step takes longer than its loads and stores."""
     names = {op.name for op in flat.slice if bits_of(op.results[0].type) == 64}
     names |= {op.name for op in flat.slice if op.name == "math.powf"}
     if any(name.startswith("math.") and name not in _QUICK for name in names):

@@ -1,4 +1,4 @@
-"""Elements and vectors of a nest over flat memory: how one is loaded, computed and stored."""
+"""Elements and vectors of a nest over flat memory: loads, computation, stores."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -13,15 +13,14 @@ from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, has_functions, 
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
 from relax_mlir.lowering.tir_to_vector.zero_trip_loops import steps_of
 
-# Writes some lanes from a place on, under a mask, and past the cache or not.
+# Writes some lanes from a place on, with a mask, non-temporal or not.
 Chunk = Callable[[Index, int, ir.Value | None, bool], None]
 
-# Several vectors at a time: one alone would wait for itself, latency after latency.
+# Independent vectors that hide latency.
 WIDE = 4
-# How much longer an element takes than a multiply-add of a contraction, and a function of it.
+# The cost of an element and of an elementary function, in FMAs.
 _ELEMENT, _MATH = 6, 32
-# Bytes of a stream from memory that are asked for early, as near as the second-level cache, which
-# can wait for more of them than the first one.
+# The prefetch distance of a stream, in bytes. It goes into L2, which has more misses in flight.
 _AHEAD = 12 << 10
 DIVIDES = (
     "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi",
@@ -30,35 +29,35 @@ DIVIDES = (
 
 
 class LoopDistribution(Protocol):
-    """What computes a map in stages, so that few values are live at a time."""
+    """Computes a map function by function, so that few values are live at a time."""
 
     def write(
         self, env: dict[int, Index], span: tuple[Index, Index], wide: int,
         put: Callable[[ir.Value, Index], None], from_memory: bool = False,
     ) -> Index:  # fmt: skip
-        """Write loops over as much of a range as wide vectors fill, and return its end."""
+        """Write loops over a range as far as wide vectors fill it, and return the end."""
         ...
 
     def value(
         self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
     ) -> ir.Value:
-        """Return what the map computes of some lanes."""
+        """Return the map's value for some lanes."""
         ...
 
 
 class ElementWriter:
-    """Writes single elements and vectors of a nest, and the loops along its vectors.
+    """Writes elements and vectors of a nest, and the loops along its vectors.
 
     Args:
         flat: the nest.
-        vector: the iterator that is vectorised, None for single elements.
+        vector: the vectorised iterator, None for scalars.
         emit: where to write.
-        machine: what code is for.
-        near: whether all that it uses is in a core's cache, so that nothing goes past it.
+        machine: what for.
+        near: whether all its buffers are in cache, so that stores are plain.
 
     Attributes:
-        beside: what the main loop of a reduction along its vectors does beside each step, given its
-            place.
+        beside: called in the main loop of a reduction along its vectors, with the place of each
+            step.
     """
 
     flat: FlatNest
@@ -96,16 +95,16 @@ class ElementWriter:
 
     @property
     def is_long(self) -> bool:
-        """Whether a step takes many instructions, so that less code is worth more than one jump."""
+        """Whether a step takes many instructions, so that short code is worth a jump."""
         return self.masked and is_long(self.flat)
 
     @property
     def computes_functions(self) -> bool:
-        """Whether it computes elementary functions that are of several instructions."""
+        """Whether it computes elementary functions of several instructions."""
         return has_functions(self.flat)
 
     def fetches(self, buffer: ir.Value, position: int) -> bool:
-        """Have what the nest uses of a buffer fetched some rows ahead, if it walks along it."""
+        """Prefetch the nest's accesses of a buffer some rows ahead, if it walks along them."""
         for op in (*self.flat.slice, self.flat.store):
             access = self.flat.accesses.get(op)
             if (
@@ -123,11 +122,11 @@ class ElementWriter:
         return False
 
     def begin_row(self, position: int, row: Index) -> None:
-        """Set where in a block of rows the code is, which an iterator counts."""
+        """Set the row in a block of rows that an iterator counts."""
         self._in_block = (position, row)
 
     def _work(self) -> Index:
-        """Return how much there is to do, in the terms of `MIN_PARALLEL_WORK`."""
+        """Return the work in the unit of `MIN_PARALLEL_WORK`."""
         each = _ELEMENT + sum(_MATH if op.name.startswith("math.") else 1 for op in self.flat.slice)
         return work_of(self.emit, self.flat, each)
 
@@ -138,7 +137,7 @@ class ElementWriter:
         return self._ranges.get(position) or (0, self.emit.size(self.flat.iters[position].extent))
 
     def bits(self, access: ir.Operation) -> int:
-        """Return the size of what an access loads or stores."""
+        """Return the bits of an access's element."""
         return bits_of(self.flat.accesses[access].buffer.type.element_type)
 
     def chunk_of(self, env: dict[int, Index]) -> Chunk:
@@ -153,9 +152,9 @@ class ElementWriter:
         self, chunk: Callable[..., None], most: int = WIDE,
         span: tuple[Index, Index] | None = None,
     ) -> None:  # fmt: skip
-        """Run along the vectorised iterator by several vectors, then by one, then the rest.
+        """Run along the vectorised iterator by several vectors, then by one, then the tail.
 
-        What is left to do, less than several vectors, may be given.
+        The code of the tail, less than several vectors, may be given.
         """
         emit, lanes = self.emit, self.lanes
         if self.vector is None:
@@ -186,7 +185,7 @@ class ElementWriter:
         self, env: dict[int, Index], positions: list[int], carried: list[ir.Value],
         body: Callable[[dict[int, Index], list[ir.Value]], list[ir.Value]],
     ) -> list[ir.Value]:  # fmt: skip
-        """Write loops over iterators that carry sums through."""
+        """Write loops with carried sums."""
         if not positions:
             return body(env, carried)
         iters = self.flat.iters
@@ -213,7 +212,7 @@ class ElementWriter:
         return element if lanes == 1 else ir.VectorType.get([lanes], element)
 
     def _address(self, op: ir.Operation, env: dict[int, Index], at: Index) -> tuple[Index, bool]:
-        """Return where an access is, and whether it walks along the vector."""
+        """Return the place of an access, and whether it walks along the vector."""
         emit, access = self.emit, self.flat.accesses[op]
         place = emit.size(access.offset)
         for position, counter in env.items():
@@ -262,7 +261,7 @@ class ElementWriter:
     def _counter(
         self, position: int | None, env: dict[int, Index], at: Index, lanes: int, element: ir.Type
     ) -> ir.Value:
-        """Return the value of an iterator, for one element or a vector of them, as some integer."""
+        """Return an iterator's value, scalar or vector, in an integer type."""
         emit = self.emit
         walks = position is not None and position == self.vector
         here = 0 if position is None else env.get(position, 0)
@@ -283,7 +282,7 @@ class ElementWriter:
         return emit.op("arith.addi", [first, steps], type_)
 
     def _anew(self, value: ir.Value) -> ir.Value:
-        """Return a value from outside, its constant anew: one in the nest goes with the nest."""
+        """Return a value from outside; constants are copied, as the nest is erased."""
         owner = value.owner
         if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
             return value
@@ -292,7 +291,7 @@ class ElementWriter:
     def _value(
         self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
     ) -> ir.Value:
-        """Copy what the block computes, for one element or a vector of them."""
+        """Copy what the block computes, as a scalar or a vector."""
         if self.distribution is not None:
             return self.distribution.value(env, at, lanes, mask)
         return self._values([self.flat.value], env, at, lanes, mask, {})[0]
@@ -302,7 +301,7 @@ class ElementWriter:
         mask: ir.Value | None, made: dict[ir.Value, ir.Value],
         slice_: Sequence[ir.Operation] | None = None,
     ) -> list[ir.Value]:  # fmt: skip
-        """Copy what computes some values of the block; `made` has what is there, and gets it."""
+        """Copy what computes some values of the block; `made` holds the copies."""
 
         def operand(value: ir.Value) -> ir.Value:
             if value not in made:
@@ -338,7 +337,7 @@ class ElementWriter:
 
 
 def work_of(emit: Emitter, flat: FlatNest, each: int) -> Index:
-    """Return the product of all extents and what each step takes; nothing with one thread."""
+    """Return the product of all extents and the cost of a step; 0 with one thread."""
     if emit.threads == 1:
         return 0
     total: Index = each

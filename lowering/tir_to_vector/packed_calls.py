@@ -1,6 +1,6 @@
-"""Calls of packed functions: `tir.call_packed` to a call of a function that the FFI part writes.
+"""Calls of packed functions: `tir.call_packed` to calls of functions that the FFI part writes.
 
-A packed function may fail, so what stands for it returns a status, like any function that may.
+A packed function may fail, so its wrapper returns a status.
 """
 
 from types import ModuleType
@@ -19,7 +19,7 @@ PACKED = "tir.packed"
 
 
 def keep_order(function: ir.OpView) -> None:
-    """Let parallel loops run in order where a packed function is called: it may be Python."""
+    """Make parallel loops serial that call packed functions: these may be Python."""
     for loop in collect(function.operation, lambda op: op.name == "tir.for"):
         if ir.StringAttr(loop.attributes["kind"]).value == "parallel" and collect(
             loop, lambda op: op.name == "tir.call_packed"
@@ -28,7 +28,7 @@ def keep_order(function: ir.OpView) -> None:
 
 
 def lower_packed(op: ir.Operation) -> None:
-    """Replace a `tir.call_packed` by a call that stores the result in a cell, and a load of it."""
+    """Replace a `tir.call_packed` by a call that stores its result, and a load of it."""
     packed = op.operands[0].owner.operation
     dtype = ir.StringAttr(op.attributes["dtype"]).value
     wide = ir.F64Type.get() if "float" in dtype else ir.IntegerType.get_signless(64)
@@ -56,10 +56,10 @@ def _entry(op: ir.Operation) -> ir.Block:
 
 
 def _arguments(op: ir.Operation, operands: list[ir.Value]) -> tuple[list[ir.Value], list[str]]:
-    """Return what is passed, as pointers and 64 bits, and what each argument is.
+    """Return the arguments, as pointers and 64-bit numbers, and the kind of each.
 
-    That is `i`, `b` or `f` for a number, `t` with dtype, rank and whether strides are passed for a
-    buffer, `s` and the text for a string.
+    Kinds are `i`, `b` or `f` for numbers; `t` with dtype, rank and whether strides are passed for a
+    buffer; `s` and the text for a string.
     """
     i64, f64 = ir.IntegerType.get_signless(64), ir.F64Type.get()
     values, kinds, left = [], [], iter(operands)
@@ -87,7 +87,7 @@ def _arguments(op: ir.Operation, operands: list[ir.Value]) -> tuple[list[ir.Valu
 
 
 def _sizes(value: ir.Value, type_: ir.MemRefType, strided: bool) -> list[ir.Value]:
-    """Return a buffer's shape, and its strides where they are not those of a dense one."""
+    """Return a buffer's shape, and its strides if it is not dense."""
     index, i64 = ir.IndexType.get(), ir.IntegerType.get_signless(64)
     made = ir.Operation.create(
         "memref.extract_strided_metadata", operands=[value],
@@ -105,7 +105,7 @@ def _narrowed(number: ir.Value, type_: ir.Type) -> ir.Value:
 
 
 def _declared(op: ir.Operation, inputs: list[ir.Type], kinds: list[str], result: str) -> str:
-    """Return the symbol of the declaration for such calls, which is made where there is none."""
+    """Return the symbol of the wrapper's declaration, which is made if there is none."""
     module = op
     while module.parent is not None:
         module = module.parent.operation

@@ -1,4 +1,4 @@
-"""Choosing how each nest of a prim func is lowered, and saying so."""
+"""The plan of a prim func: the kernel class of each nest."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -101,13 +101,13 @@ Writer = Callable[[Emitter, Machine], None]
 
 @dataclass
 class Plan:
-    """What happens to the operation at the top of a nest.
+    """The plan of some adjacent operations.
 
     Attributes:
         tops: the operations that it replaces.
-        blocks: what is said about their blocks.
-        write: writes the fast code; None leaves the generic path.
-        form: what was recognised, for `describe`.
+        blocks: the report on their blocks.
+        write: writes the fast path; None for the generic lowering.
+        form: the matched form, for `describe`.
     """
 
     tops: list[ir.Operation]
@@ -203,7 +203,7 @@ def _plans(func: ir.OpView, machine: Machine) -> list[Plan]:
 
 
 def prepare(func: ir.OpView, machine: Machine) -> None:
-    """Give nests a form that has a class: split loops, inits that read data, padding, quotients."""
+    """Rewrite nests to forms that kernel classes match: loops, inits, padding, quotients."""
     regain_products(func, lambda op: _is_fast(op, machine), lambda op: _is_product(op, machine))
     merge_loops(func, lambda op: _is_fast(op, machine))
     split_data_inits(func)
@@ -226,7 +226,7 @@ def _is_product(op: ir.Operation, machine: Machine) -> bool:
 
 
 def classify(func: ir.OpView, target: str | Target = "") -> list[BlockInfo]:
-    """Return for each block of a prim func what it is and whether it becomes vector code.
+    """Return the class of each block of a prim func, and whether it has a fast path.
 
     Args:
         func: the prim func.
@@ -241,7 +241,7 @@ def classify(func: ir.OpView, target: str | Target = "") -> list[BlockInfo]:
 
 
 def _match_several_nests(tops: Sequence[ir.Operation], machine: Machine) -> Plan | None:
-    """Return the plan of a class that takes the first few nests together, if they are one."""
+    """Return the plan of a class that takes several nests together, None if there is none."""
     attention = match_attention(tops, machine)
     if attention is not None:
         return _attention(attention)
@@ -301,7 +301,7 @@ def _fast_form(
 
 
 def _nest_with_branches(op: ir.Operation) -> Nest | None:
-    """Return a nest whose block holds branches that have a vector form."""
+    """Return a nest whose block has branches with a vector form."""
     nest = match_nest(op, branches=True)
     return None if isinstance(nest, str) else nest
 
@@ -318,7 +318,7 @@ def _fused(group: list[tuple[Nest, FlatNest]]) -> Plan:
 
 
 def _contraction(nest: Nest, found: Contraction, fused: Fused | None) -> Plan:
-    """Plan a contraction, with what is computed from its sums while they are in registers."""
+    """Plan a contraction with its epilogue."""
     epilogue = None
     nests = [nest]
     if fused is not None:
@@ -380,7 +380,7 @@ def _packed_convolution(copied: PackedConvolution) -> Plan:
 
 
 def _winograd(found: Winograd, machine: Machine) -> Plan | None:
-    """Plan a convolution with transformed kernels; where it shall not be so, None."""
+    """Plan a convolution with transformed weights; None if it is none."""
     tops = [nest.top for nest in found.nests]
     copied = find_packed_convolution(tops, machine)
     if copied is not None:

@@ -1,25 +1,23 @@
-"""Squares of vectors are transposed in registers."""
+"""Shuffles of lanes: register transposes, and lanes picked from several vectors."""
 
 from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 
-# Shuffles inside of so many bits are the quickest there are, and exist for all sizes of elements.
+# Shuffles inside this many bits are fastest, and exist for all sizes of elements.
 _LANE_BITS = 128
 # Shorter vectors have few shuffles.
 _MIN_OPAQUE_BITS = 256
-# LLVM looks for better shuffles through all that follow one another, which takes twice as long
-# with each: no more than so many do.
+# Shuffles in sequence that LLVM may combine: its search doubles with each.
 _SEEN = 2
 
 
 def transpose_tile(emit: Emitter, vectors: list[ir.Value]) -> list[ir.Value]:
-    """Return the columns of a square of vectors.
+    """Return the transpose of a square of vectors.
 
-    Small squares that fill pieces of 128 bits are transposed by interleaving those of two vectors;
-    then squares of these off the diagonal are swapped, size by size. Vectors that are longer by a
-    factor are as many squares side by side.
+    Squares in 128-bit lanes are transposed by interleaving; then larger blocks off the diagonal are
+    swapped, size by size. Vectors that are longer by a factor are several squares side by side.
     """
     height, lanes = len(vectors), vectors[0].type.shape[0]
     bits = _bits(vectors[0].type.element_type)
@@ -41,10 +39,7 @@ def _bits(element: ir.Type) -> int:
 
 
 def _interleave(emit: Emitter, vectors: list[ir.Value], group: int) -> list[ir.Value]:
-    """Take the first half of a group in turn with its second half, in each piece of a register.
-
-    Doing so as often as a group can be halved transposes the pieces.
-    """
+    """Interleave the halves of a group, in each 128-bit piece; log2(group) times is a transpose."""
     lanes, half = vectors[0].type.shape[0], group // 2
     low = [
         i for at in range(0, lanes, group) for k in range(half) for i in (at + k, lanes + at + k)
@@ -59,7 +54,7 @@ def _interleave(emit: Emitter, vectors: list[ir.Value], group: int) -> list[ir.V
 
 
 def _swap(emit: Emitter, vectors: list[ir.Value], width: int) -> list[ir.Value]:
-    """Swap blocks off the diagonal of squares of twice a width."""
+    """Swap the blocks off the diagonal of squares of twice a width."""
     lanes = vectors[0].type.shape[0]
     low = [i if not i & width else lanes + i - width for i in range(lanes)]
     high = [i + width if not i & width else lanes + i for i in range(lanes)]
@@ -73,7 +68,7 @@ def _swap(emit: Emitter, vectors: list[ir.Value], width: int) -> list[ir.Value]:
 
 
 def join(emit: Emitter, vectors: list[ir.Value]) -> ir.Value:
-    """Return a power of two of vectors one after another, as one."""
+    """Concatenate vectors; their number is a power of two."""
     while len(vectors) > 1:
         both = range(2 * vectors[0].type.shape[0])
         pairs = zip(vectors[::2], vectors[1::2], strict=True)
@@ -84,12 +79,12 @@ def join(emit: Emitter, vectors: list[ir.Value]) -> ir.Value:
 def pick_lanes(
     emit: Emitter, vectors: Sequence[ir.Value], picks: Sequence[tuple[int, int] | None]
 ) -> ir.Value:
-    """Return a vector of elements of others.
+    """Return a vector of lanes of other vectors.
 
     Args:
         emit: where to write.
-        vectors: what is picked from, all of one type.
-        picks: for each lane the vector's number and the lane there, None where anything will do.
+        vectors: all of one type.
+        picks: for each lane the vector's number and its lane, None for undefined lanes.
     """
     lanes = vectors[0].type.shape[0]
     used = sorted({pick[0] for pick in picks if pick is not None})
@@ -116,6 +111,6 @@ def pick_lanes(
 
 
 def every_nth(emit: Emitter, vectors: list[ir.Value], first: int) -> ir.Value:
-    """Return one of every so many elements of vectors that lie one after the other."""
+    """Return every n-th lane of the concatenation of n vectors."""
     step, lanes = len(vectors), vectors[0].type.shape[0]
     return pick_lanes(emit, vectors, [divmod(i * step + first, lanes) for i in range(lanes)])

@@ -1,4 +1,4 @@
-"""Saying which kernels have no fast path: one line each, on the logger `relax_mlir.kernels`."""
+"""Warnings of kernels without a fast path, one line each, on the logger `relax_mlir.kernels`."""
 
 import logging
 import threading
@@ -12,7 +12,7 @@ from relax_mlir.lowering.tir_to_vector.plan import Plan
 
 # Quiet it by its level: logging.getLogger("relax_mlir.kernels").setLevel(logging.ERROR).
 LOGGER = logging.getLogger("relax_mlir.kernels")
-# Loops of fewer steps are over before a vector would have paid.
+# Steps from which on vectors pay.
 _FEW = 64
 
 
@@ -28,7 +28,7 @@ def silence_warnings() -> Iterator[None]:
 
 @contextmanager
 def capture_warnings() -> Iterator[list[str] | None]:
-    """Collect the warnings of this thread; None where the logger is disabled."""
+    """Collect the warnings of this thread; None if the logger is disabled."""
     if not LOGGER.isEnabledFor(logging.WARNING):
         yield None
         return
@@ -57,9 +57,9 @@ class _Collector(logging.Handler):
 
 
 def slow_blocks(plans: Iterable[Plan]) -> list[BlockInfo]:
-    """Return the blocks that plain loops compute though they have something to do.
+    """Return the blocks without a fast path that have something to do.
 
-    Blocks scheduled by hand are as their writer wants them, and those of a few points are none.
+    Blocks of a few points, and scheduled ones, do not count.
     """
     return [
         info
@@ -71,7 +71,7 @@ def slow_blocks(plans: Iterable[Plan]) -> list[BlockInfo]:
 
 
 def is_small(plan: Plan) -> bool:
-    """Whether a plan's loops are known to have only a few steps."""
+    """Whether a plan's loops have only a few static steps."""
     return all(_points(top) < _FEW for top in plan.tops)
 
 
@@ -85,13 +85,13 @@ def sentence(kernel: str, blocks: Sequence[BlockInfo]) -> str:
 
 
 class SlowKernels:
-    """Tells the kernels of a module that have no fast path, equal ones once."""
+    """Warns of the kernels of a module without a fast path, equal ones once."""
 
     def __init__(self) -> None:
         self._warned: set[tuple[tuple[str, str], ...]] = set()
 
     def warn(self, kernel: str, plans: Iterable[Plan]) -> None:
-        """Log a line if a kernel has blocks that no fast code was found for."""
+        """Log a line if a kernel has blocks without a fast path."""
         if not LOGGER.isEnabledFor(logging.WARNING):
             return
         blocks = slow_blocks(plans)
@@ -105,7 +105,7 @@ class SlowKernels:
 
 
 def _points(op: ir.Operation, times: float = 1.0) -> float:
-    """Return the most steps that loops inside of each other have; unknown is endless."""
+    """Return the maximal steps of nested loops; dynamic ones are infinite."""
     if op.name == "tir.for":
         extent = constant_or_value(op.operands[1])
         times *= extent if isinstance(extent, int) else float("inf")

@@ -1,4 +1,4 @@
-"""Buffers whose blocks ask for aligned strides get them: padded rows, or a strided view."""
+"""Strides that blocks ask for by `buffer_dim_align`: padded rows, or a strided view."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,11 +31,11 @@ class _Wish:
 
 
 def align_storage(func: ir.OpView) -> None:
-    """Give the buffers of a prim func the strides that annotations of their writers ask for.
+    """Give buffers of a prim func the strides that annotations of their writers ask for.
 
-    Padded rows keep the buffer row-major, so every fast path still takes it. A stride that is no
-    multiple of the next one makes the buffer a view of flat memory. A buffer that is used other
-    than by its elements stays dense.
+    Padded rows keep the buffer row-major, which all fast paths accept. A stride that is no multiple
+    of the next one makes the buffer a view of flat memory. A buffer with uses other than element
+    accesses stays dense.
     """
     wishes: dict[ir.Value, dict[int, _Wish]] = {}
     for block in collect(func.operation, lambda op: op.name == "tir.block"):
@@ -53,7 +53,7 @@ def align_storage(func: ir.OpView) -> None:
 
 
 def _entries(block: ir.Operation) -> Iterator[tuple[int, _Wish]]:
-    """Yield what a block asks for: the position among the buffers that it writes, and the wish."""
+    """Yield a block's annotations: the number of the buffer it writes, and the stride."""
     if "annotations" not in block.attributes:
         return
     noted = block.attributes["annotations"]
@@ -120,13 +120,13 @@ def _align(alloc: ir.Operation, wishes: dict[int, _Wish]) -> None:
 
 
 def aligned(stride: SymExpr, factor: int, offset: int) -> SymExpr:
-    """Return the least number from a stride on that is a multiple of a factor plus an offset."""
+    """Return the least number from a stride on that is a multiple of `factor` plus `offset`."""
     short = factor + offset % factor - stride
     return stride + (short - short // factor * factor)
 
 
 def _padded(dims: Sequence[SymExpr], strides: Sequence[SymExpr]) -> list[SymExpr] | None:
-    """Return a shape whose row-major strides these are, None where there is none."""
+    """Return the shape with these row-major strides, None if there is none."""
     if not strides or strides[-1] != _ONE:
         return None
     found = [dims[0]]

@@ -1,4 +1,4 @@
-"""Run-time values of a prim func's symbols: sizes of its buffers, integer arguments."""
+"""Run-time values of a prim func's symbols: from sizes of buffers and integer arguments."""
 
 import functools
 import operator
@@ -29,7 +29,7 @@ def expression(op: ir.Operation) -> SymExpr:
 
 
 def size_value(size: SymExpr) -> ir.Value:
-    """Write an index where code is inserted: a constant, or the `tir.symbol` of an expression."""
+    """Return an index: a constant, or the `tir.symbol` of an expression."""
     index = ir.IndexType.get()
     if size.value is not None:
         name, attr = "arith.constant", ir.IntegerAttr.get(index, size.value)
@@ -39,7 +39,7 @@ def size_value(size: SymExpr) -> ir.Value:
 
 
 def symbolic(value: ir.Value) -> SymExpr | None:
-    """Return an index as an expression of the function's symbols, None where it is none."""
+    """Return an index as an expression of the function's symbols, None if it is none."""
     owner = value.owner
     if isinstance(owner, ir.Block):
         return None
@@ -101,7 +101,7 @@ def replace_symbols(func: ir.OpView, ops: Sequence[ir.Operation], emit: Emitter)
 
 @dataclass(frozen=True)
 class _Source:
-    """The argument that gives a symbol: an integer, or a dimension that is solved for it."""
+    """The argument that a symbol is read from: an integer, or a dimension that is solved for it."""
 
     argument: ir.Value
     axis: int | None

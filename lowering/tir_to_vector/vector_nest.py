@@ -32,15 +32,15 @@ from relax_mlir.lowering.tir_to_vector.reductions.split_rows import (
     splits_rows,
 )
 
-# A loop with fewer steps for each thread would be split unevenly.
+# Steps for each thread from which on a loop is split evenly enough.
 _STEPS_EACH = 4
 
 
 def vector_iter(flat: FlatNest, keep: int = 0) -> int | str | None:
-    """Return the iterator to vectorise, None for a nest of single elements, or why there is none.
+    """Return the iterator to vectorise, None for a nest of scalars, or why there is none.
 
-    It is one along which every access walks adjacent elements or stays; the store walks, except
-    that a reduction may go along what its load walks.
+    All accesses are adjacent along it or do not move; the store moves, except that a reduction may
+    go along its load.
     """
     store = flat.accesses[flat.store]
     loads = [flat.accesses[op] for op in flat.slice if op.name == "memref.load"]
@@ -63,7 +63,7 @@ class NestWriter(ElementWriter):
     """Writes one nest, given the counters of the leading iterators."""
 
     def write(self, counters: Sequence[Index], row: Index = 0) -> None:
-        """Write the loops over the other iterators and what they do.
+        """Write the loops over the other iterators and their body.
 
         Args:
             counters: of the leading iterators.
@@ -82,7 +82,7 @@ class NestWriter(ElementWriter):
         )
 
     def _write(self, env: dict[int, Index], shared: int) -> None:
-        """Write the loops inside of those that are shared, and split them among threads."""
+        """Write the loops inside the shared ones, and split them among threads."""
         emit = self.emit
         rest = [i for i in range(shared, len(self.flat.iters)) if i not in self.inner]
         free = [i for i in rest if not self.flat.iters[i].reduction]
@@ -106,7 +106,7 @@ class NestWriter(ElementWriter):
                 reduce_across(self, env, reductions)
 
     def _maps(self, env: dict[int, Index], free: list[int]) -> None:
-        """Write a map with its loops, twice where run time knows whether it goes past the cache."""
+        """Write a map with its loops; twice if run time chooses non-temporal stores."""
 
         def write() -> None:
             with ExitStack() as loops:
@@ -125,11 +125,11 @@ class NestWriter(ElementWriter):
         self.non_temporal = None
 
     def _is_non_temporal(self) -> bool | ir.Value:
-        """Return whether a map's stores should go past the cache."""
+        """Return whether a map's stores are non-temporal."""
         return streams(self)
 
     def _outer_loops(self, loops: ExitStack, free: list[int]) -> dict[int, Index]:
-        """Write loops in the order of what is written, by blocks of what is read."""
+        """Write loops in the order of the stores, by blocks in the order of the loads."""
         emit = self.emit
         if self.flat.total is None and len(free) > 1:
             other = reading_order(self, free)
@@ -142,11 +142,11 @@ class NestWriter(ElementWriter):
         return dict(zip(free, counters, strict=True))
 
     def fetch_result(self, position: int) -> None:
-        """Have what a map writes of the next row fetched, which its stores would wait for."""
+        """Prefetch the next row of a map's result, which plain stores read for ownership."""
         self.fetches(self.flat.written, position)
 
     def _split_inside(self) -> list[int]:
-        """Return the iterators of the inner code whose steps threads may share."""
+        """Return the inner iterators that threads may share."""
         if self.vector is None or self.flat.iters[self.vector].reduction:
             return []
         return [self.vector]

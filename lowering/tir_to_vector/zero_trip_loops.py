@@ -1,7 +1,7 @@
-"""Loops over loops without a step: they take none either, where run time shows that.
+"""Loops around loops with a trip count of zero run no iterations either.
 
-2**60 rows of nothing take years. A result without elements is not computed at all; what remains
-are reductions along several axes of unknown lengths.
+2**60 empty rows take years. Results without elements are not computed at all, so only reductions
+along several dynamic axes are concerned.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ from relax_mlir.lowering.walk import collect
 _LOOPS = ("scf.for", "scf.parallel")
 _ENDS = ("scf.yield", "scf.reduce")
 _PURE = ("arith.", "math.")
-# What may be left out together with all that follows from it.
+# Operations without effects.
 _HARMLESS = (
     "memref.load", "memref.dim", "memref.subview", "memref.cast", "memref.collapse_shape",
     "memref.expand_shape", "memref.alloc", "memref.alloca", "memref.dealloc", "memref.prefetch",
@@ -30,12 +30,12 @@ _Check = Callable[[], ir.Value]
 
 
 def steps_of(emit: Emitter, extent: Index, inner: Iterable[Index]) -> Index:
-    """Return how many steps a reduction's loop takes: none around loops that take none.
+    """Return the trip count of a reduction's loop: zero around loops of zero.
 
     Args:
         emit: where the code is written.
-        extent: the steps of the loop.
-        inner: those of the reduction's loops inside.
+        extent: the loop's extent.
+        inner: the extents of the reduction's inner loops.
     """
     for steps in inner:
         if not isinstance(steps, int):
@@ -44,7 +44,7 @@ def steps_of(emit: Emitter, extent: Index, inner: Iterable[Index]) -> Index:
 
 
 def has_nested_reductions(func: ir.OpView) -> bool:
-    """Whether a block of a prim func reduces along several axes of unknown lengths."""
+    """Whether a block of a prim func reduces along several dynamic axes."""
     return any(map(_reduces_twice, collect(func.operation, lambda op: op.name == "tir.block")))
 
 
@@ -60,7 +60,7 @@ def _reduces_twice(block: ir.Operation) -> bool:
 
 
 def skip_zero_trip_loops(func: ir.OpView, emit: Emitter) -> None:
-    """Let the loops of a lowered prim func end at once whose steps only run loops without one."""
+    """Make loops of a lowered prim func end at once if they only run empty loops."""
     for region in func.operation.regions:
         for block in region.blocks:
             _skip_in(block, emit)
@@ -84,7 +84,7 @@ def _skip_in(block: ir.Block, emit: Emitter) -> None:
 
 
 def _is_asked(loop: ir.Operation) -> bool:
-    """Whether who wrote a loop asked already, as `steps_of` does."""
+    """Whether a loop's bound has the test already, as `steps_of` writes it."""
     end = loop.operands[1]
     if loop.name != "scf.for" or isinstance(end.owner, ir.Block):
         return False
@@ -93,7 +93,7 @@ def _is_asked(loop: ir.Operation) -> bool:
 
 
 def _bounds(loop: ir.Operation) -> list[tuple[ir.Value, ir.Value]]:
-    """Return where each dimension of a loop begins and ends."""
+    """Return the bounds of each dimension of a loop."""
     count = 1
     if loop.name == "scf.parallel":
         count = ir.DenseI32ArrayAttr(loop.attributes["operandSegmentSizes"])[0]
@@ -103,13 +103,13 @@ def _bounds(loop: ir.Operation) -> list[tuple[ir.Value, ir.Value]]:
 
 
 class _ZeroTrip:
-    """When one loop does nothing, whatever its own bounds are."""
+    """The condition under which a loop does nothing, whatever its own bounds are."""
 
     def __init__(self, loop: ir.Operation, emit: Emitter) -> None:
         self._loop, self._emit = loop, emit
 
     def checks(self) -> list[_Check] | None:
-        """Return conditions that suffice together, none for a loop that always may do something."""
+        """Return a conjunction of conditions, None if the loop may always do something."""
         return self._body(self._loop)
 
     def _body(self, loop: ir.Operation) -> list[_Check] | None:
@@ -127,9 +127,9 @@ class _ZeroTrip:
         return None if rest is None else [*found, *rest]
 
     def _origin(self, value: ir.Value, checks: list[_Check]) -> ir.Value | None:
-        """Return what a value is where the loops that it comes from run no step.
+        """Return a loop-carried value as it is if the loops that compute it are empty.
 
-        Where lanes of it may be others, there are checks that none is.
+        For values with masked lanes there are conditions that no lane is on.
         """
         while not isinstance(value.owner, ir.Block):
             op = value.owner.operation
@@ -144,7 +144,7 @@ class _ZeroTrip:
         return value
 
     def _masked(self, mask: ir.Value) -> ir.Value | None:
-        """Return how many first lanes a mask has on, if that is known before the loop."""
+        """Return the number of lanes of a mask, if it is known before the loop."""
         if isinstance(mask.owner, ir.Block) or mask.owner.operation.name != "vector.create_mask":
             return None
         lengths = list(mask.owner.operation.operands)
@@ -154,7 +154,7 @@ class _ZeroTrip:
         return self._emit.compare("sle", self._outside(length), 0)
 
     def _all(self, block: ir.Block) -> list[_Check] | None:
-        """Return what has to hold for a block to have no effect."""
+        """Return the conditions under which a block has no effect."""
         found: list[_Check] = []
         for view in block.operations:
             op = view.operation
@@ -172,7 +172,7 @@ class _ZeroTrip:
         return found
 
     def _of_loop(self, loop: ir.Operation) -> list[_Check]:
-        """Return conditions each of which suffices for a loop to do nothing."""
+        """Return conditions each of which makes a loop do nothing."""
         found = [
             lambda pair=pair: self._emit.compare("sle", *map(self._outside, reversed(pair)))
             for pair in _bounds(loop)

@@ -111,7 +111,7 @@ def expand_math(op: ir.Operation, target: str | Target = "") -> None:
             result = call.results[0]
             operands = [Lanes(value, fma=fma, avx512=avx512) for value in call.operands]
             functions = [_FUNCTIONS[call.name], doubles.get(call.name)]
-            if call.name == "math.exp" and _goes_no_further(result):
+            if call.name == "math.exp" and _is_only_stored_or_summed(result):
                 functions = [_quickly(function) for function in functions]
             value = _compute(*functions, operands)
             result.replace_all_uses_with(value)
@@ -151,8 +151,8 @@ def _element(type_: ir.Type) -> str:
     return str(type_.element_type if isinstance(type_, ir.VectorType) else type_)
 
 
-def _goes_no_further(result: ir.Value) -> bool:
-    """Whether a result is only stored and added up, so that nothing amplifies its rounding."""
+def _is_only_stored_or_summed(result: ir.Value) -> bool:
+    """Whether a result is only stored and summed, so that its rounding error is not amplified."""
     for use in result.uses:
         user = use.owner.operation
         if user.name == "arith.addf":

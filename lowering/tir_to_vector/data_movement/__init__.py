@@ -1,1 +1,1 @@
-"""Maps that read in another order or at other places than they write."""
+"""Data movement: transposes, gathers, other index maps."""

@@ -1,4 +1,4 @@
-"""In which order maps go that read memory in another order than they write it."""
+"""The loop order of maps that read in another order than they write."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -6,16 +6,16 @@ from contextlib import ExitStack
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
 
-# Bytes that are written one after another before it goes on with what is read.
+# Bytes of a run of stores.
 _RUN = 1024
 _SOME_SIZE = 64
 
 
 def reading_order(writer: ElementWriter, free: Sequence[int]) -> list[int]:
-    """Return the outer iterators of a map in the order in which what it reads lies in memory.
+    """Return the outer iterators of a map in the order of its loads in memory.
 
-    Stores past the cache do not wait, wherever they go, but loads do unless the hardware foresees
-    them. Where no one order suits all that is read, it stays as it is.
+    Non-temporal stores do not wait in any order, but loads do unless the hardware prefetches them.
+    Without one order of all loads, the order does not change.
     """
     flat = writer.flat
     orders = set()
@@ -23,7 +23,7 @@ def reading_order(writer: ElementWriter, free: Sequence[int]) -> list[int]:
         strides = [flat.accesses[op].strides[i] for i in free] if op.name == "memref.load" else []
         if not strides or any(stride == 0 for stride in strides):
             continue
-        # Only speed depends on it, so one guess of all sizes will do.
+        # Only speed depends on it: one value for all symbols will do.
         symbols = frozenset[str]().union(*(stride.symbols for stride in strides))
         sizes = dict.fromkeys(symbols, _SOME_SIZE)
         near = [abs(stride.evaluate(sizes)) for stride in strides]
@@ -34,14 +34,14 @@ def reading_order(writer: ElementWriter, free: Sequence[int]) -> list[int]:
 def blocked_order(
     free: list[int], other: list[int], *, non_temporal: bool
 ) -> tuple[list[int], int, list[int]]:
-    """Return the iterators before that of blocks, that one, and those inside of its blocks.
+    """Return the iterators before that of blocks, that one, and those inside its blocks.
 
-    Past the cache what is read stays in order, but for the two that change places.
+    With non-temporal stores loads stay in order, except for the two that change places.
 
     Args:
-        free: the outer iterators, in the order of what is written.
-        other: the same in that of what is read.
-        non_temporal: whether stores go past the cache.
+        free: the outer iterators, in the order of the stores.
+        other: in the order of the loads.
+        non_temporal: whether stores are non-temporal.
     """
     same = next(i for i, (a, b) in enumerate(zip(free, other, strict=True)) if a != b)
     inside = other[same:] if non_temporal and len(free) - same > 2 else free[same:]
@@ -52,16 +52,16 @@ def blocked_loops(
     writer: ElementWriter, spans: dict[int, tuple[Index, Index]], loops: ExitStack,
     order: tuple[list[int], int, list[int]], *, non_temporal: bool,
 ) -> dict[int, Index]:  # fmt: skip
-    """Write loops in the order of what is written, by blocks of what is read first.
+    """Write loops in the order of the stores, by blocks in the order of the loads.
 
-    So runs of memory are written, and what is near to what is read was read not long ago.
+    So runs of memory are written, and lines of loads are reused soon.
 
     Args:
         writer: of the map.
         spans: ranges of its iterators.
-        loops: where to enter the loops.
+        loops: the stack to enter the loops in.
         order: as `blocked_order` gives it.
-        non_temporal: whether stores go past the cache: memory then takes longer runs best.
+        non_temporal: whether stores are non-temporal: longer runs are then best.
 
     Returns:
         the counters, by iterator.

@@ -1,7 +1,7 @@
-"""Copies from places that data or a quotient says: runs of adjacent elements as vectors.
+"""Gathers of runs: copies of adjacent elements from computed places.
 
-The outer loops find where a run begins, as take, gather_nd, tile and flip have it along other axes
-than the last; the run itself is vector code as that of any other nest.
+The outer loops compute where a run begins, as in take, gather_nd, tile and flip along other axes
+than the last; the run itself is vector code.
 """
 
 from dataclasses import dataclass, field
@@ -23,19 +23,19 @@ from relax_mlir.lowering.tir_to_vector.flat import (
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
 
-# A run that is known to be shorter is not worth a loop of its own.
+# Elements of a static run from which on it is worth a loop.
 _SHORT = 8
 
 
 @dataclass
 class Gather:
-    """A nest whose outer loops say where it reads.
+    """A nest whose outer loops compute where it reads.
 
     Attributes:
-        flat: the nest, without what is found.
-        vector: the iterator along the runs.
+        flat: the nest, with the linear part of addresses.
+        vector: the iterator along runs.
         space: what the block's arguments are.
-        found: for each load the indices that are computed, and what one step of each is.
+        found: for each load the computed indices, and the stride of each.
     """
 
     flat: FlatNest
@@ -45,12 +45,12 @@ class Gather:
 
     @property
     def element(self) -> ir.Type:
-        """The type of what is written."""
+        """The type of the elements."""
         return self.flat.written.type.element_type
 
 
 def match_gather(nest: Nest) -> Gather | str:
-    """Return the form of a nest that reads runs from computed places, or why it has none."""
+    """Return the gather that a nest is, or why it is none."""
     if len(nest.stores) != 1 or set(nest.types) - {"spatial"} or nest.has_init():
         return "it is no copy from computed places"
     why = ""
@@ -104,7 +104,7 @@ def _match(nest: Nest, space: IndexSpace) -> Gather | str:
 
 
 def uses(value: ir.Value, nest: Nest) -> set[ir.Value]:
-    """Return which of the block's arguments an index depends on.
+    """Return the block's arguments that an index depends on.
 
     Raises:
         NotFlat: it is computed by something else than arithmetic and loads of the block.
@@ -129,7 +129,7 @@ def uses(value: ir.Value, nest: Nest) -> set[ir.Value]:
 
 
 class GatherWriter(NestWriter):
-    """Writes such a nest; where a run begins is found once, before it is copied."""
+    """Writes a gather; the place of a run is computed once."""
 
     def __init__(self, found: Gather, emit: Emitter, machine: Machine) -> None:
         super().__init__(found.flat, found.vector, emit, machine)

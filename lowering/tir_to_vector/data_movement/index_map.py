@@ -1,8 +1,8 @@
-"""Maps whose lanes have places of their own: backwards, with a step, repeated, or looked up.
+"""Maps whose lanes have places of their own: reversed, strided, repeated, or gathered.
 
-Along one iterator the store walks adjacent elements. What is read there is a vector that a shuffle
-rearranges where the places are a linear function of it, else a gather. Stores at places that data
-says keep the order of the iterators along which they may meet.
+The store is adjacent along one iterator. Loads with linear places there are vectors that a shuffle
+rearranges, others gathers. Stores to computed places keep the order of iterators along which they
+may collide.
 """
 
 from dataclasses import dataclass, field
@@ -14,9 +14,9 @@ from relax_mlir.lowering.tir_to_vector.data_movement.gather import uses
 from relax_mlir.lowering.tir_to_vector.data_movement.index_space import Found, IndexSpace, spaces
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, NotFlat, root, slice_of
 
-# With a larger step a gather is as good as whole vectors.
+# The maximal stride of whole vectors: with larger ones a gather is as good.
 MAX_STEP = 4
-# Elements that are repeated oftener are runs.
+# The maximal repeats of lanes: more are runs.
 _MAX_REPEATS = 8
 
 
@@ -25,13 +25,13 @@ class IndexMap:
     """A nest whose lanes have places of their own.
 
     Attributes:
-        flat: the nest; of the accesses the linear part.
-        vector: the iterator along the lanes, None where each step is one element.
-        repeats: the extent of the one inside of it, whose steps are lanes too; 1 without one.
+        flat: the nest, with the linear part of addresses.
+        vector: the iterator of lanes, None for scalars.
+        repeats: the extent of the inner iterator whose steps are lanes too, or 1.
         space: what the block's arguments are.
         found: for each access, also those of indices, the indices that are not linear.
-        ordered: the iterators whose steps may write one element several times.
-        branches: whether some of its lanes do not load, or store.
+        ordered: the iterators whose steps may write the same element.
+        branches: whether some lanes do not load or store.
     """
 
     flat: FlatNest
@@ -44,22 +44,22 @@ class IndexMap:
 
     @property
     def element(self) -> ir.Type:
-        """The type of what is written."""
+        """The type of the elements."""
         return self.flat.written.type.element_type
 
     @property
     def inner(self) -> set[int]:
-        """The iterators that lanes are steps of."""
+        """The iterators of lanes."""
         return set() if self.vector is None else set(range(self.vector, self.vector + self.width))
 
     @property
     def width(self) -> int:
-        """How many iterators those are."""
+        """The number of those."""
         return 1 if self.repeats == 1 else 2
 
 
 def match_index_map(nest: Nest) -> IndexMap | str:
-    """Return the form of a nest of one store, or why it has none."""
+    """Return the index map that a nest of one store is, or why it is none."""
     if len(nest.stores) != 1 or set(nest.types) - {"spatial", "opaque"} or nest.has_init():
         return "it is no map with one store"
     try:
@@ -74,7 +74,7 @@ def match_index_map(nest: Nest) -> IndexMap | str:
 
 
 def match_branches(nest: Nest) -> IndexMap | str:
-    """Return the form of a nest of one store whose block holds branches, or why it has none."""
+    """Return the index map of a nest whose block has branches, or why it has none."""
     if len(nest.stores) != 1 or set(nest.types) != {"spatial"} or nest.has_init():
         return "it branches, and is no map with one store"
     try:
@@ -102,7 +102,7 @@ def _match(nest: Nest, space: IndexSpace, *, branches: bool = False) -> IndexMap
         accesses[access.op], found[access.op] = space.access(access)
         for index, _ in found[access.op]:
             uses(index, nest)
-        # What is there before may be read: the same place, by the same values.
+        # The old value may be read: the same place, by the same indices.
         here = list(access.op.operands) == list(store.op.operands)[1:]
         if access is not store and root(access.buffer) == root(store.buffer) and not here:
             return "it reads the buffer that it writes"
@@ -113,7 +113,7 @@ def _match(nest: Nest, space: IndexSpace, *, branches: bool = False) -> IndexMap
     free = [i for i in range(len(written)) if i not in ordered]
     vector = next((i for i in reversed(free) if written[i] == 1), None)
     if vector is None and not ordered:
-        # Every so manieth element, as what is stacked along the last axis.
+        # Every n-th element, as in a stack along the last axis.
         spaced = [i for i in reversed(free) if written[i].value in range(2, MAX_STEP + 1)]
         if not spaced or space.quotients:
             return "it does not write adjacent elements"
@@ -131,7 +131,7 @@ def _match(nest: Nest, space: IndexSpace, *, branches: bool = False) -> IndexMap
 def _ordered(
     nest: Nest, space: IndexSpace, store: Access, computed: bool
 ) -> list[int] | str:  # fmt: skip
-    """Return the iterators that keep their order, or why others would have to.
+    """Return the iterators that keep their order, or why all would have to.
 
     Each of the others is an index of its own, so that no two of its steps write the same element.
     """

@@ -20,16 +20,16 @@ from relax_mlir.lowering.tir_to_vector.nest_elements import DIVIDES, work_of
 from relax_mlir.lowering.tir_to_vector.reductions.strided import load_stepped
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
-# Places take a register for every eight of them.
+# Places need a register for every eight lanes.
 _MAX_LANES = 16
-# How much longer an element takes than a multiply-add of a contraction.
+# The cost of an element, in FMAs.
 _ELEMENT = 24
 # What makes an index of a number that was loaded.
 _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui")
 
 
 class IndexMapWriter(NestWriter):
-    """Writes such a nest: every value is a number where all lanes have the same, else a vector."""
+    """Writes an index map: a value is a scalar if all lanes share it, else a vector."""
 
     found: IndexMap
 
@@ -70,7 +70,7 @@ class IndexMapWriter(NestWriter):
         return step is None or (self._repeats == 1 and step[0] not in (-1, 0, 1))
 
     def work(self) -> Index:
-        """Return how much there is to do, in the terms of `MIN_PARALLEL_WORK`."""
+        """Return the work in the unit of `MIN_PARALLEL_WORK`."""
         return work_of(self.emit, self.flat, _ELEMENT)
 
     _work = work
@@ -120,7 +120,7 @@ class IndexMapWriter(NestWriter):
             self._chunk(env, loop.counter, 1, None)
 
     def _chunk(self, env: dict[int, Index], at: Index, lanes: int, live: Index | None) -> None:
-        """Write some steps; of them only the first `live` are there."""
+        """Write some steps, of which the first `live` exist."""
         emit = self.emit
         chunk = Chunk(self, env, at, lanes, live)
         guard = guard_of(self.flat.store, self.flat.nest.block.regions[0].blocks[0])
@@ -140,7 +140,7 @@ class IndexMapWriter(NestWriter):
             emit.vector_store(value, base, [chunk.place(self.flat.store)], chunk.mask())
 
     def _guarded(self, chunk: "Chunk", branch: ir.Operation, lanes: int) -> None:
-        """Write some steps of which only those store whose condition holds."""
+        """Write some steps, with a mask of those whose condition holds."""
         emit, store = self.emit, self.flat.store
         base, condition = self.bases[store], chunk.value(branch.operands[0])
         if lanes == 1:
@@ -152,7 +152,7 @@ class IndexMapWriter(NestWriter):
             emit.vector_store(value, base, [chunk.place(store)], chunk.mask())
 
     def _spaced(self, value: ir.Value, place: Index, step: int, live: Index | None) -> None:
-        """Write lanes some elements apart; what is between them is not touched."""
+        """Store strided lanes."""
         emit, lanes = self.emit, value.type.shape[0]
         wide = emit.shuffle(value, value, [i // step for i in range(lanes * step)])
         type_ = ir.VectorType.get([lanes * step], emit.bool_type)
@@ -163,7 +163,7 @@ class IndexMapWriter(NestWriter):
         emit.vector_store(wide, self.bases[self.flat.store], [place], mask)
 
     def step(self, op: ir.Operation) -> tuple[int, ...] | None:
-        """Return how far apart lanes read, along the vector and its repeats; None for a gather."""
+        """Return the strides of lanes, along the vector and its repeats; None for a gather."""
         strides, vector = self.flat.accesses[op].strides, self.found.vector
         if vector is None:
             return (0,)
@@ -192,14 +192,14 @@ def _is_known(value: ir.Value) -> bool:
 
 
 class Chunk:
-    """Writes the values of some steps: of `lanes` along the vector, each with its repeats.
+    """Computes the values of some steps: `lanes` along the vector, each with its repeats.
 
     Args:
         writer: of the nest.
         env: counters of the other iterators.
         at: the first step.
-        lanes: how many; 1 for a single element.
-        live: how many of them there are, None for all.
+        lanes: their number; 1 for a scalar.
+        live: how many of them exist, None for all.
     """
 
     def __init__(
@@ -218,7 +218,7 @@ class Chunk:
             self._counters[self._found.vector] = at
 
     def mask(self, per: int = 1) -> ir.Value | None:
-        """Return which lanes there are; with `per` of 0, of those that are not repeated."""
+        """Return the mask of lanes; with `per` of 0, without repeats."""
         if self._live is None:
             return self._guard
         each = self._each if per else 1
@@ -226,7 +226,7 @@ class Chunk:
         return mask if self._guard is None else self._emit.both(mask, self._guard)
 
     def mask_or_all(self) -> ir.Value:
-        """Return which lanes there are, a mask in any case."""
+        """Return the mask of lanes, also if all exist."""
         type_ = ir.VectorType.get([self._width], self._emit.bool_type)
         return self.mask() or self._emit.constant(type_, 1)
 
@@ -237,7 +237,7 @@ class Chunk:
         return self._emit.splat(value, ir.VectorType.get([self._width], value.type))
 
     def value(self, value: ir.Value) -> ir.Value:
-        """Return what the block computes, a number if all lanes have the same."""
+        """Return a value of the block, a scalar if all lanes share it."""
         if value not in self._made:
             # What stands before a branch is computed whether that is taken or not.
             outer = isinstance(value.owner, ir.Block) or value.owner.operation.block == self._body
@@ -248,7 +248,7 @@ class Chunk:
 
     @contextmanager
     def only_where(self, condition: ir.Value) -> Iterator[None]:
-        """Load and store only in lanes where a condition, a vector of them, holds as well."""
+        """Load and store only in lanes whose condition holds too."""
         before = self._guard
         self._guard = condition if before is None else self._emit.both(before, condition)
         yield
@@ -256,13 +256,13 @@ class Chunk:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Forget at the end what was computed in a region of its own."""
+        """Forget at the end the values of a region."""
         before, self._made = self._made, dict(self._made)
         yield
         self._made = before
 
     def _branch(self, op: ir.Operation) -> ir.Value:
-        """Return what a branch gives: of several lanes both sides, each for its own."""
+        """Return a branch's value; for several lanes both sides are computed."""
         emit = self._emit
         condition = self.value(op.operands[0])
         if self._lanes == 1:
@@ -326,7 +326,7 @@ class Chunk:
         return self._spread(result, outer, (inner or 0) if self._each > 1 else 0)
 
     def _spread(self, first: Index, outer: Index, inner: Index) -> ir.Value:
-        """Return places from a first one on, with steps along the vector and along its repeats."""
+        """Return places with strides along the vector and its repeats."""
         emit, each = self._emit, self._each
         type_ = ir.VectorType.get([self._width], emit.index_type)
         result = emit.splat(emit.index(first), type_)
@@ -344,7 +344,7 @@ class Chunk:
         return result
 
     def place(self, op: ir.Operation) -> Index:
-        """Return where the first lane of an access is, without what differs between lanes."""
+        """Return the place of the first lane of an access, without what differs between lanes."""
         emit, access = self._emit, self._found.flat.accesses[op]
         place = emit.size(access.offset)
         for position, counter in self._counters.items():
@@ -384,7 +384,7 @@ class Chunk:
         return load_stepped(emit, base, place, type_, step[0])
 
     def _one(self, base: ir.Value, place: Index) -> ir.Value:
-        """Load what all lanes have in common, if any of them does."""
+        """Load a scalar that all lanes share, if any lane exists."""
         emit = self._emit
         if self._guard is None or self._lanes == 1:
             return emit.load(base, [place])
@@ -399,7 +399,7 @@ class Chunk:
         return made.results[0]
 
     def places(self, op: ir.Operation) -> ir.Value:
-        """Return where each lane of an access is."""
+        """Return the place of each lane of an access."""
         emit, writer, vector = self._emit, self._writer, self._found.vector
         strides = self._found.flat.accesses[op].strides
         assert vector is not None  # or there are no lanes
@@ -425,7 +425,7 @@ class Chunk:
         return emit.op("vector.gather", where, type_)
 
     def _one_by_one(self, op: ir.Operation, type_: ir.VectorType) -> ir.Value:
-        """Load each lane; its place comes from memory where that says it, else from a vector."""
+        """Load each lane; its place comes from memory or from a vector."""
         emit, writer = self._emit, self._writer
         singles: list[ir.Value] = []
         if self._each == 1 and all(_is_read(value) for value, _ in self._found.found[op]):
@@ -443,12 +443,12 @@ class Chunk:
 
 
 def _is_read(index: ir.Value) -> bool:
-    """Whether an index is a number from memory as it is, of another width at most."""
+    """Whether an index is loaded, and at most cast."""
     while not isinstance(index.owner, ir.Block) and index.owner.operation.name in _CASTS:
         index = index.owner.operation.operands[0]
     return isinstance(index.owner, ir.Block) or index.owner.operation.name == "memref.load"
 
 
 def emit_index_map(found: IndexMap) -> Callable[[Emitter, Machine], None]:
-    """Return what writes such a nest."""
+    """Return what writes an index map."""
     return lambda emit, machine: IndexMapWriter(found, emit, machine).write([])

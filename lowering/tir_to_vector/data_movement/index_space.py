@@ -1,4 +1,4 @@
-"""Iterators of a nest whose indices divide: `v // c` makes two iterators of one."""
+"""Iterators of a nest whose indices divide: `v // c` splits an iterator into two."""
 
 from dataclasses import dataclass, field
 
@@ -24,12 +24,12 @@ Found = list[tuple[ir.Value, SymExpr]]
 
 @dataclass
 class IndexSpace:
-    """The iterators of a nest, in the order of its loops, some of them taken apart.
+    """The iterators of a nest, in loop order, some of them split.
 
     Attributes:
         iters: outermost first.
         terms: for each of the block's arguments the iterators that it is a sum of.
-        quotients: for each divided argument, by what, and the iterator that the quotient is.
+        quotients: for each divided argument the divisor, and the iterator of the quotient.
     """
 
     iters: list[FlatIter]
@@ -42,7 +42,7 @@ class IndexSpace:
         return {value: next(iter(parts)) for value, parts in self.terms.items() if len(parts) == 1}
 
     def linear(self, value: ir.Value) -> Linear | None:
-        """Return an index as a symbolic number and a factor for iterators, None if it is no sum."""
+        """Return an index as a symbolic constant and factors, None if it is not linear."""
         if value in self.terms:
             return _ZERO, self.terms[value]
         known = symbolic(value)
@@ -72,7 +72,7 @@ class IndexSpace:
         return a + b, {i: each for i, each in merged.items() if each != 0}
 
     def access(self, access: Access) -> tuple[FlatAccess, Found]:
-        """Return the linear part of an address, and the indices that have none.
+        """Return the linear part of an address, and the indices that are not linear.
 
         Raises:
             NotFlat: a dimension of the buffer has no name.
@@ -95,7 +95,7 @@ class IndexSpace:
 
 
 def spaces(nest: Nest) -> list[IndexSpace]:
-    """Return the space of a nest's iterators, and if some are divided, that of their parts.
+    """Return the space of a nest's iterators, and that with split iterators, if any.
 
     Raises:
         NotFlat: a loop's extent has no name.
@@ -124,7 +124,7 @@ def spaces(nest: Nest) -> list[IndexSpace]:
 
 
 def _divisors(nest: Nest, arguments: list[ir.Value]) -> dict[int, int]:
-    """Return for each argument that is divided by one number, that number."""
+    """Return the divisors of arguments that one number divides."""
     found: dict[int, set[int]] = {}
     for op in nest.body():
         if op.name in _DIVISIONS and op.operands[0] in arguments:

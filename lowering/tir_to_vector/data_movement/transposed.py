@@ -1,4 +1,4 @@
-"""Nests that read along one dimension and write along another, by square tiles in registers."""
+"""Transposes: nests that read along one axis and write along another, by register transposes."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,26 +18,26 @@ from relax_mlir.lowering.tir_to_vector.shuffles import join, transpose_tile
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
 _ONE = SymExpr.const(1)
-# Higher tiles would not fit the registers. LLVM takes long over the wide ones: where sizes are
-# unknown, and there are two of them, bytes fill half a register.
+# The maximal height of a tile. LLVM takes long for wide tiles: for two dynamic sizes, bytes fill
+# half a register.
 _MAX_HEIGHT, _MAX_LANES = 16, 64
-# Elements of a block, along each of its sides, where the caches hold what is written.
+# Elements of a side of a block, if the result is in cache.
 _BLOCK = 64
-# Vectors that cross a line read two; from that many rows on, it pays to begin with whole lines.
+# Rows from which on aligning vectors with cache lines pays.
 _MIN_ALIGNED = 128
 _LINE = 64
-# Lines of each row that a block reads: memory gives adjacent ones in the least time.
+# Cache lines of each row of a block: adjacent lines are fastest.
 _LINES = 16
-# Rows that it reads, at least two vectors: of rows whose distance is a power of two more would not
-# stay in the second-level cache beside those of the next block. Plain stores do better with more.
+# Rows of a block, at least two vectors: with strides of a power of two, more rows and those of the
+# next block would conflict in L2 sets. Plain stores are faster with more rows.
 _ROWS, _ROWS_PLAIN = 48, 64
 _REGISTER = 512
-# How much longer an element takes than a multiply-add of a contraction.
+# The cost of an element, in FMAs.
 _ELEMENT = 16
 
 
 def transposed_iters(flat: FlatNest) -> tuple[int, int] | str:
-    """Return the iterators that the store and the loads walk along, or why there are none."""
+    """Return the iterators along which the store and the loads are adjacent, or why not."""
     if flat.total is not None:
         return "it reduces over elements that are not adjacent"
     store = flat.accesses[flat.store]
@@ -53,10 +53,10 @@ def transposed_iters(flat: FlatNest) -> tuple[int, int] | str:
 
 
 class TransposeWriter(NestWriter):
-    """Writes a nest that transposes: tiles of vectors, and single elements at the edges.
+    """Writes a transpose: register tiles, and single elements at the edges.
 
-    A tile has so many rows that a register holds a row of the result: `lanes` of what is read by
-    `height`, of which each row gives a piece. Pieces of small elements share registers.
+    A tile is `lanes` of the loads by `height` of the store, so that a register holds a row of the
+    result. Small elements share registers.
     """
 
     along: int
@@ -81,7 +81,7 @@ class TransposeWriter(NestWriter):
         if len(free) > 1 and reading_order(self, free) != free:
             super()._maps(env, free)
             return
-        # Loops are the same for either case, and tiles ask themselves which it is.
+        # The loops are the same in both cases; tiles have the branch.
         with ExitStack() as loops:
             self._map({**env, **self._outer_loops(loops, free)})
 
@@ -110,15 +110,15 @@ class TransposeWriter(NestWriter):
             self._single(env, (whole, columns), (first, last))
 
     def _is_non_temporal(self, far: bool | ir.Value | None = None) -> bool | ir.Value:
-        """Return whether stores should go past the cache, where all of them are aligned.
+        """Return whether stores are non-temporal, which needs all of them aligned.
 
         Args:
-            far: what `streams` says, where it was asked before.
+            far: what `streams` returned, if it was called.
         """
         emit, store = self.emit, self.flat.accesses[self.flat.store]
         condition = streams(self) if far is None else far
         if self.bits(self.flat.store) * self.lanes < _REGISTER:
-            # What is less than a line goes to memory with the rest of it, if that comes next.
+            # Parts of a line are combined if they follow each other.
             return False
         if condition is False or self.non_temporal is not None:
             return condition
@@ -139,14 +139,14 @@ class TransposeWriter(NestWriter):
         self, env: dict[int, Index], whole: Index, rows: tuple[Index, Index], *,
         far: bool | ir.Value, non_temporal: bool,
     ) -> None:  # fmt: skip
-        """Write the tiles that are full.
+        """Write the whole tiles.
 
         Args:
             env: counters of the outer iterators.
-            whole: where the tiles of a row of the result end.
+            whole: where the whole tiles of a row of the result end.
             rows: range of its rows.
-            far: whether the nest goes beyond the cache, for which blocks are chosen.
-            non_temporal: whether stores go past it, which not all that is far may do.
+            far: whether the nest is beyond the cache, and goes by blocks.
+            non_temporal: whether stores are non-temporal.
         """
         emit, lanes, height = self.emit, self.lanes, self.height
         start = self._aligned_start(env, *rows)
@@ -171,10 +171,10 @@ class TransposeWriter(NestWriter):
             self._tile(env, x, y, far=far, non_temporal=non_temporal, prefetcher=prefetcher)
 
     def _aligned_start(self, env: dict[int, Index], first: Index, upto: Index) -> Index:
-        """Return where tiles begin so that none shares the lines it reads with the next one.
+        """Return where tiles begin so that no two tiles read the same lines.
 
-        That is up to a tile before the first row, whose tile is moved to it, as the last one is
-        moved back: what two tiles write twice is the same, for nothing reads what is written.
+        That is up to a tile before the first row; the first tile is moved to it, and the last one
+        moved back. Tiles may overlap, because nothing reads the result.
         """
         emit, height = self.emit, self.height
         loads = [op for op in self.flat.accesses if op.name == "memref.load"]
@@ -225,7 +225,7 @@ class TransposeWriter(NestWriter):
     def _edges(
         self, env: dict[int, Index], right: tuple[Index, Index], down: tuple[Index, Index, Index]
     ) -> None:  # fmt: skip
-        """Write what tiles leave over, to the right and below, by one loop over square ones."""
+        """Write the edges to the right and below, by one loop over square tiles."""
         emit, side = self.emit, self.height
         (whole, columns), (first, upto, last) = right, down
         edge = (columns, last)
@@ -252,7 +252,7 @@ class TransposeWriter(NestWriter):
             self._tile(env, column, row, edge=edge)
 
     def _if_any(self, first: Index, last: Index, count: Index) -> Index:
-        """Return a count where a range is not empty, else 0."""
+        """Return a count, or 0 for an empty range."""
         if isinstance(first, int) and isinstance(last, int):
             return count if first < last else 0
         emit = self.emit
@@ -262,7 +262,7 @@ class TransposeWriter(NestWriter):
     def _blocks(
         self, first: Index, last: Index, size: Index
     ) -> Iterator[tuple[Index, Index]]:  # fmt: skip
-        """Write a loop over blocks of some elements; yields the range of one."""
+        """Write a loop over blocks; yields the range of one."""
         known = [x for x in (first, last, size) if isinstance(x, int)]
         if len(known) == 3 and known[1] - known[0] <= known[2]:
             yield first, last
@@ -285,7 +285,7 @@ class TransposeWriter(NestWriter):
         far: bool | ir.Value = False, non_temporal: bool = False,
         prefetcher: "Prefetcher | None" = None, edge: tuple[Index, Index] | None = None,
     ) -> None:  # fmt: skip
-        """Write a tile of elements; with an edge a square one, of what lies before those ends."""
+        """Write a tile; with an edge a square one of what exists."""
         emit, height = self.emit, self.height
         lanes = self.lanes if edge is None else height
         masks: dict[str, list[ir.Value]] = {}
@@ -365,16 +365,16 @@ class TransposeWriter(NestWriter):
 
 
 class Prefetcher:
-    """Asks for the next block line by line and row by row, some lines with each tile of this one.
+    """Prefetches the next block line by line, some lines beside each tile of this one.
 
-    Tiles read across the rows, in whose order neither memory nor what foresees loads is quick.
+    Tiles read across rows, an order that neither memory nor the hardware prefetcher likes.
 
     Args:
         writer: of the nest, whose blocks these are.
         env: counters of the outer iterators.
-        size: bytes of an element that is read.
-        rows: what the tiles read of each row, from where to where.
-        non_temporal: whether its stores go past the cache.
+        size: bytes of an element.
+        rows: the range that the tiles read of each row.
+        non_temporal: whether stores are non-temporal.
     """
 
     run: int

@@ -108,7 +108,7 @@ def _split_argument(body: ir.Block, position: int, by: int) -> None:
     for view in list(body.operations):
         op = view.operation
         if op.name in ("tir.reads", "tir.writes"):
-            # Accesses are rebuilt with the new iterators.
+            # They name the old iterators; regions are derived from the accesses.
             op.erase()
     users = [use.owner.operation for use in whole.uses]
     with ir.InsertionPoint.at_block_begin(body):

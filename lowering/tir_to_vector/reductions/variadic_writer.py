@@ -113,7 +113,7 @@ class VariadicWriter(StridedWriter):
         wide = self.lanes * (_LESS if many else _WIDE)
         while isinstance(size, int) and wide > max(1, size):
             wide //= 2
-        # Reductions outside would interleave with the tail.
+        # With outer reductions the tail would come after later steps.
         late = self._orders and reductions and not self.masked
         return 1 if late and not (isinstance(size, int) and size % wide == 0) else wide
 

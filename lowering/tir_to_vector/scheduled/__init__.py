@@ -1,1 +1,1 @@
-"""Programs whose loops somebody scheduled: run in the order and in the way that was asked for."""
+"""Scheduled programs: loops run in the order and the kinds of the schedule."""

@@ -1,8 +1,8 @@
-"""Loops that were split, fused and put in another order: one loop for each iterator again.
+"""Loops that were split, fused and reordered: one loop for each iterator again.
 
-A block in loops over `i0, i1` whose iterator is `i0 * 32 + i1`, where that is below `n`, is the
-same block in a loop over `n`. So kernels have the class that they had before they were scheduled.
-What somebody asked to be vectorised or unrolled stays as it is, but for products of matrices.
+A block in loops over `i0, i1` whose iterator is `i0 * 32 + i1`, under the predicate that it is
+below `n`, is the same block in a loop over `n`. So kernels have the class that they had before they
+were scheduled. Vectorised and unrolled loops stay, except in GEMMs.
 """
 
 import itertools
@@ -30,7 +30,7 @@ class _Unknown(Exception):
 
 @dataclass(frozen=True)
 class _Digit:
-    """A part of a counter: `counter // unit % extent`."""
+    """A digit of a counter: `counter // unit % extent`."""
 
     counter: int
     unit: int
@@ -39,10 +39,10 @@ class _Digit:
 
 @dataclass
 class _Counter:
-    """Numbers from 0 to an extent: a loop's, or what a predicate says of several together.
+    """A loop's counter, or several that a predicate limits together.
 
     Attributes:
-        weights: what it is the sum of: for each loop its factor.
+        weights: the loops that it is the sum of, with their factors.
         extent: how many numbers.
         cuts: the units of its digits.
     """
@@ -52,7 +52,7 @@ class _Counter:
     cuts: set[int]
 
     def digits(self, number: int) -> list[_Digit]:
-        """Return its digits, the least first."""
+        """Return its digits, the least significant first."""
         units = sorted(self.cuts)
         extents = [SymExpr.const(above // unit) for unit, above in itertools.pairwise(units)]
         if any(above % unit for unit, above in itertools.pairwise(units)):
@@ -65,13 +65,13 @@ class _Counter:
 
 @dataclass(frozen=True)
 class _Division:
-    """So many times a quotient, or a remainder, in a sum.
+    """A multiple of a quotient or a remainder, in a sum.
 
     Attributes:
-        of: what is divided.
-        by: by what.
-        times: how often the sum has it.
-        remainder: whether it is the remainder.
+        of: the dividend.
+        by: the divisor.
+        times: the factor.
+        remainder: whether it is a remainder.
         whole: the terms of the sum that it is.
     """
 
@@ -87,7 +87,7 @@ _Sum = dict[_Digit, int]
 
 
 def merge_loops(func: ir.OpView, is_fast: Callable[[ir.Operation], bool]) -> None:
-    """Give blocks whose iterators are sums and quotients of counters loops of their own.
+    """Give blocks whose iterators are sums and quotients of counters one loop for each iterator.
 
     Args:
         func: the prim func.
@@ -109,10 +109,7 @@ def merge_loops(func: ir.OpView, is_fast: Callable[[ir.Operation], bool]) -> Non
 
 
 def merged(top: ir.Operation) -> ir.Operation | None:
-    """Replace a perfect nest by one with a loop for each iterator; None where it is none of those.
-
-    Then it is as it was.
-    """
+    """Replace a perfect nest by one with a loop for each iterator; None, unchanged, for others."""
     found = _perfect(top)
     if found is None:
         return None
@@ -274,7 +271,7 @@ class _Merged:
             raise _Unknown
 
     def _place(self, found: _Sum) -> int:
-        """Return where the outermost loop of an iterator is."""
+        """Return the number of an iterator's outermost loop."""
         return min((at for at, _ in self._loops_of(found)), default=len(self._loops))
 
     def _loops_of(self, found: _Sum) -> Iterable[tuple[int, ir.Operation]]:
@@ -338,7 +335,7 @@ def _division(value: ir.Value, found: Lin) -> _Division:
 
 
 def _part(found: _Sum, division: _Division) -> _Sum:
-    """Return the quotient or remainder of a sum, whose digits are in either as a whole."""
+    """Return the quotient or remainder of a sum of digits."""
     by, quotient, rest, most = division.by, {}, {}, 0
     for digit, times in found.items():
         if times % by == 0:
@@ -356,7 +353,7 @@ def _part(found: _Sum, division: _Division) -> _Sum:
 
 
 def _contiguous(found: _Sum) -> SymExpr:
-    """Return how many numbers a sum goes through, each once."""
+    """Return how many numbers a sum takes, each once."""
     size = _ONE
     for digit, times in sorted(found.items(), key=lambda item: item[1]):
         if size.value != times:
@@ -366,7 +363,7 @@ def _contiguous(found: _Sum) -> SymExpr:
 
 
 def _limits(predicate: ir.Value | None) -> list[tuple[ir.Value, ir.Value]]:
-    """Return the pairs `a < b` that a predicate asks for together."""
+    """Return the pairs `a < b` of a predicate's conjunction."""
     if predicate is None:
         return []
     if isinstance(predicate.owner, ir.Block):
@@ -394,7 +391,7 @@ def _inside(block: ir.Operation) -> list[ir.Operation]:
 
 
 def _reaches_in(op: ir.Operation, top: ir.Operation) -> bool:
-    """Whether something inside a block reads what its loops compute, beside its iterators."""
+    """Whether something inside a block uses values of its loops besides iterators."""
     for operand in op.operands:
         owner = operand.owner
         parent = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation

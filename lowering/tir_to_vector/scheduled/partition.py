@@ -1,8 +1,7 @@
-"""Predicates of split loops: they shorten loops at edges, and whole tiles run without any.
+"""Loop partitioning: predicates of split loops become bounds, and whole tiles need none.
 
-A loop over `if i0 * 32 + i1 < n` becomes one of `min(32, n - i0 * 32)` steps. Around loops that
-may be shortened, a test whether they are whole chooses a copy in which they are, with known
-extents: there they unroll and fill vectors.
+A loop over `if i0 * 32 + i1 < n` becomes one of `min(32, n - i0 * 32)` steps. Around loops that may
+be shortened, a branch chooses a copy with static extents, which unrolls and vectorises.
 """
 
 from dataclasses import dataclass
@@ -18,13 +17,13 @@ from relax_mlir.lowering.walk import collect
 _PURE = ("arith.", "tir.symbol", "memref.dim")
 # `a predicate b` as `a + first * b >= second`, by arith.cmpi's number.
 _LESS, _AT_MOST, _GREATER, _AT_LEAST = 2, 3, 4, 5
-# Code is copied once for whole tiles; above this many operations it is not.
+# Operations up to which code is copied for whole tiles.
 _MAX_OPS = 1 << 11
 
 
 @dataclass
 class _Clipped:
-    """A loop whose steps a condition limits: `left` of them, when that is fewer than `whole`."""
+    """A loop that a condition limits to `left` steps, if that is fewer than `whole`."""
 
     loop: ir.Operation
     whole: int
@@ -46,7 +45,7 @@ def partition(top: ir.Operation, emit: Emitter, *, serial: bool = True) -> None:
 
 
 def _clip(loop: ir.Operation, emit: Emitter, clipped: list[_Clipped], serial: bool) -> None:
-    """Take a loop's only statement out of the conditions that do not need its steps one by one."""
+    """Move a loop's only statement out of conditions that do not depend on its steps."""
     body = loop.regions[0].blocks[0]
     counter = body.arguments[0]
     statements = [
@@ -118,7 +117,7 @@ class _Guard:
             self._of_limit.append(condition)
 
     def drop(self, limits: list[Lin], outside: list[ir.Value], emit: Emitter) -> None:
-        """Take conditions away, and the statement out of the `scf.if` that none is left of."""
+        """Remove conditions, and the `scf.if` if none is left."""
         kept = list(self._kept)
         kept += [each for each in self.outside if each not in outside]
         kept += [
@@ -158,7 +157,7 @@ def conjuncts(condition: ir.Value) -> list[ir.Value]:
 
 
 def _limit(condition: ir.Value, counter: ir.Value) -> Lin | None:
-    """Return how many steps from 0 a condition holds for, None where that is not simple."""
+    """Return the number of steps from 0 that a condition holds for, None if unknown."""
     owner = condition.owner
     if isinstance(owner, ir.Block) or owner.operation.name != "arith.cmpi":
         return None
@@ -214,7 +213,7 @@ def value_of(lin: Lin, emit: Emitter) -> Index:
 
 
 def _choose_whole(clipped: list[_Clipped], emit: Emitter) -> None:
-    """Give each place from which loops are seen to be whole a copy of what follows."""
+    """Copy code for whole loops, at each place where they are known to be whole."""
     todo = list(clipped)
     while todo:
         homes = [(each, _home(each)) for each in todo]
@@ -227,8 +226,8 @@ def _choose_whole(clipped: list[_Clipped], emit: Emitter) -> None:
 def _home(each: _Clipped) -> ir.Block:
     """Return the block from which on it is known whether a loop is whole.
 
-    That is the body of the outermost loop that the limits hang on, where all loops further in have
-    known extents; else that of the innermost one.
+    That is the body of the outermost loop that the limits depend on, if all inner loops have static
+    extents; else that of the innermost one.
     """
     counters = [
         value for limit in each.left for value in limit.terms
@@ -310,7 +309,7 @@ def _copy_whole(home: ir.Block, here: list[_Clipped], emit: Emitter) -> None:
 
 
 def _least(limit: Lin, home: ir.Block) -> Lin | None:
-    """Return the least that a limit is over all loops inside a block."""
+    """Return the minimum of a limit over all loops inside a block."""
     result = Lin(limit.const)
     for value, factor in limit.terms.items():
         inside = _is_below(value, home)

@@ -1,9 +1,8 @@
-"""Products of matrices that somebody scheduled by hand: a nest for each block, the init in its sum.
+"""GEMMs in scheduled loops: a nest for each block, with the init in its sum.
 
 A schedule that splits and reorders loops, decomposes a reduction, and writes through a cache leaves
-several blocks in loops that they share. Where no step of those touches what another one does, each
-block may as well have the loops for itself. What was vectorised or unrolled for the sake of speed
-is computed faster by register tiles then.
+several blocks in shared loops. If no step touches what another one does, each block may have loops
+of its own, and register tiles are faster than its vectorised or unrolled loops.
 """
 
 import itertools
@@ -67,12 +66,12 @@ def regain_products(
 ) -> None:
     """Give blocks that share loops, or whose loops have kinds, loops of their own.
 
-    That is done where all of them become vector code, and one of them is a product of matrices.
+    That is done if all of them become vector code, and one of them is a GEMM.
 
     Args:
         func: the prim func.
         is_fast: whether what a loop is the top of becomes vector code.
-        is_product: whether it is a product of matrices.
+        is_product: whether it is a GEMM.
     """
     for top in list(top_level(func)):
         leaves = _leaves(top, [])
@@ -87,7 +86,7 @@ def regain_products(
 
 
 def _leaves(op: ir.Operation, loops: list[ir.Operation]) -> list[_Leaf]:
-    """Return the blocks below an operation; none where there is anything else."""
+    """Return the blocks below an operation; none if there is anything else."""
     if op.name == "tir.block":
         return [_Leaf(loops, op)]
     if op.name != "tir.for":
@@ -149,9 +148,9 @@ def _extent(loop: ir.Operation) -> int | None:
 def _meet_in_one_step(
     x: _Access, y: _Access, shared: set[ir.Value], extents: dict[ir.Value, int | None]
 ) -> bool:
-    """Whether two accesses touch one element in the same step of shared loops only.
+    """Whether two accesses touch one element only in the same step of shared loops.
 
-    A dimension tells steps apart whose factors in it are larger than all that is added to them.
+    A dimension separates steps whose factors in it are larger than all that is added to them.
     """
     left = {value for value in shared if extents[value] != 1}
     for ours, theirs in zip(x.where, y.where, strict=True):
@@ -176,7 +175,7 @@ def _meet_in_one_step(
 def _range(
     where: Lin, shared: set[ir.Value], extents: dict[ir.Value, int | None]
 ) -> tuple[int, int] | None:
-    """Return the least and the most that an index has beside the counters of shared loops."""
+    """Return the minimum and maximum of an index besides the counters of shared loops."""
     low = high = where.const
     for value, factor in where.terms.items():
         if value in shared:
@@ -209,7 +208,7 @@ def _own_nests(top: ir.Operation, leaves: list[_Leaf]) -> list[ir.Operation]:
 
 
 def _make_serial(top: ir.Operation) -> bool:
-    """Take the kinds off the loops of a nest, whose class says how it shares work.
+    """Make the loops of a nest serial; its class splits the work.
 
     Returns:
         Whether it is one whose kinds said no more: a parallel loop that reduces is an error.
@@ -226,7 +225,7 @@ def _make_serial(top: ir.Operation) -> bool:
 
 
 def _prune(top: ir.Operation, kept: int) -> None:
-    """Leave one of the blocks below a loop, by its number, in loops without kinds of their own."""
+    """Keep one of the blocks below a loop, in serial loops."""
     leaves = _leaves(top, [])
     for loop in leaves[kept].loops:
         if _kind(loop) in BY_HAND:
@@ -239,7 +238,7 @@ def _prune(top: ir.Operation, kept: int) -> None:
 
 
 def _join_inits(nests: list[ir.Operation]) -> list[ir.Operation]:
-    """Make constants that a nest stores where the next one adds to them the init of that sum.
+    """Turn constant stores before a sum into the sum's init.
 
     Returns:
         The nests that are left.

@@ -1,7 +1,7 @@
-"""Programs scheduled by hand: loops run in the order and in the way that their kinds say.
+"""Scheduled programs: loops run in their order and kind.
 
 Predicates become bounds, vectorized loops vector code, unrolled loops copies, parallel loops a
-region of threads; what a loop adds up in one place stays in registers.
+parallel region; sums stay in registers.
 """
 
 from relax_mlir.dialects.bindings import ir
@@ -65,7 +65,7 @@ def set_kind(loop: ir.Operation, kind: str) -> None:
 
 
 def _keep_outer_threads(func: ir.OpView) -> None:
-    """Make parallel loops serial that are in another one, or whose steps may write one place."""
+    """Make parallel loops serial that are nested, or whose steps may write the same place."""
     for loop in collect(func.operation, is_parallel):
         sink_allocs(loop)
         if shares_writes(loop) or _is_in_parallel(loop):

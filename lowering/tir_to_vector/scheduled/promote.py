@@ -1,4 +1,4 @@
-"""Keeping in registers what every step of a loop loads from, and stores to, the same place."""
+"""Scalar promotion: places that each step of a loop loads and stores stay in registers."""
 
 from dataclasses import dataclass, field
 
@@ -20,7 +20,7 @@ _KINDS = {
     "vector.maskedstore": (0, -2, True),
 }
 _TOUCHES_NOTHING = ("arith.", "math.", "vector.", "scf.", "memref.dim", "ub.")
-# More places than this do not fit the registers.
+# The maximal places in registers.
 _MAX = 64
 
 
@@ -52,7 +52,7 @@ class _Access:
 
 @dataclass
 class _Place:
-    """A place that stays the same while a loop runs."""
+    """A place that does not change in a loop."""
 
     accesses: list[_Access] = field(default_factory=list)
 
@@ -63,7 +63,7 @@ class _Place:
 
 
 def promote(func: ir.OpView, emit: Emitter) -> None:
-    """Carry such places through the marked loops of a function, inner loops first."""
+    """Promote such places of the marked loops of a function, inner loops first."""
     for loop in reversed(collect(func.operation, lambda op: MARK in op.attributes)):
         del loop.attributes[MARK]
         if loop.name == "scf.for":
@@ -146,7 +146,7 @@ def _varies(value: ir.Value, loop: ir.Operation) -> bool:
 
 
 def _are_disjoint(a: _Access, b: _Access) -> bool:
-    """Whether two accesses of one buffer never meet."""
+    """Whether two accesses of one buffer never alias."""
     if a.buffer != b.buffer:
         return False
     for number, (x, y) in enumerate(zip(a.where, b.where, strict=True)):
@@ -243,7 +243,7 @@ def _rebuild(
 
 
 def _is_touched(place: _Place, loop: ir.Operation) -> bool:
-    """Whether a place is loaded or stored in any case just before a loop."""
+    """Whether a place is in any case loaded or stored just before a loop."""
     known: dict[ir.Value, Lin] = {}
     first = place.first
     for view in loop.block.operations:

@@ -1,4 +1,4 @@
-"""Parallel loops: what may run at once, memory of each thread's own, and the region itself."""
+"""Parallel loops: checks, private buffers, and the parallel region."""
 
 import math
 from collections.abc import Callable
@@ -17,13 +17,12 @@ MARK = "tir.scheduled"
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 # Bytes that each of a thread's buffers may have on its stack.
 _STACK_BYTES = 1 << 15
-# What an operation of a loop's body takes in the terms of `MIN_PARALLEL_WORK`, and steps of a loop
-# whose extent is not known.
+# The cost of an operation in the unit of `MIN_PARALLEL_WORK`, and assumed steps of dynamic loops.
 _OP_WORK, _STEPS = 4, 64
 
 
 def check_parallel(func: ir.OpView) -> list[str]:
-    """Return the parallel loops of a function that carry a reduction, told at their places too."""
+    """Report the parallel loops of a function that carry a reduction, and return them."""
     problems = []
     for loop in collect(func.operation, is_parallel):
         counter = loop.regions[0].blocks[0].arguments[0]
@@ -51,7 +50,7 @@ def is_parallel(op: ir.Operation) -> bool:
 
 
 def shares_writes(loop: ir.Operation) -> bool:
-    """Whether steps of a loop may write one place, as far as can be seen."""
+    """Whether steps of a loop may write the same place."""
     counter = loop.regions[0].blocks[0].arguments[0]
     for op in collect(loop, lambda op: op.name in ("memref.store", "vector.store")):
         buffer, *indices = list(op.operands)[1:]
@@ -63,7 +62,7 @@ def shares_writes(loop: ir.Operation) -> bool:
 
 
 def sink_allocs(loop: ir.Operation) -> None:
-    """Move buffers that only a loop uses, and first writes, into it: each step gets its own."""
+    """Move buffers that only a loop uses, and writes first, into it: they are private to a step."""
     body = loop.regions[0].blocks[0]
     counter = body.arguments[0]
     func = loop
@@ -78,7 +77,7 @@ def sink_allocs(loop: ir.Operation) -> None:
 
 
 def _is_own(users: list[ir.Operation], loop: ir.Operation, counter: ir.Value) -> bool:
-    """Whether the uses of a buffer let each step of a loop have one of its own."""
+    """Whether a buffer may be private to each step of a loop."""
     if not users or any(not _is_within(user, loop) for user in users):
         return False
     if any(user.name not in ("memref.load", "memref.store") for user in users):
@@ -94,7 +93,7 @@ def _is_own(users: list[ir.Operation], loop: ir.Operation, counter: ir.Value) ->
 def write_parallel(
     loop: ir.Operation, emit: Emitter, move: Callable[[ir.Block, ir.Value], None]
 ) -> None:
-    """Write a parallel loop at the insertion point: one region, each thread a range of steps."""
+    """Write a parallel loop at the insertion point, as a parallel region."""
     lower, extent = (integer_of(value) for value in loop.operands)
     body = loop.regions[0].blocks[0]
     with emit.parallel_region([ParallelDim(extent)], _work(loop, emit)) as ranges:
@@ -107,7 +106,7 @@ def write_parallel(
 
 
 def _work(loop: ir.Operation, emit: Emitter) -> Index:
-    """Return how much a loop does, as far as is known in front of it."""
+    """Return the work of a loop, as far as it is known before it."""
     if emit.threads == 1:
         return 0
     return emit.mul(integer_of(loop.operands[1]), _body_work(loop.regions[0].blocks[0]))
@@ -134,7 +133,7 @@ def _trips(op: ir.Operation) -> int:
 
 
 def _make_private(alloc: ir.Operation, loop: ir.Operation, emit: Emitter) -> None:
-    """Give a buffer that every step has a place of each thread's own, in front of the steps."""
+    """Give each thread its own copy of a buffer, before the loop."""
     if any(is_inside(value, loop) for value in alloc.operands):
         return
     type_ = ir.MemRefType(alloc.results[0].type)

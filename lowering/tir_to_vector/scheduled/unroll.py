@@ -4,7 +4,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.scheduled.copy import Copier, integer_of
 
-# A function of more operations than this takes long to compile and runs no faster.
+# Operations of a function up to which loops are unrolled.
 MAX_OPS = 1 << 13
 
 

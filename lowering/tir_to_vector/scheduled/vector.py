@@ -1,4 +1,4 @@
-"""Vectorising: the steps of a loop run side by side in vectors, or it stays a loop and says why."""
+"""Vectorisation of a loop, or the reason why it stays a loop."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _MAX_VECTORS = 16
 
 @dataclass(frozen=True)
 class _Sum:
-    """A place that every step combines a value into."""
+    """A place that every step combines a value with."""
 
     load: ir.Operation
     combine: ir.Operation
@@ -89,7 +89,7 @@ class _Vectorizer:
             raise NotVectorizable("a vector register holds one element")
 
     def write(self) -> None:
-        """Write the chunks, and what all lanes add up to."""
+        """Write the chunks, and the horizontal sum."""
         emit = self.emit
         if self.sum is None:
             self._chunks([], lambda at, lanes, mask, _: self._chunk(at, lanes, mask))
@@ -147,7 +147,7 @@ class _Vectorizer:
         self, carried: list[ir.Value],
         chunk: Callable[[Index, int, ir.Value | None, list[ir.Value]], list[ir.Value]],
     ) -> list[ir.Value]:  # fmt: skip
-        """Write whole vectors, then what is left."""
+        """Write whole vectors, then the tail."""
         emit, extent = self.emit, self.extent
         lanes = self.lanes
         if isinstance(extent, int) and not carried:
@@ -209,7 +209,7 @@ class _Vectorizer:
             ir.Operation.create("tir.yield")
 
     def _find_sum(self) -> _Sum | None:
-        """Return what all steps add to, None when each has places of its own."""
+        """Return the place that all steps combine with, None if there is none."""
         found = [
             access for access in self.accesses
             if access.stores and not any(i in self.varying for i in access.op.operands[2:])
@@ -253,7 +253,7 @@ class _Vectorizer:
                     raise NotVectorizable("a step may touch what another one writes")
 
     def _are_disjoint(self, a: _Access, b: _Access) -> bool:
-        """Whether two accesses never meet in different lanes."""
+        """Whether two accesses never alias in different lanes."""
         for x, y in zip(a.indices, b.indices, strict=True):
             difference = x.plus(y, -1)
             others = [v for v in {**x.terms, **y.terms} if v != self.counter]
@@ -269,7 +269,7 @@ class _Vectorizer:
         return False
 
     def _moves(self, value: ir.Value) -> bool:
-        """Whether a value made inside the loop may be another one in the next step."""
+        """Whether a value may change from step to step."""
         if isinstance(value.owner, ir.Block) or value in self.varying:
             return True
         op = value.owner.operation
