@@ -39,7 +39,7 @@ def find_stages(flat: FlatNest) -> list[Stage]:
         return [Stage(None, flat.value, flat.slice)]
     cuts: list[ir.Value] = []
     seen, latest = False, None
-    for op, only in zip(flat.slice, _left_alone(flat), strict=True):
+    for op, only in zip(flat.slice, _live_values(flat), strict=True):
         if is_function(op):
             if latest is not None and _depends(flat, op, latest):
                 cuts.append(latest)
@@ -59,7 +59,7 @@ def _depends(flat: FlatNest, op: ir.Operation, value: ir.Value) -> bool:
     return any(operand == value for each in made for operand in each.operands)
 
 
-def _left_alone(flat: FlatNest) -> list[ir.Value | None]:
+def _live_values(flat: FlatNest) -> list[ir.Value | None]:
     """Return for each operation the only earlier value, besides loads, that later ones use.
 
     None if there is not exactly one.

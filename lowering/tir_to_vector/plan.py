@@ -154,17 +154,17 @@ def _plans(func: ir.OpView, machine: Machine) -> list[Plan]:
         nest = match_nest(op)
         if isinstance(nest, str):
             nest = _nest_with_branches(op) or nest
-            found = nest if isinstance(nest, str) else match_branches(nest)
+            form = nest if isinstance(nest, str) else match_branches(nest)
         else:
-            found = _fast_form(nest, machine)
-        if isinstance(nest, Nest) and isinstance(found, FlatNest):
+            form = _fast_form(nest, machine)
+        if isinstance(nest, Nest) and isinstance(form, FlatNest):
             if group and not (
                 is_adjacent(group[-1][0].top, op)
-                and shared_loops([flat for _, flat in group] + [found])
+                and shared_loops([flat for _, flat in group] + [form])
             ):
                 plans.append(_fused(group))
                 group = []
-            group.append((nest, found))
+            group.append((nest, form))
             continue
         if group:
             plans.append(_fused(group))
@@ -174,29 +174,29 @@ def _plans(func: ir.OpView, machine: Machine) -> list[Plan]:
             plans.append(Plan([op], [_slow(block, reason) for block in _blocks_in(op)]))
             if not plans[-1].blocks and not is_scheduled(op):
                 plans[-1].blocks.append(WITHOUT_BLOCKS)
-        elif isinstance(found, Convolution):
-            window, followers = find_convolution(nest, tops[position + 1 :], machine) or (found, [])
+        elif isinstance(form, Convolution):
+            window, followers = find_convolution(nest, tops[position + 1 :], machine) or (form, [])
             plans.append(_convolution([nest, *followers], window))
             taken = position + 1 + len(followers)
-        elif isinstance(found, Contraction):
+        elif isinstance(form, Contraction):
             fused = take_epilogue(nest, tops[position + 1 :], machine)
-            plans.append(_contraction(nest, found, fused))
+            plans.append(_contraction(nest, form, fused))
             taken = position + 1 + (0 if fused is None else len(fused.followers))
-        elif isinstance(found, Prologue):
-            plans.append(_prologue(nest, found))
-        elif isinstance(found, Transpose):
-            plans.append(_transpose(nest, found))
-        elif isinstance(found, Gather):
-            plans.append(_gather(nest, found))
-        elif isinstance(found, (StridedReduction, VariadicReduction)):
-            plans.append(_strided(nest, found))
-        elif isinstance(found, (Scan, IndexMap)):
-            kind = "scatter" if isinstance(found, IndexMap) and found.ordered else kind_of(nest)
+        elif isinstance(form, Prologue):
+            plans.append(_prologue(nest, form))
+        elif isinstance(form, Transpose):
+            plans.append(_transpose(nest, form))
+        elif isinstance(form, Gather):
+            plans.append(_gather(nest, form))
+        elif isinstance(form, (StridedReduction, VariadicReduction)):
+            plans.append(_strided(nest, form))
+        elif isinstance(form, (Scan, IndexMap)):
+            kind = "scatter" if isinstance(form, IndexMap) and form.ordered else kind_of(nest)
             info = BlockInfo(nest.name, kind, True)
-            write = emit_scan(found) if isinstance(found, Scan) else emit_index_map(found)
-            plans.append(Plan([nest.top], [info], write, found))
-        elif isinstance(found, str):
-            plans.append(Plan([op], [BlockInfo(nest.name, kind_of(nest), False, found)]))
+            write = emit_scan(form) if isinstance(form, Scan) else emit_index_map(form)
+            plans.append(Plan([nest.top], [info], write, form))
+        elif isinstance(form, str):
+            plans.append(Plan([op], [BlockInfo(nest.name, kind_of(nest), False, form)]))
     if group:
         plans.append(_fused(group))
     return plans
@@ -271,23 +271,23 @@ def _fast_form(
         gather = match_gather(nest)
         if isinstance(gather, Gather):
             return gather
-        found = match_index_map(nest)
-        return found if isinstance(found, IndexMap) else str(why)
+        form = match_index_map(nest)
+        return form if isinstance(form, IndexMap) else str(why)
     merged = collapse(flat)
-    found = match_packed_contraction(merged, machine)
-    if isinstance(found, Contraction) and (
-        is_matrix_product(found, machine) or is_sum_of_products(found, machine)
+    form = match_packed_contraction(merged, machine)
+    if isinstance(form, Contraction) and (
+        is_matrix_product(form, machine) or is_sum_of_products(form, machine)
     ):
-        return found
-    if isinstance(found, str):
+        return form
+    if isinstance(form, str):
         computed = match_prologue(merged, machine)
         if computed is not None:
             return computed
     window = match_convolution(merged, machine)
     if isinstance(window, Convolution):
         return window
-    if isinstance(found, Contraction) and machine.lanes(found.element) is not None:
-        return found
+    if isinstance(form, Contraction) and machine.lanes(form.element) is not None:
+        return form
     if not isinstance(vector_iter(merged), str):
         return flat
     along = transposed_iters(merged)
@@ -317,137 +317,137 @@ def _fused(group: list[tuple[Nest, FlatNest]]) -> Plan:
     )
 
 
-def _contraction(nest: Nest, found: Contraction, fused: Fused | None) -> Plan:
+def _contraction(nest: Nest, form: Contraction, fused: Fused | None) -> Plan:
     """Plan a contraction with its epilogue."""
     epilogue = None
     nests = [nest]
     if fused is not None:
-        found, epilogue = fused.contraction, fused.epilogue
+        form, epilogue = fused.contraction, fused.epilogue
         nests += fused.followers
     kinds = ["contraction", *(kind_of(follower) for follower in nests[1:])]
     return Plan(
         [each.top for each in nests],
         [BlockInfo(each.name, kind, True) for each, kind in zip(nests, kinds, strict=True)],
-        lambda emit, machine: emit_product(found, emit, machine, epilogue),
-        found,
+        lambda emit, machine: emit_product(form, emit, machine, epilogue),
+        form,
     )
 
 
-def _prologue(nest: Nest, found: Prologue) -> Plan:
+def _prologue(nest: Nest, form: Prologue) -> Plan:
     return Plan(
         [nest.top],
         [BlockInfo(nest.name, "contraction", True)],
-        lambda emit, machine: emit_prologue(found, emit, machine),
-        found.product,
+        lambda emit, machine: emit_prologue(form, emit, machine),
+        form.product,
     )
 
 
-def _attention(found: Attention) -> Plan:
+def _attention(form: Attention) -> Plan:
     return Plan(
-        [nest.top for nest in found.nests],
-        [BlockInfo(nest.name, "attention", True) for nest in found.nests],
-        lambda emit, machine: emit_attention(found, emit, machine),
-        found,
+        [nest.top for nest in form.nests],
+        [BlockInfo(nest.name, "attention", True) for nest in form.nests],
+        lambda emit, machine: emit_attention(form, emit, machine),
+        form,
     )
 
 
-def _row_parts(found: RowParts) -> Plan:
-    infos = [BlockInfo(nest.name, kind_of(nest), True) for nest in found.nests]
-    return Plan([nest.top for nest in found.nests], infos, emit_row_parts(found), found)
+def _row_parts(form: RowParts) -> Plan:
+    infos = [BlockInfo(nest.name, kind_of(nest), True) for nest in form.nests]
+    return Plan([nest.top for nest in form.nests], infos, emit_row_parts(form), form)
 
 
-def _convolution(nests: list[Nest], found: Convolution) -> Plan:
-    return _window(nests, found, lambda emit, machine: emit_convolution(found, emit, machine))
+def _convolution(nests: list[Nest], form: Convolution) -> Plan:
+    return _window(nests, form, lambda emit, machine: emit_convolution(form, emit, machine))
 
 
-def _depthwise_pool(found: DepthwisePool) -> Plan:
+def _depthwise_pool(form: DepthwisePool) -> Plan:
     def write(emit: Emitter, machine: Machine) -> None:
-        if isinstance(found, NhwcDepthwisePool):
-            emit_nhwc(found, emit, machine)
+        if isinstance(form, NhwcDepthwisePool):
+            emit_nhwc(form, emit, machine)
         else:
-            emit_nchw(found, emit, machine)
+            emit_nchw(form, emit, machine)
 
-    return _window(found.nests, found, write)
+    return _window(form.nests, form, write)
 
 
 def _packed_convolution(copied: PackedConvolution) -> Plan:
-    found = copied.conv
+    form = copied.conv
 
     def write(emit: Emitter, machine: Machine) -> None:
-        emit_convolution(found, emit, machine, copied)
+        emit_convolution(form, emit, machine, copied)
 
-    return _window(copied.nests, found, write)
+    return _window(copied.nests, form, write)
 
 
-def _winograd(found: Winograd, machine: Machine) -> Plan | None:
+def _winograd(form: Winograd, machine: Machine) -> Plan | None:
     """Plan a convolution with transformed weights; None if it is none."""
-    tops = [nest.top for nest in found.nests]
+    tops = [nest.top for nest in form.nests]
     copied = find_packed_convolution(tops, machine)
     if copied is not None:
         direct, nests = copied.conv, copied.nests
     else:
-        window = find_convolution(found.flat.nest, tops[1:], machine)
+        window = find_convolution(form.flat.nest, tops[1:], machine)
         if window is None:
             return None
-        direct, nests = window[0], [found.flat.nest, *window[1]]
+        direct, nests = window[0], [form.flat.nest, *window[1]]
     if [nest.top for nest in nests] != tops:
         return None
 
     def sums(emit: Emitter, machine: Machine) -> None:
-        emit_convolution(direct, emit, machine, copied, seldom=True)
+        emit_convolution(direct, emit, machine, copied, is_cold=True)
 
     def write(emit: Emitter, machine: Machine) -> None:
-        emit_winograd(found, emit, machine, sums)
+        emit_winograd(form, emit, machine, sums)
 
-    return _window(found.nests, found, write)
+    return _window(form.nests, form, write)
 
 
-def _window(nests: list[Nest], found: Window, write: Writer) -> Plan:
-    main = found.flat.nest
+def _window(nests: list[Nest], form: Window, write: Writer) -> Plan:
+    main = form.flat.nest
     infos = [
         BlockInfo(nest.name, "window" if nest is main else kind_of(nest), True) for nest in nests
     ]
-    return Plan([nest.top for nest in nests], infos, write, found)
+    return Plan([nest.top for nest in nests], infos, write, form)
 
 
-def _transpose(nest: Nest, found: Transpose) -> Plan:
+def _transpose(nest: Nest, form: Transpose) -> Plan:
     return Plan(
         [nest.top],
         [BlockInfo(nest.name, kind_of(nest), True)],
-        lambda emit, machine: TransposeWriter(found.flat, found.along, emit, machine).write([]),
-        found,
+        lambda emit, machine: TransposeWriter(form.flat, form.along, emit, machine).write([]),
+        form,
     )
 
 
-def _gather(nest: Nest, found: Gather) -> Plan:
+def _gather(nest: Nest, form: Gather) -> Plan:
     return Plan(
         [nest.top],
         [BlockInfo(nest.name, kind_of(nest), True)],
-        lambda emit, machine: GatherWriter(found, emit, machine).write([]),
-        found,
+        lambda emit, machine: GatherWriter(form, emit, machine).write([]),
+        form,
     )
 
 
-def _strided(nest: Nest, found: StridedReduction | VariadicReduction) -> Plan:
+def _strided(nest: Nest, form: StridedReduction | VariadicReduction) -> Plan:
     def write(emit: Emitter, machine: Machine) -> None:
-        if isinstance(found, VariadicReduction):
-            emit_variadic(found, emit, machine)
+        if isinstance(form, VariadicReduction):
+            emit_variadic(form, emit, machine)
         else:
-            emit_strided(found, emit, machine)
+            emit_strided(form, emit, machine)
 
-    return Plan([nest.top], [BlockInfo(nest.name, kind_of(nest), True)], write, found)
+    return Plan([nest.top], [BlockInfo(nest.name, kind_of(nest), True)], write, form)
 
 
 def _blocks_in(op: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
+    blocks: list[ir.Operation] = []
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
         if inner.name == "tir.block":
-            found.append(inner)
+            blocks.append(inner)
         return ir.WalkResult.ADVANCE
 
     op.walk(visit)
-    return found
+    return blocks
 
 
 def _slow(block: ir.Operation, reason: str) -> BlockInfo:

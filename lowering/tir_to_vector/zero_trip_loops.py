@@ -70,7 +70,7 @@ def _skip_in(block: ir.Block, emit: Emitter) -> None:
     for view in list(block.operations):
         op = view.operation
         if op.name in _LOOPS:
-            checks = None if _is_asked(op) else _ZeroTrip(op, emit).checks()
+            checks = None if _has_test(op) else _ZeroTrip(op, emit).checks()
             if checks:
                 with ir.InsertionPoint(op), op.location:
                     idle = _all_of(checks, emit)
@@ -83,7 +83,7 @@ def _skip_in(block: ir.Block, emit: Emitter) -> None:
                 _skip_in(inner, emit)
 
 
-def _is_asked(loop: ir.Operation) -> bool:
+def _has_test(loop: ir.Operation) -> bool:
     """Whether a loop's bound has the test already, as `steps_of` writes it."""
     end = loop.operands[1]
     if loop.name != "scf.for" or isinstance(end.owner, ir.Block):

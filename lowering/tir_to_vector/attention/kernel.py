@@ -126,7 +126,7 @@ class _Kernel(Plan):
                 setup.matrix(attention.value, env),
                 setup.matrix(attention.out, env),
                 setup.score_mod(env),
-                find_prefetcher(setup, env, spans, rows, self.block, not self.queries_lie_well),
+                find_prefetcher(setup, env, spans, rows, self.block, not self.queries_in_place),
                 max_norm,
             )
             if rows[0] == 0 and isinstance(rows[1], int) and rows[1] <= self.block:
@@ -160,17 +160,17 @@ class _Kernel(Plan):
             sum_size = emit.mul(sum_stride, self.block)
         parts = emit.alloc(rows * lanes, element) if self.may_be_bounded else None
         winograd_dot = None
-        if self.crosses and isinstance(self.steps, int):
-            noted = emit.alloc(panels, element), emit.alloc(rows, element)
-            winograd_dot = WinogradDot(self.use, self.steps, *noted)
+        if self.uses_winograd_dot and isinstance(self.steps, int):
+            terms = emit.alloc(panels, element), emit.alloc(rows, element)
+            winograd_dot = WinogradDot(self.use, self.steps, *terms)
         state = RowState(*(emit.alloc(rows, element) for _ in range(5)), parts=parts)
         scores = emit.alloc(self.block * stride, element)
         at_once = self.alone and self.attention.out.column == 1
         kept = None if at_once else emit.alloc(sum_size, element)
         return _Buffers(
             emit.alloc(key_size, element),
-            None if self.values_lie_well else emit.alloc(value_size, element),
-            None if self.queries_lie_well else emit.alloc(query_size, element),
+            None if self.values_in_place else emit.alloc(value_size, element),
+            None if self.queries_in_place else emit.alloc(query_size, element),
             Sums(self.setup, kept, sum_stride, state, self.tile, VECTORS),
             Softmax(
                 self.use, scores, stride, state, self.alone, self.pairs is not None, self._none()
@@ -197,7 +197,7 @@ class _Kernel(Plan):
         if not self.may_be_bounded:
             return None
         # Keys that no query sees do not count.
-        count = self._if_many(self.setup.visible(0, self.rows, self.panel)[1])
+        count = self._if_enough_keys(self.setup.visible(0, self.rows, self.panel)[1])
         some = self.setup.mask is not None
         if self.buffers.winograd_dot is not None:
             self.buffers.winograd_dot.store_key_terms(self.buffers.keys, count, self.panel)
@@ -205,8 +205,8 @@ class _Kernel(Plan):
             self.use, self.buffers.keys, count, self.steps, self.panel, self.pairs, some
         )  # fmt: skip
 
-    def _if_many(self, count: Index) -> Index:
-        return count if self.many is True else self.emit.select(self.many, count, 0)
+    def _if_enough_keys(self, count: Index) -> Index:
+        return count if self.enough_keys is True else self.emit.select(self.enough_keys, count, 0)
 
     def _bounded(self, head: _Head, first: Index, rows: Index) -> BoundedScores | None:
         """Return whether the scores of a block of queries are bounded, None for no."""
@@ -215,9 +215,11 @@ class _Kernel(Plan):
         emit, winograd_dot = self.emit, self.buffers.winograd_dot
         queries = self._queries(head.query, first, 0, None)
         factor = None if self.pairs is None else emit.extract(self.setup.factor, 0)
-        max_norm = max_query_norm(self.use, queries, self._if_many(rows), self.steps, self.pairs)
+        max_norm = max_query_norm(
+            self.use, queries, self._if_enough_keys(rows), self.steps, self.pairs
+        )
         bounded = are_bounded(self.use, max_norm, head.max_norm, factor)
-        bounded = bounded if self.many is True else emit.both(bounded, self.many)
+        bounded = bounded if self.enough_keys is True else emit.both(bounded, self.enough_keys)
         if winograd_dot is None:
             return BoundedScores(bounded, None)
         return BoundedScores(
@@ -276,7 +278,7 @@ class _Kernel(Plan):
         whole = emit.round_down(emit.add(columns, use.lanes * (VECTORS - 1)), self.panel)
         seen = self._seen_by_all(at, rows, columns)
         full = emit.round_down(seen, self.panel)
-        softmax.expect(rows)
+        softmax.reset_partial_sums(rows)
         for lower, upper, vectors in ((0, whole, VECTORS), (whole, columns, VECTORS - 1)):
             if isinstance(lower, int) and isinstance(upper, int) and lower >= upper:
                 continue
@@ -287,8 +289,8 @@ class _Kernel(Plan):
                     here = replace(bounded, holds=emit.both(bounded.holds, all_see))
                 self._products(head, at, rows, panel.counter, vectors, here)
         self._adjust(head, at, rows, columns, seen)
-        raised = None if bounded is None else bounded.holds
-        softmax.write(rows, columns, raised, full)
+        exponentiated = None if bounded is None else bounded.holds
+        softmax.write(rows, columns, exponentiated, full)
         with emit.loop(0, self.columns, self.panel) as panel:
             values = self._values(head, at[1], panel.counter)
 
@@ -336,7 +338,7 @@ class _Kernel(Plan):
             else:
                 with emit.when(bounded.holds) as branch:
                     for r, scores in enumerate(sums):
-                        softmax.raise_row(emit.add(row, r), column, scores)
+                        softmax.exp_row(emit.add(row, r), column, scores)
                 with emit.otherwise(branch):
                     softmax.keep(row, column, sums)
             if prefetcher is not None and (count, vectors) == (self.tile, VECTORS):
@@ -349,7 +351,7 @@ class _Kernel(Plan):
             # The rows that no full tile covers.
             start = emit.round_down(rows, self.tile) if in_registers else 0
             with emit.when(bounded.holds):
-                softmax.raise_panel((start, rows), column, vectors)
+                softmax.exp_panel((start, rows), column, vectors)
 
     def _scores(
         self, shape: tuple[int, int], queries: Lines, keys: Lines, at: tuple[Index, Index],
@@ -426,7 +428,7 @@ class _Kernel(Plan):
         self, head: _Head, at: tuple[Index, Index], rows: Index, columns: Index, seen: Index
     ) -> None:
         emit, softmax = self.emit, self.buffers.softmax
-        softmax.hide_rest(rows, columns)
+        softmax.mask_tail(rows, columns)
         if head.score_mod.reads:
             softmax.adjust(rows, (0, columns), at, head.score_mod)
         elif self.setup.mask is not None:

@@ -53,7 +53,7 @@ class Plan:
         self.block: int = max(round(QUERY_BLOCK / self.tile), 1) * self.tile
         value, width = self.attention.value, self.width
         # Panels partition the rows, so each cache line is used in full.
-        self.values_lie_well = (
+        self.values_in_place = (
             isinstance(width, int) and width % self.panel == 0 and width <= MAX_PANELS * self.panel
             and value.widen is None and value.column == 1 and value.row == self.attention.width
         )  # fmt: skip
@@ -63,28 +63,30 @@ class Plan:
         windowed = setup.mask is not None and setup.mask.window is not None
         unchanged = not (self.attention.added or self.attention.seen is not None or windowed)
         known = isinstance(self.keys, int)
-        self.many = (
+        self.enough_keys = (
             self.keys >= BOUNDED_MIN_KEYS
             if known
             else self.emit.compare("sge", self.keys, BOUNDED_MIN_KEYS)
         )
-        self.may_be_bounded: bool = unchanged and self.many is not False and self.use.is_single
-        self.crosses: Any | bool = (
+        self.may_be_bounded: bool = (
+            unchanged and self.enough_keys is not False and self.use.is_single
+        )
+        self.uses_winograd_dot: Any | bool = (
             self.may_be_bounded and self.pairs is None and self.attention.query.column == 1
             and winograd_dot_pays(setup.machine, self.depth)
         )  # fmt: skip
         self.factors = setup.factor, None
-        self.queries_lie_well: bool = not self.crosses and self._queries_lie_well()
-        if self.queries_lie_well:
+        self.queries_in_place: bool = not self.uses_winograd_dot and self._queries_fit_in_place()
+        if self.queries_in_place:
             self.factors = None, setup.factor
-        elif self.crosses:
+        elif self.uses_winograd_dot:
             self.factors = balanced_factors(self.use, setup.factor)
 
     def _units(self, count: Index) -> Index:
         """Return the number of steps of a sum over `count` elements: numbers or pairs."""
         return self.emit.div(self.emit.add(count, self.unit - 1), self.unit)
 
-    def _queries_lie_well(self) -> bool:
+    def _queries_fit_in_place(self) -> bool:
         """Whether tiles read queries in place; keys are then multiplied by the scale."""
         query, machine = self.attention.query, self.setup.machine
         row = query.row.value

@@ -59,8 +59,8 @@ class Prefetcher:
             line = emit.add(first, emit.add(row, number))
             _prefetch_row(self.out, line, far=True)
             _prefetch_row(self.query, emit.add(line, self.block), far=self.copied)
-        is_late = emit.compare("sge", first, self.start)
-        with emit.when(emit.both(is_late, self.there)):
+        is_last_part = emit.compare("sge", first, self.start)
+        with emit.when(emit.both(is_last_part, self.there)):
             keys = -(-panel * tile // self.spread)
             part = emit.div(emit.add(emit.sub(first, self.start), row), tile)
             start = emit.add(emit.add(key, column), emit.mul(part, keys))

@@ -148,7 +148,7 @@ def copy_fixed(value: ir.Value) -> ir.Value:
     return copy.results[0]
 
 
-def _visible(found: Scores, condition: ir.Value, nest: Nest) -> bool:
+def _visible(scores: Scores, condition: ir.Value, nest: Nest) -> bool:
     """Read `key <= query + offset`, and `query + offset - key < window` beside it."""
     queries, keys = list(nest.block.regions[0].blocks[0].arguments)[len(nest.types) - 2 :]
     both = operation(condition, "arith.andi")
@@ -158,12 +158,12 @@ def _visible(found: Scores, condition: ir.Value, nest: Nest) -> bool:
     row = pair[1]
     terms = operation(row, "arith.addi")
     if terms is not None:
-        row, found.offset = terms
-        if not is_fixed(found.offset, nest):
+        row, scores.offset = terms
+        if not is_fixed(scores.offset, nest):
             return False
     if _number(row) != queries:
         return False
-    found.causal = True
+    scores.causal = True
     if both is None:
         return True
     within = _comparison(both[1], _LESS)
@@ -174,7 +174,7 @@ def _visible(found: Scores, condition: ir.Value, nest: Nest) -> bool:
         return False
     if operation(within[1], "arith.constant") is None:
         return False
-    found.window = ir.IntegerAttr(within[1].owner.operation.attributes["value"]).value
+    scores.window = ir.IntegerAttr(within[1].owner.operation.attributes["value"]).value
     return True
 
 

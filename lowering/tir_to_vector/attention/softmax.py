@@ -61,7 +61,7 @@ class Softmax:
             emit.vector_store(lowest, self.state.highest, [row.counter])
             emit.vector_store(zero, self.state.totals, [row.counter])
 
-    def hide_rest(self, rows: Index, columns: Index) -> None:
+    def mask_tail(self, rows: Index, columns: Index) -> None:
         """Mask the lanes past the last column."""
         emit, use = self.use.emit, self.use
         start = emit.round_down(columns, use.lanes)
@@ -111,7 +111,7 @@ class Softmax:
                 value = score_mod.apply(use.load(self.scores, place), here, there, of_row)
                 emit.vector_store(value, self.scores, [place])
 
-    def expect(self, rows: Index) -> None:
+    def reset_partial_sums(self, rows: Index) -> None:
         """Reset the partial sums of bounded exponentials."""
         use, parts = self.use, self.state.parts
         if parts is None:
@@ -129,15 +129,15 @@ class Softmax:
                 place = emit.add(line, r * self.stride + h * use.lanes)
                 emit.vector_store(value, self.scores, [place])
 
-    def raise_panel(self, rows: tuple[Index, Index], column: Index, vectors: int) -> None:
+    def exp_panel(self, rows: tuple[Index, Index], column: Index, vectors: int) -> None:
         """Exponentiate bounded scores of some columns, and add them up."""
         emit, use = self.use.emit, self.use
         with emit.loop(*rows) as row:
             start = emit.add(emit.mul(row.counter, self.stride), column)
             scores = [use.load(self.scores, emit.add(start, h * use.lanes)) for h in range(vectors)]
-            self.raise_row(row.counter, column, scores)
+            self.exp_row(row.counter, column, scores)
 
-    def raise_row(self, row: Index, column: Index, scores: list[ir.Value]) -> None:
+    def exp_row(self, row: Index, column: Index, scores: list[ir.Value]) -> None:
         """Store the exponentials of bounded scores of a row, and add them up."""
         emit, use, parts = self.use.emit, self.use, self.state.parts
         line, part = emit.mul(row, self.stride), emit.mul(row, use.lanes)
@@ -169,7 +169,7 @@ class Softmax:
                 self._prepare(rows, columns)
         start = 0 if bounded is None else emit.select(bounded, done, 0)
         with emit.loop(0, rows) as row:
-            self._raise(row.counter, start, columns)
+            self._exp_row(row.counter, start, columns)
         with emit.loop(0, rows, self.use.lanes) as row:
             self._invert(row.counter)
 
@@ -245,7 +245,7 @@ class Softmax:
             less = emit.op("arith.subf", [before, shift], use.vector)
             emit.vector_store(use.exp(less), state.shrink, [row])
 
-    def _raise(self, row: Index, start: Index, columns: Index) -> None:
+    def _exp_row(self, row: Index, start: Index, columns: Index) -> None:
         """Turn the scores of a row from a column on into powers, and add all up."""
         emit, use, state = self.use.emit, self.use, self.state
         line = emit.mul(row, self.stride)

@@ -44,7 +44,7 @@ class BOperand:
         self.element: ir.Type = blocking.gemm.element
 
     @property
-    def as_it_lies(self) -> bool:
+    def in_place(self) -> bool:
         """Whether B is read in place."""
         return self.pack is False and not self._blocking.panel_width
 

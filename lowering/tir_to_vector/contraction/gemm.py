@@ -192,7 +192,7 @@ class GemmWriter:
                     loops.enter_context(registers(emit))
                 a, b = (x.at(env) for x in (blocking.a, blocking.b))
                 c = None if self.c is None else self.c.at(env)
-                block = loops.enter_context(self._columns_of(columns, right.as_it_lies))
+                block = loops.enter_context(self._columns_of(columns, right.in_place))
                 steps = loops.enter_context(self._blocks_of_k())
                 column_tiles = right.column_tiles(b, block, steps)
                 tiles.block(env, a, column_tiles, c, rows, block, steps)
@@ -257,11 +257,11 @@ class GemmWriter:
             yield by_position, columns, rows
 
     @contextmanager
-    def _columns_of(self, columns: Span, as_it_lies: bool) -> Iterator[Span]:
+    def _columns_of(self, columns: Span, in_place: bool) -> Iterator[Span]:
         """Loop over blocks of columns; one block if B is read in place."""
         (first, last), most = columns, self.blocking.nc_max
         known = first == 0 and isinstance(last, int) and isinstance(most, int)
-        if as_it_lies or (known and last <= most):
+        if in_place or (known and last <= most):
             yield columns
             return
         emit = self.emit

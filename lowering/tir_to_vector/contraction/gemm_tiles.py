@@ -78,8 +78,10 @@ class TileWriter:
         store code instead of one for each vector.
         """
         blocking = self._blocking
-        waits = self._finish is not None and (self._finish.is_long or not blocking.is_one_block)
-        if waits or blocking.matrices or not isinstance(blocking.m, int):
+        is_deferred = self._finish is not None and (
+            self._finish.is_long or not blocking.is_one_block
+        )
+        if is_deferred or blocking.matrices or not isinstance(blocking.m, int):
             count = blocking.whole(blocking.rows.largest) * blocking.width
             self._scratch = self._emit.alloc(count, blocking.gemm.element, _SUMS)
 

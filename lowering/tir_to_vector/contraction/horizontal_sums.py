@@ -27,16 +27,16 @@ def horizontal_sums(emit: Emitter, values: Sequence[ir.Value]) -> list[ir.Value]
 def _together(emit: Emitter, values: Sequence[ir.Value]) -> list[ir.Value]:
     """Return the sums of a power of two of vectors, at most as many as lanes."""
     group = values[0].type.shape[0]
-    near = max(1, _SHUFFLE_BITS // values[0].type.element_type.width)
+    block = max(1, _SHUFFLE_BITS // values[0].type.element_type.width)
     held: list[tuple[ir.Value, _Lanes]] = [
         (value, [(number, lane) for lane in range(group)]) for number, value in enumerate(values)
     ]
     while group > 1:
         if len(held) > 1:
             pairs = zip(held[::2], held[1::2], strict=True)
-            held = [_halved(emit, x, y, group, near) for x, y in pairs]
+            held = [_halved(emit, x, y, group, block) for x, y in pairs]
         else:
-            held = [_halved(emit, held[0], None, group, near)]
+            held = [_halved(emit, held[0], None, group, block)]
         group //= 2
     ((value, lanes),) = held
     places = {number: place for place, (number, _) in enumerate(lanes)}
@@ -45,22 +45,22 @@ def _together(emit: Emitter, values: Sequence[ir.Value]) -> list[ir.Value]:
 
 def _halved(
     emit: Emitter, x: tuple[ir.Value, _Lanes], y: tuple[ir.Value, _Lanes] | None, group: int,
-    near: int,
+    block: int,
 ) -> tuple[ir.Value, _Lanes]:  # fmt: skip
     """Add the second half of each partial sum to the first."""
-    sides = [x] if y is None else [x, y]
+    pair = [x] if y is None else [x, y]
     count = len(x[1])
     # Blocks of at most 128 bits interleave both vectors; larger ones follow each other.
-    size = near if group <= near and y is not None else count
+    size = block if group <= block and y is not None else count
     halves: tuple[list[int], list[int]] = ([], [])
     lanes: _Lanes = []
     for start in range(0, count, size):
-        for number, (_, held) in enumerate(sides):
+        for number, (_, held) in enumerate(pair):
             for place in range(start, start + size):
                 which, lane = held[place]
                 high = lane >= group // 2
                 halves[high].append(number * count + place)
                 if not high:
                     lanes.append((which, lane))
-    first, second = (emit.shuffle(x[0], sides[-1][0], half) for half in halves)
+    first, second = (emit.shuffle(x[0], pair[-1][0], half) for half in halves)
     return add(emit, first, second), lanes

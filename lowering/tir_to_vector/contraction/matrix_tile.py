@@ -27,7 +27,7 @@ _SUMS, _LEFT, _RIGHT = ((0, 1), (2, 3)), (4, 5), (6, 7)
 # What `ldtilecfg` reads, in words of eight bytes: the palette, the bytes of each register's rows,
 # and how many rows each has.
 _SHAPES = (1, 0, 0x0040004000400040, 0x0040004000400040, 0, 0, 0x1010101010101010, 0)
-_REFUSED = "the system does not give this process the matrix registers (AMX) it was compiled for"
+_DENIED = "the system does not give this process the matrix registers (AMX) it was compiled for"
 
 
 def round_up(emit: Emitter, count: Index) -> Index:
@@ -45,7 +45,7 @@ def ask_permission(emit: Emitter) -> None:
     numbers = [emit.constant(i64, n) for n in PERMISSION]
     answer = emit.call_library("syscall", numbers, i64)
     allowed = emit.compare("eq", answer, emit.constant(i64, 0))
-    emit.op("tir.assert", [allowed], message=ir.StringAttr.get(_REFUSED))
+    emit.op("tir.assert", [allowed], message=ir.StringAttr.get(_DENIED))
 
 
 @contextmanager

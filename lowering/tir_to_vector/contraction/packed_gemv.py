@@ -34,7 +34,7 @@ _TOGETHER = 4
 _PREFETCH_STEPS = 2048
 # Rows from which on prefetches go into L1. Fewer rows do not hide its misses: L2 has more of them
 # in flight.
-_NEAR_ROWS = 4
+_L1_PREFETCH_ROWS = 4
 
 
 def is_packed_gemv(blocking: GemmBlocking) -> bool | ir.Value:
@@ -276,7 +276,7 @@ class PackedGemv:
         for first in range(0, self._vectors, vectors):
             start: Index = emit.add(panel.offset, first * blocking.lanes)
             part = StridedRef(panel.base, start, panel.strides)
-            far = rows < _NEAR_ROWS
+            far = rows < _L1_PREFETCH_ROWS
             steps = blocking.groups(blocking.k)
             tile = self._tile(rows, vectors, panel_number, first * blocking.lanes)
             if blocking.load.computed is not None and blocking.load.computed.group is not None:
@@ -294,7 +294,7 @@ class PackedGemv:
     def _grouped_sums(self, tile: RegisterTile, a: StridedRef, panel: StridedRef) -> list[ir.Value]:
         """Write the sums of some rows by a panel with groups of scales."""
         emit, masks = self._emit, [None] * tile.vectors
-        far = tile.rows < _NEAR_ROWS
+        far = tile.rows < _L1_PREFETCH_ROWS
 
         def step_of(
             k: Index, carried: list[ir.Value], known: tuple[Index, ...], line: Index

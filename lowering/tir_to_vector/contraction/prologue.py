@@ -93,28 +93,28 @@ def match_prologue(flat: FlatNest, machine: Machine) -> Prologue | None:
     return prologue
 
 
-def emit_prologue(found: Prologue, emit: Emitter, machine: Machine) -> None:
+def emit_prologue(prologue: Prologue, emit: Emitter, machine: Machine) -> None:
     """Write the kernel at the insertion point; few rows compute operands when they read them."""
-    along, m = vector_iter(found.flat), found.product.m
-    if not found.reads_once or not isinstance(along, int) or m is None:
-        _multiply(found, emit, machine)
+    along, m = vector_iter(prologue.flat), prologue.product.m
+    if not prologue.reads_once or not isinstance(along, int) or m is None:
+        _multiply(prologue, emit, machine)
         return
-    rows = emit.size(found.flat.iters[m].extent)
+    rows = emit.size(prologue.flat.iters[m].extent)
     if isinstance(rows, int):
-        _multiply(found, emit, machine)
+        _multiply(prologue, emit, machine)
         return
     with emit.when(emit.compare("slt", rows, _FEW)) as branch:
-        NestWriter(found.flat, along, emit, machine).write([])
+        NestWriter(prologue.flat, along, emit, machine).write([])
     with emit.otherwise(branch):
-        _multiply(found, emit, machine)
+        _multiply(prologue, emit, machine)
 
 
-def _multiply(found: Prologue, emit: Emitter, machine: Machine) -> None:
+def _multiply(prologue: Prologue, emit: Emitter, machine: Machine) -> None:
     buffers = [
-        _write_down(found.flat, side, emit, machine) if isinstance(side, Computed) else None
-        for side in found.factors
+        _write_down(prologue.flat, side, emit, machine) if isinstance(side, Computed) else None
+        for side in prologue.factors
     ]
-    product = _product(found.flat, found.factors, buffers)
+    product = _product(prologue.flat, prologue.factors, buffers)
     assert not isinstance(product, str)
     emit_contraction(product, emit, machine)
 
@@ -177,9 +177,9 @@ def _near(stride: SymExpr) -> int:
     return abs(stride.evaluate(dict.fromkeys(stride.symbols, _SOME_SIZE)))
 
 
-def _map(flat: FlatNest, found: Computed, buffer: ir.Value) -> FlatNest:
+def _map(flat: FlatNest, computed: Computed, buffer: ir.Value) -> FlatNest:
     """Return the nest that stores a factor in a buffer, row-major in the order of its walk."""
-    walk, ops = found.walk, flat.slice_of(found.value)
+    walk, ops = computed.walk, flat.slice_of(computed.value)
     accesses = {
         op: replace(flat.accesses[op], strides=[flat.accesses[op].strides[i] for i in walk])
         for op in ops
@@ -190,16 +190,16 @@ def _map(flat: FlatNest, found: Computed, buffer: ir.Value) -> FlatNest:
     counters = {v: walk.index(i) if i in walk else None for v, i in flat.counters.items()}
     return replace(
         flat, iters=[replace(flat.iters[i], reduction=False) for i in walk], accesses=accesses,
-        total=None, value=found.value, slice=ops, init=None, counters=counters, final=False,
+        total=None, value=computed.value, slice=ops, init=None, counters=counters, final=False,
     )  # fmt: skip
 
 
-def _write_down(flat: FlatNest, found: Computed, emit: Emitter, machine: Machine) -> ir.Value:
+def _write_down(flat: FlatNest, computed: Computed, emit: Emitter, machine: Machine) -> ir.Value:
     size: Index = 1
-    for position in found.walk:
+    for position in computed.walk:
         size = emit.mul(size, emit.size(flat.iters[position].extent))
     buffer = emit.alloc(size, flat.store.operands[0].type)
-    made = _map(flat, found, buffer)
+    made = _map(flat, computed, buffer)
     along = vector_iter(made)
     if isinstance(along, int):
         NestWriter(made, along, emit, machine).write([])

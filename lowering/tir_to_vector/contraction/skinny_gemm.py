@@ -64,8 +64,8 @@ class SkinnyGemm:
 
     def __post_init__(self) -> None:
         emit, (a, b) = self.emit, self.gemm.widen
-        lies = Loader(emit, emit.flatten_once(self.gemm.a.buffer), a, self.vector)
-        self._a = self.left or lies
+        in_place = Loader(emit, emit.flatten_once(self.gemm.a.buffer), a, self.vector)
+        self._a = self.left or in_place
         self._b = Loader(emit, emit.flatten_once(self.gemm.b.buffer), b, self.vector)
         self._lanes = self.vector.shape[0]
         self._fma = self.machine.fma

@@ -175,19 +175,19 @@ class _TallSkinnyGemm(GemmWriter):
         load = Loader(emit, a.base, gemm.widen[0], blocking.vector)
         along, across = a.stride(gemm.k), a.stride(gemm.m)
         # A single column may be contiguous.
-        lies = None
+        in_place = None
         if not isinstance(along, int) and gemm.widen[0] is None:
-            lies = emit.compare("eq", along, 1)
-        upto = blocking.k if lies is None else emit.select(lies, 0, blocking.k)
+            in_place = emit.compare("eq", along, 1)
+        upto = blocking.k if in_place is None else emit.select(in_place, 0, blocking.k)
         with emit.loop(0, upto) as p, emit.loop(0, blocking.m) as row:
             place = emit.add(a.offset, emit.mul(p.counter, along))
             value = load.one(emit.add(place, emit.mul(row.counter, across)))
             emit.store(value, copies, [emit.add(emit.mul(row.counter, distance), p.counter)])
-        if lies is None:
+        if in_place is None:
             transposed = StridedRef(copies, 0, {gemm.m: distance, gemm.k: 1})
             return transposed, Loader(emit, copies, None, blocking.vector)
-        base = emit.select(lies, emit.dynamic(a.base), emit.dynamic(copies))
-        first, apart = emit.select(lies, a.offset, 0), emit.select(lies, across, distance)
+        base = emit.select(in_place, emit.dynamic(a.base), emit.dynamic(copies))
+        first, apart = emit.select(in_place, a.offset, 0), emit.select(in_place, across, distance)
         # LLVM sinks a select of pointers into the loops that use it, unless it is a buffer.
         base = emit.from_place(base, first, emit.mul(apart, blocking.m))
         transposed = StridedRef(base, 0, {gemm.m: apart, gemm.k: 1})

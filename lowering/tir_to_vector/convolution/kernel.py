@@ -36,7 +36,7 @@ Span = tuple[Index, Index]
 
 def emit_convolution(
     conv: Convolution, emit: Emitter, machine: Machine, copied: PackedConvolution | None = None,
-    seldom: bool = False,
+    is_cold: bool = False,
 ) -> None:  # fmt: skip
     """Write the kernel of a convolution at the insertion point.
 
@@ -45,15 +45,15 @@ def emit_convolution(
         emit: where to write.
         machine: what for.
         copied: its packed input; None to read the image in place.
-        seldom: whether it runs so seldom that short code is better.
+        is_cold: whether it runs so is_cold that short code is better.
     """
-    _Writer(conv, emit, machine, copied, seldom).write()
+    _Writer(conv, emit, machine, copied, is_cold).write()
 
 
 class _Writer:
     def __init__(
         self, conv: Convolution, emit: Emitter, machine: Machine, copied: PackedConvolution | None,
-        seldom: bool,
+        is_cold: bool,
     ) -> None:  # fmt: skip
         self.conv, self.emit, self.machine = conv, emit, machine
         lanes = machine.lanes(conv.element)
@@ -67,11 +67,11 @@ class _Writer:
         self.store = TileStore(conv, self.weights, emit, self.vector, machine)
         self.blocks = self.weights.count
         self.rows, self.cols = self._extent(conv.row), self._extent(conv.col)
-        self.seldom = seldom
+        self.is_cold = is_cold
         often = tiles_of(conv, machine)
         if copied is not None:
             often = padding_tap_tiles(often, copied)
-        self.sizes = small_tiles(conv, machine) if seldom else often
+        self.sizes = small_tiles(conv, machine) if is_cold else often
         self.outer = [i for i in conv.outer if i != self.weights.block]
         self.copy: InputPacker | None = None
         self.skips: PaddingTaps | None = None
@@ -91,7 +91,7 @@ class _Writer:
             skips = PaddingTaps(
                 copied, {conv.row: often.rows[0], conv.col: often.cols[0]}, emit, machine
             )
-            self.first, self.skips = skips.steps, None if seldom else skips
+            self.first, self.skips = skips.steps, None if is_cold else skips
             self.fixed = [i for i in self.outer if i not in copied.moving]
 
     def _extent(self, position: int | None) -> Index:
@@ -205,7 +205,7 @@ class _Writer:
         packed input, if there is one.
         """
         emit, sizes = self.emit, self.sizes.cols
-        if self.copy is not None and self.seldom:
+        if self.copy is not None and self.is_cold:
             with emit.loop(*span, sizes[0]) as loop:
                 left = emit.min(emit.sub(span[1], loop.counter), sizes[0])
                 yield sizes[0], loop.counter, Live(left, 1)
@@ -272,7 +272,7 @@ class _Writer:
         if self.skips is not None:
             spans = self.skips.spans(here, {conv.row: height, conv.col: width})
         loops = [i for i in (*conv.reductions, *inner) if i is not None]
-        # Loops that are short at borders are outermost, also if the kernel runs seldom: results
+        # Loops that are short at borders are outermost, also if the kernel runs is_cold: results
         # have the same bits then.
         loops.sort(key=lambda i: i not in self.first)
         sums = self._reduce(loops, spans, start, pixels, weights, sums)

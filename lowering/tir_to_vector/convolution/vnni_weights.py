@@ -256,9 +256,9 @@ def prepacked_weights(conv: Convolution, grouped: VnniGroups, lanes: int) -> ir.
     block = conv.flat.nest.block
     if "annotations" not in block.attributes:
         return None
-    noted = {each.name: each.attr for each in ir.DictAttr(block.attributes["annotations"])}
-    note = note_of(conv, grouped, lanes) if VNNI_WEIGHTS in noted else None
-    if note is None or list(ir.DenseI64ArrayAttr(noted[VNNI_WEIGHTS])) != note:
+    layout = {each.name: each.attr for each in ir.DictAttr(block.attributes["annotations"])}
+    note = note_of(conv, grouped, lanes) if VNNI_WEIGHTS in layout else None
+    if note is None or list(ir.DenseI64ArrayAttr(layout[VNNI_WEIGHTS])) != note:
         return None
     buffer = read_besides(conv.flat.nest)
     if buffer is None or str(buffer.type.element_type) != "i32":

@@ -35,13 +35,13 @@ class Gather:
         flat: the nest, with the linear part of addresses.
         vector: the iterator along runs.
         space: what the block's arguments are.
-        found: for each load the computed indices, and the stride of each.
+        nonlinear: for each load the computed indices, and the stride of each.
     """
 
     flat: FlatNest
     vector: int
     space: IndexSpace
-    found: dict[ir.Operation, Found] = field(default_factory=dict)
+    nonlinear: dict[ir.Operation, Found] = field(default_factory=dict)
 
     @property
     def element(self) -> ir.Type:
@@ -56,10 +56,10 @@ def match_gather(nest: Nest) -> Gather | str:
     why = ""
     try:
         for space in spaces(nest):
-            found = _match(nest, space)
-            if isinstance(found, Gather):
-                return found
-            why = why or found
+            gather = _match(nest, space)
+            if isinstance(gather, Gather):
+                return gather
+            why = why or gather
     except NotFlat as not_flat:
         return str(not_flat)
     return why
@@ -73,13 +73,13 @@ def _match(nest: Nest, space: IndexSpace) -> Gather | str:
         raise NotFlat("it writes where data or a quotient says")
     value = store.op.operands[0]
     slice_ = slice_of(nest, value)
-    found: dict[ir.Operation, Found] = {}
+    nonlinear: dict[ir.Operation, Found] = {}
     loads = {load.op: load for load in nest.loads}
     if any(root(load.buffer) == root(store.buffer) for load in nest.loads):
         raise NotFlat("it reads the buffer that it writes")
     for op in slice_:
         if op in loads:
-            accesses[op], found[op] = space.access(loads[op])
+            accesses[op], nonlinear[op] = space.access(loads[op])
     iters, written = space.iters, accesses[store.op].strides
     if any(s == 0 and it.extent != 1 for s, it in zip(written, iters, strict=True)):
         raise NotFlat("it writes an element more than once")
@@ -88,7 +88,7 @@ def _match(nest: Nest, space: IndexSpace) -> Gather | str:
     counted |= {value} & set(space.terms)
     if not counted <= set(whole):
         return "it computes with its position"
-    indexed = {a for pairs in found.values() for v, _ in pairs for a in uses(v, nest)}
+    indexed = {a for pairs in nonlinear.values() for v, _ in pairs for a in uses(v, nest)}
     used = {position for a in indexed | counted for position in space.terms[a]}
     keep = max(used, default=-1) + 1
     flat = FlatNest(nest, iters, accesses, store.op, None, value, slice_, None)
@@ -100,7 +100,7 @@ def _match(nest: Nest, space: IndexSpace) -> Gather | str:
     extent = merged.iters[vector].extent.value
     if space.quotients and extent is not None and extent < _SHORT:
         return "its runs are short"
-    return Gather(merged, vector, space, found)
+    return Gather(merged, vector, space, nonlinear)
 
 
 def uses(value: ir.Value, nest: Nest) -> set[ir.Value]:
@@ -131,15 +131,15 @@ def uses(value: ir.Value, nest: Nest) -> set[ir.Value]:
 class GatherWriter(NestWriter):
     """Writes a gather; the place of a run is computed once."""
 
-    def __init__(self, found: Gather, emit: Emitter, machine: Machine) -> None:
-        super().__init__(found.flat, found.vector, emit, machine)
-        self._found = found
+    def __init__(self, gather: Gather, emit: Emitter, machine: Machine) -> None:
+        super().__init__(gather.flat, gather.vector, emit, machine)
+        self._found = gather
         self._begins: dict[ir.Operation, Index] = {}
 
     def _map(self, env: dict[int, Index]) -> None:
         emit = self.emit
         made: dict[ir.Value, ir.Value] = {}
-        for op, pairs in self._found.found.items():
+        for op, pairs in self._found.nonlinear.items():
             begin: Index = 0
             for value, stride in pairs:
                 here = self._evaluate(value, env, made)

@@ -29,7 +29,7 @@ class IndexMap:
         vector: the iterator of lanes, None for scalars.
         repeats: the extent of the inner iterator whose steps are lanes too, or 1.
         space: what the block's arguments are.
-        found: for each access, also those of indices, the indices that are not linear.
+        nonlinear: for each access, also those of indices, the indices that are not linear.
         ordered: the iterators whose steps may write the same element.
         branches: whether some lanes do not load or store.
     """
@@ -38,7 +38,7 @@ class IndexMap:
     vector: int | None
     repeats: int
     space: IndexSpace
-    found: dict[ir.Operation, Found] = field(default_factory=dict)
+    nonlinear: dict[ir.Operation, Found] = field(default_factory=dict)
     ordered: list[int] = field(default_factory=list)
     branches: bool = False
 
@@ -65,9 +65,9 @@ def match_index_map(nest: Nest) -> IndexMap | str:
     try:
         choices = spaces(nest)
         if len(choices) == 2:
-            found = _match(nest, choices[1])
-            if isinstance(found, IndexMap) and found.repeats > 1:
-                return found
+            index_map = _match(nest, choices[1])
+            if isinstance(index_map, IndexMap) and index_map.repeats > 1:
+                return index_map
         return _match(nest, choices[0])
     except NotFlat as why:
         return str(why)
@@ -78,35 +78,35 @@ def match_branches(nest: Nest) -> IndexMap | str:
     if len(nest.stores) != 1 or set(nest.types) != {"spatial"} or nest.has_init():
         return "it branches, and is no map with one store"
     try:
-        found = _match(nest, spaces(nest)[0], branches=True)
+        index_map = _match(nest, spaces(nest)[0], branches=True)
     except NotFlat as why:
         return str(why)
-    if isinstance(found, str):
-        return found
+    if isinstance(index_map, str):
+        return index_map
     body = nest.block.regions[0].blocks[0]
-    guarded = [op for op in found.found if guard_of(op, body) is not None]
-    if any(found.found[op] for op in guarded):
+    guarded = [op for op in index_map.nonlinear if guard_of(op, body) is not None]
+    if any(index_map.nonlinear[op] for op in guarded):
         return "it computes an index inside a branch"
-    last = found.flat.accesses[found.flat.store].strides
-    if found.vector is None or last[found.vector] != 1:
+    last = index_map.flat.accesses[index_map.flat.store].strides
+    if index_map.vector is None or last[index_map.vector] != 1:
         return "it does not write adjacent elements"
-    return found
+    return index_map
 
 
 def _match(nest: Nest, space: IndexSpace, *, branches: bool = False) -> IndexMap | str:
     store = nest.stores[0]
     accesses: dict[ir.Operation, FlatAccess] = {}
-    found: dict[ir.Operation, Found] = {}
+    nonlinear: dict[ir.Operation, Found] = {}
     slice_ = slice_of(nest, store.op.operands[0], branches=branches)
     for access in (*nest.loads, store):
-        accesses[access.op], found[access.op] = space.access(access)
-        for index, _ in found[access.op]:
+        accesses[access.op], nonlinear[access.op] = space.access(access)
+        for index, _ in nonlinear[access.op]:
             uses(index, nest)
         # The old value may be read: the same place, by the same indices.
         here = list(access.op.operands) == list(store.op.operands)[1:]
         if access is not store and root(access.buffer) == root(store.buffer) and not here:
             return "it reads the buffer that it writes"
-    ordered = _ordered(nest, space, store, bool(found[store.op]))
+    ordered = _ordered(nest, space, store, bool(nonlinear[store.op]))
     if isinstance(ordered, str):
         return ordered
     written = accesses[store.op].strides
@@ -125,7 +125,7 @@ def _match(nest: Nest, space: IndexSpace, *, branches: bool = False) -> IndexMap
         if not 1 < repeats <= _MAX_REPEATS or written[vector] != repeats or ordered:
             return "it repeats elements another number of times"
     flat = FlatNest(nest, space.iters, accesses, store.op, None, store.op.operands[0], slice_, None)
-    return IndexMap(flat, vector, repeats, space, found, ordered, branches)
+    return IndexMap(flat, vector, repeats, space, nonlinear, ordered, branches)
 
 
 def _ordered(
@@ -168,9 +168,9 @@ def _reaches(space: IndexSpace, store: Access, parts: list[int]) -> bool:
 class Varying:
     """Whether a value differs from lane to lane."""
 
-    def __init__(self, found: IndexMap) -> None:
-        self._found = found
-        self._inner = found.inner
+    def __init__(self, index_map: IndexMap) -> None:
+        self._found = index_map
+        self._inner = index_map.inner
         self._known: dict[ir.Value, bool] = {}
 
     def __call__(self, value: ir.Value) -> bool:
@@ -186,10 +186,10 @@ class Varying:
         if isinstance(value.owner, ir.Block):
             return False
         op = value.owner.operation
-        if op in self._found.found:
+        if op in self._found.nonlinear:
             strides = self._found.flat.accesses[op].strides
             return any(strides[i] != 0 for i in self._inner) or any(
-                self(index) for index, _ in self._found.found[op]
+                self(index) for index, _ in self._found.nonlinear[op]
             )
         body = self._found.flat.nest.block.regions[0].blocks[0]
         if op.name == BRANCH:

@@ -31,34 +31,40 @@ _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui"
 class IndexMapWriter(NestWriter):
     """Writes an index map: a value is a scalar if all lanes share it, else a vector."""
 
-    found: IndexMap
+    index_map: IndexMap
 
-    def __init__(self, found: IndexMap, emit: Emitter, machine: Machine) -> None:
-        bits = [_bits(access.buffer) for access in found.flat.accesses.values()]
+    def __init__(self, index_map: IndexMap, emit: Emitter, machine: Machine) -> None:
+        bits = [_bits(access.buffer) for access in index_map.flat.accesses.values()]
         self.has_gather: bool = machine.gathers and min(bits) >= 32
-        varies = Varying(found)
-        if not self.has_gather and any(varies(v) for v, _ in found.found[found.flat.store]):
-            found = replace(found, vector=None)
-        written = found.flat.accesses[found.flat.store].strides
-        spaced = found.vector is not None and found.repeats == 1 and written[found.vector] != 1
-        if spaced and not machine.can_mask(_bits(found.flat.written)):
-            found = replace(found, vector=None)
-        if found.branches and not machine.can_mask(min(bits)):
-            found = replace(found, vector=None)
-        super().__init__(found.flat, found.vector, emit, machine)
-        self.found, self._repeats = found, found.repeats
-        self.inner: set[int] = found.inner | set(found.ordered)
-        self.varies: Varying = Varying(found)
-        body = [op for top in found.flat.nest.body() for op in operations(top)]
+        varies = Varying(index_map)
+        if not self.has_gather and any(
+            varies(v) for v, _ in index_map.nonlinear[index_map.flat.store]
+        ):
+            index_map = replace(index_map, vector=None)
+        written = index_map.flat.accesses[index_map.flat.store].strides
+        spaced = (
+            index_map.vector is not None
+            and index_map.repeats == 1
+            and written[index_map.vector] != 1
+        )
+        if spaced and not machine.can_mask(_bits(index_map.flat.written)):
+            index_map = replace(index_map, vector=None)
+        if index_map.branches and not machine.can_mask(min(bits)):
+            index_map = replace(index_map, vector=None)
+        super().__init__(index_map.flat, index_map.vector, emit, machine)
+        self.index_map, self._repeats = index_map, index_map.repeats
+        self.inner: set[int] = index_map.inner | set(index_map.ordered)
+        self.varies: Varying = Varying(index_map)
+        body = [op for top in index_map.flat.nest.body() for op in operations(top)]
         # What all lanes share is no vector, however wide: bounds of windows, say.
-        values = [op.results[0] for op in found.flat.slice if self.varies(op.results[0])]
-        widest = max(_width(value) for value in (*values, found.flat.store.operands[0]))
+        values = [op.results[0] for op in index_map.flat.slice if self.varies(op.results[0])]
+        widest = max(_width(value) for value in (*values, index_map.flat.store.operands[0]))
         self.lanes = max(1, machine.vector_bits // widest)
         if any(op.name in DIVIDES and not _is_known(op.operands[1]) for op in body):
             self.masked = False
-        if not self.has_gather and any(self.is_looked_up(op) for op in found.found):
+        if not self.has_gather and any(self.is_looked_up(op) for op in index_map.nonlinear):
             self.masked: bool = False
-        if any(self.varies(value) for pairs in found.found.values() for value, _ in pairs):
+        if any(self.varies(value) for pairs in index_map.nonlinear.values() for value, _ in pairs):
             self.lanes: int = min(self.lanes, _MAX_LANES)
         self.row: dict[ir.Value, ir.Value] = {}
 
@@ -80,23 +86,23 @@ class IndexMapWriter(NestWriter):
         self._along(dict(env))
 
     def _split_inside(self) -> list[int]:
-        return [] if self.found.vector is None else [self.found.vector]
+        return [] if self.index_map.vector is None else [self.index_map.vector]
 
     def _is_non_temporal(self) -> bool:
         return False
 
     def _map(self, env: dict[int, Index]) -> None:
         with ExitStack() as loops:
-            for position in self.found.ordered:
+            for position in self.index_map.ordered:
                 extent = self.emit.size(self.flat.iters[position].extent)
                 env[position] = loops.enter_context(self.emit.loop(0, extent)).counter
             self._along(env)
 
     def _along(self, env: dict[int, Index]) -> None:
         """Write the steps of the vector."""
-        emit, lanes, vector = self.emit, self.lanes, self.found.vector
+        emit, lanes, vector = self.emit, self.lanes, self.index_map.vector
         self.row = {}
-        for pairs in self.found.found.values():
+        for pairs in self.index_map.nonlinear.values():
             for value, _ in pairs:
                 if not self.varies(value):
                     self.row[value] = Chunk(self, env, 0, 1, None).value(value)
@@ -164,11 +170,11 @@ class IndexMapWriter(NestWriter):
 
     def step(self, op: ir.Operation) -> tuple[int, ...] | None:
         """Return the strides of lanes, along the vector and its repeats; None for a gather."""
-        strides, vector = self.flat.accesses[op].strides, self.found.vector
+        strides, vector = self.flat.accesses[op].strides, self.index_map.vector
         if vector is None:
             return (0,)
         step = strides[vector].value
-        if step is None or any(self.varies(value) for value, _ in self.found.found[op]):
+        if step is None or any(self.varies(value) for value, _ in self.index_map.nonlinear[op]):
             return None
         if self._repeats == 1:
             most = MAX_STEP if self.machine.can_mask(self.bits(op)) else 1
@@ -206,7 +212,7 @@ class Chunk:
         self, writer: "IndexMapWriter", env: dict[int, Index], at: Index, lanes: int,
         live: Index | None,
     ) -> None:  # fmt: skip
-        self._writer, self._emit, self._found = writer, writer.emit, writer.found
+        self._writer, self._emit, self._found = writer, writer.emit, writer.index_map
         self._env, self._at, self._lanes, self._live = env, at, lanes, live
         self._each = 1 if lanes == 1 else self._found.repeats
         self._width = lanes * self._each
@@ -287,7 +293,7 @@ class Chunk:
 
     def _make(self, value: ir.Value) -> ir.Value:
         writer = self._writer
-        if value in writer.found.space.terms:
+        if value in writer.index_map.space.terms:
             return self._argument(value)
         if isinstance(value.owner, ir.Block):
             return value
@@ -296,7 +302,7 @@ class Chunk:
             return writer._anew(value)
         if op.name == BRANCH:
             return self._branch(op)
-        if op in self._found.found:
+        if op in self._found.nonlinear:
             return self._load(op)
         operands = [self.value(operand) for operand in op.operands]
         wide = any(isinstance(each.type, ir.VectorType) for each in operands)
@@ -310,17 +316,17 @@ class Chunk:
         return copy.results[0]
 
     def _argument(self, value: ir.Value) -> ir.Value:
-        emit, found = self._emit, self._found
+        emit, index_map = self._emit, self._found
         single: Index = 0
-        terms = self._writer.found.space.terms[value]
+        terms = self._writer.index_map.space.terms[value]
         for position, factor in terms.items():
             counter = self._counters.get(position, 0)
             single = emit.add(single, emit.mul(counter, emit.size(factor)))
         result = emit.index(single)
         if self._lanes == 1 or not self._writer.varies(value):
             return result
-        assert found.vector is not None  # or nothing would vary
-        by = [terms.get(i) for i in (found.vector, found.vector + 1)]
+        assert index_map.vector is not None  # or nothing would vary
+        by = [terms.get(i) for i in (index_map.vector, index_map.vector + 1)]
         outer, inner = (0 if factor is None else factor.value for factor in by)
         assert outer is not None
         return self._spread(result, outer, (inner or 0) if self._each > 1 else 0)
@@ -349,7 +355,7 @@ class Chunk:
         place = emit.size(access.offset)
         for position, counter in self._counters.items():
             place = emit.add(place, emit.mul(counter, emit.size(access.strides[position])))
-        for value, stride in self._found.found.get(op, ()):
+        for value, stride in self._found.nonlinear.get(op, ()):
             if self._lanes == 1 or not self._writer.varies(value):
                 place = emit.add(place, emit.mul(self.value(value), emit.size(stride)))
         return place
@@ -405,7 +411,7 @@ class Chunk:
         assert vector is not None  # or there are no lanes
         inner = emit.size(strides[vector + 1]) if self._each > 1 else 0
         places = self._spread(self.place(op), emit.size(strides[vector]), inner)
-        for value, stride in self._found.found[op]:
+        for value, stride in self._found.nonlinear[op]:
             if writer.varies(value):
                 index = self.vector(self.value(value))
                 step = emit.size(stride)
@@ -428,7 +434,7 @@ class Chunk:
         """Load each lane; its place comes from memory or from a vector."""
         emit, writer = self._emit, self._writer
         singles: list[ir.Value] = []
-        if self._each == 1 and all(_is_read(value) for value, _ in self._found.found[op]):
+        if self._each == 1 and all(_is_read(value) for value, _ in self._found.nonlinear[op]):
             for lane in range(self._width):
                 at = emit.add(self._at, lane)
                 singles.append(Chunk(writer, self._env, at, 1, None).value(op.results[0]))
@@ -449,6 +455,6 @@ def _is_read(index: ir.Value) -> bool:
     return isinstance(index.owner, ir.Block) or index.owner.operation.name == "memref.load"
 
 
-def emit_index_map(found: IndexMap) -> Callable[[Emitter, Machine], None]:
+def emit_index_map(index_map: IndexMap) -> Callable[[Emitter, Machine], None]:
     """Return what writes an index map."""
-    return lambda emit, machine: IndexMapWriter(found, emit, machine).write([])
+    return lambda emit, machine: IndexMapWriter(index_map, emit, machine).write([])

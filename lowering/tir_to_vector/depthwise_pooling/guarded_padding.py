@@ -138,22 +138,22 @@ def _is_constant(value: ir.Value) -> bool:
     return not isinstance(owner, ir.Block) and owner.operation.name == "arith.constant"
 
 
-def _split(found: _Guarded) -> None:
-    nest = found.nest
+def _split(guarded: _Guarded) -> None:
+    nest = guarded.nest
     with ir.InsertionPoint(nest.top):
         fill = match_nest(nest.top.clone(), branches=True)
-        sizes = [size_value(size) for size in found.size]
+        sizes = [size_value(size) for size in guarded.size]
     assert isinstance(fill, Nest)  # as what it is a copy of
     fill.block.attributes["block_name"] = ir.StringAttr.get(f"{nest.name}_fill")
-    _store(fill, found, fills=True)
+    _store(fill, guarded, fills=True)
     count = len(nest.types)
     for i, size in enumerate(sizes):
         nest.loops[nest.loop_of[i]].operands[1] = size
         nest.block.operands[count + i] = size
-    _store(nest, found, fills=False)
+    _store(nest, guarded, fills=False)
 
 
-def _store(nest: Nest, found: _Guarded, *, fills: bool) -> None:
+def _store(nest: Nest, guarded: _Guarded, *, fills: bool) -> None:
     """Replace a block's body: stores of the number, or of the image."""
     body = nest.block.regions[0].blocks[0]
     *old, end = (view.operation for view in body.operations)
@@ -161,11 +161,11 @@ def _store(nest: Nest, found: _Guarded, *, fills: bool) -> None:
     index = ir.IndexType.get()
     with ir.InsertionPoint(end):
         if fills:
-            value = found.number.clone().results[0]
+            value = guarded.number.clone().results[0]
         else:
-            operands = [found.load.operands[0], *at]
+            operands = [guarded.load.operands[0], *at]
             value = ir.Operation.create(
-                "memref.load", results=[found.number.results[0].type], operands=operands
+                "memref.load", results=[guarded.number.results[0].type], operands=operands
             ).result
             at = [
                 ir.Operation.create(
@@ -173,7 +173,7 @@ def _store(nest: Nest, found: _Guarded, *, fills: bool) -> None:
                 ).result
                 if low
                 else i
-                for i, low in zip(at, found.low, strict=True)
+                for i, low in zip(at, guarded.low, strict=True)
             ]
         ir.Operation.create("memref.store", operands=[value, nest.stores[0].buffer, *at])
     for op in reversed(old):

@@ -140,8 +140,8 @@ class PairedRowsNchw(InPlaceNchw):
 
     def _store_halves(self, env: dict[int, Index], tile: Tile, sums: list[ir.Value]) -> None:
         lanes = self.lanes
-        turned = [*range(lanes // 2, lanes), *range(lanes // 2)]
-        high = [self.emit.shuffle(value, value, turned) for value in sums]
+        rotated = [*range(lanes // 2, lanes), *range(lanes // 2)]
+        high = [self.emit.shuffle(value, value, rotated) for value in sums]
         rows = [*sums, *high][: tile.rows]
         self._store(env, replace(tile, mask=self.rest_mask), rows)
 

@@ -162,20 +162,20 @@ def _vector(flat: FlatNest, along: int, before: ir.Operation) -> int:
 class ScanWriter(NestWriter):
     """Writes a scan."""
 
-    def __init__(self, found: Scan, emit: Emitter, machine: Machine) -> None:
-        super().__init__(found.flat, found.vector, emit, machine)
-        bits = max(8, found.element.width)
+    def __init__(self, scan: Scan, emit: Emitter, machine: Machine) -> None:
+        super().__init__(scan.flat, scan.vector, emit, machine)
+        bits = max(8, scan.element.width)
         self.lanes: int = max(1, min(self.lanes, machine.vector_bits // bits))
-        self._found = found
-        self.inner: set[int] = {found.along, found.vector}
+        self._found = scan
+        self.inner: set[int] = {scan.along, scan.vector}
 
     def write(self, counters: Sequence[Index]) -> None:
         """Write the loops; threads may share rows or columns."""
-        emit, found = self.emit, self._found
+        emit, scan = self.emit, self._found
         env: dict[int, Index] = dict(enumerate(counters))
         free = [i for i in range(len(self.flat.iters)) if i not in self.inner]
-        columns = found.vector != found.along
-        split = [*free, *([found.vector] if columns else [])]
+        columns = scan.vector != scan.along
+        split = [*free, *([scan.vector] if columns else [])]
         with ExitStack() as loops:
             dims = [self._part(position, position in free) for position in split]
             ranges = loops.enter_context(
@@ -195,14 +195,14 @@ class ScanWriter(NestWriter):
         self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
     ) -> None:  # fmt: skip
         """Write the scan of a vector of columns."""
-        emit, found = self.emit, self._found
-        first = self._get(found.before, env, at, lanes, mask)
-        extent = emit.size(self.flat.iters[found.along].extent)
+        emit, scan = self.emit, self._found
+        first = self._get(scan.before, env, at, lanes, mask)
+        extent = emit.size(self.flat.iters[scan.along].extent)
         with emit.loop(0, extent, 1, [first]) as loop:
-            here = {**env, found.along: loop.counter}
+            here = {**env, scan.along: loop.counter}
             (before,) = loop.carried
             after = self._combined(before, self._value(here, at, lanes, mask))
-            self._put(self._finished(before if found.exclusive else after), here, at, mask)
+            self._put(self._finished(before if scan.exclusive else after), here, at, mask)
             loop.carry([after])
 
     def _is_narrow(self) -> bool:
@@ -215,17 +215,17 @@ class ScanWriter(NestWriter):
 
         Prefixes stay in the nest's buffer, and are read once for several rows.
         """
-        emit, found = self.emit, self._found
-        rows = emit.size(self.flat.iters[found.along].extent)
+        emit, scan = self.emit, self._found
+        rows = emit.size(self.flat.iters[scan.along].extent)
         whole = emit.round_down(rows, _ROWS)
 
         def walk(first: Index, count: int) -> None:
             def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
-                total = self._get(found.before, env, at, lanes, mask)
+                total = self._get(scan.before, env, at, lanes, mask)
                 for row in range(count):
-                    here = {**env, found.along: emit.add(first, row)}
+                    here = {**env, scan.along: emit.add(first, row)}
                     after = self._combined(total, self._value(here, at, lanes, mask))
-                    stored = self._finished(total if found.exclusive else after)
+                    stored = self._finished(total if scan.exclusive else after)
                     self._put(stored, here, at, mask)
                     total = after
                 self._keep(total, env, at, mask)
@@ -250,13 +250,13 @@ class ScanWriter(NestWriter):
 
     def _row(self, env: dict[int, Index]) -> None:
         """Write the scan of one row: a vector at a time, then the rest."""
-        emit, found, lanes = self.emit, self._found, self.lanes
-        extent = emit.size(self.flat.iters[found.along].extent)
-        first = self._get(found.before, env, 0, 1, None)
+        emit, scan, lanes = self.emit, self._found, self.lanes
+        extent = emit.size(self.flat.iters[scan.along].extent)
+        first = self._get(scan.before, env, 0, 1, None)
         upto = emit.round_down(extent, lanes)
         carried = first
         if lanes > 1 and upto != 0:
-            vector = ir.VectorType.get([lanes], found.element)
+            vector = ir.VectorType.get([lanes], scan.element)
             with emit.loop(0, upto, lanes, [emit.splat(first, vector)]) as loop:
                 loop.carry([self._step(env, loop.counter, loop.carried[0], None)])
             carried = loop.results[0]
@@ -265,7 +265,7 @@ class ScanWriter(NestWriter):
             return
         if lanes > 1 and self.masked:
             if upto == 0:
-                carried = emit.splat(first, ir.VectorType.get([lanes], found.element))
+                carried = emit.splat(first, ir.VectorType.get([lanes], scan.element))
             mask = emit.mask(left, lanes)
             if isinstance(left, int):
                 self._step(env, upto, carried, mask)
@@ -278,7 +278,7 @@ class ScanWriter(NestWriter):
         with emit.loop(upto, extent, 1, [carried]) as loop:
             (before,) = loop.carried
             after = self._combined(before, self._value(env, loop.counter, 1, None))
-            stored = self._finished(before if found.exclusive else after)
+            stored = self._finished(before if scan.exclusive else after)
             self._put(stored, env, loop.counter, None)
             loop.carry([after])
 
@@ -327,6 +327,6 @@ class ScanWriter(NestWriter):
         return value
 
 
-def emit_scan(found: Scan) -> Callable[[Emitter, Machine], None]:
+def emit_scan(scan: Scan) -> Callable[[Emitter, Machine], None]:
     """Return what writes a scan."""
-    return lambda emit, machine: ScanWriter(found, emit, machine).write([])
+    return lambda emit, machine: ScanWriter(scan, emit, machine).write([])

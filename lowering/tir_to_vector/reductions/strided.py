@@ -27,7 +27,7 @@ def strided_iter(
     """
     written = [flat.accesses[op] for op in stores or [flat.store]]
     loads = [flat.accesses[op] for op in flat.slice if op in flat.accesses]
-    found: list[tuple[bool, bool, int]] = []
+    reduction: list[tuple[bool, bool, int]] = []
     for position, it in enumerate(flat.iters):
         if not it.reduction and any(access.strides[position] != 1 for access in written):
             continue
@@ -37,8 +37,8 @@ def strided_iter(
         # Results in distant rows have cache set conflicts.
         if results and (it.reduction or not near):
             continue
-        found.append((near, not it.reduction, position))
-    return max(found)[2] if found else None
+        reduction.append((near, not it.reduction, position))
+    return max(reduction)[2] if reduction else None
 
 
 def _is_near(access: FlatAccess, position: int) -> bool:
@@ -160,6 +160,6 @@ class StridedWriter(NestWriter):
         return load_strided(self.emit, self.bases[op], place, stride, lanes, self.lanes)
 
 
-def emit_strided(found: StridedReduction, emit: Emitter, machine: Machine) -> None:
+def emit_strided(reduction: StridedReduction, emit: Emitter, machine: Machine) -> None:
     """Write such a reduction."""
-    StridedWriter(found.flat, found.vector, emit, machine).write([])
+    StridedWriter(reduction.flat, reduction.vector, emit, machine).write([])

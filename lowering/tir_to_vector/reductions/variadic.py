@@ -123,8 +123,8 @@ def _match(nest: Nest) -> VariadicReduction | str:
     first = nest.stores[0].op
     flat = FlatNest(nest, iters, accesses, first, totals[0], values[0], slice_, None, counters)
     stores = [store.op for store in nest.stores]
-    found = VariadicReduction(collapse(flat), stores, totals, _starts(nest), 0)
-    return _with_lanes(found)
+    reduction = VariadicReduction(collapse(flat), stores, totals, _starts(nest), 0)
+    return _with_lanes(reduction)
 
 
 def _totals(nest: Nest) -> list[ir.Operation]:
@@ -178,55 +178,55 @@ def _start(
     return value.owner.operation.attributes["value"]
 
 
-def _with_lanes(found: VariadicReduction) -> VariadicReduction | str:
+def _with_lanes(reduction: VariadicReduction) -> VariadicReduction | str:
     """Return the reduction with lanes, if it can have some."""
-    flat = found.flat
+    flat = reduction.flat
     loads = [flat.accesses[op] for op in flat.slice if op in flat.accesses]
-    written = [flat.accesses[op] for op in found.stores]
+    written = [flat.accesses[op] for op in reduction.stores]
     steps: list[int] = []
     for position, it in enumerate(flat.iters):
         near = all(load.strides[position] in (0, 1) for load in loads)
         if not it.reduction and near and all(w.strides[position] == 1 for w in written):
-            return replace(found, vector=position)
+            return replace(reduction, vector=position)
         if it.reduction and near and any(load.strides[position] == 1 for load in loads):
             steps.append(position)
-    why = _combined(found)
+    why = _combined(reduction)
     if steps and why is None:
-        return replace(found, vector=steps[-1])
-    apart = strided_iter(flat, found.stores, results=why is not None)
+        return replace(reduction, vector=steps[-1])
+    apart = strided_iter(flat, reduction.stores, results=why is not None)
     if apart is None:
         return why or "no loop walks adjacent elements of all it reads and writes"
-    return replace(found, vector=apart)
+    return replace(reduction, vector=apart)
 
 
-def _combined(found: VariadicReduction) -> str | None:
+def _combined(reduction: VariadicReduction) -> str | None:
     """Find how values of different steps are combined; return why that is unknown."""
-    same = Sameness(found)
-    for store, total in zip(found.stores, found.totals, strict=True):
+    same = Sameness(reduction)
+    for store, total in zip(reduction.stores, reduction.totals, strict=True):
         value, held = store.operands[0], total.results[0]
         op = None if isinstance(value.owner, ir.Block) else value.owner.operation
         if op is not None and op.name in COMBINERS and held in list(op.operands):
             left, right = op.operands
-            found.added.append(right if left == held else left)
-            found.chosen.append(None)
+            reduction.added.append(right if left == held else left)
+            reduction.chosen.append(None)
         elif op is not None and op.name == _SELECT and held in list(op.operands)[1:]:
             condition, yes, no = op.operands
             keeps = yes == held
-            found.added.append(no if keeps else yes)
-            found.chosen.append(Choice(condition, keeps, (same.key(condition), keeps)))
+            reduction.added.append(no if keeps else yes)
+            reduction.chosen.append(Choice(condition, keeps, (same.key(condition), keeps)))
         else:
             return "it combines several values in a way of its own"
-    keys = [same.key(value) for value in found.added]
-    if any(same.uses_totals(value) for value in found.added):
+    keys = [same.key(value) for value in reduction.added]
+    if any(same.uses_totals(value) for value in reduction.added):
         return "it combines several values in a way of its own"
-    for choice in found.chosen:
+    for choice in reduction.chosen:
         if choice is None:
             continue
-        mine = {i for i, other in enumerate(found.chosen) if other and other.key == choice.key}
+        mine = {i for i, other in enumerate(reduction.chosen) if other and other.key == choice.key}
         free = {
             i
-            for i, store in enumerate(found.stores)
-            if found.chosen[i] is None and store.operands[0].owner.operation.name in IDEMPOTENT
+            for i, store in enumerate(reduction.stores)
+            if reduction.chosen[i] is None and store.operands[0].owner.operation.name in IDEMPOTENT
         }
         known = sorted(mine | free)
         choice.added = {keys[i]: i for i in known}
@@ -240,12 +240,12 @@ class Sameness:
     """Which values of a block are computed in the same way.
 
     Args:
-        found: the reduction.
+        reduction: the reduction.
     """
 
-    def __init__(self, found: VariadicReduction) -> None:
-        self._totals = {op.results[0]: i for i, op in enumerate(found.totals)}
-        self._body = found.flat.nest.block.regions[0].blocks[0]
+    def __init__(self, reduction: VariadicReduction) -> None:
+        self._totals = {op.results[0]: i for i, op in enumerate(reduction.totals)}
+        self._body = reduction.flat.nest.block.regions[0].blocks[0]
         self._keys: dict[ir.Value, Any] = {}
         self._numbers: dict[Any, int] = {}
 

@@ -27,14 +27,14 @@ Values = list[ir.Value]
 class VariadicWriter(StridedWriter):
     """Writes a variadic reduction."""
 
-    def __init__(self, found: VariadicReduction, emit: Emitter, machine: Machine) -> None:
-        super().__init__(found.flat, found.vector, emit, machine)
-        self.found = found
-        widest = max(_bits(op.operands[0].type) for op in found.stores)
+    def __init__(self, reduction: VariadicReduction, emit: Emitter, machine: Machine) -> None:
+        super().__init__(reduction.flat, reduction.vector, emit, machine)
+        self.reduction = reduction
+        widest = max(_bits(op.operands[0].type) for op in reduction.stores)
         self.lanes: int = max(1, min(self.lanes, machine.vector_bits // widest))
-        self._same = Sameness(found)
+        self._same = Sameness(reduction)
         # For values that conditions choose: the step of each lane.
-        self._orders = list({c.key: c for c in found.chosen if c is not None}.values())
+        self._orders = list({c.key: c for c in reduction.chosen if c is not None}.values())
 
     def write(self, counters: Sequence[Index], row: Index = 0) -> None:
         """Write the loops over results, and the reduction in them."""
@@ -48,7 +48,7 @@ class VariadicWriter(StridedWriter):
             ranges = loops.enter_context(emit.parallel_region(dims, self._work()))
             self._ranges = dict(zip(split, ranges, strict=True))
             env = {p: loops.enter_context(emit.loop(*self._ranges[p])).counter for p in free}
-            if self.found.along:
+            if self.reduction.along:
                 self._along(env, reductions)
             else:
                 self._chunks(lambda *chunk: self._across(env, reductions, *chunk), _WIDE)
@@ -67,7 +67,7 @@ class VariadicWriter(StridedWriter):
 
     def _along(self, env: dict[int, Index], reductions: list[int]) -> None:
         """Write the reduction of one result: vectors of steps, their lanes, then the tail."""
-        emit, count = self.emit, len(self.found.stores)
+        emit, count = self.emit, len(self.reduction.stores)
         size = emit.size(self.flat.iters[self.vector or 0].extent)
         wide = self._width(size, reductions)
         upto = emit.round_down(size, wide)
@@ -93,7 +93,9 @@ class VariadicWriter(StridedWriter):
 
         made = self._loops(env, reductions, begun, run)
         values = self._single(made[:count], made[count:-1] if self._orders else [])
-        for i, (store, choice) in enumerate(zip(self.found.stores, self.found.chosen, strict=True)):
+        for i, (store, choice) in enumerate(
+            zip(self.reduction.stores, self.reduction.chosen, strict=True)
+        ):
             if choice is None:
                 name = store.operands[0].owner.operation.name
                 values[i] = emit.op(name, [first[i], values[i]], values[i].type)
@@ -109,7 +111,7 @@ class VariadicWriter(StridedWriter):
 
     def _width(self, size: Index, reductions: list[int]) -> int:
         """Return how many steps go together."""
-        many = len(self.found.stores) + len(self._orders) > 3
+        many = len(self.reduction.stores) + len(self._orders) > 3
         wide = self.lanes * (_LESS if many else _WIDE)
         while isinstance(size, int) and wide > max(1, size):
             wide //= 2
@@ -120,7 +122,9 @@ class VariadicWriter(StridedWriter):
     def _begun(self, first: Values, lanes: int) -> Values:
         """Return the initial values of all lanes, given the result's initial values."""
         begun = []
-        for store, choice, start in zip(self.found.stores, self.found.chosen, first, strict=True):
+        for store, choice, start in zip(
+            self.reduction.stores, self.reduction.chosen, first, strict=True
+        ):
             name = store.operands[0].owner.operation.name
             type_ = self._typed(start.type, lanes)
             if choice is not None or name in IDEMPOTENT:
@@ -135,7 +139,7 @@ class VariadicWriter(StridedWriter):
         self, env: dict[int, Index], carried: Values, at: Index, lanes: int, mask: ir.Value | None
     ) -> Values:
         """Return the loop-carried values after a step; they say from which step each lane is."""
-        emit, count = self.emit, len(self.found.stores)
+        emit, count = self.emit, len(self.reduction.stores)
         made: dict[ir.Value, ir.Value] = {}
         totals, orders = carried[:count], carried[count:-1]
         result = self._step(env, totals, at, lanes, mask, made)
@@ -174,9 +178,9 @@ class VariadicWriter(StridedWriter):
         self, low: Values, high: Values, low_places: Values, high_places: Values
     ) -> tuple[Values, Values]:
         """Combine two vectors of each value, and their steps."""
-        emit, chosen = self.emit, self.found.chosen
+        emit, chosen = self.emit, self.reduction.chosen
         result = []
-        for store, choice, a, b in zip(self.found.stores, chosen, low, high, strict=True):
+        for store, choice, a, b in zip(self.reduction.stores, chosen, low, high, strict=True):
             name = store.operands[0].owner.operation.name
             result.append(a if choice is not None else emit.op(name, [a, b], a.type))
         places = []
@@ -212,9 +216,9 @@ class VariadicWriter(StridedWriter):
     ) -> Values:  # fmt: skip
         """Return the totals after a step, scalar or vector."""
         made = {} if made is None else made
-        for op, total in zip(self.found.totals, totals, strict=True):
+        for op, total in zip(self.reduction.totals, totals, strict=True):
             made[op.results[0]] = total
-        wanted = [op.operands[0] for op in self.found.stores]
+        wanted = [op.operands[0] for op in self.reduction.stores]
         return self._values(wanted, env, at, lanes, mask, made)
 
     def _swapped(self, condition: ir.Value, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:
@@ -232,7 +236,7 @@ class VariadicWriter(StridedWriter):
 
     def _decide(self, choice: Choice, totals: Values, added: Values) -> ir.Value:
         """Return a condition on the totals of other steps instead of a step's operands."""
-        held = {op.results[0]: i for i, op in enumerate(self.found.totals)}
+        held = {op.results[0]: i for i, op in enumerate(self.reduction.totals)}
 
         def value_of(value: ir.Value) -> ir.Value:
             if value in held:
@@ -261,22 +265,22 @@ class VariadicWriter(StridedWriter):
         self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
     ) -> Values:
         """Return the initial values of a result, or of a vector of them."""
-        emit, found = self.emit, self.found
-        if found.starts is None:
-            return [self._get(store, env, at, lanes, mask) for store in found.stores]
-        types = [self._typed(store.operands[0].type, lanes) for store in found.stores]
+        emit, reduction = self.emit, self.reduction
+        if reduction.starts is None:
+            return [self._get(store, env, at, lanes, mask) for store in reduction.stores]
+        types = [self._typed(store.operands[0].type, lanes) for store in reduction.stores]
         return [
             emit.constant_of(
                 type_, start if lanes == 1 else ir.DenseElementsAttr.get_splat(type_, start)
             )
-            for start, type_ in zip(found.starts, types, strict=True)
+            for start, type_ in zip(reduction.starts, types, strict=True)
         ]
 
     def _store(
         self, values: Values, env: dict[int, Index], at: Index, mask: ir.Value | None
     ) -> None:
         """Store a result, or a vector of them."""
-        for op, value in zip(self.found.stores, values, strict=True):
+        for op, value in zip(self.reduction.stores, values, strict=True):
             place, _ = self._address(op, env, at)
             if isinstance(value.type, ir.VectorType):
                 self.emit.vector_store(value, self.bases[op], [place], mask)
@@ -292,6 +296,6 @@ def _bits(type_: ir.Type) -> int:
     return 64 if isinstance(type_, ir.IndexType) else max(8, type_.width)
 
 
-def emit_variadic(found: VariadicReduction, emit: Emitter, machine: Machine) -> None:
+def emit_variadic(reduction: VariadicReduction, emit: Emitter, machine: Machine) -> None:
     """Write such a reduction."""
-    VariadicWriter(found, emit, machine).write([])
+    VariadicWriter(reduction, emit, machine).write([])

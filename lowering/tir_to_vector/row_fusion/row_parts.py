@@ -46,12 +46,12 @@ def find_row_parts(tops: Sequence[ir.Operation]) -> RowParts | None:
             break
         if maps and not is_adjacent(maps[-1].flat.nest.top, op):
             break
-        found = match_index_map(nest)
-        if isinstance(found, str) or not _is_along_row(found):
+        index_map = match_index_map(nest)
+        if isinstance(index_map, str) or not _is_along_row(index_map):
             break
-        if maps and not _belong(maps[0], found):
+        if maps and not _belong(maps[0], index_map):
             break
-        maps.append(found)
+        maps.append(index_map)
     return RowParts(maps) if len(maps) > 1 else None
 
 
@@ -65,29 +65,29 @@ def _writes_rows(nest: Nest) -> bool:
     )
 
 
-def _is_along_row(found: IndexMap) -> bool:
-    last = len(found.flat.iters) - 1
-    written = found.flat.accesses[found.flat.store]
+def _is_along_row(index_map: IndexMap) -> bool:
+    last = len(index_map.flat.iters) - 1
+    written = index_map.flat.accesses[index_map.flat.store]
     return (
-        not found.ordered
-        and found.repeats == 1
-        and found.vector == last
+        not index_map.ordered
+        and index_map.repeats == 1
+        and index_map.vector == last
         and written.strides[last] == 1
     )
 
 
-def _belong(first: IndexMap, found: IndexMap) -> bool:
+def _belong(first: IndexMap, index_map: IndexMap) -> bool:
     """Whether two maps write the same rows, and neither reads them."""
-    rows = [[it.extent for it in each.flat.iters[:-1]] for each in (first, found)]
-    return first.flat.written == found.flat.written and rows[0] == rows[1]
+    rows = [[it.extent for it in each.flat.iters[:-1]] for each in (first, index_map)]
+    return first.flat.written == index_map.flat.written and rows[0] == rows[1]
 
 
-def emit_row_parts(found: RowParts) -> Callable[[Emitter, Machine], None]:
+def emit_row_parts(parts: RowParts) -> Callable[[Emitter, Machine], None]:
     """Return what writes them."""
 
     def write(emit: Emitter, machine: Machine) -> None:
-        writers = [IndexMapWriter(each, emit, machine) for each in found.maps]
-        rows = [emit.size(it.extent) for it in found.maps[0].flat.iters[:-1]]
+        writers = [IndexMapWriter(each, emit, machine) for each in parts.maps]
+        rows = [emit.size(it.extent) for it in parts.maps[0].flat.iters[:-1]]
         work: Index = 0
         for writer in writers:
             work = emit.add(work, writer.work())

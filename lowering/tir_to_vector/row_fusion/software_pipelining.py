@@ -67,14 +67,14 @@ class SoftwarePipelinedRows:
             before = emit.sub(row, 1)
             for writer in self.before:
                 writer.write([row], self._place(row))
-            self._write_beside(emit.max(before, first), before, row)
+            self._write_pipelined(emit.max(before, first), before, row)
             for writer in self.after:
                 writer.write([row], self._place(row))
         with emit.when(emit.compare("slt", first, end)):
             row = emit.sub(end, 1)
             self.last.write([row], self._place(row))
 
-    def _write_beside(self, late: Index, before: Index, row: Index) -> None:
+    def _write_pipelined(self, late: Index, before: Index, row: Index) -> None:
         """Write the reduction of a row, and in its loop the map of an earlier one."""
         emit, last = self.last.emit, self.last
         assert last.vector is not None

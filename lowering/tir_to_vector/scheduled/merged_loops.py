@@ -202,30 +202,30 @@ class _Merged:
             self._counters.append(_Counter(dict(group), limit, {1}))
         self._counters += [_Counter({value: 1}, extent, {1}) for value, extent in left.items()]
 
-    def _parts(self, found: Lin) -> tuple[list[tuple[int, int]], list["_Division"]]:
+    def _parts(self, lin: Lin) -> tuple[list[tuple[int, int]], list["_Division"]]:
         """Return a sum as multiples of counters, by number, and of quotients and remainders."""
-        if found.const:
+        if lin.const:
             raise _Unknown
         divisions: list[_Division] = []
-        for value in [value for value in found.terms if value not in self._at]:
-            if value not in found.terms:
+        for value in [value for value in lin.terms if value not in self._at]:
+            if value not in lin.terms:
                 continue
-            division = _division(value, found)
-            found = found.plus(division.whole, -1)
+            division = _division(value, lin)
+            lin = lin.plus(division.whole, -1)
             divisions.append(division)
-        return self._counted(found, 0), divisions
+        return self._counted(lin, 0), divisions
 
-    def _counted(self, found: Lin, modulo: int) -> list[tuple[int, int]]:
+    def _counted(self, lin: Lin, modulo: int) -> list[tuple[int, int]]:
         """Return a sum of loops' counters as one of ours, of the same remainder where `modulo`."""
-        if any(value not in self._at for value in found.terms):
+        if any(value not in self._at for value in lin.terms):
             raise _Unknown
         counted = []
         for number, counter in enumerate(self._counters):
             # The least of the loops has a factor of 1.
             (least, _), *_ = counter.weights.items()
-            factor = found.factor(least)
+            factor = lin.factor(least)
             for value, weight in counter.weights.items():
-                off = found.factor(value) - factor * weight
+                off = lin.factor(value) - factor * weight
                 if off % modulo if modulo else off:
                     raise _Unknown
             if factor:
@@ -270,17 +270,17 @@ class _Merged:
         if len(set(used)) != len(used) or set(used) != set(digits):
             raise _Unknown
 
-    def _place(self, found: _Sum) -> int:
+    def _place(self, digits: _Sum) -> int:
         """Return the number of an iterator's outermost loop."""
-        return min((at for at, _ in self._loops_of(found)), default=len(self._loops))
+        return min((at for at, _ in self._loops_of(digits)), default=len(self._loops))
 
-    def _loops_of(self, found: _Sum) -> Iterable[tuple[int, ir.Operation]]:
-        for digit in found:
+    def _loops_of(self, digits: _Sum) -> Iterable[tuple[int, ir.Operation]]:
+        for digit in digits:
             for value in self._counters[digit.counter].weights:
                 yield self._at[value], self._loops[self._at[value]]
 
-    def _kind_of(self, found: _Sum) -> str:
-        kinds = {_kind(loop) for _, loop in self._loops_of(found)}
+    def _kind_of(self, digits: _Sum) -> str:
+        kinds = {_kind(loop) for _, loop in self._loops_of(digits)}
         if not kinds <= {"serial", "parallel"}:
             raise _Unknown
         return "parallel" if "parallel" in kinds else "serial"
@@ -317,7 +317,7 @@ def _add(total: _Sum, digit: _Digit, times: int) -> None:
         total[digit] = left
 
 
-def _division(value: ir.Value, found: Lin) -> _Division:
+def _division(value: ir.Value, lin: Lin) -> _Division:
     """Return the quotient that a term of a sum is, or the remainder with what stands beside it."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.operation.name != "arith.floordivsi":
@@ -325,19 +325,19 @@ def _division(value: ir.Value, found: Lin) -> _Division:
     by = constant_or_value(owner.operation.operands[1])
     if not isinstance(by, int) or by < 1:
         raise _Unknown
-    of, times = linear(owner.operation.operands[0]), found.factor(value)
+    of, times = linear(owner.operation.operands[0]), lin.factor(value)
     if times % by == 0:
         # `x - x // by * by`, so many times.
         whole = of.plus(Lin(0, {value: 1}), -by).times(-times // by)
-        if not found.plus(whole, -1).terms.keys() & whole.terms.keys():
+        if not lin.plus(whole, -1).terms.keys() & whole.terms.keys():
             return _Division(of, by, -times // by, True, whole)
     return _Division(of, by, times, False, Lin(0, {value: times}))
 
 
-def _part(found: _Sum, division: _Division) -> _Sum:
+def _part(digits: _Sum, division: _Division) -> _Sum:
     """Return the quotient or remainder of a sum of digits."""
     by, quotient, rest, most = division.by, {}, {}, 0
-    for digit, times in found.items():
+    for digit, times in digits.items():
         if times % by == 0:
             quotient[digit] = times // by
             continue
@@ -352,10 +352,10 @@ def _part(found: _Sum, division: _Division) -> _Sum:
     return rest if division.remainder else quotient
 
 
-def _contiguous(found: _Sum) -> SymExpr:
+def _contiguous(digits: _Sum) -> SymExpr:
     """Return how many numbers a sum takes, each once."""
     size = _ONE
-    for digit, times in sorted(found.items(), key=lambda item: item[1]):
+    for digit, times in sorted(digits.items(), key=lambda item: item[1]):
         if size.value != times:
             raise _Unknown
         size = product([size, digit.extent])

@@ -123,11 +123,11 @@ def _are_disjoint(leaves: list[_Leaf]) -> bool:
     touched = [leaf.accesses() for leaf in leaves]
     if any(each is None for each in touched):
         return False
-    for (a, ours), (b, theirs) in itertools.combinations(zip(leaves, touched, strict=True), 2):
+    for (a, own), (b, theirs) in itertools.combinations(zip(leaves, touched, strict=True), 2):
         shared = [x for x, y in zip(a.loops, b.loops, strict=False) if x == y]
         extents = {_counter(x): _extent(x) for x in (*a.loops, *b.loops)}
         counters = {_counter(loop) for loop in shared}
-        for x, y in itertools.product(ours or (), theirs or ()):
+        for x, y in itertools.product(own or (), theirs or ()):
             if not (x.stores or y.stores) or root(x.buffer) != root(y.buffer):
                 continue
             if x.buffer != y.buffer or not _meet_in_one_step(x, y, counters, extents):
@@ -153,11 +153,11 @@ def _meet_in_one_step(
     A dimension separates steps whose factors in it are larger than all that is added to them.
     """
     left = {value for value in shared if extents[value] != 1}
-    for ours, theirs in zip(x.where, y.where, strict=True):
-        factors = {value: ours.factor(value) for value in shared if ours.factor(value)}
-        if any(theirs.factor(value) != ours.factor(value) for value in shared):
+    for own, theirs in zip(x.where, y.where, strict=True):
+        factors = {value: own.factor(value) for value in shared if own.factor(value)}
+        if any(theirs.factor(value) != own.factor(value) for value in shared):
             continue
-        ranges = [_range(each, shared, extents) for each in (ours, theirs)]
+        ranges = [_range(each, shared, extents) for each in (own, theirs)]
         known = [each for each in ranges if each is not None]
         if len(known) < 2:
             continue
@@ -260,17 +260,17 @@ def _begins(fill: Nest, update: Nest) -> bool:
         return False
     if len(fill.stores) != 1 or len(update.stores) != 1:
         return False
-    ours, theirs = fill.stores[0], update.stores[0]
-    if ours.buffer != theirs.buffer or not any(
-        load.buffer == ours.buffer and load.iters == theirs.iters for load in update.loads
+    own, theirs = fill.stores[0], update.stores[0]
+    if own.buffer != theirs.buffer or not any(
+        load.buffer == own.buffer and load.iters == theirs.iters for load in update.loads
     ):
         return False
     pairs = [
         (i, j)
-        for i, j in zip(ours.iters, theirs.iters, strict=True)
+        for i, j in zip(own.iters, theirs.iters, strict=True)
         if i is not None and j is not None and i >= 0 and j >= 0
     ]
-    if len(pairs) < len(ours.iters):
+    if len(pairs) < len(own.iters):
         return False
     spatial = [i for i, kind in enumerate(update.types) if kind == "spatial"]
     if sorted(j for _, j in pairs) != spatial or len(pairs) != len(fill.types):

@@ -27,7 +27,7 @@ _TRANSFORM = {2: 110, 4: 230}
 # The share of the input transform.
 _OF_IMAGE = 2 / 3
 # Bytes of transformed weights per cycle, from memory at worst, and of weights that threads share.
-_BYTES, _BYTES_AGAIN = 6, 16
+_BYTES, _SHARED_BYTES = 6, 16
 # Pixels of a run along a row: its rows, a vector of channels wide, fit L1.
 _RUN_PIXELS = 64
 _MAX_VECTORS = 4
@@ -85,7 +85,7 @@ def shared_cost(
     tile = winograd_cost(conv, machine, outputs).each
     image = groups * -(-inputs // lanes) * _TRANSFORM[outputs] * _OF_IMAGE
     share = -(-panels // threads) / panels
-    weights = 4 * groups * inputs * channels * (outputs + TAPS - 1) ** 2 / _BYTES_AGAIN
+    weights = 4 * groups * inputs * channels * (outputs + TAPS - 1) ** 2 / _SHARED_BYTES
     return SharedCost(int(tile), int(image + (tile - image) * share), int(weights * (1 - share)))
 
 
