@@ -2,4 +2,7 @@
 
 from relax_mlir.lowering.target.target import Target, TargetKind
 
-__all__ = ["Target", "TargetKind"]
+__all__ = ["Target", "TargetKind", "create"]
+
+# What TVM called it first.
+create = Target

@@ -29,6 +29,7 @@ _EXPORTS = {
     "VMInstrumentReturnKind": "relax_mlir.runtime",
     "VirtualMachine": "relax_mlir.runtime",
     "build": "relax_mlir.compiler.pipeline",
+    "build_config": "relax_mlir.pass_infra.context",
     "call_dps_packed": "relax_mlir.relax.op",
     "call_packed": "relax_mlir.relax.op",
     "call_pure_packed": "relax_mlir.relax.op",

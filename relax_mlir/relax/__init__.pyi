@@ -12,6 +12,7 @@ from relax_mlir.compiler.relax_pipelines import (
     get_pipeline,
     register_pipeline,
 )
+from relax_mlir.pass_infra.context import build_config
 from relax_mlir.relax import analysis, dpl, expr, expr_functor, op, testing, utils, vm
 from relax_mlir.relax.builder.block_builder import BlockBuilder
 from relax_mlir.relax.builder.te_calls import te_tensor
@@ -135,6 +136,7 @@ __all__ = [
     "While",
     "analysis",
     "build",
+    "build_config",
     "call_dps_packed",
     "call_packed",
     "call_pure_packed",

@@ -12,7 +12,7 @@ from relax_mlir.errors import ExprTypeError
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.single_function import single
 from relax_mlir.relax.builder.names import Names
-from relax_mlir.relax.expr import Function, ShapeExpr, Var
+from relax_mlir.relax.expr import Function, ShapeExpr, Type, Var
 from relax_mlir.tir.scalar.conversion import const
 from relax_mlir.tir.scalar.prim_expr import PrimExpr
 
@@ -35,7 +35,16 @@ def copy_with_new_vars(func: Function) -> Function:
 
 
 def var(name: str, shape: Any = None, dtype: Any = None, ty: Any = None) -> Var:
-    """Return a variable, as the design document writes it: `rx.var("x", shape=[n, m])`."""
+    """Return a variable, as the design document writes it: `rx.var("x", shape=[n, m])`.
+
+    Args:
+        name: of the variable.
+        shape: of a tensor; Relay's programs have the type here.
+        dtype: of a tensor.
+        ty: the type, where there is no shape.
+    """
+    if isinstance(shape, Type):
+        shape, ty = None, shape
     return Var(name, ty, shape=shape, dtype=dtype)
 
 
