@@ -56,6 +56,8 @@ class Core:
         self._names_of: dict[ir.Operation, Names] = {}
         self._function_scope: Any = None
         self._open_blocks: list[Any] = []
+        # Symbols of integers known at run time, by value and by the block that binds them.
+        self._integers: dict[tuple[ir.Value, ir.Block], Any] = {}
         # Says which values stand for those of a function that is being rewritten; None otherwise.
         self._moved: Any = None
 

@@ -15,14 +15,17 @@ from types import MappingProxyType
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.symbolic.atoms import signed
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.ir.attribute_value import python_attribute
+from relax_mlir.relax.builder.frames import bind_symbols
 from relax_mlir.relax.builder.functions import function_op
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.call import Call
 from relax_mlir.relax.expr.leaves import Var
-from relax_mlir.relax.expr.types import TensorType, TupleType
+from relax_mlir.relax.expr.types import PrimType, TensorType, TupleType
 from relax_mlir.relax.expr.values import PrimValue, ShapeExpr, Tuple
 from relax_mlir.relax.op.calls import call_tir
 
@@ -75,8 +78,33 @@ class _Arguments:
         if isinstance(value, Expr):
             if isinstance(value.ty, TupleType):
                 return [self.convert(item) for item in value]
+            if isinstance(value.ty, PrimType):
+                return self._integer(value, value.ty)
             return self._tensor(value)
         return value
+
+    def _integer(self, expr: Expr, type_: PrimType) -> Any:
+        """Return the symbolic integer that an expression is, bound here where it has none."""
+        if type_.dtype != "int64":
+            raise ExprTypeError(f"te functions take integers of int64, {expr!r} is {type_}")
+        if type_.value is not None:
+            return _plain(type_.value)
+        value, frame = self._builder.materialize(expr), self._builder._frame()
+        # Other blocks may not follow this one.
+        place = (value, frame.blocks[0])
+        known = self._builder._integers.get(place)
+        if known is None:
+            # It may be negative.
+            name = signed(frame.names.fresh(getattr(expr, "name_hint", "") or "i"))
+            known = self._builder._integers[place] = SymExpr.var(name)
+            bind_symbols(frame, [], [known])
+            with self._builder.unknown:
+                attributes = {"value": Dims.of([known])}
+            ir.Operation.create(
+                "relax.match_prim", operands=[value], attributes=attributes,
+                loc=self._builder._places.here(), ip=frame.ip,
+            )  # fmt: skip
+        return known
 
     def _tensor(self, expr: Expr) -> Any:
         variable = expr if isinstance(expr, Var) else self._builder.emit(expr)

@@ -113,3 +113,26 @@ def test_what_is_no_te_tensor() -> None:
         with pytest.raises(ExprTypeError, match="'bad' gave 3"):
             bb.emit_te(lambda a: 3, z, primfunc_name_hint="bad")
         bb.emit_func_output(z)
+
+
+@pytest.mark.codegen
+def test_integers_known_at_run_time() -> None:
+    """A variable of `R.Prim` is an index of a te function; calls with it share their prim func."""
+
+    def row(data, index):
+        return te.compute([data.shape[1]], lambda j: data[index, j], name="row")
+
+    data = relax.Var("data", R.Tensor((4, "n"), "float32"))
+    index = relax.Var("index", R.Prim("int64"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [data, index]):
+        first = bb.emit_te(row, data, index)
+        bb.emit_func_output((first, bb.emit_te(row, data, index)))
+    assert len(bb.get().function_names) == 2
+    array = np.arange(12, dtype="float32").reshape(4, 3)
+    found = relax.VirtualMachine(relax.build(bb.get()))["main"](array, 2)
+    np.testing.assert_array_equal(found[0], array[2])
+    np.testing.assert_array_equal(found[1], array[2])
+    wrong = relax.Var("wrong", R.Prim("int32"))
+    with pytest.raises(ExprTypeError, match="integers of int64"), bb.function("f", [data, wrong]):
+        bb.emit_te(row, data, wrong)
