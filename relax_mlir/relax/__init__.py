@@ -13,6 +13,7 @@ _EXPRESSIONS = (
     "PrimStructInfo", "PrimType", "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo",
     "ShapeType", "StringImm", "StructInfo", "TensorStructInfo", "TensorType", "Tuple",
     "TupleGetItem", "TupleStructInfo", "TupleType", "Type", "Var", "VarBinding", "While", "const",
+    "make_shape",
 )  # fmt: skip
 # Loaded on first use: compiling needs MLIR, running does not.
 _EXPORTS = {
@@ -40,7 +41,7 @@ _EXPORTS = {
         "relax_mlir.compiler.relax_pipelines",
     ),
     "get_shape_of": "relax_mlir.relax.expr",
-    **dict.fromkeys(("make_shape", "prim_value", "var"), "relax_mlir.relax.utils"),
+    **dict.fromkeys(("prim_value", "var"), "relax_mlir.relax.utils"),
     "te_tensor": "relax_mlir.relax.builder.te_calls",
 }
 # Names of TVM's that have no counterpart.

@@ -59,6 +59,7 @@ from relax_mlir.relax.expr.values import (
     StringImm,
     Tuple,
     const,
+    make_shape,
 )
 from relax_mlir.relax.expr_functor.functor import ExprFunctor
 from relax_mlir.relax.expr_functor.mutator import PyExprMutator
@@ -71,7 +72,7 @@ from relax_mlir.relax.op.calls import (
     call_tir,
     call_tir_inplace,
 )
-from relax_mlir.relax.utils import make_shape, prim_value, var
+from relax_mlir.relax.utils import prim_value, var
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.executable import Executable as VMExecutable

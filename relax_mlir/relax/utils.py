@@ -1,6 +1,5 @@
 """Variables, shapes and scalars by short names, copies of functions, under TVM's names."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from relax_mlir.errors import ExprTypeError
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.single_function import single
 from relax_mlir.relax.builder.names import Names
-from relax_mlir.relax.expr import Function, ShapeExpr, Type, Var
+from relax_mlir.relax.expr import Function, Type, Var
 from relax_mlir.tir.scalar.conversion import const
 from relax_mlir.tir.scalar.prim_expr import PrimExpr
 
@@ -46,17 +45,6 @@ def var(name: str, shape: Any = None, dtype: Any = None, ty: Any = None) -> Var:
     if isinstance(shape, Type):
         shape, ty = None, shape
     return Var(name, ty, shape=shape, dtype=dtype)
-
-
-def make_shape(shape: Sequence[Any]) -> ShapeExpr:
-    """Return a list or tuple of integers and symbols as a shape.
-
-    Raises:
-        ExprTypeError: it is neither, or one of them is neither.
-    """
-    if not isinstance(shape, (list, tuple)):
-        raise ExprTypeError(f"a shape is a list or tuple, got {shape!r}")
-    return ShapeExpr(shape)
 
 
 def prim_value(value: Any) -> Any:

@@ -105,3 +105,12 @@ def test_names_and_dtypes():
     assert not names.contains_name("y")
     assert names.fresh_name("y", add_prefix=False, add_underscore=False) == "y1"
     assert DataType("float32x4").itemsize == 16
+
+
+def test_hashes_of_tvm_ffi():
+    structural_hash = pytest.importorskip("tvm_ffi").structural_hash
+    for ty in TYPES:
+        assert structural_hash(ty) == structural_hash(ir.load_json(ir.save_json(ty)))
+    word = relax.StringImm("int8")
+    assert structural_hash(word) == structural_hash(relax.StringImm("int8"))
+    assert structural_hash(word) != structural_hash(relax.DataTypeImm("int8"))

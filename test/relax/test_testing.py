@@ -6,7 +6,7 @@ import pytest
 from relax_mlir import ir, relax, tir
 from relax_mlir.errors import BuilderError, ExprTypeError
 from relax_mlir.relax.testing import dump_ast, nn
-from relax_mlir.relax.utils import copy_with_new_vars, make_shape, prim_value
+from relax_mlir.relax.utils import copy_with_new_vars, prim_value
 from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
 
@@ -119,9 +119,9 @@ def test_short_names():
     n = tir.var("n")
     x = relax.var("x", shape=[n, 2 * tir.floordiv(n, 2), tir.const(3, "int64") * 4])
     assert str(x.ty) == "R.Tensor((n, (n // 2) * 2, 12))"
-    assert make_shape([1, n]).values == (1, n)
+    assert relax.make_shape([1, n]).values == (1, n)
     with pytest.raises(TypeError, match="a shape is a list or tuple"):
-        make_shape(3)
+        relax.make_shape(3)
     assert prim_value(n) is n
     assert prim_value(np.float32(1.5)).ty == ir.PrimType("float64")
     with pytest.raises(TypeError, match="Cannot convert"):
@@ -151,6 +151,8 @@ def test_types_that_are_missing():
         pass
     opaque = relax.FuncType.opaque_func()
     assert opaque.params is None
+    assert relax.FuncType([v.ty], relax.ObjectType()).arg_types == (v.ty,)
+    assert opaque.ret_type == relax.ObjectType()
     assert opaque.derive_func is None
     assert str(relax.PrimType("float16")) == 'R.Prim("float16")'
 

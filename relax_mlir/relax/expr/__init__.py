@@ -53,6 +53,7 @@ from relax_mlir.relax.expr.values import (
     Tuple,
     const,
     convert,
+    make_shape,
 )
 from relax_mlir.relax.expr.views import register_view, var, view, view_op
 
@@ -112,6 +113,7 @@ __all__ = [
     "function_view",
     "functions",
     "get_shape_of",
+    "make_shape",
     "register_view",
     "shape_kind",
     "var",

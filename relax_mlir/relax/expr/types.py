@@ -21,6 +21,8 @@ class Type:
     """Base of the types of expressions; immutable, equal when structurally equal."""
 
     __slots__ = ()
+    # Types have no place in the source.
+    span: None = None
 
     def to_mlir(self) -> ir.Type:
         """Return the MLIR type, in the current context.
@@ -251,6 +253,16 @@ class FuncType(Type):
         self.ret: ObjectType | Type = ObjectType() if ret is None else as_type(ret)
         self.purity: bool = purity
         self.derive_func: Any = None
+
+    @property
+    def arg_types(self) -> tuple[Type, ...] | None:
+        """The types of parameters, as `ir.FuncType` calls them."""
+        return self.params
+
+    @property
+    def ret_type(self) -> Type:
+        """The type of the result, as `ir.FuncType` calls it."""
+        return self.ret
 
     @classmethod
     def opaque_func(

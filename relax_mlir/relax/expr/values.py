@@ -119,6 +119,17 @@ class ShapeExpr(_Leaf):
         return hash(self.values)
 
 
+def make_shape(shape: Sequence[Any]) -> ShapeExpr:
+    """Return a list or tuple of integers and symbols as a shape.
+
+    Raises:
+        ExprTypeError: it is neither, or one of them is neither.
+    """
+    if not isinstance(shape, (list, tuple)):
+        raise ExprTypeError(f"a shape is a list or tuple, got {shape!r}")
+    return ShapeExpr(shape)
+
+
 class PrimValue(_Leaf):
     """One symbolic integer as a value: `PrimValue(n * 4)`."""
 
@@ -153,6 +164,12 @@ class _Literal(Expr):
     """A word as an argument."""
 
     __slots__ = ("value",)
+
+    def __tvm_ffi_object__(self) -> Any:
+        """Return what `tvm_ffi.structural_hash` sees: the kind and the word."""
+        import tvm_ffi
+
+        return tvm_ffi.convert([type(self).__name__, self.value])
 
     def to_mlir(self) -> ir.Attribute:
         """Return the word as an attribute, in the current context."""
