@@ -10,7 +10,7 @@ from typing import Any
 
 PACKAGES = (
     "relax_mlir", "relax_mlir.frontend", "relax_mlir.frontend.mlir",
-    "relax_mlir.frontend.onnx", "relax_mlir.ir",
+    "relax_mlir.frontend.nn", "relax_mlir.frontend.onnx", "relax_mlir.ir",
     "relax_mlir.relax", "relax_mlir.relax.op",
     "relax_mlir.relax.op.image", "relax_mlir.relax.op.nn", "relax_mlir.relax.op.vision",
     "relax_mlir.runtime", "relax_mlir.te", "relax_mlir.testing", "relax_mlir.tir",

@@ -50,19 +50,19 @@ def test_a_builder_emits_instructions(functions) -> None:
     np.testing.assert_allclose(res.asnumpy(), (x.asnumpy() + 3) * 3)
 
 
+def _one_call(inputs: int, read: tuple[int, int]) -> None:
+    ib = rx.ExecBuilder()
+    with ib.function("main", num_inputs=inputs):
+        ib.emit_call("vm.add", [ib.r(i) for i in read], dst=ib.r(4))
+        ib.emit_ret(ib.r(4))
+    ib.get()
+
+
 def test_registers_are_checked() -> None:
-    ib = rx.ExecBuilder()
     with pytest.raises(ValueError, match="register %3 is used before it is defined"):
-        with ib.function("main", num_inputs=2):
-            ib.emit_call("vm.add", [ib.r(0), ib.r(3)], dst=ib.r(2))
-            ib.emit_ret(ib.r(2))
-        ib.get()
-    ib = rx.ExecBuilder()
+        _one_call(2, (0, 3))
     with pytest.warns(UserWarning, match="main"):
-        with ib.function("main", num_inputs=3):
-            ib.emit_call("vm.add", [ib.r(0), ib.r(2)], dst=ib.r(3))
-            ib.emit_ret(ib.r(3))
-        ib.get()
+        _one_call(3, (0, 2))
 
 
 def test_an_executable_as_text_and_as_python(capfd) -> None:
