@@ -40,7 +40,7 @@ class NestPlan:
 
 
 def describe(plan: Plan, machine: Machine) -> NestPlan:
-    """Return what a plan does with its blocks."""
+    """Return the description of a plan."""
     names = tuple(info.name for info in plan.blocks)
     # What is fast is a map, also where it writes only a part: padding, a copy into a whole.
     kinds = tuple(

@@ -10,7 +10,7 @@ func: ModuleType = submodule("dialects.func")
 memref: ModuleType = submodule("dialects.memref")
 llvm: ModuleType = submodule("dialects.llvm")
 
-# What a declaration stands for; it gets that name once no function of the program can have it.
+# The C function of a declaration, which gets its name when no function of the program can have it.
 SYMBOL = "tir.extern"
 _PREFIX = "relax_extern_"
 _NARROW = 32

@@ -23,7 +23,7 @@ from relax_mlir.lowering.tir_to_vector.zero_trip_loops import (
 from relax_mlir.lowering.walk import by_name, types_made
 
 FLAG = "lower-tir"
-# What is left where no plan wrote the nests, and is none.
+# Operations that no plan lowers.
 _REST = ("tir.for", "tir.block", "tir.call_extern", "tir.call_packed")
 
 

@@ -320,7 +320,7 @@ class ElementWriter:
                 made[op.results[0]] = self._get(op, env, at, lanes, mask)
                 continue
             if op.name == "arith.index_cast" and op.operands[0] in self.flat.counters:
-                # At once as what it is wanted as: vectors of indices are twice as long.
+                # In the wanted type at once: vectors of indices are twice as long.
                 position = self.flat.counters[op.operands[0]]
                 element = op.results[0].type
                 made[op.results[0]] = self._counter(position, env, at, lanes, element)

@@ -14,7 +14,7 @@ arith: ModuleType = submodule("dialects.arith")
 func: ModuleType = submodule("dialects.func")
 memref: ModuleType = submodule("dialects.memref")
 
-# What such functions are called, and on each of them: whom it calls, with what, to get what.
+# The name of wrappers, and their attributes: callee, kinds of arguments, kind of the result.
 PACKED = "tir.packed"
 
 

@@ -233,7 +233,7 @@ def classify(func: ir.OpView, target: str | Target = "") -> list[BlockInfo]:
         target: what for; by default the current one.
     """
     machine = Machine.of(Target(target) if target else Target.default())
-    # It stays as it is; lowering splits inits off, too.
+    # A copy: `prepare` rewrites it.
     copy = func.operation.clone(ip=False).operation.opview
     prepare(copy, machine)
     plans = plan_function(copy, machine)

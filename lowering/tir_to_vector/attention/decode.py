@@ -1,8 +1,7 @@
 """Decode attention: keys and values are read once, in place; memory is the limit.
 
-Scores of as many keys as a vector has lanes are computed at a time. All heads of a thread take one
-block of keys before the next, because in the layout of the operation the heads of one key are
-neighbours in memory.
+A vector of scores is computed at a time. All heads of a thread take one block of keys before the
+next, because the heads of one key are adjacent in memory.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,11 +13,11 @@ from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOWEST
 from relax_mlir.lowering.tir_to_vector.attention.setup import Setup
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# Sums of a value that are kept in registers.
+# Vectors of sums in registers.
 _SUMS = 8
 # Keys of a block.
 _KEY_BLOCK = 32
-# Vectors of a query that are kept in registers.
+# Vectors of a query in registers.
 _HELD = 16
 
 
@@ -26,7 +25,7 @@ class DecodeAttention:
     """Writes the kernel.
 
     Args:
-        setup: the attention, and what it takes.
+        setup: the attention.
     """
 
     setup: Setup
@@ -53,7 +52,7 @@ class DecodeAttention:
                 ranges = [spans[position] for position in inside]
                 each = lambda write: self._each(inside, ranges, rows, env, write)  # noqa: E731
                 each(self._begin)
-                # Of all queries, not of this thread's: where blocks begin tells how sums round.
+                # Of all queries, not of this thread's: the rounding of sums depends on the blocks.
                 lower, upper = setup.visible(0, setup.rows, self.lanes)
                 with emit.loop(lower, upper, _KEY_BLOCK) as block:
                     key = block.counter
@@ -112,7 +111,7 @@ class DecodeAttention:
     def _block(
         self, env: dict[int, Index], row: Index, slot: Index, key: Index, count: Index
     ) -> None:
-        """Write what is done with one block of keys."""
+        """Write a block of keys."""
         emit, use, setup = self.emit, self.use, self.setup
         element, lanes = setup.attention.element, self.lanes
         keys, score_mod = setup.matrix(setup.attention.key, env), setup.score_mod(env)
@@ -143,7 +142,7 @@ class DecodeAttention:
         self._add(setup.matrix(setup.attention.value, env), slot, key, count, shrink)
 
     def _scores(self, keys: Matrix, slot: Index, key: Index, count: Index) -> ir.Value:
-        """Return the products of a query and a block of keys; of those beyond it, of the last."""
+        """Return the scores of a query and a block of keys; keys past the last repeat it."""
         emit, use, lanes = self.emit, self.use, self.lanes
         depth = self.setup.depth
         # Limits of distances take fewer registers than those of keys: addresses are not stored.
@@ -152,7 +151,7 @@ class DecodeAttention:
         line = emit.mul(slot, self.depth)
         zero = emit.constant(use.vector, 0)
 
-        # Where nothing is left, what would be read is the next query's, or beyond the buffer.
+        # Without a tail, the next elements are the next query's, or beyond the buffer.
         def part(column: Index, mask: ir.Value | None = None) -> ir.Value:
             return emit.vector_load(self.queries, [emit.add(line, column)], use.vector, mask)
 
@@ -171,7 +170,7 @@ class DecodeAttention:
         whole = emit.round_down(depth, lanes)
         sums = [zero] * lanes
         if isinstance(whole, int) and whole <= _HELD * lanes:
-            # One key after the other: memory is fastest read in the order in which it lies.
+            # One key after the other: memory is fastest in order.
             queries = [part(column) for column in range(0, whole, lanes)]
             for i, start in enumerate(starts):
                 for number, query in enumerate(queries):
@@ -188,7 +187,7 @@ class DecodeAttention:
         return self._sums_of(sums)
 
     def _sums_of(self, vectors: list[ir.Value]) -> ir.Value:
-        """Return the sum of each vector's lanes, side by side."""
+        """Return the horizontal sums of vectors, as a vector."""
         lanes, width = self.lanes, 1
         while len(vectors) > 1:
             even = [i + (lanes if i & width else 0) for i in range(lanes)]
@@ -201,7 +200,7 @@ class DecodeAttention:
         return vectors[0]
 
     def _add(self, values: Matrix, slot: Index, key: Index, count: Index, shrink: ir.Value) -> None:
-        """Add a block of values to the sums of a query, which shrink before."""
+        """Add a block of values to the rescaled sums of a query."""
         emit, lanes = self.emit, self.lanes
         line, width = emit.mul(slot, self.width), self.setup.width
         start = values.place(key, 0)
@@ -235,7 +234,7 @@ class DecodeAttention:
                     emit.vector_store(value, self.sums, [emit.add(line, place)])
 
     def _runs(self) -> Iterator[tuple[int, Index]]:
-        """Yield how many vectors of a value are added up at a time, and up to where."""
+        """Yield the vectors of a value that are summed at a time, and the end of their range."""
         width = self.setup.width
         whole = self.emit.round_down(width, _SUMS * self.lanes)
         if not isinstance(whole, int) or whole:

@@ -320,7 +320,7 @@ class _Kernel(Plan):
         in_registers = known and self.setup.machine.registers >= REGISTERS
 
         def products(row: Index, count: int) -> None:
-            # Rows that are not there may be in tiles of what is left only.
+            # Only tiles of the tail may have rows past the last one.
             last = None
             if not isinstance(self.rows, int) and count < self.tile:
                 last = emit.sub(self.rows, 1)

@@ -1,4 +1,4 @@
-"""Copying queries, keys and values of one head to where register tiles want them."""
+"""Packing of the queries, keys and values of a head."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +13,10 @@ from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
 
 @dataclass(frozen=True)
 class Matrix:
-    """One head of an operand, as values.
+    """One head of an operand.
 
     Attributes:
-        use: the arithmetic of what it is widened to.
+        use: the arithmetic of the type that it is widened to.
         base: the flat buffer.
         offset: of its first element.
         row: stride from one query or key to the next.
@@ -32,7 +32,7 @@ class Matrix:
     widen: str | None
 
     def place(self, row: Index, column: Index) -> Index:
-        """Return where an element is."""
+        """Return the place of an element."""
         emit = self.use.emit
         along = emit.add(emit.mul(row, self.row), emit.mul(column, self.column))
         return emit.add(self.offset, along)
@@ -57,12 +57,12 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Rows:
-    """Which rows to copy.
+    """A range of rows to copy.
 
     Attributes:
-        first: the first.
-        count: how many.
-        last: the last one that is there, copied for those after it; None where all are there.
+        first: the first row.
+        count: the number of rows.
+        last: the last row that exists, which is copied for those past it; None if all exist.
     """
 
     first: Index
@@ -71,7 +71,7 @@ class Rows:
 
     @contextmanager
     def each(self, emit: Emitter, stride: Index) -> Iterator[tuple[Index, Index]]:
-        """Write a loop over them; yields which row it is, and where it goes at that stride."""
+        """Write a loop over them; yields the row, and its target at that stride."""
         with emit.loop(0, self.count) as row:
             source = emit.add(self.first, row.counter)
             source = source if self.last is None else emit.min(source, self.last)
@@ -81,14 +81,14 @@ class Rows:
 def copy_rows(
     x: Matrix, rows: Rows, columns: Index, to: ir.Value, stride: Index, factor: ir.Value
 ) -> None:
-    """Copy rows times a factor; up to a vector beyond each is written.
+    """Copy rows times a factor; up to a vector past each is written.
 
     Args:
-        x: what to copy from.
-        rows: which rows.
+        x: the operand.
+        rows: the range of rows.
         columns: elements of each.
-        to: where to.
-        stride: from one row to the next there.
+        to: the target.
+        stride: from one row to the next in the target.
         factor: a vector.
     """
     use = x.use
@@ -112,9 +112,9 @@ def copy_rows(
 
 
 def pack_columns(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:
-    """Copy values to panels: `width` columns of every row beside each other.
+    """Copy values to panels: for each row, `width` columns.
 
-    Columns beyond the last are whatever is a number where the last is one.
+    Columns past the last are finite if the last one is.
     """
     use = x.use
     emit = use.emit
@@ -135,7 +135,7 @@ def pack_columns(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: in
 
 
 def _pack_strided(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:
-    """Copy values that do not lie beside each other one by one."""
+    """Copy strided values one by one."""
     emit = x.use.emit
     last = emit.sub(columns, 1)
     with emit.loop(0, columns, width) as panel:
@@ -150,9 +150,9 @@ def _pack_strided(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: i
 def pack_rows(
     x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int, factor: ir.Value | None
 ) -> None:
-    """Copy keys to panels, times a factor: `width` keys beside each other for every column.
+    """Copy keys to panels, times a factor: for each column, `width` keys.
 
-    A key beyond the last is whatever; up to a vector's number of lines beyond a panel is written,
+    Keys past the last are undefined. Up to a vector's number of lines past a panel is written,
     before the next panel is.
     """
     emit = x.use.emit
@@ -189,12 +189,12 @@ def _transposed(
     x: Matrix, first: Index, rows: Index, columns: Index, to: tuple[ir.Value, Index], width: int,
     factor: ir.Value | None,
 ) -> None:  # fmt: skip
-    """Copy a panel of keys by square tiles, up to that of the last key."""
+    """Copy a panel of keys by register transposes."""
     use = x.use
     emit, lanes = use.emit, use.lanes
     last = emit.sub(rows, 1)
     with emit.loop(0, emit.min(width, emit.sub(rows, first)), lanes) as part:
-        # A key that is not there is read as the last one.
+        # Keys past the last one repeat it.
         keys = [emit.min(emit.add(emit.add(first, part.counter), i), last) for i in range(lanes)]
         starts = [x.place(key, 0) for key in keys]
         target = emit.add(to[1], part.counter)

@@ -1,7 +1,7 @@
-"""Recognising attention: products, scores, softmax row by row, and the sum of values.
+"""Matching attention: products, scores, softmax of rows, and the weighted sum of values.
 
-The nests are those that a legaliser writes one after the other; what goes between them
-is used by nobody else, so that one kernel need only ever hold a block of it.
+The nests are those of the legalisation, in order. Nothing else uses the buffers between them, so a
+kernel needs only blocks of these.
 """
 
 from collections.abc import Sequence
@@ -34,15 +34,15 @@ _LOWEST = float("-inf")
 
 @dataclass
 class Place:
-    """Where an operand is.
+    """The layout of an operand.
 
     Attributes:
-        buffer: what holds it.
+        buffer: its buffer.
         offset: of its first element.
         outer: strides of the outer loops.
         row: stride from one query or key to the next.
-        column: stride along a query, key or value; of a summand of scores from key to key.
-        widen: the conversion to what is added, or None.
+        column: stride along a query, key or value; of a bias, from key to key.
+        widen: the conversion to the type of the sum, or None.
     """
 
     buffer: ir.Value
@@ -58,15 +58,15 @@ class Attention:
     """Nests that compute `softmax(scores(Q K)) V` for every step of some outer loops.
 
     Attributes:
-        nests: what it was, in order.
+        nests: the nests, in order.
         outer: extents of the outer loops.
         rows, keys, depth, width: numbers of queries and of keys, lengths of a key and of a value.
         query, key, value, out: the operands.
-        scores: what becomes of products before the softmax.
-        added: where each of the summands of scores is.
-        seen: where it says whether a query sees a key; None where all do.
-        zeros: whether a query that sees no key gets zeros; else it gets NaN.
-        element: the type of what is added.
+        scores: the modification of scores.
+        added: the biases.
+        seen: the mask of bytes, or None.
+        zeros: whether a query whose keys are all masked gets zeros; else it gets NaN.
+        element: the type of the sum.
     """
 
     nests: list[Nest]
@@ -87,11 +87,11 @@ class Attention:
 
 
 class _Differs(Exception):
-    """The nests are something else."""
+    """The nests are no attention."""
 
 
 def match_attention(tops: Sequence[ir.Operation], machine: Machine) -> Attention | None:
-    """Return the attention that starts with the first of some loops, None for none."""
+    """Return the attention that some loops begin with, None if there is none."""
     try:
         attention = _Matcher(tops).match()
     except (_Differs, NotFlat):
@@ -105,7 +105,7 @@ def _require(condition: bool) -> None:
 
 
 def _operands(value: ir.Value, name: str) -> list[ir.Value]:
-    """Return the operands of the operation that gives a value, which has to be of this name."""
+    """Return the operands of the operation of a value, which must have this name."""
     attention = operation(value, name)
     if attention is None:
         raise _Differs
@@ -113,7 +113,7 @@ def _operands(value: ir.Value, name: str) -> list[ir.Value]:
 
 
 def _product(flat: FlatNest) -> tuple[list[tuple[FlatAccess, str | None]], FlatAccess]:
-    """Return the factors of a sum of products that begins with zero, and where it is written."""
+    """Return the factors of a sum of products that begins with zero, and the sum."""
     attention = match_product(flat)
     if isinstance(attention, str):
         raise _Differs
@@ -123,7 +123,7 @@ def _product(flat: FlatNest) -> tuple[list[tuple[FlatAccess, str | None]], FlatA
 
 
 class _Matcher:
-    """Reads nests one by one; S are the scores, whose dimensions are outer loops, query and key."""
+    """Matches nests one by one; S are the scores, with outer loops, query and key as dimensions."""
 
     def __init__(self, tops: Sequence[ir.Operation]) -> None:
         self._tops = tops
@@ -163,7 +163,7 @@ class _Matcher:
         return flatten_nest(self._next())
 
     def _dims(self, flat: FlatNest, buffer: ir.Value) -> list[int]:
-        """Return the iterator of each dimension of a buffer, the same at each of its accesses."""
+        """Return the iterator of each dimension of a buffer, the same at all accesses."""
         return _dims(flat.nest, buffer)
 
     def _extent(self, flat: FlatNest, iterator: int) -> SymExpr:
@@ -188,7 +188,7 @@ class _Matcher:
         raise _Differs
 
     def _summands(self) -> tuple[Scores, list[Place]]:
-        """Read what becomes of products; return it, and where summands and then a mask are."""
+        """Match the modification of scores; return it, and the biases and then the mask."""
         nest = self._next()
         dims = _dims(nest, self._scores)
         _require(dims == list(range(len(nest.types))))
@@ -213,7 +213,7 @@ class _Matcher:
         return dims
 
     def _row_of(self, combiner: str, init: float) -> ir.Value:
-        """Read the reduction of each row of S to one number; return where these are."""
+        """Match the reduction of each row of S; return its results."""
         flat = self._flat()
         dims = self._same_walk(flat)
         _require(flat.total is not None and flat.combiner == combiner)
@@ -246,7 +246,7 @@ class _Matcher:
     def _replaced(
         self, flat: FlatNest, value: ir.Value, rows: ir.Value, special: float, other: float
     ) -> bool:
-        """Whether another number stands for a special one of the rows'."""
+        """Whether a special value of the rows is replaced."""
         choice = operation(value, "arith.select")
         if choice is None:
             _require(self._is_load(flat, value, rows))
@@ -280,7 +280,7 @@ class _Matcher:
         return value, rounded or target, self._extent(flat, width)
 
     def _rounded(self, flat: FlatNest, buffer: ir.Value, roles: list[int]) -> Place | None:
-        """Read the conversion of sums to a narrower type, where one follows."""
+        """Match the conversion of sums to a narrower type, if there is one."""
         count = len(self.nests)
         if isinstance(buffer.owner, ir.Block) or count == len(self._tops):
             return None
@@ -303,7 +303,7 @@ class _Matcher:
         return Place(access.buffer, access.offset, outer, row, column)
 
     def _only_here(self, out: Place, read: list[Place]) -> None:
-        """Check that nobody else uses what goes between, and that the result is none of it."""
+        """Check that nothing else uses the buffers between, and the result is none of them."""
         blocks = [nest.block for nest in self.nests]
         for buffer in self._between:
             owner = buffer.owner

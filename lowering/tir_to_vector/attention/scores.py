@@ -1,4 +1,4 @@
-"""What becomes of products before their softmax: a factor, summands, and who sees what."""
+"""Matching the modification of scores: scale, biases and masks."""
 
 from dataclasses import dataclass, field
 
@@ -13,17 +13,17 @@ _DIFFERS, _LESS, _AT_MOST = 1, 2, 3
 
 @dataclass
 class Scores:
-    """A nest that makes scores of products in place.
+    """The modification of scores, in place.
 
     Attributes:
-        factors: values without iterators that a product is multiplied by.
-        added: loads of the summands.
+        factors: loop-invariant factors.
+        added: loads of the biases.
         widened: the conversion of each, or None.
-        causal: whether a query sees only keys up to its own number and `offset`.
-        offset: what is added to a query's number, without iterators; None for nothing.
+        causal: whether a query sees only keys up to its own number plus `offset`.
+        offset: that value, loop-invariant; None for zero.
         window: how many keys before that it sees; None for all.
-        seen: the load of whether a query sees a key; None where all do.
-        unseen: the score where it does not.
+        seen: the load of a mask; None for none.
+        unseen: the score of a masked key.
     """
 
     factors: list[ir.Value] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Scores:
 
 
 def operation(value: ir.Value, name: str) -> list[ir.Value] | None:
-    """Return the operands of the operation of that name which makes a value, None for another."""
+    """Return the operands of the operation of a value, if it has that name, else None."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.operation.name != name:
         return None
@@ -45,12 +45,12 @@ def operation(value: ir.Value, name: str) -> list[ir.Value] | None:
 
 
 def is_constant(value: ir.Value, number: float) -> bool:
-    """Whether a value is that floating-point constant."""
+    """Whether a value is a floating-point constant."""
     return _float(value) == number
 
 
 def _float(value: ir.Value) -> float | None:
-    """Return the number that a floating-point constant is."""
+    """Return the number of a floating-point constant."""
     if operation(value, "arith.constant") is None:
         return None
     attr = value.owner.operation.attributes["value"]
@@ -58,11 +58,11 @@ def _float(value: ir.Value) -> float | None:
 
 
 def match_scores(nest: Nest, buffer: ir.Value) -> Scores | None:
-    """Return what a nest makes of the products in a buffer, None where it is something else.
+    """Return the modification of scores of a nest, None if it is none.
 
     Args:
         nest: its last two iterators are queries and keys.
-        buffer: the products, and then the scores.
+        buffer: of the products, and then of the scores.
     """
     stores = [store for store in nest.stores if store.buffer == buffer]
     loads = {load.op.results[0]: load for load in nest.loads}
@@ -102,7 +102,7 @@ def match_scores(nest: Nest, buffer: ir.Value) -> Scores | None:
 
 
 def _flag(loads: dict[ir.Value, Access], condition: ir.Value) -> Access | None:
-    """Return the load of the byte that a condition is, None for another condition."""
+    """Return the load of the byte of a condition, None for other conditions."""
     pair = _comparison(condition, _DIFFERS)
     if pair is None or operation(pair[1], "arith.constant") is None:
         return None
@@ -121,7 +121,7 @@ def _summand(
 
 
 def is_fixed(value: ir.Value, nest: Nest) -> bool:
-    """Whether a value is computed without iterators and without memory."""
+    """Whether a value depends on neither iterators nor memory."""
     owner = value.owner
     if isinstance(owner, ir.Block):
         return owner.owner.operation.name == "func.func"
@@ -134,7 +134,7 @@ def is_fixed(value: ir.Value, nest: Nest) -> bool:
 
 
 def copy_fixed(value: ir.Value) -> ir.Value:
-    """Copy what computes such a value to the insertion point."""
+    """Copy the computation of such a value to the insertion point."""
     owner = value.owner
     if isinstance(owner, ir.Block):
         return value
@@ -149,7 +149,7 @@ def copy_fixed(value: ir.Value) -> ir.Value:
 
 
 def _visible(scores: Scores, condition: ir.Value, nest: Nest) -> bool:
-    """Read `key <= query + offset`, and `query + offset - key < window` beside it."""
+    """Match `key <= query + offset`, and with it `query + offset - key < window`."""
     queries, keys = list(nest.block.regions[0].blocks[0].arguments)[len(nest.types) - 2 :]
     both = operation(condition, "arith.andi")
     pair = _comparison(both[0] if both else condition, _AT_MOST)
@@ -187,6 +187,6 @@ def _comparison(value: ir.Value, predicate: int) -> list[ir.Value] | None:
 
 
 def _number(value: ir.Value) -> ir.Value:
-    """Return the iterator whose value this is, or the value itself."""
+    """Return the iterator of a value, or the value itself."""
     cast = operation(value, "arith.index_cast")
     return cast[0] if cast else value

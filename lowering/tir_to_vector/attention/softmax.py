@@ -195,7 +195,7 @@ class Softmax:
         emit.vector_store(exp, self.scores, [emit.add(line, column)])
 
     def _invert(self, row: Index) -> None:
-        """Add a block's sums of powers to those before it, for a vector of rows."""
+        """Add a block's sums of exponentials to earlier ones, for a vector of rows."""
         emit, use, state = self.use.emit, self.use, self.state
         total, one = use.load(state.shares, row), emit.constant(use.vector, 1)
         if not self.alone:
@@ -226,7 +226,7 @@ class Softmax:
         emit.store(use.across(peak, use.larger), self.state.shift, [row])
 
     def _shift(self, row: Index) -> None:
-        """Compute, for a vector of rows, what scores are lessened by, and what sums shrink by."""
+        """Compute, for a vector of rows, the shift of scores and the rescaling of sums."""
         emit, use, state = self.use.emit, self.use, self.state
         lowest, zero = emit.constant(use.vector, LOWEST), emit.constant(use.vector, 0)
         highest = use.load(state.shift, row)
@@ -235,7 +235,7 @@ class Softmax:
             before = use.load(state.highest, row)
             highest = use.larger(highest, before)
             emit.vector_store(highest, state.highest, [row])
-        # Of a row that sees nothing every power is 0, not that of infinity less infinity.
+        # Rows whose keys are all masked get exponentials of 0, not of infinity less infinity.
         masks = ir.VectorType.get([use.lanes], emit.bool_type)
         equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
         nothing = emit.op("arith.cmpf", [highest, lowest], masks, predicate=equal)
@@ -246,7 +246,7 @@ class Softmax:
             emit.vector_store(use.exp(less), state.shrink, [row])
 
     def _exp_row(self, row: Index, start: Index, columns: Index) -> None:
-        """Turn the scores of a row from a column on into powers, and add all up."""
+        """Exponentiate the scores of a row from a column on, and add them up."""
         emit, use, state = self.use.emit, self.use, self.state
         line = emit.mul(row, self.stride)
         shift = use.splat(emit.load(state.shift, [row]))

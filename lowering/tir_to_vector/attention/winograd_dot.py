@@ -78,7 +78,7 @@ class WinogradDot:
             queries: where they are, with zeros up to the end of a vector.
             rows: how many.
             max_norm: no less than the squares of the lengths of each, and of each key.
-            bounded: whether scores are near, an i1.
+            bounded: whether scores are bounded, an i1.
 
         Returns:
             Whether they are, an i1.

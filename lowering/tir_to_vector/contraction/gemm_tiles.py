@@ -335,7 +335,7 @@ class TileWriter:
         vectors = -(-left // lanes) if isinstance(left, int) else self._blocking.vectors
         if not vectors:
             return
-        # All but the last are full, where it is known how many there are.
+        # If `left` is static, all vectors but the last are full.
         first = vectors - 1 if isinstance(left, int) else 0
         masks: list[ir.Value | None] = [None] * vectors
         if left != vectors * lanes:

@@ -1,9 +1,9 @@
-"""Register tiles whose sums lie in registers that hold matrices (Intel AMX).
+"""Register tiles in matrix tiles (Intel AMX).
 
-Each of eight registers holds sixteen rows of sixteen groups of 32 bits. Four hold the sums of a
-tile of 32 rows and columns, two its rows of A, and two its columns of B; one instruction multiplies
-two of them. All are used whole: what is past an operand's end is multiplied by zeros, or not
-stored. See Intel's Architecture Instruction Set Extensions manual, chapter 3.
+Each of eight registers has sixteen rows of sixteen groups of 32 bits. Four hold the sums of a tile
+of 32 rows and columns, two its rows of A, and two its columns of B; one instruction multiplies two
+of them. Rows and columns past an operand's end are multiplied by zeros, or not stored. See Intel's
+Architecture Instruction Set Extensions manual, chapter 3.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,22 +24,21 @@ TILE_ROWS = 2 * SIDE
 _GROUP_BYTES = 4
 # The numbers of the registers: sums by row and column, then A's and B's.
 _SUMS, _LEFT, _RIGHT = ((0, 1), (2, 3)), (4, 5), (6, 7)
-# What `ldtilecfg` reads, in words of eight bytes: the palette, the bytes of each register's rows,
-# and how many rows each has.
+# The operand of `ldtilecfg`, in words of eight bytes: the palette, the bytes of a row and the
+# number of rows of each register.
 _SHAPES = (1, 0, 0x0040004000400040, 0x0040004000400040, 0, 0, 0x1010101010101010, 0)
 _DENIED = "the system does not give this process the matrix registers (AMX) it was compiled for"
 
 
 def round_up(emit: Emitter, count: Index) -> Index:
-    """Return how many groups or rows whole registers have that hold so many."""
+    """Return a number of groups or rows, rounded up to whole registers."""
     return emit.mul(emit.div(emit.add(count, SIDE - 1), SIDE), SIDE)
 
 
 def ask_permission(emit: Emitter) -> None:
-    """Ask the system for the registers; without them the kernel ends with an error.
+    """Request the permission to use the registers; the kernel fails without it.
 
-    The first answer holds for all threads of the process, and asking again takes a tenth of a
-    microsecond.
+    The first request holds for all threads of the process; another one takes 0.1 us.
     """
     i64 = ir.IntegerType.get_signless(64)
     numbers = [emit.constant(i64, n) for n in PERMISSION]
@@ -50,7 +49,7 @@ def ask_permission(emit: Emitter) -> None:
 
 @contextmanager
 def registers(emit: Emitter) -> Iterator[None]:
-    """Give the running thread the registers for what is written inside."""
+    """Configure the registers of the running thread for the code inside."""
     i64 = ir.IntegerType.get_signless(64)
     shapes = emit.alloc(len(_SHAPES), i64)
     for number, word in enumerate(_SHAPES):
@@ -64,7 +63,7 @@ def emit_matrix_sums(
     emit: Emitter, dot: DotProduct, rows: int, vectors: int, a: StridedRef, b: StridedRef,
     steps: Index, to: ir.Value,
 ) -> None:  # fmt: skip
-    """Write the products of a tile, from zero, and store all of its sums.
+    """Write the sums of a tile, from zero, and store them.
 
     Args:
         emit: where to write.

@@ -172,7 +172,7 @@ class VnniWeights(WeightBlocks):
         return self._emit.vector_load(self._starts, [place], self._vector)
 
 
-# A block's annotation: how the groups lie, see `note_of`.
+# A block's annotation: the layout of packed weights, see `note_of`.
 VNNI_WEIGHTS = "tir.kernel_groups"
 _HEADER = 6
 

@@ -88,7 +88,7 @@ class WeightBlocks:
         stop = emit.min(emit.mul(last, self._lanes), self._channels)
         load = Loader(emit, source.base, conv.widen[1], self._vector)
         packer = PanelPacker(load, self._lanes, self._packed, emit.mul(self._steps, self._lanes))
-        assert conv.unit is not None  # what lies in blocks already is not packed
+        assert conv.unit is not None  # weights in blocks are not packed
         unit = emit.size(conv.unit)
         block = StridedRef(source.base, offset, {"n": stride, "k": unit})
         packer.pack(block, emit.sub(stop, start), self._steps)

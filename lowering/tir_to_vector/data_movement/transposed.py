@@ -96,7 +96,7 @@ class TransposeWriter(NestWriter):
         condition = self._is_non_temporal(far)
         self.streamed |= condition is not False
         if isinstance(condition, ir.Value):
-            # Asked before all tiles, as each of them takes less then.
+            # One test for all tiles.
             with emit.when(condition) as branch:
                 self._tiles_of(env, *ends, far=True, non_temporal=True)
             with emit.otherwise(branch):
@@ -393,7 +393,7 @@ class Prefetcher:
         self._pays = extent is None or extent >= self.size
 
     def begin(self, right: tuple[Index, Index], down: tuple[Index, Index]) -> None:
-        """Set where a block is, by the ranges of what it writes along and across."""
+        """Set the present block, by the ranges that it writes along and across."""
         emit = self._writer.emit
         self._first = (right[0], down[0])
         more = emit.compare("slt", down[1], self._rows[1])
@@ -404,7 +404,7 @@ class Prefetcher:
         )
 
     def at(self, column: Index, row: Index) -> None:
-        """Set which tile is next; what belongs to it of the next block is asked for beside it."""
+        """Set the present tile, beside which a part of the next block is prefetched."""
         self._places = {}
         if not self._pays:
             return
@@ -428,9 +428,9 @@ class Prefetcher:
             self._places[op], _ = writer._address(op, where, 0)
 
     def fetch(self, row: int) -> None:
-        """Ask for what goes with one of the rows that a tile stores.
+        """Prefetch beside a row that a tile stores.
 
-        Between stores, as what is asked for all at once may be forgotten.
+        Prefetches between stores: too many at once may be dropped.
         """
         writer, emit = self._writer, self._writer.emit
         for op, place in self._places.items():
@@ -438,6 +438,6 @@ class Prefetcher:
                 emit.prefetch(writer.bases[op], emit.add(place, line * self._line), far=True)
 
     def fetch_all(self) -> None:
-        """Ask for all that goes with a tile."""
+        """Write all prefetches of a tile."""
         for row in range(self._writer.height):
             self.fetch(row)

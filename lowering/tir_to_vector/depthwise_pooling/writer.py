@@ -89,7 +89,7 @@ class DepthwisePoolWriter(ABC):
 
     @contextmanager
     def _spread(self, unit: int) -> Iterator[tuple[dict[int, Span], Span]]:
-        """Split the work among threads: planes, those of which there are most, or rows of outputs.
+        """Split the work: planes, the longest iterator first, or rows of outputs.
 
         Args:
             unit: rows that go together.

@@ -1,4 +1,4 @@
-"""Copying operations with some values replaced; what becomes known is computed on the way."""
+"""Copies of operations with replaced values, with constant folding."""
 
 import operator
 from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ class Copier:
     """Copies operations to the insertion point; equal index constants are one."""
 
     def __init__(self, emit: Emitter, env: Mapping[ir.Value, Any]) -> None:
-        """Begin with what values outside of the copied operations become."""
+        """Begin with the replacements of values from outside."""
         self.emit = emit
         self.env: dict[ir.Value, Any] = dict(env)
         self._decisions: dict[ir.Operation, bool] = {}
@@ -37,11 +37,11 @@ class Copier:
         self._decisions[branch] = taken
 
     def index(self, value: ir.Value) -> Index:
-        """Return what a value became."""
+        """Return the replacement of a value."""
         return self.env.get(value, value)
 
     def value(self, value: ir.Value) -> ir.Value:
-        """Return what a value became, as a value."""
+        """Return the replacement of a value, as a value."""
         found = self.env.get(value, value)
         if isinstance(found, int):
             return self.emit.constant(value.type, found)
@@ -62,7 +62,7 @@ class Copier:
         self.ops(view.operation for view in list(block.operations))
 
     def ops(self, ops: Iterable[ir.Operation]) -> None:
-        """Copy operations, those that end a region left out."""
+        """Copy operations, without terminators."""
         for op in ops:
             if op.name not in _ENDS:
                 with op.location:
@@ -82,7 +82,7 @@ class Copier:
         self.env.update(zip(op.results, made.results, strict=True))
 
     def with_regions(self, op: ir.Operation) -> None:
-        """Copy an operation with all that is in it."""
+        """Copy an operation with its regions."""
         made = ir.Operation.create(
             op.name,
             results=[result.type for result in op.results],
@@ -106,7 +106,7 @@ class Copier:
         self.env.update(zip(op.results, made.results, strict=True))
 
     def _folded(self, op: ir.Operation) -> bool:
-        """Compute index arithmetic and conditions now, where that is possible."""
+        """Fold index arithmetic and conditions, if possible."""
         if op.name == "scf.if":
             return self._decided(op)
         if len(op.results) != 1 or not op.name.startswith("arith."):
@@ -137,7 +137,7 @@ class Copier:
         return True
 
     def _decided(self, op: ir.Operation) -> bool:
-        """Copy the branch that is taken, where it is known which."""
+        """Copy the taken branch of a static condition."""
         condition = self._decisions.get(op, self._known(op.operands[0]))
         if not isinstance(condition, int):
             return False

@@ -1,4 +1,4 @@
-"""Indices as sums of multiples of values: what addresses, bounds and conditions are compared by."""
+"""Indices as linear sums of values, to compare addresses, bounds and conditions."""
 
 from collections.abc import Mapping
 
@@ -39,7 +39,7 @@ class Lin:
         return self.terms.get(value, 0)
 
     def without(self, value: ir.Value) -> "Lin":
-        """Return what is left when a value is 0."""
+        """Return the sum without a value."""
         return Lin(self.const, {v: f for v, f in self.terms.items() if v != value})
 
     @property
@@ -53,12 +53,12 @@ class Lin:
         return difference.is_const and difference.const == 0
 
     def key(self) -> tuple[int, frozenset[tuple[ir.Value, int]]]:
-        """Return something that is equal for the same numbers."""
+        """Return a key that is equal for equal sums."""
         return self.const, frozenset(self.terms.items())
 
 
 def linear(value: ir.Value, known: dict[ir.Value, Lin] | None = None) -> Lin:
-    """Return an index value as a sum; what is no sum is one value of it.
+    """Return an index value as a linear sum; others are one term.
 
     Args:
         value: the value.

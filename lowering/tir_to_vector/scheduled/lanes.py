@@ -1,4 +1,4 @@
-"""Copying a loop's body with its steps in the lanes of vectors: affine indices, masks, memory."""
+"""Copies of a loop's body with its steps in the lanes of vectors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ _LESS, _AT_MOST, _GREATER, _AT_LEAST = 2, 3, 4, 5
 
 
 class NotVectorizable(Exception):
-    """Steps of a loop that cannot run side by side; the message says why."""
+    """A loop that cannot be vectorised; the message says why."""
 
 
 @dataclass(frozen=True)
 class Along:
-    """An index that differs by the same amount from lane to lane."""
+    """An affine index: a value in lane 0 and a stride."""
 
     base: Index
     step: Index
@@ -32,7 +32,7 @@ class Along:
 
 @dataclass(frozen=True)
 class Wide:
-    """A value for each lane."""
+    """A vector."""
 
     vector: ir.Value
 
@@ -41,14 +41,14 @@ Lane = int | ir.Value | Along | Wide
 
 
 class LaneCopier(Copier):
-    """Copies operations; those that depend on the loop's counter compute a vector.
+    """Copies operations; those that depend on the loop's counter become vectors.
 
     Args:
         emit: where to write.
-        env: what the counter becomes, and values from outside.
-        lanes: how many steps go together.
-        mask: which of them there are; None for all.
-        fma: whether products are added in one instruction.
+        env: the replacement of the counter, and of values from outside.
+        lanes: steps in a vector.
+        mask: the mask of steps, None for all.
+        fma: whether the target has FMA.
         varying: values of the loop's body that depend on the counter.
     """
 
@@ -62,11 +62,11 @@ class LaneCopier(Copier):
     ) -> None:  # fmt: skip
         super().__init__(emit, env)
         self.lanes, self.mask, self.fma, self.varying = lanes, mask, fma, varying
-        # Inside a condition that differs by lane, all may be off.
+        # Under a condition that differs by lane, all lanes may be off.
         self._may_be_empty = False
 
     def lane(self, value: ir.Value) -> Lane:
-        """Return what a value became."""
+        """Return the replacement of a value."""
         found: Lane = self.env.get(value, value)
         return integer_of(found) if isinstance(found, ir.Value) else found
 
@@ -160,14 +160,14 @@ class LaneCopier(Copier):
             return
         operands = [self.wide(operand) for operand in op.operands]
         if op.name in DIVIDES and self.mask is not None:
-            # What is divided in lanes that are off must not end the process.
+            # Lanes that are off must not divide by zero.
             one = self.emit.constant(operands[1].type, 1)
             operands[1] = self.emit.op("arith.select", [self.mask, operands[1], one], one.type)
         attributes = {name: op.attributes[name] for name in op.attributes}
         self._set(result, self.emit.op(op.name, operands, type_, **attributes))
 
     def _fused(self, op: ir.Operation) -> list[ir.Value] | None:
-        """Return factors and summand where one operand is a product that nobody else uses."""
+        """Return factors and summand if one operand is a product with one use."""
         for product, other in (op.operands, reversed(list(op.operands))):
             owner = product.owner
             if isinstance(owner, ir.Block) or owner.operation.name != "arith.mulf":
@@ -220,7 +220,7 @@ class LaneCopier(Copier):
         self.emit.op("vector.scatter", operands)
 
     def _contiguous(self, base: ir.Value, indices: list[Lane]) -> list[Index] | None:
-        """Return where adjacent elements begin, None where lanes are apart."""
+        """Return the first place of adjacent lanes, None for others."""
         *outer, last = indices
         if any(isinstance(index, (Along, Wide)) for index in outer):
             return None
@@ -233,7 +233,7 @@ class LaneCopier(Copier):
     def _scattered(
         self, base: ir.Value, values: list[ir.Value], indices: list[Lane]
     ) -> tuple[ir.Value, Index, ir.Value]:
-        """Return a flat view, where lane 0 is as far as it is known, and each lane's distance."""
+        """Return a flat view, the place of lane 0, and the offset of each lane."""
         in_a_row = base.type.rank == 1 and base.type.get_strides_and_offset()[0] == [1]
         if not in_a_row and not is_row_major(base.type):
             raise NotVectorizable("lanes are apart in a buffer that is not compact")
@@ -261,7 +261,7 @@ class LaneCopier(Copier):
             steps = self._splat(emit.index(step), type_)
             walked = emit.op("arith.muli", [emit.op("vector.step", [], type_), steps], type_)
             apart = walked if apart is None else emit.op("arith.addi", [apart, walked], type_)
-        # Lanes of an empty buffer are nowhere apart.
+        # An empty buffer has no lanes.
         return emit.flatten(base), start, emit.constant(type_, 0) if apart is None else apart
 
     def _if(self, op: ir.Operation, condition: Lane) -> None:
@@ -323,13 +323,13 @@ class LaneCopier(Copier):
 
 
 def _check_bytes(buffer: ir.Value) -> None:
-    """Check that elements have addresses: no lane can store half of a byte."""
+    """Check that elements have addresses: a lane cannot store half of a byte."""
     if is_int4(buffer.type):
         raise NotVectorizable("a buffer of 4-bit integers")
 
 
 def _parts(rep: Lane) -> tuple[Index, Index]:
-    """Return an index's value in lane 0, and its difference from lane to lane."""
+    """Return an index's value in lane 0, and its stride."""
     if isinstance(rep, Along):
         return rep.base, rep.step
     assert not isinstance(rep, Wide)

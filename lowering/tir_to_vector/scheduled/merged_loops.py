@@ -327,7 +327,7 @@ def _division(value: ir.Value, lin: Lin) -> _Division:
         raise _Unknown
     of, times = linear(owner.operation.operands[0]), lin.factor(value)
     if times % by == 0:
-        # `x - x // by * by`, so many times.
+        # `x - x // by * by`, times a factor.
         whole = of.plus(Lin(0, {value: 1}), -by).times(-times // by)
         if not lin.plus(whole, -1).terms.keys() & whole.terms.keys():
             return _Division(of, by, -times // by, True, whole)
