@@ -5,7 +5,7 @@ from pathlib import Path
 
 _SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
 _UNITS = {"K": 1 << 10, "M": 1 << 20}
-# First-level data cache and second-level cache of a core, in KiB, and the last-level one, in MiB.
+# L1d and L2 of a core, in KiB, and L3, in MiB.
 _KNOWN = {
     **dict.fromkeys(("haswell", "broadwell", "skylake"), (32, 256, 8)),
     **dict.fromkeys(("skylake-avx512", "cascadelake", "cooperlake"), (32, 1024, 24)),
@@ -30,7 +30,7 @@ _MAX_LAST_LEVEL_BYTES = 32 << 20
 
 
 def cache_bytes(cpu: str, is_host: bool) -> tuple[int, int, int]:
-    """Return the sizes of a core's first and second-level data caches and of the last, in bytes.
+    """Return the sizes of a core's L1d and L2, and of the last-level cache, in bytes.
 
     Of the last-level cache at most 32 MiB: a larger one has many users.
 

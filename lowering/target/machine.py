@@ -11,21 +11,20 @@ _VECTOR_TYPES = {"f32": 32, "f64": 64, "i32": 32, "i64": 64}
 
 @dataclass(frozen=True)
 class Machine:
-    """An instruction set and what runs it.
+    """An instruction set and the processor that runs it.
 
     Attributes:
         isa: the instruction set.
-        fma: whether a fused multiply-add is one instruction.
-        threads: most threads for one kernel.
-        l1_bytes: size of a core's first-level data cache.
-        l2_bytes: size of what a core has of the second-level cache.
-        l3_bytes: size of the last-level cache, of which one program may have most.
-        dot_products: instructions that add up products of small numbers: "bf16" (pairs into f32),
-            "u8s8" (four unsigned times signed bytes into i32), "s16" (pairs into i32); "amx_bf16"
-            and "amx_int8" (the same into registers that hold matrices).
-        gathers: whether loading lanes from places of their own by one instruction is quicker than
-            one by one.
-        fma_units: multiply-adds of whole vectors that a core starts in a cycle.
+        fma: whether the target has FMA.
+        threads: the maximal threads of a kernel.
+        l1_bytes: size of L1d.
+        l2_bytes: a core's share of L2.
+        l3_bytes: size of L3, of which one program may have most.
+        dot_products: dot-product instructions: "bf16" (pairs into f32), "u8s8" (four unsigned times
+            signed bytes into i32), "s16" (pairs into i32); "amx_bf16" and "amx_int8" (the same on
+            matrix tiles).
+        gathers: whether gathers are faster than scalar loads.
+        fma_units: FMAs of whole vectors that a core starts in a cycle.
     """
 
     isa: Isa

@@ -29,7 +29,7 @@ _AVX512 = (*_AVX2, "avx512f", "avx512bw", "avx512dq", "avx512vl")
 _VNNI = (*_AVX512, "avx512vnni")
 _BF16 = (*_VNNI, "avx512bf16")
 _AMX = (*_BF16, "amx-tile", "amx-bf16", "amx-int8")
-# Those whose vectors of 64 bytes take two steps, as if there were one unit for multiply-adds.
+# CPUs that split vectors of 64 bytes, as if there were one FMA unit.
 _HALVED = ("znver4",)
 _IMPLIED = {
     **dict.fromkeys(("x86-64-v3", "haswell", "broadwell", "skylake"), _AVX2),
@@ -262,7 +262,7 @@ class Target:
 
     @property
     def fma_units(self) -> int:
-        """How many multiply-adds of whole vectors a core starts in a cycle."""
+        """FMAs of whole vectors that a core starts in a cycle."""
         return 1 if self.vector_bits == 512 and self.cpu in _HALVED else 2
 
     @property
@@ -274,7 +274,7 @@ class Target:
 
     @property
     def cache_bytes(self) -> tuple[int, int, int]:
-        """Sizes of a core's first-level data cache and second-level cache, and of the last."""
+        """Sizes of a core's L1d and L2, and of the last-level cache."""
         triple, cpu, _ = _host()
         return cache_bytes(self.cpu, (self.triple, self.cpu) == (triple, cpu))
 

@@ -4,7 +4,7 @@ from relax_mlir.lowering.target.isa.amx import AMX
 from relax_mlir.lowering.target.isa.isa import Instruction, Isa
 from relax_mlir.lowering.target.isa.sse4_2 import AMD, ASSEMBLY, X86
 
-# Products of pairs of bf16 are quicker than multiply-adds of what they widen to on these; on
+# Products of pairs of bf16 are faster than FMAs of widened numbers on these; on
 # Sapphire Rapids they were measured to take 1.6 times as long (benchmarks/README.md).
 _QUICK_BF16 = ("znver4", "znver5")
 

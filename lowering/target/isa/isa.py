@@ -37,29 +37,29 @@ class Assembly:
 
 @dataclass(frozen=True)
 class Isa:
-    """An instruction set, as vector code sees it.
+    """The properties of an instruction set that vector code depends on.
 
     Attributes:
-        name: what it is called.
+        name: its name.
         architectures: first parts of LLVM's triples.
-        vector_bits: width of a register.
-        vector_registers: how many there are.
-        needs: features without which it is not there.
-        fma: the feature with which a fused multiply-add is one instruction; "" where it always is.
-        masked_bits: sizes of elements that loads and stores have masks for.
-        free_masks: whether masks have registers of their own and take no time: one loop then does
-            whole vectors and what is left.
-        tables: whether one instruction picks lanes of two registers by a third.
-        float_parts: features with which exponents and fractions of floats are taken apart, scaled
-            and looked up by instructions of 64 bytes; None where there are none.
-        gathers: whether lanes can be loaded from places of their own.
-        slow_gathers: a feature of processors on which that is slower than one by one.
-        dot_products: instructions for products of small numbers, the best first.
-        dot_needs: features that all of those take.
-        assembly: how a value is held in a register; None where that is not known.
-        nontemporal: whether stores can go past the cache.
-        store_fence: the intrinsic that orders such stores; "" where nothing has to.
-        line_bytes: of a cache's line.
+        vector_bits: width of a vector register.
+        vector_registers: their number.
+        needs: features that it consists of.
+        fma: the feature of FMA; "" if it is always there.
+        masked_bits: sizes of elements that have masked loads and stores.
+        free_masks: whether masks have registers of their own and cost nothing: tails then need no
+            loop of their own.
+        tables: whether there are permutes from tables of two registers.
+        float_parts: features of instructions on exponents and fractions of floats; None without
+            them.
+        gathers: whether there are gathers.
+        slow_gathers: a feature of processors whose gathers are slower than scalar loads.
+        dot_products: dot-product instructions, the best first.
+        dot_needs: features that all of them need.
+        assembly: the assembly constraints of vector and mask registers, or None.
+        nontemporal: whether there are non-temporal stores.
+        store_fence: the intrinsic that orders them; "" if none is needed.
+        line_bytes: bytes of a cache line.
     """
 
     name: str
@@ -82,23 +82,23 @@ class Isa:
     line_bytes: int = 64
 
     def is_on(self, arch: str, has: Callable[[str], bool]) -> bool:
-        """Whether a processor has it, by its architecture and what says which features it has."""
+        """Whether a processor has it, by its architecture and its features."""
         known = not self.architectures or arch in self.architectures
         return known and all(map(has, self.needs))
 
     @property
     def streams_lines(self) -> bool:
-        """Whether one store past the cache fills a line; parts of one would wait for the rest."""
+        """Whether one non-temporal store fills a cache line, so that no part has to wait."""
         return self.nontemporal and self.vector_bits == 8 * self.line_bytes
 
     def lanes(self, bits: int) -> int:
-        """Return how many elements of so many bits a register holds."""
+        """Return the elements of a vector register."""
         return max(1, self.vector_bits // bits)
 
     def line(self, bits: int) -> int:
-        """Return how many elements of so many bits a cache's line holds."""
+        """Return the elements of a cache line."""
         return self.line_bytes * 8 // bits
 
     def intrinsic(self, kind: str) -> str | None:
-        """Return LLVM's name of an instruction for products of small numbers, None without one."""
+        """Return the LLVM intrinsic of a dot-product instruction, None without one."""
         return next((each.intrinsic for each in self.dot_products if each.kind == kind), None)

@@ -134,7 +134,7 @@ def scaled(y: Lanes, whole: Lanes) -> Lanes:
 def bell(u: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     """Return p, m and w with e**(-u**2 / 2) = (p + p * m) * 2**floor(w), where `can_scale`; of f32.
 
-    What is left of the exponent is doubled and turned, so that u need not be halved.
+    What is left of the exponent is doubled and negated, so that u need not be halved.
     """
     square = u * u
     shifted = square.times_plus(-0.5 * math.log2(math.e), _GROWING_ROUNDER)

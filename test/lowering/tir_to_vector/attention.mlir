@@ -29,8 +29,7 @@ func.func @f(%q: tensor<1x77x12x64xf32>) -> tensor<1x77x12x64xf32> attributes {r
   return %0 : tensor<1x77x12x64xf32>
 }
 
-// Where the number of queries is not known, few of them take keys and values as they lie: one of
-// two branches.
+// With a dynamic number of queries there is a branch for few, which reads keys and values in place.
 // CHECK-LABEL: func.func private @attention1(
 // CHECK: scf.if
 // CHECK: } else {
@@ -55,16 +54,14 @@ func.func @h(%q: tensor<1x1x12x64xf32>, %k: tensor<1x512x12x64xf32>) -> tensor<1
   return %0 : tensor<1x1x12x64xf32>
 }
 
-// Keys that a single query reads are loaded one after the other, as they lie: no load of one passes
-// those of another.
+// Decode attention loads keys in memory order: a compiler barrier separates them.
 // CHECK-LABEL: func.func private @attention2(
 // CHECK: vector.fma
 // CHECK-COUNT-16: llvm.fence syncscope("singlethread") acq_rel
 // CHECK: vector.shuffle
 
-// Beside scores the places of their results and the queries of the next block are asked for, and
-// beside those of the last 192 queries of a head the next head's keys and values, where the
-// second-level cache does not hold all.
+// Beside tiles of scores, the results and the queries of the next block are prefetched, and beside
+// the last 192 queries of a head the next head's keys and values, if L2 does not hold all.
 // CHECK-LABEL: func.func private @attention3(
 // CHECK: vector.fma
 // CHECK: memref.prefetch {{.*}}, read, locality<2>, data

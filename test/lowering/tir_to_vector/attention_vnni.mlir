@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver5" --legalize-ops --lower-tir | FileCheck %s --check-prefixes=ALL,DOT
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --lower-tir | FileCheck %s --check-prefixes=ALL,WIDE
 
-// Keys are moved in pairs, and products of pairs added up; powers are rounded to pairs.
+// Keys are packed in pairs, for a dot-product instruction; exponentials are rounded to pairs.
 // ALL-LABEL: func.func private @attention(
 // DOT: vector.bitcast %{{.*}} : vector<32xbf16> to vector<16xf32>
 // DOT: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"

@@ -3,9 +3,9 @@
 
 #s = #relax.dims<["d", "n"], affine_map<()[s0, s1] -> (2, s1, 8, s0)>>
 
-// Of scores that are near every other pair of products is one of sums, whose additions go beside
-// multiply-adds: half of each step crosses one vector of keys, beside one of the other two elements
-// of eleven rows that are 80 numbers apart. The rest is multiplied as it is.
+// Half of the pairs of products of bounded scores use Winograd's dot product, whose additions go
+// beside FMAs: each half step uses it for one vector of keys, with one of the other two elements of
+// eleven rows at a stride of 80. The other scores are plain dot products.
 // CHECK-LABEL: func.func private @attention(
 // CHECK: math.copysign
 // CHECK: scf.for {{.*}} step %c4{{.*}} -> (vector<16xf32>,
@@ -29,7 +29,7 @@ func.func @f(%q: tensor<1x240x12x64xf32>) -> tensor<1x240x12x64xf32> attributes 
   return %0 : tensor<1x240x12x64xf32>
 }
 
-// Vectors of unknown length are not crossed.
+// Not for a dynamic head dimension.
 // CHECK-LABEL: func.func private @attention1(
 // CHECK-NOT: llvm.inline_asm "{{[^"]}}
 
@@ -39,7 +39,7 @@ func.func @g(%q: tensor<2x?x8x?xf32, #s>) -> tensor<2x?x8x?xf32, #s> attributes 
   return %0 : tensor<2x?x8x?xf32, #s>
 }
 
-// Lengths that are no multiple of four, and scores to which something is added, are not crossed.
+// Not for a head dimension that is no multiple of four, nor for scores with a bias.
 // CHECK-LABEL: func.func private @attention2(
 // CHECK-NOT: llvm.inline_asm "{{[^"]}}
 

@@ -80,9 +80,9 @@ func.func @sequences(%x: tensor<?x40x?xf32, #sequences>, %w: tensor<2x40x3x16xf3
 
 // -----
 
-// A window over single channels reads planes where they lie: masks stand for what is around them, and
-// a row that two rows of outputs share is loaded once. With a stride the pixels to the left are those
-// to the right, shifted by a lane. The next row's place follows from the last.
+// Depthwise convolution reads planes in place, with masks for padding; a row that two rows of outputs
+// share is loaded once. With a stride the pixels to the left are those to the right, shifted by a
+// lane. The next row's address follows from the last.
 
 // CHECK-LABEL: func.func private @conv2d(
 // CHECK-NOT: memref.alloc
@@ -109,7 +109,7 @@ func.func @planes(%x: tensor<1x8x19x19xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<
 
 // -----
 
-// Two short rows of outputs, half a tile apart, fill a vector: their pixels are picked from two rows.
+// Two short rows of outputs, half a tile apart, fill a vector: their pixels come from two rows.
 
 // CHECK-LABEL: func.func private @conv2d(
 // CHECK-NOT: memref.alloc
@@ -168,7 +168,7 @@ func.func @any_planes(%x: tensor<1x32x?x?xf32, #any>, %w: tensor<32x1x3x3xf32>) 
 
 // -----
 
-// With channels last pixels may be so far apart that few of them fit a cache: a copy has gaps.
+// In NHWC pixels may conflict in cache sets: a packed input has gaps.
 
 // CHECK-LABEL: func.func private @conv2d(
 // CHECK: [[COPY:%.*]] = memref.alloc
@@ -182,8 +182,8 @@ func.func @far_pixels(%x: tensor<1x7x7x256xf32>, %w: tensor<1x1x256x1x16xf32>) -
 
 // -----
 
-// A few output channels by kernels of one element are a product of matrices: rows of pixels are read as
-// they lie, some of the planes at a time.
+// A 1 x 1 convolution with few output channels is a GEMM: rows of pixels are read in place, some
+// planes at a time.
 
 // CHECK-LABEL: func.func private @conv2d(
 // CHECK: scf.for {{.*}} to %c64 step %c8

@@ -54,8 +54,8 @@ func.func @groups(%x: tensor<1x28x28x128xf32>, %w: tensor<3x3x4x128xf32>) -> ten
 
 // -----
 
-// Large windows are combined along rows, then along columns. Four neighbours share what all of them
-// have, and each row of the image is turned to integers once.
+// Large windows are separable: along rows, then along columns. Four neighbours share the taps that
+// all of them have, and each row of the image is encoded as integers once.
 
 // CHECK-LABEL: func.func private @max_pool2d(
 // CHECK: [[LINE:%.*]] = memref.alloc{{.*}} : memref<304xi32>

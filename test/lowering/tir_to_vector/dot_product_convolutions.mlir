@@ -10,9 +10,9 @@
 !Q = tensor<2x3x3x5x16xbf16>
 !R = tensor<1x32x9x20xf32>
 
-// Signed bytes by signed ones: the image's sign bits are turned in its copy, where four channels
-// share an element; the padding becomes what zeros do, and so do the two channels that fill the last
-// group. Kernels are packed in the same groups, and each channel's sums start from what that adds.
+// Signed bytes by signed ones: the image's sign bits are flipped in its packed input, in groups of
+// four channels, and so are the padding and the two channels that fill the last group. Weights are
+// packed in the same groups, and each channel's sums start from the correction.
 
 // ALL-LABEL: func.func private @conv2d(
 // DOT-DAG: %[[TURN:.*]] = arith.constant dense<-2139062144> : vector<16xi32>

@@ -10,10 +10,10 @@
 !Y = tensor<65x32xbf16>
 !Z = tensor<48x32xf32>
 
-// Signed bytes with signed ones: B's are packed with their sign bits turned, and the sums of a row
-// start from what that adds.
+// Signed bytes with signed ones: B is packed with flipped sign bits, and the sums of a row start from
+// the correction.
 
-// With AMX the kernel asks for the registers; there are two of rows and two of columns.
+// With AMX the kernel requests the registers: two of rows and two of columns.
 
 // ALL-LABEL: func.func private @matmul(
 // AMX: %[[ANSWER:.*]] = call @syscall(

@@ -27,7 +27,7 @@ def matmul(a: T.handle, b: T.handle, c: T.handle):
 
 
 def tiles(text: str) -> list[tuple[int, str]]:
-    """Return how many multiply-adds each loop of a tile has, and what LLVM may do to it."""
+    """Return the FMAs of each loop of a tile, and its loop hints."""
     hints = dict(re.findall(r"^(#loop_annotation\d*) = (.*)$", text, re.M))
     found: list[tuple[int, str]] = []
     counts: list[int] = []
@@ -54,7 +54,7 @@ def tiles(text: str) -> list[tuple[int, str]]:
 # CHECK: 10 #llvm.loop_annotation<disableNonforced = true>
 # CHECK: {{^}}9 #llvm.loop_annotation<disableNonforced = true>
 # CHECK: {{^}}6 #llvm.loop_annotation<disableNonforced = true>
-# With one unit for multiply-adds five rows and four of one vector: one code for all columns.
+# With one FMA unit, tiles of five and four rows have one vector: one code for all columns.
 # CHECK: units 1
 # CHECK: {{^}}9 {{.*}}unroll = #loop_unroll
 # CHECK: 54 {{.*}}unroll = #loop_unroll

@@ -5,7 +5,7 @@
 !B = tensor<32xf32>
 !Y = tensor<48x32xf32>
 
-// The bias and the maximum are taken from the sums in registers: no buffer lies between.
+// The bias and the maximum are computed from sums in registers, without a buffer.
 
 // CHECK-LABEL: func.func private @matmul_add_relu
 // CHECK-SAME: %{{.*}}: memref<48x64xf32>{{.*}}, %{{.*}}: memref<64x32xf32>{{.*}}, %[[B:.*]]: memref<32xf32>{{.*}}, %[[OUT:.*]]: memref<48x32xf32>

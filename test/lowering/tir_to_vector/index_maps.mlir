@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server" --legalize-ops --lower-tir | FileCheck %s
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver5" --legalize-ops --lower-tir | FileCheck %s --check-prefix=SINGLE
 
-// Lanes that are read backwards or some elements apart are shuffled, those that data says gathered.
+// Lanes that are reversed or strided are shuffled, computed ones gathered.
 
 func.func @f(%x: tensor<8x64xf32>, %y: tensor<8x21xf32>, %i: tensor<8x64xi64>, %z: tensor<1x7x9x64xf32>) -> tuple<> attributes {relax.function} {
   %xy = builtin.unrealized_conversion_cast %x, %y : tensor<8x64xf32>, tensor<8x21xf32> to tuple<tensor<8x64xf32>, tensor<8x21xf32>>

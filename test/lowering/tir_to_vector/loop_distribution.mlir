@@ -1,8 +1,8 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --lower-tir --split-input-file | FileCheck %s
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3" --lower-tir --split-input-file | FileCheck %s --check-prefix=NARROW
 
-// Of functions that depend on each other one after the other is computed, for a block that stays in
-// the first-level cache; what one function is made of stays together.
+// Dependent functions are computed one after the other, each for a block in L1; the operations of a
+// function stay together.
 
 // CHECK-LABEL: func.func @two
 // CHECK: %[[BLOCK:.*]] = memref.alloca() {alignment = 64 : i64} : memref<2048xi32>
@@ -108,8 +108,8 @@ func.func @few(%A: memref<200xf32> {tir.name = "A", tir.dtype = "float32", tir.s
 
 // -----
 
-// Out of the caches the next block of what is read once is asked for, and of rows that all share
-// none is.
+// Out of the caches the next block of operands that are read once is prefetched, but not of shared
+// rows.
 
 // CHECK-LABEL: func.func @far
 // CHECK: %[[A:.*]] = memref.collapse_shape %arg0

@@ -66,7 +66,7 @@ func.func @matmul(%A: memref<?x?xf32> {tir.name = "A", tir.dtype = "float32", ti
 
 // -----
 
-// Two nests over the same rows share the loop: what lies between them shrinks to a few rows. Rows
+// Two nests over the same rows share the loop: the buffer between shrinks to a few rows. Rows
 // that come from beyond all caches go one at a time, and the next ones are fetched early; others go
 // by blocks. Where only run time knows there is code for both.
 

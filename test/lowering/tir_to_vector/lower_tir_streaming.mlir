@@ -67,7 +67,7 @@ func.func @numbers(%B: memref<1024xi32> {tir.name = "B", tir.dtype = "int32", ti
 
 // -----
 
-// Where run time knows how much there is, only what went past the cache waits for it.
+// With dynamic sizes, only non-temporal stores are fenced.
 
 // CHECK-LABEL: func.func @any
 // CHECK: [[PAST:%.*]] = arith.cmpi sge
@@ -99,10 +99,10 @@ func.func @any(%A: memref<?xf32> {tir.name = "A", tir.dtype = "float32", tir.sha
 
 // -----
 
-// What is turned past the cache is asked for a block ahead, by lines of rows: a line with each vector
-// that is stored, whether or not it is aligned. Blocks have 48 rows where stores go past the cache.
+// A transpose out of cache prefetches a block ahead, by lines of rows: a line with each vector that is
+// stored, aligned or not. Blocks have 48 rows with non-temporal stores.
 #s = affine_map<() -> (4096, 4096)>
-// CHECK-LABEL: func.func @turned
+// CHECK-LABEL: func.func @transposed
 // CHECK: scf.if
 // CHECK: scf.for {{.*}} step %c48
 // CHECK-COUNT-3: scf.for
@@ -120,11 +120,11 @@ func.func @any(%A: memref<?xf32> {tir.name = "A", tir.dtype = "float32", tir.sha
 // CHECK-NOT: nontemporal
 // CHECK: return
 // Threads share its rows by tiles of 16, so that few rows go to several, too.
-// TWO-LABEL: func.func @turned
+// TWO-LABEL: func.func @transposed
 // TWO: omp.parallel
 // TWO: %[[NEAR:.*]] = arith.addi %{{.*}}, %c8
 // TWO-NEXT: arith.divui %[[NEAR]], %c16
-func.func @turned(%A: memref<4096x4096xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<[], #s>},
+func.func @transposed(%A: memref<4096x4096xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<[], #s>},
                   %B: memref<4096x4096xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<[], #s>}) attributes {tir.prim_func} {
   %n = arith.constant 4096 : index
   %c0 = arith.constant 0 : index
@@ -138,7 +138,7 @@ func.func @turned(%A: memref<4096x4096xf32> {tir.name = "A", tir.dtype = "float3
         memref.store %a, %B[%vi, %vj] : memref<4096x4096xf32>
         "tir.yield"() : () -> ()
       }, {
-      }) {block_name = "turned", iter_types = ["spatial", "spatial"]} : (index, index, index, index) -> ()
+      }) {block_name = "transposed", iter_types = ["spatial", "spatial"]} : (index, index, index, index) -> ()
       "tir.yield"() : () -> ()
     }) {kind = "serial"} : (index, index) -> ()
     "tir.yield"() : () -> ()
@@ -172,7 +172,7 @@ func.func @turned_odd(%A: memref<3001x5003xf32> {tir.name = "A", tir.dtype = "fl
         memref.store %a, %B[%vi, %vj] : memref<5003x3001xf32>
         "tir.yield"() : () -> ()
       }, {
-      }) {block_name = "turned", iter_types = ["spatial", "spatial"]} : (index, index, index, index) -> ()
+      }) {block_name = "transposed", iter_types = ["spatial", "spatial"]} : (index, index, index, index) -> ()
       "tir.yield"() : () -> ()
     }) {kind = "serial"} : (index, index) -> ()
     "tir.yield"() : () -> ()
@@ -182,8 +182,8 @@ func.func @turned_odd(%A: memref<3001x5003xf32> {tir.name = "A", tir.dtype = "fl
 
 // -----
 
-// Of unknown sizes, rows that change places have loops of their own for either case: past the cache
-// in blocks of twice as many rows.
+// With dynamic sizes, permuted rows have loops for both kinds of stores: non-temporal ones in blocks
+// of twice as many rows.
 #t = affine_map<()[s0, s1, s2] -> (s0, s1, s2)>
 // CHECK-LABEL: func.func @swapped
 // CHECK: [[PAST:%.*]] = arith.cmpi sge
@@ -230,10 +230,10 @@ func.func @swapped(%A: memref<?x?x?xf32> {tir.name = "A", tir.dtype = "float32",
 
 // -----
 
-// A transposition of unknown size asks once whether what it writes goes past the cache. Else each tile
-// asks whether it is far; there is one more for the edges.
+// A transpose of dynamic size tests once whether stores are non-temporal. Otherwise each tile tests
+// whether it is out of cache; there is one more test for the edges.
 #any = affine_map<()[s0, s1] -> (s0, s1)>
-// CHECK-LABEL: func.func @turned_any
+// CHECK-LABEL: func.func @transposed_any
 // CHECK: [[FAR:%.*]] = arith.cmpi sge
 // CHECK: [[PAST:%.*]] = arith.andi [[FAR]], {{.*}} : i1
 // CHECK: scf.if [[PAST]] {
@@ -250,7 +250,7 @@ func.func @swapped(%A: memref<?x?x?xf32> {tir.name = "A", tir.dtype = "float32",
 // CHECK-COUNT-16: vector.maskedload
 // CHECK-NOT: vector.{{(masked)?}}load
 // CHECK: llvm.call_intrinsic "llvm.x86.sse.sfence"()
-func.func @turned_any(%A: memref<?x?xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<["n", "m"], #any>},
+func.func @transposed_any(%A: memref<?x?xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<["n", "m"], #any>},
                       %B: memref<?x?xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<["m", "n"], #any>}) attributes {tir.prim_func} {
   %n = "tir.symbol"() {value = #relax.dims<["n"], affine_map<()[s0] -> (s0)>>} : () -> index
   %m = "tir.symbol"() {value = #relax.dims<["m"], affine_map<()[s0] -> (s0)>>} : () -> index
@@ -265,7 +265,7 @@ func.func @turned_any(%A: memref<?x?xf32> {tir.name = "A", tir.dtype = "float32"
         memref.store %a, %B[%vi, %vj] : memref<?x?xf32>
         "tir.yield"() : () -> ()
       }, {
-      }) {block_name = "turned", iter_types = ["spatial", "spatial"]} : (index, index, index, index) -> ()
+      }) {block_name = "transposed", iter_types = ["spatial", "spatial"]} : (index, index, index, index) -> ()
       "tir.yield"() : () -> ()
     }) {kind = "serial"} : (index, index) -> ()
     "tir.yield"() : () -> ()
@@ -298,7 +298,7 @@ func.func @turned_bytes(%A: memref<8192x8192xi8> {tir.name = "A", tir.dtype = "i
         memref.store %a, %B[%vi, %vj] : memref<8192x8192xi8>
         "tir.yield"() : () -> ()
       }, {
-      }) {block_name = "turned", iter_types = ["spatial", "spatial"]} : (index, index, index, index) -> ()
+      }) {block_name = "transposed", iter_types = ["spatial", "spatial"]} : (index, index, index, index) -> ()
       "tir.yield"() : () -> ()
     }) {kind = "serial"} : (index, index) -> ()
     "tir.yield"() : () -> ()

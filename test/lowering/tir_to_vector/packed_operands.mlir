@@ -4,8 +4,8 @@
 !W = tensor<200x256xi8>
 !Y = tensor<1x256xi32>
 
-// A row of signed bytes is copied, with what its sums start from; then four panels are read side by
-// side, their sign bits turned in registers.
+// A row of signed bytes is copied, with the correction that its sums start from; then four panels are
+// read side by side, their sign bits flipped in registers.
 
 // CHECK: func.func private @matmul_packed(
 // CHECK: vector.reduction <add>
@@ -28,7 +28,7 @@ func.func @row(%x: !X) -> !Y attributes {relax.function} {
 !W = tensor<200x256xf16>
 !Y = tensor<48x256xf32>
 
-// Halves that many rows share are left as they lie, and widened once.
+// float16 panels that many rows share are widened once.
 
 // CHECK: func.func private @matmul(%{{.*}}: memref<48x200xf16>{{.*}}, %{{.*}}: memref<200x256xf16>
 // CHECK: %[[LINE:.*]] = vector.load %{{.*}} : memref<51200xf16>, vector<16xf16>
@@ -76,8 +76,8 @@ func.func @dequantised(%x: !X, %s: !S) -> !Y attributes {relax.function} {
 !M = tensor<256x256xf32>
 !Y = tensor<1x256xf32>
 
-// Numbers of four bits lie two in a byte, half a group apart: a byte is read once for both. Scales
-// are read before the loop over a group's bytes.
+// int4 numbers are two in a byte, half a group apart: a byte is read once for both. Scales are loaded
+// before the loop over a group's bytes.
 
 // CHECK: func.func private @matmul_packed(%{{.*}}: memref<1x256xf32>{{.*}}, %{{.*}}: memref<8x128x32xi8>{{.*}}, %{{.*}}: memref<4x1x256xf32>
 // CHECK-NOT: memref.alloc(

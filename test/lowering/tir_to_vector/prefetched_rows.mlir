@@ -1,9 +1,9 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4" --legalize-ops --lower-tir | FileCheck %s
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server" --legalize-ops --lower-tir | FileCheck %s --check-prefix=NEAR
 
-// Rows from beyond all caches are fetched early, some kilobytes ahead and as near as the second
-// cache, while functions are computed. What a softmax would write twice is in memory for two rows
-// then: a row is written past the cache, in the loop that computes the next one's powers.
+// Rows from memory are prefetched into L2, some kilobytes ahead, while functions are computed. The
+// exponentials of a softmax are in a buffer of two rows: a row is stored non-temporally in the loop
+// that computes the next row's exponentials.
 
 func.func @f(%x: tensor<4096x1024xf32>) -> tensor<4096x1xf32> attributes {relax.function} {
   %0 = "relax.softmax"(%x) {axis = 1 : i64} : (tensor<4096x1024xf32>) -> tensor<4096x1024xf32>

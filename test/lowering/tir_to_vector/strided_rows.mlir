@@ -5,9 +5,9 @@
 !B = tensor<?x?xf32, #relax.dims<["k", "m"], affine_map<()[s0, s1] -> (s0, s1)>>>
 !C = tensor<?x?xf32, #relax.dims<["m", "n"], affine_map<()[s0, s1] -> (s1, s0)>>>
 
-// The rows of a tile whose distance only run time knows are read where they lie, each by a register
-// of its own, and products of one row come before the next row is loaded. Where there is no word for
-// that order, rows are copied to places whose distance is known.
+// The rows of a tile at a dynamic stride are read in place, each by a pointer, and the products of one
+// row come before the next row is loaded. Targets without register barriers copy rows to a static
+// stride.
 
 // ALL-LABEL: func.func private @matmul(
 // ALL-SAME: %[[A:[a-z0-9]+]]: memref<?x?xf32>

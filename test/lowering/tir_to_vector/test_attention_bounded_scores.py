@@ -1,6 +1,6 @@
 """Scores that cannot be far from zero are raised without the largest of them: attention like that.
 
-Whether they are near is found from the lengths of queries and keys, for a block of queries at once.
+The bound comes from the norms of queries and keys, for a block of queries at once.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from thread_counts import check_bits
 
 from relax_mlir.lowering.tir_to_vector import parallel_region
 
-# Where scores are no longer near, as a power of e: 2**32.
+# The bound of scores, as an exponent of e: 2**32.
 LIMIT = 32 * np.log(2)
 # Keys: what it pays for at least, parts of a vector and of a panel, one block and some.
 KEYS = (128, 133, 159, 177, 512, 513, 1101)
@@ -53,7 +53,7 @@ def test_powers(dynamic: Any, most: float) -> None:
         k = np.tile(np.linspace(-most, most, m, dtype="float32").reshape(1, m, 1, 1), (2, 1, 1, 1))
         v = np.tile(np.eye(m, dtype="float32").reshape(1, m, 1, m), (2, 1, 1, 1))
         error = np.abs(dynamic["f"](q, k, v) - (wanted := reference(q, k, v))) - 2.0**-99
-        # What the scores are rounded by shows in the powers.
+        # The rounding of scores shows in the exponentials.
         assert np.all(error <= wanted * 2.0**-24 * (10 + 4 * most)), (m, most)
 
 
@@ -133,7 +133,7 @@ def test_threads_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     serial, threaded = (program().build(target=with_threads(n)) for n in (1, 5))
     q, k, v = (sample((2, size, 1, 19), "float32", size, scale=0.3) for size in (301, 200, 200))
-    # Some blocks are near and some are far.
+    # Some blocks are bounded and some are not.
     q[:, 100:130] *= 60
     wanted = serial["f"](q, k, v).tobytes()
     check_bits(lambda: threaded["f"](q, k, v).tobytes(), wanted)

@@ -293,7 +293,7 @@ def test_a_cache_that_grows() -> None:
 
 
 def test_unknown_lengths_of_rows_that_follow_each_other() -> None:
-    # Queries and values are read where they lie; the last queries of a tile are not there.
+    # Queries and values are read in place; the last tile of queries is partial.
     program = Program()
     shapes = [[2, 3, "n", 64], [2, 3, "m", 64], [2, 3, "m", 96]]
     for name, attrs in (("f", {}), ("c", MODES[1])):

@@ -1,6 +1,6 @@
 """Scores of which every other pair of products is one of sums: attention like that.
 
-It is chosen where additions go beside multiply-adds; here, wherever vectors are wide enough.
+It is chosen if additions go beside FMAs; here, if vectors are wide enough.
 """
 
 import itertools
@@ -78,7 +78,7 @@ def test_errors(d: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, (q, k) in cases.items():
         wanted = reference(q, k, v)
         errors = [np.abs(f(q, k, v) - wanted) / (wanted * 2.0**-24) for f in (winograd, plain)]
-        # Of short ones beside long ones it is off as scores at the limit are.
+        # Short vectors beside long ones have the errors of scores at the limit.
         assert errors[0].max() <= 2 * errors[1].max() + 48, name
         assert errors[0].mean() <= 2 * errors[1].mean() + 8, name
 

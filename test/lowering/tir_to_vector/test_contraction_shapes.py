@@ -326,7 +326,7 @@ def test_row_tiles_cover_every_row_once(
         loops = list(tiles.loops(0, tiles.count))
         computed = sum(x.rows * max(0, x.last - x.first) for x in loops)
         if single and not full:
-            # No more than one row is computed for nothing, unless there is only one; two by tiles
+            # At most one row is wasted, unless there is only one; two by tiles
             # of one vector, which are not shorter than four.
             fours = narrow and tiles.by_row
             assert computed <= rows + (1 if rows > 1 else 2) + fours
@@ -373,5 +373,5 @@ def test_column_tiles_cover_every_column_once(known: bool) -> None:
             assert tiles.masked or not left
             vectors += -(-(tiles.last - tiles.first) // width) * tiles.vectors
         assert end == columns
-        # No vector is summed for nothing, but where there is only one.
+        # No vector is wasted, unless there is only one.
         assert vectors == max(-(-columns // lanes), 2 if columns else 0)

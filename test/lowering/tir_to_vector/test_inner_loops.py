@@ -56,7 +56,7 @@ def attention(n: Any, m: Any) -> tuple[dict[str, Any], str]:
     return shapes, "R.nn.attention(q, k, v)"
 
 
-# Of scores and of values, and scores that are crossed.
+# Of scores and of values, and of scores by Winograd's dot product.
 TILES = [Loop(FMA, 24, 2.5), Loop(FMA, 72, 2.5, ("znver4",))]
 # Limits are a third above what there is.
 KERNELS: dict[str, tuple[dict[str, Any], str, list[Loop]]] = {

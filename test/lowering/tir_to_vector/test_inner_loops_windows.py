@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from inner_loops import CPUS, count, inner_loops_of, most, spills
 
-# Image, kernels, attributes, the fewest multiply-adds, the most instructions for each of them: a
+# Image, weights, attributes, the fewest FMAs, the most instructions for each of them: a
 # third above what there is.
 WINDOWS: dict[str, tuple[tuple[Any, ...], tuple[int, ...], str, int, float]] = {
     "direct": ((1, 64, "h", "w"), (64, 64, 5, 5), "padding=2", 24, 2.2),

@@ -1,4 +1,4 @@
-"""Nests over the same rows: rows near by and from beyond the cache have code of their own."""
+"""Row fusion: rows in cache and rows from memory have code of their own."""
 
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ from thread_counts import bits, check_bits
 from relax_mlir import relax, script, tir
 from relax_mlir.lowering.tir_to_vector import parallel_region
 
-# Of a row of this length so many count as from beyond any cache, of input and output together.
+# Rows of this length that count as out of cache, of input and output together.
 LENGTH, FAR = 523, 10100
 # One of these alone takes more than half of the fastest cache.
 LONG, FAR_LONG = 9001, 590

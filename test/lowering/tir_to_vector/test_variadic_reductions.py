@@ -1,4 +1,4 @@
-"""Reductions of several values in one block, and reductions of elements that lie apart."""
+"""Variadic and strided reductions."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""How nests become vectors: NaN in extrema, sums in pieces, stores past the cache, iterators."""
+"""Vector code of nests: NaN in extrema, split sums, non-temporal stores, iterators."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -286,7 +286,7 @@ def test_a_transposed_iterator_in_the_body() -> None:
 
 
 def test_a_place_in_the_output_is_read_first() -> None:
-    """A map that reads what it writes must not go past the cache, and is right in place."""
+    """A map that reads what it writes must not use non-temporal stores, and is right in place."""
     made = build([elementwise("f", lambda x: x + 1, [["n"], ["n"]], ["float32"] * 2)])
     x = Guarded(values((1000,), "float32"))
     want = x.array + 1
@@ -297,7 +297,7 @@ def test_a_place_in_the_output_is_read_first() -> None:
 
 
 def placed(x: np.ndarray, elements: int) -> np.ndarray:
-    """Return a copy that begins so many elements after the beginning of a line."""
+    """Return a copy that begins `elements` elements after the beginning of a cache line."""
     raw = np.empty(x.nbytes + 192, np.uint8)
     start = -raw.ctypes.data % 64 + elements * x.itemsize
     made = raw[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
@@ -310,7 +310,7 @@ def placed(x: np.ndarray, elements: int) -> np.ndarray:
 def test_transposes_wherever_tensors_begin(
     dtype: str, l3_bytes: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Stores past the cache must be aligned, and tiles begin where the lines of the source do."""
+    """Non-temporal stores must be aligned, and tiles begin with cache lines of the source."""
     monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     known = [(130, 144), (144, 130), (128, 192), (8, 1024), (1024, 24), (2, 16, 192), (2, 129, 131)]
     shapes: list[list[Any]] = [list(shape) for shape in known]

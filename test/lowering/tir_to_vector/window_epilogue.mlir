@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --fuse-kernels --symbol-dce --lower-tir -split-input-file | FileCheck %s
 
-// What follows a convolution is computed from a tile's sums before they are stored: no buffer lies
+// The epilogue of a convolution is computed from a tile's sums before they are stored: no buffer is
 // between, and each channel's bias is read once for a row of pixels.
 
 // CHECK-LABEL: func.func private @conv2d_add_relu(
@@ -47,7 +47,7 @@ func.func @planes(%x: tensor<1x8x19x19xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<
 // CHECK-DAG: %[[LOWEST:.*]] = arith.constant dense<0xFF800000> : vector<16xf32>
 // CHECK: [[LINE:%.*]] = memref.alloc
 // CHECK: vector.store %[[LOWEST]], [[LINE]]
-// Rows of the image are combined as they lie; NaN is found beside the maxima.
+// Rows of the image are combined in place; NaN is detected beside the maxima.
 // CHECK: scf.if
 // CHECK: vector.maskedload [[IMAGE:%[0-9a-z]+]]
 // CHECK-COUNT-3: arith.cmpf ogt, {{.*}} : vector<16xf32>

@@ -4,9 +4,9 @@
 !X = tensor<1x64x28x28xf32>
 !W = tensor<64x64x3x3xf32>
 
-// Rows of an image are turned to vectors of channels, columns transformed where they are, and rows to
-// where they are multiplied. Each of 36 products adds up 16 channels at a time. What they give is
-// transformed back, multiplied by zero to see whether it is finite, and turned to rows again.
+// Rows of an image are transposed to vectors of channels, columns transformed in place, and rows to
+// the operand of the GEMMs. Each of 36 GEMMs sums 16 channels at a time. Sums are transformed back,
+// multiplied by zero to test whether they are finite, and transposed to rows.
 
 // CHECK-LABEL: func.func private @conv2d_winograd(
 // CHECK-SAME: %[[X:arg0]]: memref<1x64x28x28xf32>{{.*}}%[[W:arg1]]: memref<64x64x3x3xf32>{{.*}}%[[U:arg2]]: memref<1x2x36x64x32xf32>
@@ -52,8 +52,8 @@ func.func @static(%x: !X) -> !X attributes {relax.function} {
 !X = tensor<?x?x?x64xf32, #relax.dims<["h", "n", "w"], affine_map<()[s0, s1, s2] -> (s1, s0, s2, 64)>>>
 !W = tensor<3x3x64x64xf32>
 
-// Where sizes are known at run time, then is decided whether there are enough tiles, and of which size.
-// Products are written once, transforms for both. Channels that lie side by side are not turned.
+// With dynamic sizes, run time chooses direct convolution or a tile size. Products are written once,
+// transforms for both sizes. NHWC needs no transpose.
 
 // CHECK-LABEL: func.func private @conv2d_winograd(
 // CHECK: %[[AGAIN:.*]] = memref.alloca() {{.*}}xindex>
