@@ -75,6 +75,10 @@ class ExprTypeError(ExprError, TypeError):
     """Something is of the wrong kind: a number where a tensor belongs, a string as a type."""
 
 
+class ParameterNameError(ExprError, RuntimeError):
+    """A function has no parameter of that name; a RuntimeError too, which TVM raises."""
+
+
 class BuilderError(RelaxMLIRError, RuntimeError):
     """A BlockBuilder was used out of order, or with values of another scope."""
 

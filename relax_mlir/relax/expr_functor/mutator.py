@@ -1,6 +1,7 @@
 """`PyExprMutator`: rewrites a function binding by binding, inferring types as it goes."""
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -82,7 +83,7 @@ class PyExprMutator(Rewriting):
         """Visit a block by its kind."""
         if is_pending(block):
             sequence = SeqExpr([block], Tuple([]))
-            found = self.visit_seq_expr_(sequence)
+            found = _visit_sequence(self, sequence)
             return block if found is sequence else found.blocks[0]
         self._builder.visited.append(block)
         try:
@@ -172,7 +173,12 @@ class PyExprMutator(Rewriting):
             )
         return Function.of(single(func), func._keep)
 
-    def _rewritten(self, func: Function, params: Sequence[Var]) -> Function | None:
+    def _rewritten(
+        self,
+        func: Function,
+        params: Sequence[Var],
+        visit: Callable[[SeqExpr], Any] | None = None,
+    ) -> Function | None:
         """Return a function with its body visited, and parameters where given; None if the same."""
         op = func.mlir_op
         assert op is not None, "it has been emitted"
@@ -187,7 +193,7 @@ class PyExprMutator(Rewriting):
             frame = self._builder.open_block("insertion", edit, op.regions[0].blocks[0])
             try:
                 with bounded_depth(func):
-                    self.visit_expr(func.body)
+                    (visit or self.visit_expr)(func.body)
             finally:
                 self._builder.close_block(frame)
             if not edit.version:
@@ -210,7 +216,9 @@ class PyExprMutator(Rewriting):
         if block is None and not expr.blocks:
             return super().visit_seq_expr_(expr)
         if block is None:
-            found = self._rewritten(self._emitted(Function(free_vars(expr), expr)), ())
+            emitted = self._emitted(Function(free_vars(expr), expr))
+            # It is this sequence that is visited, not another one in it.
+            found = self._rewritten(emitted, (), functools.partial(_visit_sequence, self))
             return expr if found is None else found.body
         edit = self._edit
         version = edit.version
@@ -325,3 +333,4 @@ class PyExprMutator(Rewriting):
 
 
 PyExprMutator._own_methods = PyExprMutator
+_visit_sequence = PyExprMutator.visit_seq_expr_

@@ -15,7 +15,7 @@ from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.well_formed import argument_attributes, type_dims
 from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.errors import ExprError, ExprTypeError, PassError, did_you_mean
+from relax_mlir.errors import ExprError, ExprTypeError, ParameterNameError, PassError, did_you_mean
 from relax_mlir.ir.module import IRModule, module_of
 from relax_mlir.ir.single_function import single
 from relax_mlir.pass_infra.context import PassContext
@@ -127,7 +127,7 @@ class _Binder:
                 near = did_you_mean(str(wanted), self._names)
                 near = near or f"; there are: {', '.join(self._names) or 'none'}"
                 message = f"function '{self._name}' has no parameter '{wanted}'{near}"
-                raise ExprError(f"BindParams: {message}")
+                raise ParameterNameError(f"BindParams: {message}")
         chosen = [i for i, each in enumerate(self._names) if each in self._values]
         for position in chosen:
             self._match(position)

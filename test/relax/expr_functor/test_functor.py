@@ -308,3 +308,28 @@ def test_variables_of_earlier_builders_are_parameters_again():
         bb.begin_scope()
         assert str(bb.emit(relax.op.exp(v)).ty) == 'R.Tensor((2,), "float32")'
         bb.end_scope()
+
+
+def test_sequences_are_visited_once_by_overrides():
+    class Log(PyExprMutator):
+        def __init__(self):
+            super().__init__()
+            self.seen = []
+
+        def visit_seq_expr_(self, expr):
+            self.seen.append("sequence")
+            return self.visit_expr_post_order(expr)
+
+        def visit_var_def_(self, var):
+            self.seen.append(var.name)
+            return var
+
+    v = relax.Var("v")
+    block = relax.BindingBlock([relax.VarBinding(v, relax.op.exp(x))])
+    log = Log()
+    sequence = relax.SeqExpr([block], v)
+    assert log.visit_expr(sequence) is sequence
+    assert log.seen == ["sequence", "v"]
+    log = Log()
+    assert log.visit_binding_block(block) is block
+    assert log.seen == ["v"]
