@@ -67,6 +67,7 @@ TABLE = {
     # Operators of scalar expressions make expressions of other classes.
     # Reading is recursive: an expression may hold statements, and these expressions.
     "script.StmtParser": "relax_mlir.script.relax_parser.stmt:StmtParser",
+    "script.as_type": "relax_mlir.relax.expr.types:as_type",
     "script.closures": "relax_mlir.script.relax_parser.closures",
     "script.macros": "relax_mlir.script.parser.macros",
     "script.parameters": "relax_mlir.script.relax_parser.function:parameters",

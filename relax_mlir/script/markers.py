@@ -38,11 +38,23 @@ class Marker:
             return extension("script.call")(made)
         return made
 
+    def as_ty(self) -> Any:
+        """Return the type that this is an annotation of.
+
+        Raises:
+            ExprTypeError: it is not one of a type.
+        """
+        return extension("script.as_type")(self)
+
     def __iter__(self) -> NoReturn:
         raise TypeError(f"{self.script_path} means something only inside a script function")
 
     def __repr__(self) -> str:
         return self.script_path
+
+
+# TVM's name of it.
+TypeProxy = Marker
 
 
 def _is_expression(value: Any) -> bool:

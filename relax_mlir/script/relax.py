@@ -1,14 +1,18 @@
 """The namespace `R` of scripts: `@R.function` and the operations of Relax."""
 
-from typing import Any
+import typing
 
 from relax_mlir.extension_points import extension
+from relax_mlir.script import markers
 from relax_mlir.script.decorate import parse_class, parse_function
 from relax_mlir.script.macro import macro
 from relax_mlir.script.markers import Marker
 
+# TVM keeps the proxies of annotations in a module of this name.
+entry = markers
 
-def function(fn: Any = None, **options: Any) -> Any:
+
+def function(fn: typing.Any = None, **options: typing.Any) -> typing.Any:
     """Parse a Relax function: a `relax.Function`, alone in a module.
 
     Inside an `I.ir_module` class the function is left to the class decorator, which knows them all.
@@ -23,7 +27,7 @@ def function(fn: Any = None, **options: Any) -> Any:
     """
     if fn is None:
 
-        def apply(fn: Any) -> Any:
+        def apply(fn: typing.Any) -> typing.Any:
             return parse_function(fn, depth=2)
 
         return apply
@@ -33,7 +37,7 @@ def function(fn: Any = None, **options: Any) -> Any:
 func = function
 
 
-def rewriter(cls: type) -> Any:
+def rewriter(cls: type) -> typing.Any:
     """Return the `PatternMatchingRewriter` of a class with the functions pattern and replacement.
 
     Raises:

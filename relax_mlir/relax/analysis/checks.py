@@ -4,8 +4,10 @@ from typing import Any, NamedTuple
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.well_formed import check_well_formed as function_problems
-from relax_mlir.errors import ExprTypeError, VerifyError
+from relax_mlir.errors import ExprTypeError, RelaxMLIRError, VerifyError
+from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.analysis.scopes import enclosing_module, function_op, module_op
+from relax_mlir.relax.expr import Function
 
 _TOO_DEEP = (
     "branches or loops are nested too deep to be checked: put inner ones into functions of their "
@@ -29,7 +31,7 @@ class Diagnostic(NamedTuple):
 
 
 class WellFormed(list[Diagnostic]):
-    """The answer of `well_formed`: true when nothing is wrong, else the list of what is."""
+    """The answer of `check_well_formed`: true when nothing is wrong, else the list of what is."""
 
     def __bool__(self) -> bool:
         return not len(self)
@@ -38,20 +40,26 @@ class WellFormed(list[Diagnostic]):
         return "well formed" if self else "\n".join(map(str, self))
 
 
-def well_formed(node: Any, check_struct_info: bool = True) -> WellFormed:
-    """Check a module, or one of its functions; true when it is well formed, else the reasons.
+def check_well_formed(node: Any, check_ty: bool = True) -> WellFormed:
+    """Check a module or a function; true when it is well formed, else the reasons.
 
     Every operation by the rules of its dialect, then what no operation can see alone: that symbols
-    are bound where they are used, and calls fit what they call.
+    are bound where they are used, and calls fit what they call. A function that Python built is
+    also checked for variables that nothing binds, or that are bound twice.
 
     Args:
-        node: IRModule, or a function in one.
-        check_struct_info: also check symbols and calls.
+        node: IRModule, or a function in one or built by itself.
+        check_ty: also check symbols and calls.
 
     Raises:
         ExprTypeError: it is neither.
     """
-    module, only = _module_and_function(node)
+    try:
+        module, only = _module_and_function(node)
+    except ExprTypeError:
+        raise
+    except RelaxMLIRError as error:
+        return WellFormed([Diagnostic("loc(unknown)", str(error))])
     found: list[Diagnostic] = []
     target = module if only is None else only
     assert target is not None, "one of them is there"
@@ -61,7 +69,7 @@ def well_formed(node: Any, check_struct_info: bool = True) -> WellFormed:
     except ir.MLIRError as error:
         found += [Diagnostic(str(d.location), d.message) for d in error.error_diagnostics]
         return WellFormed(found or [Diagnostic("loc(unknown)", str(error))])
-    if check_struct_info and module is not None:
+    if check_ty and module is not None:
         name = None if only is None else ir.StringAttr(only.attributes["sym_name"]).value
         try:
             problems = list(function_problems(module, name))
@@ -71,19 +79,22 @@ def well_formed(node: Any, check_struct_info: bool = True) -> WellFormed:
     return WellFormed(found)
 
 
-def check_well_formed(node: Any, check_struct_info: bool = True) -> None:
-    """Raise where `well_formed` says no.
+def well_formed(node: Any, check_ty: bool = True) -> WellFormed:
+    """Raise where `check_well_formed` says no, and return its answer: TVM's roles since 0.23.
 
     Raises:
         VerifyError: it is not well formed; the message has a line for each reason.
-        ExprTypeError: it is neither a module nor a function in one.
+        ExprTypeError: it is neither a module nor a function.
     """
-    found = well_formed(node, check_struct_info)
+    found = check_well_formed(node, check_ty)
     if not found:
         raise VerifyError("the program is not well formed", map(str, found))
+    return found
 
 
 def _module_and_function(node: Any) -> tuple[ir.Operation | None, ir.Operation | None]:
+    if isinstance(node, Function) and node.mlir_op is None:
+        return module_op(IRModule.from_expr(node)), None
     try:
         return module_op(node), None
     except ExprTypeError:

@@ -89,12 +89,20 @@ def type_lca(lhs: Any, rhs: Any) -> Type:
 
 
 def get_static_type(type_: Any) -> Type:
-    """Return a type without dimensions.
+    """Return a type without dimensions; ranks stay, in shapes and functions too.
 
     Raises:
         ExprTypeError: it is no type.
     """
-    return without_shape(as_type(type_))
+    type_ = as_type(type_)
+    if isinstance(type_, ShapeType):
+        return ShapeType(ndim=type_.ndim)
+    if isinstance(type_, TupleType):
+        return TupleType([get_static_type(field) for field in type_.fields])
+    if isinstance(type_, FuncType):
+        params = type_.params and [get_static_type(each) for each in type_.params]
+        return FuncType(params, get_static_type(type_.ret))
+    return without_shape(type_)
 
 
 def erase_to_well_defined(

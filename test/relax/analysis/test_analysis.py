@@ -1,9 +1,10 @@
 """relax.analysis: variables, symbols, chains, purity, recursion, order of visits."""
 
 import pytest
+import tvm_ffi
 from mutation import BEFORE, HEAD
 
-from relax_mlir import ir, transform
+from relax_mlir import ir, relax, transform
 from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE
 from relax_mlir.errors import ExprError, ExprTypeError, VerifyError
 from relax_mlir.ir import IRModule
@@ -141,18 +142,30 @@ def test_symbols():
 
 def test_well_formed():
     good = module(SHAPES)
+    assert analysis.check_well_formed(good)
     assert analysis.well_formed(good)
-    analysis.check_well_formed(good)
-    assert analysis.well_formed(good["main"])
+    assert analysis.check_well_formed(good["main"])
     bad = IRModule.parse(str(good).replace('"relax.match_cast"', '"relax.exp"'))
-    found = analysis.well_formed(bad)
+    found = analysis.check_well_formed(bad)
     assert not found
     assert any("symbol 'k'" in each.message for each in found)
-    assert not analysis.well_formed(functions(bad)["main"])
+    assert not analysis.check_well_formed(functions(bad)["main"], check_ty=True)
     with pytest.raises(VerifyError, match="symbol 'k'"):
-        analysis.check_well_formed(bad)
+        analysis.well_formed(bad)
     with pytest.raises(ExprTypeError):
-        analysis.well_formed(3)
+        analysis.check_well_formed(3)
+
+
+def test_well_formed_of_built_functions():
+    def built(value):
+        x, y = (relax.Var(name, R.Tensor((4,), "float32")) for name in "xy")
+        bindings = [relax.VarBinding(y, value(x, y))]
+        return relax.Function([x], relax.SeqExpr([relax.BindingBlock(bindings)], y))
+
+    assert analysis.check_well_formed(built(lambda x, y: relax.op.exp(x)))
+    found = analysis.check_well_formed(built(relax.op.add))
+    assert not found
+    assert "unknown variable 'y'" in str(found)
 
 
 PURE = """
@@ -359,13 +372,45 @@ RESHAPES = """
             with T.block("b"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 B[vi, vj] = A[vi, vj] + A[vi, vj]
+
+    @T.prim_func(private=True)
+    def dynamic(a: T.handle, b: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (1, n, 4096), "float32")
+        B = T.match_buffer(b, (1, n, 32, 128), "float32")
+        for i, j, k, l in T.grid(1, n, 32, 128):
+            with T.block("b"):
+                vi, vj, vk, vl = T.axis.remap("SSSS", [i, j, k, l])
+                B[vi, vj, vk, vl] = A[
+                    0, ((vk * 128 + vl) // 4096 + vi * n + vj) % n, (vk * 128 + vl) % 4096]
+
+    @T.prim_func(private=True)
+    def rotated(a: T.handle, b: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n,), "float32")
+        B = T.match_buffer(b, (n,), "float32")
+        for i in range(n):
+            with T.block("b"):
+                vi = T.axis.spatial(n, i)
+                B[vi] = A[(vi + 1) % n]
+
+    @T.prim_func(private=True)
+    def ragged(A: T.Buffer((8, 6), "float32"), starts: T.Buffer((3,), "int64"),
+               B: T.Buffer((8, 2, 3), "float32")):
+        for i in range(2):
+            with T.block("outer"):
+                vi = T.axis.spatial(2, i)
+                for j, k, l in T.grid(starts[vi + 1] - starts[vi], 2, 3):
+                    with T.block("inner"):
+                        vj, vk, vl = T.axis.remap("SSS", [j, k, l])
+                        B[starts[vi] + vj, vk, vl] = A[starts[vi] + vj, vk * 3 + vl]
 """
 
 
 def test_has_reshape_pattern():
     mod = module(RESHAPES)
     found = {name for name in mod if analysis.has_reshape_pattern(mod[name])}
-    assert found == {"flatten"}
+    assert found == {"flatten", "dynamic", "ragged"}
 
 
 STAGES = """
@@ -430,3 +475,17 @@ def test_variables_of_shared_expressions_take_linear_time():
         expr = expr + expr
     assert analysis.free_vars(expr) == [x]
     assert analysis.all_global_vars(expr) == []
+
+
+def test_types_of_annotations():
+    entry = R.entry
+    assert isinstance(R.Tensor(("n",), "float32"), entry.TypeProxy)
+    assert R.Any.as_ty() == relax.AnyType()
+    lhs, rhs = R.Prim("int8").as_ty(), R.Prim("float32").as_ty()
+    assert tvm_ffi.structural_equal(analysis.type_lca(lhs, lhs), lhs)
+    assert not tvm_ffi.structural_equal(lhs, rhs)
+    assert tvm_ffi.structural_equal(analysis.type_lca(lhs, rhs), relax.AnyType())
+    func = FuncType([R.Shape(["n", 2])], R.Tuple(R.Tensor(("n",), "int8"), R.Shape([3])))
+    assert str(analysis.get_static_type(func)) == (
+        'R.Callable((R.Shape(ndim=2),), R.Tuple(R.Tensor(ndim=1, dtype="int8"), R.Shape(ndim=1)))'
+    )
