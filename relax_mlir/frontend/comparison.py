@@ -49,17 +49,21 @@ class Comparison:
         if not self.agrees:
             raise AssertionError(str(self))
 
-    def __str__(self) -> str:
+    @property
+    def table(self) -> str:
+        """The outputs, the largest error of each, and which differ."""
         rows = [("output", "largest error", "")]
         rows += [
             (each.name, f"{each.error:.3g}", "" if each.agrees else "DIFFERS")
             for each in self.outputs
         ]
-        table = text_table(rows, right=(1,))
+        return text_table(rows, right=(1,))
+
+    def __str__(self) -> str:
         if self.agrees:
-            return table
+            return self.table
         first = self.first or "no operation alone; the kernels that fuse several do"
-        return f"{table}\nfirst to differ: {first}"
+        return f"{self.table}\nfirst to differ: {first}"
 
 
 def difference(

@@ -2,10 +2,12 @@
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
+
+import numpy as np
 
 from relax_mlir.errors import ModelError
 from relax_mlir.frontend.comparison import Comparison
@@ -21,6 +23,7 @@ class Kind:
         load: `module:function` that makes an IRModule of one, or what compiles it.
         report: `module:function` that says what of one can be imported.
         compare: `module:function` that runs one beside what it is compiled to; none if empty.
+        run: `module:function` that runs one in its framework on arrays; none if empty.
         suffixes: of the names of its files.
         classes: full names of classes whose objects, also of derived classes, are such models;
             what begins with a dot is the end of a name.
@@ -32,6 +35,7 @@ class Kind:
     load: str
     report: str
     compare: str = ""
+    run: str = ""
     suffixes: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
     is_text: bool = False
@@ -55,6 +59,7 @@ KINDS = [
         "ONNX",
         load="relax_mlir.frontend.onnx:from_onnx",
         report="relax_mlir.frontend.onnx.coverage:coverage",
+        run="relax_mlir.frontend.onnx.reference:run",
         suffixes=(".onnx",),
         classes=("onnx.onnx_ml_pb2.ModelProto",),
     ),
@@ -63,6 +68,8 @@ KINDS = [
         load="relax_mlir.frontend.torch:load_model",
         report="relax_mlir.frontend.torch:coverage",
         compare="relax_mlir.frontend.torch.compare:compare",
+        run="relax_mlir.frontend.torch:run",
+        suffixes=(".pt2",),
         classes=(
             "torch.export.exported_program.ExportedProgram",
             "torch.nn.modules.module.Module",
@@ -72,6 +79,7 @@ KINDS = [
         "MLIR",
         load="relax_mlir.frontend.mlir:load_model",
         report="relax_mlir.frontend.mlir:coverage",
+        run="relax_mlir.frontend.mlir.evaluator:run",
         suffixes=(".mlir", ".mlirbc", ".stablehlo"),
         classes=(
             "._mlir_libs._mlir.ir.Module",
@@ -145,6 +153,18 @@ def compare(model: Any, inputs: tuple[Any, ...], **options: Any) -> Comparison:
         what = type(model).__name__ if kind is None else f"an {kind.name} model"
         raise ModelError(f"compare runs models of {known}, got {what}")
     return _function(kind.compare)(model, inputs, **options)
+
+
+def run_source(model: Any, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return what a model gives for arrays in the framework it comes from.
+
+    Raises:
+        ModelError: nothing runs it.
+    """
+    kind = _kind_of(model)
+    if kind is None:
+        raise _unknown(model)
+    return _function(kind.run)(model, inputs)
 
 
 def _kind_of(model: Any) -> Kind | None:

@@ -11,6 +11,7 @@ from relax_mlir.compiler import pipeline as builds
 from relax_mlir.errors import PassError, PipelineError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.tools.relax_compile import __main__ as relax_compile
+from relax_mlir.tools.relax_run import __main__ as relax_run
 from relax_mlir.transform import PassContext
 
 TWICE = str(ROOT / "examples" / "twice.mlir")
@@ -160,3 +161,61 @@ def test_lower_raises_what_a_pass_raises():
     text = (ROOT / "test" / "tools" / "Inputs" / "not_well_formed.mlir").read_text()
     with pytest.raises(PassError, match="symbol 'n'"):
         builds.lower(IRModule.parse(text), "WellFormed")
+
+
+def test_upstream_dialects_and_shapes_of_inputs(tmp_path, capsys):
+    source, out = tmp_path / "model.mlir", tmp_path / "model.rxe"
+    source.write_text("""
+func.func @main(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %0 = stablehlo.exponential %x : tensor<?x4xf32>
+  return %0 : tensor<?x4xf32>
+}""")
+    assert relax_compile.main([str(source), "-o", str(out)]) == 0
+    np.testing.assert_allclose(run(out), np.exp(X), rtol=1e-6)
+    assert relax_compile.main([str(source), "-o", str(out), "--shape", "arg0=n,4"]) == 0
+    np.testing.assert_allclose(run(out), np.exp(X), rtol=1e-6)
+    assert relax_run.main([str(out), "--info"]) == 0
+    card = capsys.readouterr().out
+    assert 'main(arg0: R.Tensor((n, 4), "float32"))' in card
+    assert "symbols      n" in card
+    given = [str(out), "--dim=n=3", "--seed=1"]
+    assert relax_run.main([*given, "--compare", str(source)]) == 0
+    assert "largest error" in capsys.readouterr().out
+    source.write_text(source.read_text().replace("exponential", "tanh"))
+    assert relax_run.main([*given, "--compare", str(source)]) == 1
+    assert "DIFFERS" in capsys.readouterr().out
+
+
+def test_models_of_other_frameworks(tmp_path, capsys):
+    onnx = pytest.importorskip("onnx")
+    x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", 4])
+    y = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["n", 4])
+    node = onnx.helper.make_node("Sin", ["x"], ["y"])
+    path, out = str(tmp_path / "model.onnx"), str(tmp_path / "model.rxe")
+    onnx.save(onnx.helper.make_model(onnx.helper.make_graph([node], "g", [x], [y])), path)
+    assert relax_compile.main([path, "-o", out, "--shape=x=7,4"]) == 0
+    np.testing.assert_allclose(run(out), np.sin(X), rtol=1e-5)
+    assert relax_run.main([path, "--dim=n=3", "--compare", path]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "flags", "message"),
+    [
+        ("m.onnx", b"x", [], "m.onnx is no ONNX model"),
+        ("m.onnx", None, [], "cannot open input file"),
+        ("m.mlir", b"func.func @main(", [], "m.mlir:1:16: error: expected non-function type"),
+        (
+            "m.mlir",
+            b"func.func @f(%x: tensor<4xf32>) { return }",
+            ["--shape=y=3"],
+            "shape_dict has",
+        ),
+        ("m.mlir", b"", ["--shape=x"], "flag '--shape' wants name=1,3,n,n, got 'x'"),
+    ],
+)
+def test_models_that_cannot_be_read(tmp_path, capsys, name, data, flags, message):
+    path = tmp_path / name
+    if data is not None:
+        path.write_bytes(data)
+    assert relax_compile.main([str(path), "-o", str(tmp_path / "out.rxe"), *flags]) == 1
+    assert message in capsys.readouterr().err

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.locations import source_line
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ModelError, RelaxMLIRError
 from relax_mlir.frontend.mlir.sizes import fold
 from relax_mlir.frontend.mlir.types import dtype_of, python_value, shape_of
 from relax_mlir.frontend.names import Names
 from relax_mlir.frontend.registry import find_converter
-from relax_mlir.frontend.values import Value, ints, materialize, of_expr
+from relax_mlir.frontend.values import Value, ints, materialize
+from relax_mlir.pass_infra.execution.diagnostics import source_position
 from relax_mlir.relax import op
 from relax_mlir.relax.builder.block_builder import BlockBuilder
 from relax_mlir.relax.expr import Constant, Expr, ShapeType, TensorType
@@ -188,7 +188,8 @@ class Importer:
         """
         previous, self.op = self.op, operation
         try:
-            return self._converted(operation)
+            with self.builder.at_line(*place_of(operation, self.source)):
+                return self._converted(operation)
         except (RelaxMLIRError, NotImplementedError) as error:
             if isinstance(error, ModelError):
                 raise
@@ -242,12 +243,14 @@ class Importer:
         return self.builder.match_cast(var, TensorType(dims, dtype))
 
 
+def place_of(operation: Any, source: str) -> tuple[str, int, int]:
+    """Return file, line and column of an operation; what it is read from where that is no file."""
+    file, line, column = source_position(operation.location)
+    return (source if file in ("", "-") else file), max(line, 1), max(column, 1)
+
+
 def where(operation: Any, source: str) -> str:
     """Return the place of an operation: the file and line, else what the program is called."""
-    line = source_line(operation.location)
-    return f"{source}{line[1:]}" if line.startswith("-:") else line or source
-
-
-def expression(value: Any) -> Value:
-    """Return a converter's result as a value."""
-    return value if isinstance(value, Value) else of_expr(value)
+    _, line, _ = source_position(operation.location)
+    file, *_ = place_of(operation, source)
+    return f"{file}:{line}" if line else file

@@ -8,7 +8,7 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ModelError, RelaxMLIRError
 from relax_mlir.frontend.coverage import Coverage
 from relax_mlir.frontend.mlir import ops
-from relax_mlir.frontend.mlir.importer import Importer
+from relax_mlir.frontend.mlir.importer import Importer, place_of
 from relax_mlir.frontend.mlir.needs import needs
 from relax_mlir.frontend.mlir.passes import dialects_of, prepare
 from relax_mlir.frontend.mlir.reading import read_module
@@ -135,7 +135,8 @@ def _function(
         for each, called in zip(arguments, names, strict=True)
     ]
     importer = Importer(builder, symbols, source, functions)
-    with builder.function(key, params):
+    place = place_of(function, source)
+    with builder.at_line(*place), builder.function(key, params):
         values = [
             Value(dtype_of(each.type), var) for each, var in zip(arguments, params, strict=True)
         ]

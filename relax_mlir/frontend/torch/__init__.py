@@ -8,6 +8,7 @@ _EXPORTS = {
     "coverage": "relax_mlir.frontend.torch.needs",
     "from_exported_program": "relax_mlir.frontend.torch.program",
     "load_model": "relax_mlir.frontend.torch.compiled",
+    "run": "relax_mlir.frontend.torch.compiled",
     "parameters_of": "relax_mlir.frontend.torch.program",
 }
 

@@ -1,5 +1,8 @@
 """Compiled programs of torch, called as the model is: nested inputs, tensors in and out."""
 
+import os
+import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +21,7 @@ from relax_mlir.frontend.torch.program import (
     mutated_buffers,
     weight_of,
 )
+from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.vm import VirtualMachine
 
 
@@ -90,6 +94,10 @@ class LoadedModel:
 
     program: Any
 
+    def module(self) -> IRModule:
+        """Return the program as a Relax module, its weights bound."""
+        return from_exported_program(self.program)
+
     def compile(self, target: Any = None, pipeline: Any = None) -> CompiledModel:
         """Return the program compiled."""
         return CompiledModel(self.program, target, pipeline)
@@ -101,7 +109,7 @@ def load_model(
     """Return an exported program, or a module exported with example inputs, for compilation.
 
     Args:
-        model: a `torch.export.ExportedProgram` or a `torch.nn.Module`.
+        model: a `torch.export.ExportedProgram`, the path of one (.pt2), or a `torch.nn.Module`.
         inputs: example inputs of a module, a tuple or a single one.
         kwargs: those by keyword.
         dynamic_shapes: as for `torch.export.export`.
@@ -109,6 +117,8 @@ def load_model(
     Raises:
         ModelError: a module without inputs, or a program with them.
     """
+    if isinstance(model, (str, os.PathLike)):
+        model = _read(model)
     if isinstance(model, torch.nn.Module):
         if inputs is None and kwargs is None:
             raise ModelError("a torch.nn.Module needs example inputs: compile(model, inputs=(x,))")
@@ -118,6 +128,29 @@ def load_model(
     if not (inputs is kwargs is dynamic_shapes is None):
         raise ModelError("an exported program has its inputs and shapes already")
     return LoadedModel(model)
+
+
+def run(model: Any, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return what an exported program, or the file of one, gives in torch for arrays.
+
+    Raises:
+        ModelError: it cannot be read.
+    """
+    program = load_model(model).program
+    with torch.no_grad():
+        results = program.module()(*(torch.from_numpy(np.array(each)) for each in inputs))
+    return [np.asarray(each) for each in pytree.tree_leaves(results)]
+
+
+def _read(path: Any) -> Any:
+    name = os.fspath(path)
+    if not zipfile.is_zipfile(path):
+        raise ModelError(f"{name} is no exported program of torch, which is a ZIP archive")
+    try:
+        return torch.export.load(path)
+    except Exception as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise ModelError(f"{name} is no exported program of torch: {reason}") from error
 
 
 def _argument(leaf: Any) -> Any:

@@ -11,6 +11,7 @@ import pickle
 import re
 import signal
 from collections.abc import Callable
+from typing import Any
 
 from relax_mlir.pass_infra.execution.diagnostics import Diagnostic
 
@@ -36,7 +37,7 @@ def failure(name: str, text: str | None, read: Callable[[], list[Diagnostic]]) -
         suspicion = f"MLIR's parser crashes on it: brackets are nested {depth} deep"
         if depth <= DEEP:
             return []
-    found = _in_child(read)
+    found = in_child(read)
     return [Diagnostic("error", suspicion, name)] if found is None else found
 
 
@@ -45,8 +46,10 @@ def nesting(text: str) -> int:
     return max(itertools.accumulate(map(_STEP.__getitem__, _BRACKET.findall(text))), default=0)
 
 
-def _in_child(read: Callable[[], list[Diagnostic]]) -> list[Diagnostic] | None:
+def in_child(read: Callable[[], Any]) -> Any:
     """Return what a function returns in a child process, or None if a signal ends the child.
+
+    Without `fork`, and where the child cannot answer, an empty list.
 
     The child is a fork: it needs the context with the dialects and passes that were loaded into it,
     and MLIR runs without threads in our contexts.

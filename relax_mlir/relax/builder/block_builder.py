@@ -1,6 +1,7 @@
 """`BlockBuilder`: builds a Relax program in MLIR, binding by binding."""
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -97,6 +98,13 @@ class BlockBuilder(ModuleFunctions):
             BuilderError: the operation stands in another module's context.
         """
         return InsertionScope(self, op.operation)
+
+    def at_line(self, file: str, line: int, column: int = 1) -> AbstractContextManager[None]:
+        """Make a line of a file the location of what the body emits: `with bb.at_line(f, 3):`.
+
+        Importers say so where in a model something comes from.
+        """
+        return self._places.given(file, line, column)
 
     def if_(self, condition: Any, name_hint: str = "") -> IfScope:
         """Open an `if`; see `IfScope`.

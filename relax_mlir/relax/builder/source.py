@@ -1,6 +1,8 @@
 """Source locations: the line of the user's program that builds an operation."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType
 
@@ -33,9 +35,22 @@ class Places:
     def __init__(self, context: ir.Context) -> None:
         self._context = context
         self._known: dict[tuple[CodeType, int], ir.Location] = {}
+        self._given: ir.Location | None = None
+
+    @contextmanager
+    def given(self, file: str, line: int, column: int) -> Iterator[None]:
+        """Make a line of a file the location of what the body builds."""
+        before = self._given
+        self._given = ir.Location.file(file, line, column, context=self._context)
+        try:
+            yield
+        finally:
+            self._given = before
 
     def here(self) -> ir.Location:
-        """Return the location of the innermost frame that is not ours."""
+        """Return the given location, else that of the innermost frame that is not ours."""
+        if self._given is not None:
+            return self._given
         frame = sys._getframe(1)
         while _is_internal(frame.f_code) and frame.f_back is not None:
             frame = frame.f_back

@@ -12,6 +12,8 @@ from pathlib import Path
 from relax_mlir.errors import RelaxMLIRError
 
 BYTECODE_MAGIC = b"ML\xefR"
+# Files of models, which importers read.
+BINARY = (".onnx", ".pt2")
 _SPLIT = re.compile(r"^[ \t]*// -----[ \t]*(?://.*)?$", re.MULTILINE)
 
 
@@ -64,6 +66,8 @@ def read(path: str) -> Source:
         name, data = "<stdin>", sys.stdin.buffer.read()
     else:
         name = path
+        if path.endswith(BINARY) and Path(path).is_file():
+            return Source(name, b"", None)
         try:
             if not path:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))

@@ -19,8 +19,8 @@ SHARED = (
 )
 _DESCRIPTION = "Compile a program into an executable that relax.VirtualMachine loads."
 _FILE = (
-    "MLIR text or bytecode ('-' or nothing: standard input), or a TVMScript in a file that ends in "
-    ".py, which is parsed and not executed"
+    "MLIR text or bytecode ('-' or nothing: standard input), of our dialects or upstream's; a "
+    "TVMScript in a file that ends in .py, which is parsed and not executed; an .onnx or a .pt2"
 )
 
 
@@ -44,6 +44,12 @@ def _parser() -> Parser:
     add = parser.add_argument
     add("file", nargs="?", default="-", help=_FILE)
     add("-o", metavar="FILE", help="where to write (default: the input's name, another suffix)")
+    add(
+        "--shape",
+        action="append",
+        metavar="NAME=SIZES",
+        help="the shape of an input of a model: x=1,3,n,n, with names of symbols",
+    )
     add(
         "--emit",
         type=one_of(KINDS),

@@ -9,8 +9,6 @@ from typing import Any
 from relax_mlir.compiler import pipeline as builds
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import PassError, PipelineError, RelaxMLIRError, did_you_mean
-from relax_mlir.frontend.mlir.passes import load_dialects
-from relax_mlir.frontend.mlir.program import program
 from relax_mlir.instrument import PrintOnChange
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.target.target import Target
@@ -26,6 +24,7 @@ from relax_mlir.runtime.executable import Executable
 from relax_mlir.text_table import text_table
 from relax_mlir.tools.common import reading, streams
 from relax_mlir.tools.common.flags import Options, UsageError
+from relax_mlir.tools.common.programs import program_of, shapes_of
 from relax_mlir.tools.common.streams import Source
 from relax_mlir.tools.relax_compile.flags import KINDS
 from relax_mlir.tools.relax_compile.text_log import TextLog
@@ -44,13 +43,13 @@ class Session:
         self.options = options
         self.kind = options["emit"] or "exe"
         self.context = make_context()
-        load_dialects(self.context)
         self.target: Target = self._target()
         self.pipeline: list[str] = self._pipeline()
         self._watch = Watch(options, without=("dump-ir-dir", "time-passes"))
         self._reported = DiagnosticContext()
         self._pass_context = self._make_pass_context()
         self._sizes = self._report_sizes()
+        self._shapes = shapes_of(options["shape"] or ())
         self._to = self._stage(options["to"]) if options["to"] is not None else None
         self._check_output()
 
@@ -75,7 +74,7 @@ class Session:
             return self._process(source)
 
     def _process(self, source: Source) -> int:
-        mod = self._read(source)
+        mod = program_of(source, self.context, self._shapes)
         if mod is None:
             return 1
         log = TextLog(self.options["dump-ir-dir"], keep=self.kind in ("asm", "llvm"))
@@ -214,16 +213,6 @@ class Session:
         if path is not None or self._to is not None:
             return path
         return str(Path(self.options.file).with_suffix(KINDS[self.kind]))
-
-    def _read(self, source: Source) -> IRModule | None:
-        if source.name.endswith(reading.SCRIPT_SUFFIX) and source.text is not None:
-            from relax_mlir.script import from_source
-
-            # A script's module lives in the default context.
-            return from_source(source.text, filename=source.name)
-        module, diagnostics = reading.parse(source, self.context)
-        reading.report(source, diagnostics, self.context)
-        return None if module is None else program(module, source.name)
 
     def _report(self, source: Source, error: PassError) -> None:
         found = reading.failure(error, self._reported.diagnostics)

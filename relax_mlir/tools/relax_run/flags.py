@@ -17,8 +17,8 @@ An argument is NAME=WHAT, where WHAT is one of
   int:5, float:0.5, str:text a Python value
 and NAME may be left out: arguments in order."""
 _FILE = (
-    "an .rxe or .so; or MLIR text or bytecode ('-' or nothing: standard input), or a TVMScript in "
-    "a file that ends in .py, which is parsed and not executed"
+    "an .rxe or .so; or a program: MLIR text or bytecode ('-' or nothing: standard input), a "
+    "TVMScript in a file that ends in .py, which is parsed and not executed, an .onnx or .pt2"
 )
 
 
@@ -68,6 +68,11 @@ def _parser() -> Parser:
         metavar="FILE",
         help="write the results: .npz, or .npy for one tensor ('-': standard output)",
     )
+    add(
+        "--compare",
+        metavar="MODEL",
+        help="run an .onnx, .pt2 or StableHLO model in its own framework too, and compare results",
+    )
     add("--benchmark", action="store_true", help="time calls and print percentiles")
     add(
         "--repeat",
@@ -100,6 +105,7 @@ def _parser() -> Parser:
     )
     add("--weights", metavar="FILE", help="where the executable's safetensors file is now")
     add("--show", action="store_true", help="print the executable as text and exit")
+    add("--info", action="store_true", help="print inputs, symbols, kernels and memory, and exit")
     add(
         "--list-functions",
         action="store_true",

@@ -58,13 +58,13 @@ class Model:
             from relax_mlir.dialects.context import make_context
             from relax_mlir.pass_infra.context import DEFAULT_OPT_LEVEL, PassContext
             from relax_mlir.pass_infra.execution.diagnostics import DiagnosticContext
-            from relax_mlir.tools.common import reading
+            from relax_mlir.tools.common import programs, reading
         except BindingsError as error:
             raise RelaxMLIRError(f"programs have to be compiled first: {error}") from None
         options, source = self._options, self._source
         assert source is not None
         context = make_context()
-        module = _module(source, context)
+        module = programs.program_of(source, context, {})
         if module is None:
             raise SystemExit(1)
         target = options["target"] or "llvm"
@@ -84,20 +84,6 @@ class Model:
             if isinstance(error, RelaxMLIRError):
                 raise
             raise RelaxMLIRError(f"flag '--target': {error}") from None
-
-
-def _module(source: Any, context: Any) -> Any:
-    from relax_mlir.ir.module import IRModule
-    from relax_mlir.tools.common import reading
-
-    if source.name.endswith(reading.SCRIPT_SUFFIX) and source.text is not None:
-        from relax_mlir.script import from_source
-
-        # A script's module lives in the default context.
-        return from_source(source.text, filename=source.name)
-    module, diagnostics = reading.parse(source, context)
-    reading.report(source, diagnostics, context)
-    return None if module is None else IRModule(module)
 
 
 def _is_executable(path: str) -> bool:

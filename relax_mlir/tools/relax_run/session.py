@@ -13,10 +13,11 @@ from relax_mlir.runtime.native.threads import set_num_threads
 from relax_mlir.runtime.profiling.evaluator import BenchmarkResult, evaluate
 from relax_mlir.runtime.profiling.perf_map import write_perf_map
 from relax_mlir.runtime.values.convert import describe
-from relax_mlir.runtime.vm.signature import Parameter, parameters
+from relax_mlir.runtime.vm.signature import parameters
 from relax_mlir.runtime.vm.virtual_machine import VirtualMachine
 from relax_mlir.tools.common import streams
 from relax_mlir.tools.common.flags import Options, UsageError
+from relax_mlir.tools.relax_run.card import card, declared
 from relax_mlir.tools.relax_run.inputs import Inputs
 from relax_mlir.tools.relax_run.model import Model, warn
 
@@ -50,6 +51,9 @@ class Session:
         if options["show"]:
             print(executable.stats(), executable.as_text(), sep="\n\n")
             return 0
+        if options["info"]:
+            print(card(executable))
+            return 0
         if options["list-functions"]:
             print(_listing(executable))
             return 0
@@ -58,11 +62,12 @@ class Session:
         args = self._arguments(executable, name)
         result = machine[name](*args)
         self._report(result)
+        agrees = options["compare"] is None or self._compare(args, result)
         if options["benchmark"]:
             print(self._benchmark(machine, name, args))
         if options["profile"] or options["trace"]:
             self._profile(machine, name, args)
-        return 0
+        return 0 if agrees else 1
 
     def _arguments(self, executable: Executable, name: str) -> list[Any]:
         if all(func.name != name for func in executable.global_funcs):
@@ -86,6 +91,24 @@ class Session:
             print(f"{name}: {_summary(value)}")
             if kind == "values" and isinstance(value, np.ndarray):
                 print(np.array2string(value, threshold=1000))
+
+    def _compare(self, args: Sequence[Any], result: Any) -> bool:
+        """Print how far results are from those of the model's own framework; whether they agree."""
+        from relax_mlir.frontend.comparison import Comparison, difference
+        from relax_mlir.frontend.loaders import run_source
+
+        expected = run_source(self.options["compare"], [np.asarray(each) for each in args])
+        leaves = _leaves("output", result)
+        if len(leaves) != len(expected):
+            raise RelaxMLIRError(
+                f"the executable has {len(leaves)} results, the model {len(expected)}"
+            )
+        found = Comparison([
+            difference(name, np.asarray(value), np.asarray(wanted), 1e-3, 1e-5)
+            for (name, value), wanted in zip(leaves, expected, strict=True)
+        ])  # fmt: skip
+        print(found.table)
+        return found.agrees
 
     def _benchmark(self, machine: VirtualMachine, name: str, args: Sequence[Any]) -> str:
         call = machine[name]
@@ -135,13 +158,9 @@ def _listing(executable: Executable) -> str:
     private = set(executable.metadata.get("private", ()))
     for func in executable.global_funcs:
         if func.name not in private:
-            params = ", ".join(_declared(p) for p in parameters(executable, func))
+            params = ", ".join(declared(p) for p in parameters(executable, func))
             lines.append(f"{func.name}({params})")
     return "\n".join(lines)
-
-
-def _declared(param: Parameter) -> str:
-    return f"{param.name}: {param.declared}" if param.declared else param.name
 
 
 def _leaves(name: str, value: Any) -> list[tuple[str, Any]]:
