@@ -58,7 +58,6 @@ from relax_mlir.lowering.tir_to_vector.data_movement.transposed import (
     TransposeWriter,
     transposed_iters,
 )
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.guarded_padding import split_paddings
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_kernel import emit_nchw
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import (
     DepthwisePool,
@@ -70,6 +69,7 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_pattern import (
     match_nhwc,
 )
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_separable import emit_nhwc
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import split_paddings
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
 from relax_mlir.lowering.tir_to_vector.reductions.bool_reductions import combine_bytes

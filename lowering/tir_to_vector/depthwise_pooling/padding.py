@@ -1,4 +1,8 @@
-"""Matching padded copies: a buffer filled with one number, then an image inside it."""
+"""Padded copies: a buffer filled with one number, then an image inside it.
+
+te functions and scripts write them as a choice, `T.if_then_else(inside, image, number)`, which is
+split into a fill and a copy, so that windows over both forms match.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,8 +10,16 @@ from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, is_adjacent, match_nest
+from relax_mlir.lowering.tir_to_vector.analysis import (
+    Access,
+    Nest,
+    is_adjacent,
+    match_nest,
+    top_level,
+)
+from relax_mlir.lowering.tir_to_vector.branches import BRANCH, result_of
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, extent_of, flatten_nest
+from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
 
 
 @dataclass
@@ -157,3 +169,170 @@ def plus_constant(expr: ir.AffineExpr | None, position: int) -> int | None:
     if number is None or dim is None or dim.position != position:
         return None
     return number.value
+
+
+# Predicates of `arith.cmpi`, and the same with exchanged operands.
+_SLT, _SLE, _SGT, _SGE = 2, 3, 4, 5
+_EXCHANGED = {_SLT: _SGT, _SLE: _SGE, _SGT: _SLT, _SGE: _SLE}
+
+
+@dataclass
+class _Guarded:
+    """A nest that stores an image's elements where its conditions hold, else a number.
+
+    Attributes:
+        nest: it.
+        load: of the image.
+        store: the store of both.
+        number: the constant.
+        low: for each dimension where the image begins.
+        size: for each dimension the image's size.
+    """
+
+    nest: Nest
+    load: ir.Operation
+    store: ir.Operation
+    number: ir.Operation
+    low: list[int]
+    size: list[SymExpr]
+
+
+def split_paddings(func: ir.OpView) -> None:
+    """Split nests that store an image and padding in temporary buffers into two."""
+    for op in list(top_level(func)):
+        nest = match_nest(op, branches=True)
+        found = _match(nest) if isinstance(nest, Nest) else None
+        if found is not None:
+            with op.location:
+                _split(found)
+
+
+def _match(nest: Nest) -> _Guarded | None:
+    if nest.has_init() or set(nest.types) != {"spatial"}:
+        return None
+    if len(nest.loads) != 1 or len(nest.stores) != 1:
+        return None
+    load, store = nest.loads[0], nest.stores[0]
+    identity = list(range(len(nest.types)))
+    if store.iters != identity or len(load.exprs) != len(identity):
+        return None
+    buffer, value = store.buffer.owner, store.op.operands[0].owner
+    if isinstance(buffer, ir.Block) or buffer.operation.name != "memref.alloc":
+        return None
+    if isinstance(value, ir.Block) or value.operation.name != BRANCH:
+        return None
+    choice = value.operation
+    inside, outside = (result_of(choice, region) for region in range(2))
+    if inside != load.op.results[0] or not _is_constant(outside):
+        return None
+    bounds = _bounds(nest, choice.operands[0])
+    if bounds is None:
+        return None
+    lows, highs = bounds
+    sizes: list[SymExpr] = []
+    for i, expr in enumerate(load.exprs):
+        offset = plus_constant(expr, i)
+        extent = symbolic(nest.loops[nest.loop_of[i]].operands[1])
+        if extent is None or offset != -lows[i]:
+            return None
+        high = highs.get(i, extent)
+        size, after = high - lows[i], (extent - high).value
+        if after is None or after < 0 or (size.value is not None and size.value < 0):
+            return None
+        sizes.append(size)
+    return _Guarded(nest, load.op, store.op, outside.owner.operation, lows, sizes)
+
+
+def _bounds(nest: Nest, condition: ir.Value) -> tuple[list[int], dict[int, SymExpr]] | None:
+    """Return the first inside step of each iterator, and the end, None for other conditions."""
+    arguments = list(nest.block.regions[0].blocks[0].arguments)
+    conditions = _conjuncts(condition)
+    if conditions is None:
+        return None
+    lows, highs = [0] * len(arguments), dict[int, SymExpr]()
+    for op in conditions:
+        predicate = ir.IntegerAttr(op.attributes["predicate"]).value
+        iterator, limit = op.operands
+        if iterator not in arguments:
+            iterator, limit = limit, iterator
+            predicate = _EXCHANGED.get(predicate, -1)
+        bound = None if limit in arguments else symbolic(limit)
+        if iterator not in arguments or bound is None or predicate not in _EXCHANGED:
+            return None
+        i = arguments.index(iterator)
+        if predicate in (_SGT, _SGE):
+            low = (bound + int(predicate == _SGT)).value
+            if low is None:
+                return None
+            lows[i] = max(lows[i], low)
+        elif i in highs:
+            return None
+        else:
+            highs[i] = bound + int(predicate == _SLE)
+    return lows, highs
+
+
+def _conjuncts(condition: ir.Value) -> list[ir.Operation] | None:
+    """Return the comparisons of a conjunction, by `arith.andi` or by branches."""
+    if isinstance(condition.owner, ir.Block):
+        return None
+    op = condition.owner.operation
+    if op.name == "arith.cmpi":
+        return [op]
+    if op.name == "arith.andi":
+        parts = list(op.operands)
+    elif op.name == BRANCH and _is_constant(no := result_of(op, 1)):
+        if not is_zero(no.owner.operation.attributes["value"]):
+            return None
+        parts = [op.operands[0], result_of(op, 0)]
+    else:
+        return None
+    found = [_conjuncts(part) for part in parts]
+    return None if None in found else [each for part in found if part for each in part]
+
+
+def _is_constant(value: ir.Value) -> bool:
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.operation.name == "arith.constant"
+
+
+def _split(guarded: _Guarded) -> None:
+    nest = guarded.nest
+    with ir.InsertionPoint(nest.top):
+        fill = match_nest(nest.top.clone(), branches=True)
+        sizes = [size_value(size) for size in guarded.size]
+    assert isinstance(fill, Nest)  # as what it is a copy of
+    fill.block.attributes["block_name"] = ir.StringAttr.get(f"{nest.name}_fill")
+    _store(fill, guarded, fills=True)
+    count = len(nest.types)
+    for i, size in enumerate(sizes):
+        nest.loops[nest.loop_of[i]].operands[1] = size
+        nest.block.operands[count + i] = size
+    _store(nest, guarded, fills=False)
+
+
+def _store(nest: Nest, guarded: _Guarded, *, fills: bool) -> None:
+    """Replace a block's body: stores of the number, or of the image."""
+    body = nest.block.regions[0].blocks[0]
+    *old, end = (view.operation for view in body.operations)
+    at = list(body.arguments)
+    index = ir.IndexType.get()
+    with ir.InsertionPoint(end):
+        if fills:
+            value = guarded.number.clone().results[0]
+        else:
+            operands = [guarded.load.operands[0], *at]
+            value = ir.Operation.create(
+                "memref.load", results=[guarded.number.results[0].type], operands=operands
+            ).result
+            at = [
+                ir.Operation.create(
+                    "arith.addi", results=[index], operands=[i, size_value(SymExpr.const(low))]
+                ).result
+                if low
+                else i
+                for i, low in zip(at, guarded.low, strict=True)
+            ]
+        ir.Operation.create("memref.store", operands=[value, nest.stores[0].buffer, *at])
+    for op in reversed(old):
+        op.erase()
