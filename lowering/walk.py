@@ -102,6 +102,23 @@ def has_buffers(root: ir.Operation, wanted: Callable[[ir.Type], bool]) -> bool:
     return found
 
 
+def enclosing(op: ir.Operation, name: str) -> ir.Operation | None:
+    """Return the nearest operation of a name around another one, None if there is none."""
+    parent = op.parent
+    while parent is not None and parent.operation.name != name:
+        parent = parent.operation.parent
+    return None if parent is None else parent.operation
+
+
+def is_below(op: ir.Operation, outer: ir.Operation) -> bool:
+    """Whether an operation is another one, or is inside it."""
+    while op != outer:
+        if op.parent is None:
+            return False
+        op = op.parent.operation
+    return True
+
+
 def relax_functions(module: ir.Operation) -> list[ir.Operation]:
     """Return the module's Relax functions in order."""
     return [

@@ -306,6 +306,11 @@ def declared_class(block: ir.Operation) -> str | None:
     return None if found is None else ir.StringAttr(found).value
 
 
+def kind_of_loop(op: ir.Operation) -> str:
+    """Return the kind of a `tir.for`, nothing for other operations."""
+    return ir.StringAttr(op.attributes["kind"]).value if op.name == "tir.for" else ""
+
+
 def top_level(func: ir.OpView) -> Iterator[ir.Operation]:
     """Yield the loops and blocks directly in a function's body."""
     for view in list(func.entry_block.operations):

@@ -208,6 +208,11 @@ class IndexEmitter:
         return self._sizes[expr]
 
 
+def is_constant(value: ir.Value) -> bool:
+    """Whether a value is an `arith.constant`."""
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "arith.constant"
+
+
 def constant_or_value(value: ir.Value) -> Index:
     """Return the integer of an `arith.constant`, else the value."""
     owner = value.owner

@@ -9,6 +9,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
+from relax_mlir.lowering.walk import is_below
 
 _PURE = ("arith.", "affine.apply", "tir.symbol", "memref.dim")
 
@@ -103,7 +104,7 @@ def _captured(op: ir.Operation, outermost: ir.Operation) -> list[ir.Value]:
 def _is_between(value: ir.Value, op: ir.Operation, outermost: ir.Operation) -> bool:
     owner = value.owner
     inner = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
-    return inner != op and not _inside(inner, op) and _inside(inner, outermost)
+    return inner != op and not is_below(inner, op) and is_below(inner, outermost)
 
 
 def _nested(region: ir.Region) -> Iterator[ir.Operation]:
@@ -209,7 +210,7 @@ def _copy(value: ir.Value, outermost: ir.Operation, copies: dict[ir.Value, ir.Va
     if value in copies:
         return copies[value]
     owner = value.owner
-    if isinstance(owner, ir.Block) or not _inside(owner.operation, outermost):
+    if isinstance(owner, ir.Block) or not is_below(owner.operation, outermost):
         return value
     operands = [_copy(operand, outermost, copies) for operand in owner.operation.operands]
     clone = owner.operation.clone()
@@ -217,11 +218,3 @@ def _copy(value: ir.Value, outermost: ir.Operation, copies: dict[ir.Value, ir.Va
         clone.operands[position] = operand
     copies[value] = clone.results[0]
     return clone.results[0]
-
-
-def _inside(op: ir.Operation, outer: ir.Operation) -> bool:
-    while op is not None:
-        if op == outer:
-            return True
-        op = op.parent.operation if op.parent is not None else None
-    return False

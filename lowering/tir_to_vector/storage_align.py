@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.layout import buffer_type, static
 from relax_mlir.lowering.tir_to_vector.flat import root
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import collect, is_below
 
 memref: ModuleType = submodule("dialects.memref")
 
@@ -77,17 +77,9 @@ def _written(block: ir.Operation) -> list[ir.Value]:
         for value in values:
             if isinstance(value.type, ir.MemRefType):
                 base = root(value)
-                if isinstance(base.owner, ir.Block) or not _inside(base.owner.operation, block):
+                if isinstance(base.owner, ir.Block) or not is_below(base.owner.operation, block):
                     found[base] = None
     return list(found)
-
-
-def _inside(op: ir.Operation, block: ir.Operation) -> bool:
-    while op is not None and op.name != "func.func":
-        if op == block:
-            return True
-        op = op.parent.operation
-    return False
 
 
 def _align(alloc: ir.Operation, wishes: dict[int, _Wish]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, is_constant
 from relax_mlir.lowering.walk import collect
 
 _LOOPS = ("scf.for", "scf.parallel")
@@ -54,7 +54,7 @@ def _reduces_twice(block: ir.Operation) -> bool:
     unknown = [
         extent
         for kind, extent in zip(kinds, extents, strict=True)
-        if kind == "reduction" and not _is_constant(extent)
+        if kind == "reduction" and not is_constant(extent)
     ]
     return len(unknown) > 1
 
@@ -176,7 +176,7 @@ class _ZeroTrip:
         found = [
             lambda pair=pair: self._emit.compare("sle", *map(self._outside, reversed(pair)))
             for pair in _bounds(loop)
-            if all(map(self._is_known, pair)) and not all(map(_is_constant, pair))
+            if all(map(self._is_known, pair)) and not all(map(is_constant, pair))
         ]
         inner = self._body(loop)
         return found if inner is None else [*found, lambda: _all_of(inner, self._emit)]
@@ -210,7 +210,7 @@ class _ZeroTrip:
         op = value.owner.operation
         if not op.name.startswith("arith.") or len(op.results) != 1:
             return False
-        if op.name in _DIVISIONS and not _is_constant(op.operands[1]):
+        if op.name in _DIVISIONS and not is_constant(op.operands[1]):
             return False
         return all(map(self._is_known, op.operands))
 
@@ -235,10 +235,6 @@ class _ZeroTrip:
                 return True
             op = op.parent.operation
         return False
-
-
-def _is_constant(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "arith.constant"
 
 
 def _all_of(checks: list[_Check], emit: Emitter) -> ir.Value:

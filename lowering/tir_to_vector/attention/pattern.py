@@ -27,6 +27,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     flatten_nest,
     root,
 )
+from relax_mlir.lowering.walk import enclosing
 
 _EQUAL = 1  # arith's ordered equality
 _LOWEST = float("-inf")
@@ -308,7 +309,9 @@ class _Matcher:
         for buffer in self._between:
             owner = buffer.owner
             _require(not isinstance(owner, ir.Block) and owner.operation.name == "memref.alloc")
-            _require(all(_block_of(use.owner.operation) in blocks for use in buffer.uses))
+            _require(
+                all(enclosing(use.owner.operation, "tir.block") in blocks for use in buffer.uses)
+            )
         _require(root(out.buffer) not in self._between)
         _require(all(root(place.buffer) != root(out.buffer) for place in read))
         _require(all(root(place.buffer) not in self._between for place in read))
@@ -330,10 +333,3 @@ def _dims(nest: Nest, buffer: ir.Value) -> list[int]:
 
 def _accesses(nest: Nest) -> list[Access]:
     return [*nest.loads, *nest.stores]
-
-
-def _block_of(op: ir.Operation) -> ir.Operation | None:
-    parent = op.parent
-    while parent is not None and parent.operation.name != "tir.block":
-        parent = parent.operation.parent
-    return None if parent is None else parent.operation

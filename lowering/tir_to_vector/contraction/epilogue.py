@@ -26,6 +26,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import DIVIDES
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+from relax_mlir.lowering.walk import enclosing
 
 # Operations of an element from which on a loop is better than inline code.
 _LONG = 8
@@ -120,15 +121,9 @@ def _only_used_in(buffer: ir.Value, nests: list[Nest]) -> bool:
     if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
         return False
     blocks = [nest.block for nest in nests]
-    return all(_block_of(use.owner.operation) in blocks for use in buffer.uses)
-
-
-def _block_of(op: ir.Operation) -> ir.Operation | str:
-    parent = op.parent
-    while parent is not None and parent.operation.name != "tir.block":
-        parent = parent.operation.parent
+    users = [enclosing(use.owner.operation, "tir.block") for use in buffer.uses]
     # An operation does not compare with None.
-    return "" if parent is None else parent.operation
+    return all(user is not None and user in blocks for user in users)
 
 
 def _aligned(

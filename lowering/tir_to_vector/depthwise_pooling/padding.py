@@ -19,6 +19,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
 )
 from relax_mlir.lowering.tir_to_vector.branches import BRANCH, result_of
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, extent_of, flatten_nest
+from relax_mlir.lowering.tir_to_vector.index_emit import is_constant
 from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
 
 
@@ -223,7 +224,7 @@ def _match(nest: Nest) -> _Guarded | None:
         return None
     choice = value.operation
     inside, outside = (result_of(choice, region) for region in range(2))
-    if inside != load.op.results[0] or not _is_constant(outside):
+    if inside != load.op.results[0] or not is_constant(outside):
         return None
     bounds = _bounds(nest, choice.operands[0])
     if bounds is None:
@@ -281,7 +282,7 @@ def _conjuncts(condition: ir.Value) -> list[ir.Operation] | None:
         return [op]
     if op.name == "arith.andi":
         parts = list(op.operands)
-    elif op.name == BRANCH and _is_constant(no := result_of(op, 1)):
+    elif op.name == BRANCH and is_constant(no := result_of(op, 1)):
         if not is_zero(no.owner.operation.attributes["value"]):
             return None
         parts = [op.operands[0], result_of(op, 0)]
@@ -289,11 +290,6 @@ def _conjuncts(condition: ir.Value) -> list[ir.Operation] | None:
         return None
     found = [_conjuncts(part) for part in parts]
     return None if None in found else [each for part in found if part for each in part]
-
-
-def _is_constant(value: ir.Value) -> bool:
-    owner = value.owner
-    return not isinstance(owner, ir.Block) and owner.operation.name == "arith.constant"
 
 
 def _split(guarded: _Guarded) -> None:

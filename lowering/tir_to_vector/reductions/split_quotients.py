@@ -5,7 +5,7 @@ and their channels.
 """
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest, top_level
+from relax_mlir.lowering.tir_to_vector.analysis import Nest, kind_of_loop, match_nest, top_level
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 
 QUOTIENTS = ("arith.floordivsi", "arith.divsi", "arith.divui")
@@ -23,15 +23,11 @@ def split_quotients_of(op: ir.Operation) -> None:
     nest = match_nest(op)
     if not isinstance(nest, Nest) or "reduction" not in nest.types:
         return
-    if any(_kind(loop) != "serial" for loop in nest.loops):
+    if any(kind_of_loop(loop) != "serial" for loop in nest.loops):
         return
     with op.location:
         for position, by in _divided(nest).items():
             _split(nest, position, by)
-
-
-def _kind(loop: ir.Operation) -> str:
-    return ir.StringAttr(loop.attributes["kind"]).value
 
 
 def _divided(nest: Nest) -> dict[int, int]:

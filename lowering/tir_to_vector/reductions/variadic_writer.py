@@ -8,6 +8,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import COMBINERS
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of
 from relax_mlir.lowering.tir_to_vector.reductions.strided import StridedWriter
 from relax_mlir.lowering.tir_to_vector.reductions.variadic import (
     IDEMPOTENT,
@@ -30,7 +31,7 @@ class VariadicWriter(StridedWriter):
     def __init__(self, reduction: VariadicReduction, emit: Emitter, machine: Machine) -> None:
         super().__init__(reduction.flat, reduction.vector, emit, machine)
         self.reduction = reduction
-        widest = max(_bits(op.operands[0].type) for op in reduction.stores)
+        widest = max(bits_of(op.operands[0].type) for op in reduction.stores)
         self.lanes: int = max(1, min(self.lanes, machine.vector_bits // widest))
         self._same = Sameness(reduction)
         # For values that conditions choose: the step of each lane.
@@ -131,7 +132,7 @@ class VariadicWriter(StridedWriter):
                 begun.append(start if lanes == 1 else self.emit.splat(start, type_))
                 continue
             identity = COMBINERS[name]
-            number = identity if isinstance(identity, float) else identity(_bits(start.type))
+            number = identity if isinstance(identity, float) else identity(bits_of(start.type))
             begun.append(self.emit.constant(type_, number))
         return begun
 
@@ -290,10 +291,6 @@ class VariadicWriter(StridedWriter):
 
 def _order_type() -> ir.Type:
     return ir.IntegerType.get_signless(32)
-
-
-def _bits(type_: ir.Type) -> int:
-    return 64 if isinstance(type_, ir.IndexType) else max(8, type_.width)
 
 
 def emit_variadic(reduction: VariadicReduction, emit: Emitter, machine: Machine) -> None:

@@ -6,6 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.lowering.tir_to_vector.analysis import Access
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, collapse, inner_dims
+from relax_mlir.lowering.walk import enclosing
 
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 
@@ -109,16 +110,9 @@ def _by_rows(group: list[FlatNest], buffer: ir.Value, count: int) -> bool:
 
 def _only_used_by(group: list[FlatNest], buffer: ir.Value) -> bool:
     blocks = [flat.nest.block for flat in group]
-    users = [_block_of(use.owner.operation) for use in buffer.uses]
+    users = [enclosing(use.owner.operation, "tir.block") for use in buffer.uses]
     # Lowered operations are in no block.
     return all(user is not None and user in blocks for user in users)
-
-
-def _block_of(op: ir.Operation) -> ir.Operation | None:
-    parent = op.parent
-    while parent is not None and parent.operation.name != "tir.block":
-        parent = parent.operation.parent
-    return None if parent is None else parent.operation
 
 
 def on_rows(

@@ -13,7 +13,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 from relax_mlir.dialects.tir.ops import block_predicate, set_block_predicate
-from relax_mlir.lowering.tir_to_vector.analysis import BY_HAND, match_nest, top_level
+from relax_mlir.lowering.tir_to_vector.analysis import BY_HAND, kind_of_loop, match_nest, top_level
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, linear
 from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
@@ -127,7 +127,7 @@ def _perfect(top: ir.Operation) -> tuple[list[ir.Operation], ir.Operation] | Non
     """
     loops, op = [], top
     while op.name == "tir.for":
-        if constant_or_value(op.operands[0]) != 0 or _kind(op) in BY_HAND:
+        if constant_or_value(op.operands[0]) != 0 or kind_of_loop(op) in BY_HAND:
             return None
         loops.append(op)
         body = [view.operation for view in op.regions[0].blocks[0].operations]
@@ -139,10 +139,6 @@ def _perfect(top: ir.Operation) -> tuple[list[ir.Operation], ir.Operation] | Non
         return None
     types = (ir.StringAttr(kind).value for kind in op.attributes["iter_types"])
     return (loops, op) if set(types) <= {"spatial", "reduction"} else None
-
-
-def _kind(loop: ir.Operation) -> str:
-    return ir.StringAttr(loop.attributes["kind"]).value
 
 
 class _Merged:
@@ -280,7 +276,7 @@ class _Merged:
                 yield self._at[value], self._loops[self._at[value]]
 
     def _kind_of(self, digits: _Sum) -> str:
-        kinds = {_kind(loop) for _, loop in self._loops_of(digits)}
+        kinds = {kind_of_loop(loop) for _, loop in self._loops_of(digits)}
         if not kinds <= {"serial", "parallel"}:
             raise _Unknown
         return "parallel" if "parallel" in kinds else "serial"

@@ -10,7 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.analysis import BY_HAND, Nest, match_nest, top_level
+from relax_mlir.lowering.tir_to_vector.analysis import (
+    BY_HAND,
+    Nest,
+    kind_of_loop,
+    match_nest,
+    top_level,
+)
 from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.reductions.split_quotients import split_quotients_of
@@ -103,17 +109,13 @@ def _leaves(op: ir.Operation, loops: list[ir.Operation]) -> list[_Leaf]:
 
 
 def _is_scheduled(top: ir.Operation, leaves: list[_Leaf]) -> bool:
-    kinds = {_kind(loop) for leaf in leaves for loop in leaf.loops}
+    kinds = {kind_of_loop(loop) for leaf in leaves for loop in leaf.loops}
     sums = any(
         ir.StringAttr(kind).value == "reduction"
         for leaf in leaves
         for kind in leaf.block.attributes["iter_types"]
     )
     return sums and (len(leaves) > 1 or not kinds.isdisjoint(BY_HAND))
-
-
-def _kind(loop: ir.Operation) -> str:
-    return ir.StringAttr(loop.attributes["kind"]).value
 
 
 def _are_disjoint(leaves: list[_Leaf]) -> bool:
@@ -217,7 +219,7 @@ def _make_serial(top: ir.Operation) -> bool:
     if isinstance(nest, str):
         return False
     for number, kind in zip(nest.loop_of, nest.types, strict=True):
-        if kind == "reduction" and _kind(nest.loops[number]) == "parallel":
+        if kind == "reduction" and kind_of_loop(nest.loops[number]) == "parallel":
             return False
     for loop in nest.loops:
         loop.attributes["kind"] = ir.StringAttr.get("serial")
@@ -228,7 +230,7 @@ def _prune(top: ir.Operation, kept: int) -> None:
     """Keep one of the blocks below a loop, in serial loops."""
     leaves = _leaves(top, [])
     for loop in leaves[kept].loops:
-        if _kind(loop) in BY_HAND:
+        if kind_of_loop(loop) in BY_HAND:
             loop.attributes["kind"] = ir.StringAttr.get("serial")
     for leaf in leaves[:kept] + leaves[kept + 1 :]:
         op = leaf.block

@@ -6,6 +6,7 @@ parallel region; sums stay in registers.
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.analysis import kind_of_loop
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import inline
 from relax_mlir.lowering.tir_to_vector.scheduled.partition import partition
@@ -52,11 +53,6 @@ def apply_kinds(func: ir.OpView, emit: Emitter, machine: Machine) -> None:
     for loop in _loops(func, "unrolled"):
         if not unroll(loop, emit):
             set_kind(loop, "serial")
-
-
-def kind_of_loop(op: ir.Operation) -> str:
-    """Return the kind of a `tir.for`, nothing for other operations."""
-    return ir.StringAttr(op.attributes["kind"]).value if op.name == "tir.for" else ""
 
 
 def set_kind(loop: ir.Operation, kind: str) -> None:

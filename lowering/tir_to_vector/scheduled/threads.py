@@ -10,7 +10,7 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.parallel_region import MIN_PARALLEL_WORK, ParallelDim
 from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of
 from relax_mlir.lowering.tir_to_vector.scheduled.index import depends_on, is_inside
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import collect, is_below
 
 # An attribute of the loops that a schedule wrote.
 MARK = "tir.scheduled"
@@ -78,7 +78,7 @@ def sink_allocs(loop: ir.Operation) -> None:
 
 def _is_own(users: list[ir.Operation], loop: ir.Operation, counter: ir.Value) -> bool:
     """Whether a buffer may be private to each step of a loop."""
-    if not users or any(not _is_within(user, loop) for user in users):
+    if not users or any(not is_below(user, loop) for user in users):
         return False
     if any(user.name not in ("memref.load", "memref.store") for user in users):
         return False
@@ -157,14 +157,6 @@ def _make_private(alloc: ir.Operation, loop: ir.Operation, emit: Emitter) -> Non
         made = emit.op("memref.view", [raw, emit.index(0), *alloc.operands], type_)
     alloc.results[0].replace_all_uses_with(made)
     alloc.erase()
-
-
-def _is_within(op: ir.Operation, loop: ir.Operation) -> bool:
-    while op.name != "func.func":
-        if op == loop:
-            return True
-        op = op.parent.operation
-    return False
 
 
 def _always(op: ir.Operation, loop: ir.Operation) -> bool:

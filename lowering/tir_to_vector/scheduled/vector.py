@@ -8,6 +8,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, root
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of
 from relax_mlir.lowering.tir_to_vector.scheduled.copy import Copier, integer_of
 from relax_mlir.lowering.tir_to_vector.scheduled.index import (
     Lin,
@@ -82,7 +83,7 @@ class _Vectorizer:
             if op.name.startswith(("arith.", "math.")) and result in self.varying
             and not isinstance(result.type, ir.IndexType)
         ]  # fmt: skip
-        widths = [_bits(type_) for type_ in types if str(type_) != "i1"] or [32]
+        widths = [bits_of(type_) for type_ in types if str(type_) != "i1"] or [32]
         self.lanes = max(1, machine.vector_bits // max(widths))
         self.masked = machine.can_mask(min(widths))
         if self.lanes < 2:
@@ -306,7 +307,3 @@ def _varying(ops: list[ir.Operation], counter: ir.Value) -> set[ir.Value]:
             if any(operand in found for operand in operands):
                 found.update(op.results)
     return found
-
-
-def _bits(type_: ir.Type) -> int:
-    return 64 if isinstance(type_, ir.IndexType) else max(8, type_.width)

@@ -6,12 +6,13 @@ from types import ModuleType
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.of_module import target_of
+from relax_mlir.lowering.tir_to_vector.analysis import kind_of_loop
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import inline
 from relax_mlir.lowering.tir_to_vector.init import split_inits
 from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of
 from relax_mlir.lowering.tir_to_vector.scheduled.partition import partition
-from relax_mlir.lowering.tir_to_vector.scheduled.program import kind_of_loop, set_kind
+from relax_mlir.lowering.tir_to_vector.scheduled.program import set_kind
 from relax_mlir.lowering.tir_to_vector.scheduled.unroll import unroll
 from relax_mlir.lowering.tir_to_vector.scheduled.vector import vectorize
 from relax_mlir.lowering.walk import collect
