@@ -45,6 +45,6 @@ def test_lanes(bits: int, height: int, squares: int) -> None:
     vectors = [_Vector(row.reshape(-1), bits) for row in given]
     transposed = transpose_tile(cast(Emitter, writer), cast(list[ir.Value], vectors))
     got = np.stack([cast(_Vector, each).lanes for each in transposed])
-    np.testing.assert_array_equal(got.reshape(given.shape), given.transpose_tile(2, 1, 0))
+    np.testing.assert_array_equal(got.reshape(given.shape), given.transpose(2, 1, 0))
     # Only registers of x86 are that wide, and two steps are seen at once.
     assert writer.hidden == (height if bits * lanes >= 256 and height > 4 else 0)
