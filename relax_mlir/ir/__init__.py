@@ -13,6 +13,7 @@ _EXPORTS = {
          "StringImm", "Tuple", "TupleGetItem", "TupleType", "Type", "Var"),
         "relax_mlir.relax.expr"),
     **dict.fromkeys(("load_json", "make_node", "save_json"), "relax_mlir.ir.json_text"),
+    **dict.fromkeys(("DummyGlobalInfo", "GlobalInfo", "VDevice"), "relax_mlir.ir.global_info"),
     "Range": "relax_mlir.ir.range",
     "ShapeCall": "relax_mlir.ir.shape_rules",
     "ShapeOf": "relax_mlir.ir.shape_rules",

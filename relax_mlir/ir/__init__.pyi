@@ -2,6 +2,7 @@
 
 # Made by .ci/stubs, do not edit.
 
+from relax_mlir.ir.global_info import DummyGlobalInfo, GlobalInfo, VDevice
 from relax_mlir.ir.json_text import load_json, make_node, save_json
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.op import register_op, register_op_attr, reset_op_attr
@@ -26,8 +27,10 @@ __all__ = [
     "BaseFunc",
     "Call",
     "DictAttrs",
+    "DummyGlobalInfo",
     "Expr",
     "FuncType",
+    "GlobalInfo",
     "GlobalVar",
     "IRModule",
     "Op",
@@ -40,6 +43,7 @@ __all__ = [
     "TupleGetItem",
     "TupleType",
     "Type",
+    "VDevice",
     "Var",
     "assert_structural_equal",
     "call_shape_func",

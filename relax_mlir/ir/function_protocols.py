@@ -64,7 +64,7 @@ class BaseFunc(Protocol):
         """Return a copy of the function without an attribute, if it has it."""
         ...
 
-    def script(self, *, show_meta: bool = False) -> str:
+    def script(self, *, show_meta: bool = False, **options: Any) -> str:
         """Return the function as TVMScript."""
         ...
 

@@ -1,7 +1,7 @@
 """`IRModule`: the MLIR module that is the only copy of a program."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -10,6 +10,7 @@ from relax_mlir.errors import ExprTypeError, FunctionKeyError, did_you_mean
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.attribute_value import attribute_value, python_attribute
 from relax_mlir.ir.function_protocols import BaseFunc, GlobalVar
+from relax_mlir.ir.global_info import ATTRIBUTE, GlobalInfo, read_infos, write_infos
 from relax_mlir.ir.single_function import is_function, single, together
 from relax_mlir.ir.transfer import bytecode, moved, read_module, verify_error
 
@@ -109,8 +110,23 @@ class IRModule:
         """The module's attributes by name, without the dialect's prefix."""
         attributes = self._module.operation.attributes
         return {
-            name.removeprefix("relax."): attribute_value(attributes[name]) for name in attributes
+            name.removeprefix("relax."): attribute_value(attributes[name])
+            for name in attributes
+            if name != ATTRIBUTE
         }
+
+    @property
+    def global_infos(self) -> dict[str, list[GlobalInfo]]:
+        """The module's data that belongs to no function, by name."""
+        return read_infos(self._module.operation)
+
+    def update_global_info(self, name: str, global_info: Sequence[GlobalInfo]) -> None:
+        """Put entries in the place of those of a name.
+
+        Raises:
+            ExprTypeError: an entry is no global info.
+        """
+        write_infos(self._module.operation, {**self.global_infos, name: list(global_info)})
 
     def clone(self) -> "IRModule":
         """Return a deep copy in the same context."""
@@ -240,14 +256,20 @@ class IRModule:
     def __len__(self) -> int:
         return len(self.function_names)
 
-    def script(self, *, show_meta: bool = False) -> str:
+    def script(self, *, show_meta: bool = False, **options: Any) -> str:
         """Return the program as TVMScript, which parses back to the same program.
 
         Args:
             show_meta: as in TVM; large constants are in `script.script_with_metadata`'s second
-                value, never in the text.
+                value, and beside the text that `script.save_script` writes, never in it.
+            options: `show_all_ty=False` leaves out annotations of variables whose type follows
+                from the operation; `module_alias` is what functions call their module, `"cls"`,
+                and `""` stands for the name of its class.
+
+        Raises:
+            TypeError: there is no such option.
         """
-        return extension("ir.script")(self)
+        return extension("ir.script")(self, **options)
 
     def show(
         self, style: str | None = None, black_format: bool = False, *, show_meta: bool = False

@@ -7,12 +7,16 @@ when the first script is parsed.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from relax_mlir.script.files import load_script, save_script
 from relax_mlir.script.ir import ir_module
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
 
-__all__ = ["from_source", "ir_module", "parse_module", "script", "script_with_metadata"]
+__all__ = [
+    "from_source", "ir_module", "load_script", "parse_module", "save_script", "script",
+    "script_with_metadata",
+]  # fmt: skip
 
 
 def from_source(
@@ -39,21 +43,30 @@ def from_source(
 parse_module = from_source
 
 
-def script(module: "IRModule") -> str:
+def script(module: "IRModule", **options: Any) -> str:
     """Return a module as TVMScript that parses back to the same module, large constants aside.
 
     Constants of more than 64 elements appear as `metadata["relax.expr.Constant"][i]`; see
-    `script_with_metadata`.
+    `script_with_metadata` and `save_script`.
+
+    Args:
+        module: the module, or a function.
+        options: as for `IRModule.script`.
     """
-    return script_with_metadata(module)[0]
+    return script_with_metadata(module, **options)[0]
 
 
-def script_with_metadata(module: "IRModule") -> tuple[str, dict[str, list[Any]]]:
+def script_with_metadata(module: "IRModule", **options: Any) -> tuple[str, dict[str, list[Any]]]:
     """Return a module as TVMScript and its large constants.
 
     `from_source(text, extra_vars={"metadata": constants})` gives the same module again.
+
+    Args:
+        module: the module, or a function.
+        options: as for `IRModule.script`.
     """
     from relax_mlir.ir.module import module_of
     from relax_mlir.script.printer.module import print_module
+    from relax_mlir.script.printer.options import PrintOptions
 
-    return print_module(module_of(module))
+    return print_module(module_of(module), PrintOptions(**options))

@@ -221,7 +221,7 @@ def test_printed_branches_are_what_one_would_write(module: IRModule) -> None:
     text = script(module)
     for line in (
         'elif R.const(True, "bool"):',
-        'gv: R.Prim("int64") = cls.odd(n - 1)',
+        "gv: T.int64 = cls.odd(n - 1)",
         'def inner(z: R.Tensor(("n",), dtype="float32")) -> R.Tensor(("n",), dtype="float32"):',
         "g = cls.doubled",
         "f = following",

@@ -44,7 +44,7 @@ class Module:
     # CHECK-NEXT: cls = Module
     # CHECK-NEXT: with R.dataflow():
     # CHECK-NEXT: lv: R.Tensor((m, 8), dtype="float32") = R.nn.relu(x)
-    # CHECK-NEXT: total = R.call_tir(cls.row_sum, (lv,), out_sinfo=R.Tensor((m,), dtype="float32"))
+    # CHECK-NEXT: total = R.call_tir(cls.row_sum, (lv,), out_ty=R.Tensor((m,), dtype="float32"))
     # CHECK-NEXT: R.output(total)
     # CHECK-NEXT: return total
     @R.function

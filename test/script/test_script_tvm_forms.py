@@ -106,6 +106,26 @@ return z
     ir.assert_structural_equal(from_source(made.script()), made)
 
 
+def test_functions_inside_do_not_make_a_function_impure() -> None:
+    body = """
+@R.function
+def shout(y: R.Any) -> R.Any:
+    return R.call_packed("shout", y)
+
+return x
+"""
+    assert from_source(module(body))["main"].is_pure
+    assert not from_source(module(body.replace("return x", "return shout(x)")))["main"].is_pure
+
+
+def test_a_private_function_has_no_global_symbol() -> None:
+    text = module(
+        'R.func_attr({"global_symbol": "main"})\nreturn x', head="@R.function(private=True)"
+    )
+    with pytest.raises(ScriptError, match="is private, so it has no global_symbol"):
+        from_source(text)
+
+
 def test_calls_of_closures_keep_what_they_are() -> None:
     signature = "f: R.Callable([R.Any], R.Tuple([]), purity=False), g: R.Any, x: R.Any"
     body = """
@@ -134,11 +154,45 @@ return y
         ("return R.TupleGetItem(R.tuple(x), 'a')", "the index of a tuple is an integer"),
         ("return R.const(T.float32('many'))", "could not convert string to float"),
         ("n = I.meta_var()\nreturn x", "takes what the name stands for"),
+        ("n = T.int32()\nreturn x", "a symbol of shapes is an int64"),
+        ("R.add(x, x)\nreturn x", "no effect but its result"),
     ],
 )  # fmt: skip
 def test_mistakes(body: str, message: str) -> None:
     with pytest.raises(ScriptError) as caught:
         from_source(module(body))
+    assert message in caught.value.message
+
+
+def test_integers_name_dimensions_of_later_parameters() -> None:
+    text = '@R.function\ndef main(n: {}, x: R.Tensor(["n + 1"], "float32")):\n    return x'
+    made = from_source(text.format('R.Prim("int64")'))
+    same = from_source(text.format('R.Prim(value="n")'))
+    ir.assert_structural_equal(made, same)
+
+
+def test_a_dataflow_block_may_return() -> None:
+    text = "@R.function\ndef main(x: R.Tensor((4,), 'float32')):\n    with R.dataflow():\n"
+    returned = from_source(text + "        y = x + x\n        return y * y")
+    output = from_source(
+        text + "        y = x + x\n        z = y * y\n        R.output(z)\n    return z"
+    )
+    ir.assert_structural_equal(returned, output)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            'x: R.Tensor(["n"], "float32"), n: R.Prim("int64")',
+            "is a dimension of a parameter before",
+        ),
+        ('n: R.Prim("int32"), x: R.Tensor(["n"], "float32")', "which is an int64, not int32"),
+    ],
+)
+def test_integers_that_are_no_dimensions(text: str, message: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        from_source(f"@R.function\ndef main({text}):\n    return x")
     assert message in caught.value.message
 
 

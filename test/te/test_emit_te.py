@@ -128,7 +128,7 @@ def test_made_functions_print_and_parse_back() -> None:
     mod = bb.get()
     mod.verify()
     text = mod.script()
-    assert 'cls.softmax, (x,), out_sinfo=R.Tensor((2, m), dtype="float32")' in text
+    assert 'cls.softmax, (x,), out_ty=R.Tensor((2, m), dtype="float32")' in text
     assert structural_equal(from_source(text), mod)
 
 

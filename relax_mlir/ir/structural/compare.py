@@ -139,6 +139,9 @@ def unwrap(node: Any) -> "ir.Operation | ir.Type | ir.Attribute | SymExpr":
         return node
     if isinstance(node, int) and not isinstance(node, bool):
         return SymExpr.const(node)
+    if "script_path" in getattr(node, "__dict__", ()):
+        # R.Tensor((4,), "float32") outside of a script.
+        node = extension("ir.as_type")(node)
     size = node.as_size() if hasattr(node, "as_size") else getattr(node, "sym", None)
     if isinstance(size, SymExpr):
         return size

@@ -15,6 +15,9 @@ def is_pure(func: ir.Operation) -> bool:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal pure
+        if op.name == "relax.lambda" and op != func:
+            # Only calls of it have its effects.
+            return ir.WalkResult.SKIP
         if op == func or op.name in _SCOPES or not impurity(op):
             return ir.WalkResult.ADVANCE
         pure = False

@@ -111,9 +111,9 @@ class BaseFunc(Expr):
                 del made._op.attributes[name]
         return made
 
-    def script(self, *, show_meta: bool = False) -> str:
-        """Return the function as TVMScript, alone in a module."""
-        return self._alone().script(show_meta=show_meta)
+    def script(self, *, show_meta: bool = False, **options: Any) -> str:
+        """Return the function as TVMScript, alone in a module; options as for `IRModule.script`."""
+        return self._alone().script(show_meta=show_meta, **options)
 
     def show(self, style: str | None = None, black_format: bool = False) -> None:
         """Print the function as TVMScript, in colour on terminals; see `IRModule.show`."""

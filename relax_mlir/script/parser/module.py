@@ -9,16 +9,20 @@ from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ScriptError
 from relax_mlir.extension_points import extension
+from relax_mlir.ir.attribute_value import python_attribute
+from relax_mlir.ir.global_info import GlobalInfo, write_infos
 from relax_mlir.ir.module import IRModule
 from relax_mlir.script.parser import macros
 from relax_mlir.script.parser.annotations import Signature
 from relax_mlir.script.parser.env import Env, decorator_kind
 from relax_mlir.script.parser.functions import Function
+from relax_mlir.script.parser.global_infos import read_global_infos
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Definition, Node, Source, parse_python
 from relax_mlir.script.printer.spelling import UNSPOKEN
 from relax_mlir.script.relax_parser.call_order import moved_behind
 from relax_mlir.script.relax_parser.function import RelaxFunctionParser
+from relax_mlir.script.relax_parser.stmt import func_attrs
 from relax_mlir.script.tir_parser.function import parse_prim_func
 
 
@@ -28,6 +32,8 @@ class ModuleParser:
     Attributes:
         functions: by name, in the order written.
         names: all of them, for suggestions.
+        attributes: what `I.module_attrs` said.
+        global_infos: what `I.module_global_infos` said.
     """
 
     def __init__(self, source: Source, env: Env, class_name: str = "") -> None:
@@ -36,6 +42,8 @@ class ModuleParser:
         self.class_name = class_name
         self.functions: dict[str, Function] = {}
         self.body: ir.Block | None = None
+        self.attributes: dict[str, Any] = {}
+        self.global_infos: dict[str, list[GlobalInfo]] = {}
         self._module: ir.Module | None = None
         self._builder: Any = None
         # Modules around the script whose functions were taken over, under which names.
@@ -91,8 +99,31 @@ class ModuleParser:
                         self.ensure(function)
             for function in self.functions.values():
                 function.op.operation.move_after(body.operations[len(self.functions) - 1])
+            for name, value in self.attributes.items():
+                key = name if "." in name else f"relax.{name}"
+                module.operation.attributes[key] = python_attribute(value)
+            if self.global_infos:
+                write_infos(module.operation, self.global_infos)
             self._verify(module)
         return IRModule(module)
+
+    def statement(self, node: Node) -> None:
+        """Read a statement of a module that is no function: a docstring, or `I.module_attrs`.
+
+        Raises:
+            ScriptError: it is something else.
+        """
+        value = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(node, ast.Pass) or isinstance(value, ast.Constant):
+            return
+        path = self.env.path(value.func) if isinstance(value, ast.Call) else None
+        scope = Scope(self.source, self.env)
+        if path == "I.module_attrs":
+            self.attributes.update(func_attrs(scope, value))
+        elif path == "I.module_global_infos":
+            self.global_infos.update(read_global_infos(scope, value))
+        else:
+            self.source.fail(node, "a module holds functions only")
 
     def ensure(self, function: Function) -> None:
         """Parse a function unless that is done or under way."""
@@ -135,6 +166,8 @@ class ModuleParser:
         """
         if isinstance(value, extension("ir.BaseFunc")):
             value = value.module
+        if isinstance(value, extension("script.GlobalVar")):
+            return self.functions.get(value.name_hint)
         if not isinstance(value, IRModule) or self.body is None:
             return None
         if id(value) not in self._adopted:
@@ -332,19 +365,9 @@ def parse_definition(
     for member in node.body:
         if isinstance(member, ast.FunctionDef):
             parser.add(member)
-        elif not (
-            isinstance(member, ast.Pass)
-            or (isinstance(member, ast.Expr) and _is_annotation(env, member.value))
-        ):
-            source.fail(member, "a module holds functions only")
+        else:
+            parser.statement(member)
     return parser.parse()
-
-
-def _is_annotation(env: Env, node: Node) -> bool:
-    """Whether a statement of a module says nothing: a docstring, or TVM's module attributes."""
-    return isinstance(node, ast.Constant) or (
-        isinstance(node, ast.Call) and (env.path(node.func) or "").startswith("I.")
-    )
 
 
 def _check_complete(source: Source) -> None:

@@ -148,8 +148,9 @@ class Scope:
         if name == "metadata":
             self.fail(
                 node,
-                "undefined variable 'metadata': it holds the constants of a printed module, the "
-                "second result of script_with_metadata(module); pass it as "
+                "undefined variable 'metadata': it holds the constants of a printed module. "
+                "save_script(module, path) writes them beside the text, for load_script(path) and "
+                "the tools; or pass the second result of script_with_metadata(module) as "
                 "from_source(text, extra_vars={'metadata': constants})",
             )
         near = did_you_mean(name, [*self.values, *self.symbols])

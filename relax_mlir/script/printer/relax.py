@@ -13,6 +13,7 @@ from relax_mlir.dialects.symbolic.atoms import variable
 from relax_mlir.lowering.walk import collect
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer, own_name
+from relax_mlir.script.printer.options import PrintOptions
 from relax_mlir.script.printer.relax_control import ControlPrinter
 from relax_mlir.script.printer.relax_expr import Metadata, RelaxExprPrinter
 
@@ -28,6 +29,7 @@ class RelaxPrinter:
 
     def __init__(self, op: ir.Operation, metadata: Metadata) -> None:
         self.op = op
+        self.options: PrintOptions = metadata.options
         self.lines: list[str] = []
         self.depth = 1
         self.in_dataflow = False
@@ -66,8 +68,8 @@ class RelaxPrinter:
         for symbol in sorted(_symbols(self.op, body_only=True) - bound):
             self.line(f"{symbol} = T.int64()")
         self._func_attrs()
-        if _calls_functions(self.op):
-            self.line("cls = Module")
+        if self.options.module_alias and _calls_functions(self.op):
+            self.line(f"{self.options.module_alias} = Module")
         self.block(block)
         written = _symbols(self.op) - self.expr.spelled_out
         hidden = [name for name in written if name != variable(name)]
@@ -271,6 +273,8 @@ class RelaxPrinter:
     def _annotation(self, op: ir.Operation) -> str:
         if op.name in _SELF_EXPLAINING or not op.name.startswith(("relax.", "vm.")):
             return ""
+        if not self.options.show_all_ty and op.name.removeprefix("relax.") in COMPUTE_OPS:
+            return ""
         return f": {spelling.type_text(op.results[0].type)}"
 
 
@@ -314,7 +318,7 @@ def _calls_functions(op: ir.Operation) -> bool:
 
 def _is_bare(op: ir.Operation) -> bool:
     """Whether an operation is a statement of its own: a call for its effect."""
-    if op.name not in _BARE or len(op.results) != 1:
+    if op.name not in _BARE or len(op.results) != 1 or "pure" in op.attributes:
         return False
     if op.name == "relax.invoke_closure" and str(op.results[0].type) != "!relax.object":
         return False

@@ -19,6 +19,7 @@ from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.dialects.vm.ops import OPERATIONS
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer
+from relax_mlir.script.printer.options import PrintOptions
 
 INLINE_ELEMENTS = 64
 _COMPARISONS = {
@@ -33,9 +34,10 @@ _KNOWN_FUNCTIONS = ("relax.lambda", "relax.make_closure", "relax.invoke_closure"
 
 
 class Metadata:
-    """Constants too large to print, in the order they were met."""
+    """Constants too large to print, in the order they were met, and how the rest is printed."""
 
-    def __init__(self) -> None:
+    def __init__(self, options: PrintOptions) -> None:
+        self.options = options
         self.arrays: list[Any] = []
         self._known: dict[str, int] = {}
 
@@ -54,6 +56,7 @@ class RelaxExprPrinter:
     def __init__(self, namer: Namer, metadata: Metadata) -> None:
         self.namer = namer
         self.metadata = metadata
+        self.module: str = metadata.options.module
         # Symbols that must appear by their own name, as no variable brings them with it.
         self.spelled_out: set[str] = set()
 
@@ -171,7 +174,7 @@ class RelaxExprPrinter:
         return f'R.match_cast({self.value(op.operands[0])}, R.Prim("int64", value={dim}))'
 
     def _op_make_closure(self, op: ir.Operation) -> str:
-        callee = f"cls.{ir.FlatSymbolRefAttr(op.attributes['callee']).value}"
+        callee = f"{self.module}.{ir.FlatSymbolRefAttr(op.attributes['callee']).value}"
         fields = known_fields(op.operands[0])
         if fields == []:
             return callee
@@ -182,7 +185,7 @@ class RelaxExprPrinter:
         if "pure" in op.attributes and getattr(owner, "name", "") not in _KNOWN_FUNCTIONS:
             args = spelling.sequence(self._arguments(op.operands[1]))
             type_ = spelling.type_text(op.results[0].type)
-            return f"R.invoke_pure_closure({function}, {args}, sinfo_args={type_})"
+            return f"R.invoke_pure_closure({function}, {args}, ty_args={type_})"
         return f"{function}({', '.join(self._integers(op.operands[1]))})"
 
     def _op_shape_of(self, op: ir.Operation) -> str:
@@ -197,7 +200,7 @@ class RelaxExprPrinter:
 
     def _op_call(self, op: ir.Operation) -> str:
         callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-        return f"cls.{callee}({', '.join(self._integers(op.operands[0]))})"
+        return f"{self.module}.{callee}({', '.join(self._integers(op.operands[0]))})"
 
     def _op_call_packed(self, op: ir.Operation) -> str:
         return self._packed(op)
@@ -214,7 +217,7 @@ class RelaxExprPrinter:
                 (message,) = op.attributes["static_args"]
                 args.append(f"format={spelling.quote(ir.StringAttr(message).value)}")
             return f"R.{_BUILTINS[func]}({', '.join(args)})"
-        types = f"sinfo_args=({spelling.type_text(result)},)"
+        types = f"ty_args=({spelling.type_text(result)},)"
         if "inplace_indices" in op.attributes:
             args.append(f"inplace_indices={list(op.attributes['inplace_indices'])}")
         if "static_args" in op.attributes:
@@ -224,7 +227,9 @@ class RelaxExprPrinter:
         return f"R.{name}({', '.join([spelling.quote(func), *args, types])})"
 
     def _op_call_tir(self, op: ir.Operation) -> str:
-        return self._destination(op, f"cls.{ir.FlatSymbolRefAttr(op.attributes['callee']).value}")
+        return self._destination(
+            op, f"{self.module}.{ir.FlatSymbolRefAttr(op.attributes['callee']).value}"
+        )
 
     def _op_call_tir_inplace(self, op: ir.Operation) -> str:
         return self._op_call_tir(op)
@@ -248,7 +253,7 @@ class RelaxExprPrinter:
         outputs = [self._output(s, t) for s, t in zip(shapes or [], types, strict=False)]
         out = f"[{', '.join(outputs)}]" if isinstance(result, ir.TupleType) else outputs[0]
         args = spelling.sequence(self._arguments(op.operands[1]))
-        parts = [func, args, f"out_sinfo={out}"]
+        parts = [func, args, f"out_ty={out}"]
         if "inplace_indices" in op.attributes:
             parts.insert(2, f"inplace_indices={list(op.attributes['inplace_indices'])}")
         if "tir_vars" in op.attributes:

@@ -39,7 +39,7 @@ def type_text(type_: ir.Type, quoted: bool = False) -> str:
         fields = [type_text(type_.get_type(i), quoted) for i in range(type_.num_types)]
         return f"R.Tuple({', '.join(fields)})"
     scalar = T.scalar_dtype(type_)
-    return "R.Object" if scalar is None else f'R.Prim("{scalar}")'
+    return "R.Any" if scalar is None else f"T.{scalar}"
 
 
 def tensor(

@@ -11,6 +11,7 @@ from relax_mlir.dialects.tir.layout import INT4, LAYOUT_ATTRIBUTES
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer, identifier, is_variable
+from relax_mlir.script.printer.options import PrintOptions
 from relax_mlir.script.printer.tir_expr import ATOM, TirExprPrinter
 
 _LOOPS = {"serial": "range", "parallel": "T.parallel", "vectorized": "T.vectorized",
@@ -29,8 +30,9 @@ _SILENT = ("func.return", "tir.yield", "scf.yield", "scf.condition", "tir.where"
 class TirPrinter:
     """Prints one prim func."""
 
-    def __init__(self, op: ir.Operation) -> None:
+    def __init__(self, op: ir.Operation, options: PrintOptions) -> None:
         self.op = op
+        self.options = options
         self.lines: list[str] = []
         self.depth = 1
         self.symbols: list[str] = _symbols(op)
@@ -55,8 +57,9 @@ class TirPrinter:
                 self._line(f"{symbol} = T.int64()")
         for match in matches:
             self._line(match)
-        if any(inner.operation.name == "func.call" for inner in block.operations):
-            self._line("cls = Module")
+        calls = any(inner.operation.name == "func.call" for inner in block.operations)
+        if calls and self.options.module_alias:
+            self._line(f"{self.options.module_alias} = Module")
         start = len(self.lines)
         self._block(block)
         if len(self.lines) == start:
@@ -161,7 +164,9 @@ class TirPrinter:
             return
         elif op.name == "func.call" and not len(op.results):
             callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-            self._line(f"cls.{callee}({', '.join(map(self._argument, op.operands))})")
+            self._line(
+                f"{self.options.module}.{callee}({', '.join(map(self._argument, op.operands))})"
+            )
         elif op.name == "scf.if" and not len(op.results):
             self._if(op)
         elif op.name == "tir.call_extern" and not any(list(each.uses) for each in op.results):

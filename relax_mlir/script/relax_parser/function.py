@@ -4,6 +4,7 @@ import ast
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.ir.attribute_value import python_attribute
@@ -98,6 +99,10 @@ class RelaxFunctionParser:
     def _finish(self, op: ir.Operation, expr: ExprParser, statements: StmtParser) -> None:
         for name, value in statements.func_attrs.items():
             if name == "global_symbol":
+                if self.function.options.get("private"):
+                    self.scope.fail(
+                        self.node, f"'{self.function.name}' is private, so it has no global_symbol"
+                    )
                 continue
             key = name if "." in name else f"relax.{name}"
             op.attributes[key] = python_attribute(value)
@@ -134,7 +139,28 @@ def parameters(scope: Scope, node: ast.FunctionDef) -> list[Annotation]:
         if arg.arg in seen:
             scope.fail(arg, f"there is already a parameter '{arg.arg}'")
         seen.add(arg.arg)
+        known = set(scope.symbols)
         with scope.guarded(arg):
             annotations.append(reader.parse(arg.annotation))
+        found = annotations[-1]
+        plain = T.scalar_dtype(found.type) is not None and found.integer is None
+        if plain and arg.arg in known:
+            scope.fail(arg, f"'{arg.arg}' is a dimension of a parameter before it")
+    for i, arg in enumerate(args.args):
+        annotations[i] = _as_dimension(scope, reader, arg, annotations[i])
     reader.dims.finish()
     return annotations
+
+
+def _as_dimension(
+    scope: Scope, reader: AnnotationParser, arg: ast.arg, annotation: Annotation
+) -> Annotation:
+    """Return the annotation of an integer that gives a symbol of later parameters its value."""
+    dtype = T.scalar_dtype(annotation.type)
+    if annotation.integer is not None or dtype is None or arg.arg not in scope.symbols:
+        return annotation
+    if dtype != "int64":
+        scope.fail(arg, f"'{arg.arg}' is a dimension, which is an int64, not {dtype}")
+    expr = SymExpr.var(arg.arg)
+    reader.dims.seen.append(expr)
+    return Annotation(annotation.type, expr)

@@ -10,6 +10,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
+from relax_mlir.dialects.relax.ops.core import impurity
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.relax.type_lattice import meet
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -61,6 +62,7 @@ class StmtParser(interfaces.StmtParser):
         Raises:
             ScriptError: a statement is wrong, or the function does not return.
         """
+        statements = _without_inner_return(self.scope, statements)
         with self.within(statements) as position:
             for i, statement in enumerate(statements):
                 position.next = i + 1
@@ -170,6 +172,12 @@ class StmtParser(interfaces.StmtParser):
                 return
             if not isinstance(raw, ir.Value):
                 self.scope.fail(node, "this statement has no effect")
+            checks = path in ("R.match_cast", "R.match_shape")
+            if not checks and macros.captured_macro(self.scope, node.func) is None:
+                owner = None if isinstance(raw.owner, ir.Block) else raw.owner.operation
+                if owner is None or not impurity(owner):
+                    what = "this has no effect but its result; bind that to a variable"
+                    self.scope.fail(node, what)
             return
         self.scope.fail(node, "this statement has no effect")
 
@@ -262,6 +270,8 @@ class StmtParser(interfaces.StmtParser):
         symbol = getattr(text, "value", None) if text is not None else name
         if not isinstance(symbol, str):
             return False
+        if self.scope.path(node.func) == "T.int32":
+            self.scope.fail(node, "a symbol of shapes is an int64: T.int64()")
         self.scope.symbols.setdefault(symbol, False)
         if symbol != name:
             self.scope.bind(name, SymExpr.var(symbol))
@@ -398,6 +408,26 @@ class StmtParser(interfaces.StmtParser):
                 self.scope.fail(node, f"'{node.id}' is bound outside this dataflow block")
             self.scope.undefined(node, node.id)
         return self.expr.materialize(self.scope.values[node.id], node)
+
+
+def _without_inner_return(scope: Scope, statements: Sequence[Node]) -> Sequence[Node]:
+    """Return statements whose last, a dataflow block that returns, gives that as its output."""
+    last = statements[-1] if statements else None
+    if not isinstance(last, ast.With) or not isinstance(last.body[-1], ast.Return):
+        return statements
+    call = last.items[0].context_expr
+    value = last.body[-1].value
+    if not isinstance(call, ast.Call) or scope.path(call.func) != "R.dataflow" or value is None:
+        return statements
+    found, body = value, list(last.body[:-1])
+    if not isinstance(value, ast.Name):
+        found = ast.copy_location(ast.Name("returned", ast.Load()), value)
+        body.append(ast.copy_location(ast.Assign([found], value), value))
+    output = ast.Attribute(call.func.value, "output", ast.Load())
+    given = ast.copy_location(ast.Call(ast.copy_location(output, value), [found], []), value)
+    body.append(ast.copy_location(ast.Expr(given), value))
+    block = ast.copy_location(ast.With(last.items, body), last)
+    return [*statements[:-1], block, ast.copy_location(ast.Return(found), last.body[-1])]
 
 
 def _is_output(scope: Scope, node: Node) -> bool:

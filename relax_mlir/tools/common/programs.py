@@ -53,12 +53,12 @@ def program_of(source: Source, context: ir.Context, shapes: dict[str, Any]) -> I
         made = load_model(source.name, **options)
         return made if isinstance(made, IRModule) else made.module()
     if source.name.endswith(reading.SCRIPT_SUFFIX) and source.text is not None:
-        from relax_mlir.script import from_source
+        from relax_mlir.script.files import parse_file
 
         if shapes:
             raise UsageError("flag '--shape' is for models; a script has its own shapes")
         # A script's module lives in the default context.
-        return from_source(source.text, filename=source.name)
+        return parse_file(source.text, source.name)
     load_dialects(context)
     module, diagnostics = reading.parse(source, context)
     reading.report(source, diagnostics, context)

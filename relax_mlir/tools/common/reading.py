@@ -34,9 +34,9 @@ def parse(
         ScriptError: it is a TVMScript, a file that ends in .py, and wrong.
     """
     if source.name.endswith(SCRIPT_SUFFIX) and source.text is not None:
-        from relax_mlir.script import from_source
+        from relax_mlir.script.files import parse_file
 
-        script = from_source(source.text, filename=source.name)
+        script = parse_file(source.text, source.name)
         return script.moved_to(context).mlir_module, []
     failed = trial_parse.failure(source.name, source.text, lambda: _try(source, context, part))
     return (None, failed) if failed else _read(source, context, part)

@@ -39,7 +39,7 @@ class Chain:
     # CHECK: T.floor([[BETWEEN]][
     # CHECK-LABEL: def main(t:
     # CHECK: [[X:[a-z0-9]+]]: R.Tensor((n,), {{.*}}) = t[0]
-    # CHECK-NEXT: = R.call_tir(cls.fused, ([[X]],), out_sinfo=[R.Tensor((n,), {{.*}}), R.Tensor((n,)
+    # CHECK-NEXT: = R.call_tir(cls.fused, ([[X]],), out_ty=[R.Tensor((n,), {{.*}}), R.Tensor((n,)
     # CHECK-SAME: tir_vars=R.shape([m]))
     @R.function(private=True)
     def fused(

@@ -1,0 +1,95 @@
+"""Global infos of a module: data that belongs to no function, such as virtual devices."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import ExprTypeError
+from relax_mlir.ir.attribute_value import attribute_value, python_attribute
+
+ATTRIBUTE = "relax.global_infos"
+
+
+class GlobalInfo:
+    """Base of the entries; equal when their fields are."""
+
+    def fields(self) -> dict[str, Any]:
+        """Return what the entry holds, by name."""
+        return {}
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(self) is type(other)
+            and isinstance(other, GlobalInfo)
+            and self.fields() == other.fields()
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, str(self.fields())))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.fields().values()))})"
+
+
+class DummyGlobalInfo(GlobalInfo):
+    """An entry without content."""
+
+
+class VDevice(GlobalInfo):
+    """A virtual device, as data: programs run on CPUs, and nothing places tensors by it.
+
+    Attributes:
+        target: what it compiles for, a text or a dictionary.
+        vdevice_id: which one of that kind.
+        memory_scope: the memory on it.
+    """
+
+    def __init__(
+        self, target: Any = None, vdevice_id: int = 0, memory_scope: str = "global"
+    ) -> None:
+        self.target: Any = dict(target) if isinstance(target, Mapping) else target
+        self.vdevice_id: int = vdevice_id
+        self.memory_scope: str = memory_scope
+
+    def fields(self) -> dict[str, Any]:
+        """Return the arguments that made it."""
+        found = {"target": self.target, "vdevice_id": self.vdevice_id}
+        return {**found, "memory_scope": self.memory_scope}
+
+
+def read_infos(operation: ir.Operation) -> dict[str, list[GlobalInfo]]:
+    """Return the global infos of a module's operation, by name."""
+    if ATTRIBUTE not in operation.attributes:
+        return {}
+    return {
+        named.name: [_info(ir.DictAttr(item)) for item in ir.ArrayAttr(named.attr)]
+        for named in ir.DictAttr(operation.attributes[ATTRIBUTE])
+    }
+
+
+def write_infos(operation: ir.Operation, infos: Mapping[str, Sequence[GlobalInfo]]) -> None:
+    """Give a module's operation global infos, in the place of those that it has.
+
+    Raises:
+        ExprTypeError: an entry is none.
+    """
+    for items in infos.values():
+        for item in items:
+            if not isinstance(item, GlobalInfo):
+                raise ExprTypeError(f"expected DummyGlobalInfo or VDevice, got {item!r}")
+    with operation.context:
+        operation.attributes[ATTRIBUTE] = python_attribute(
+            {name: [item.fields() for item in items] for name, items in infos.items()}
+        )
+
+
+def _info(attribute: ir.DictAttr) -> GlobalInfo:
+    fields = {named.name: named.attr.maybe_downcast() for named in attribute}
+    if not fields:
+        return DummyGlobalInfo()
+    target = fields["target"]
+    if isinstance(target, ir.DictAttr):
+        found: Any = {named.name: attribute_value(named.attr.maybe_downcast()) for named in target}
+    else:
+        found = attribute_value(target)
+    return VDevice(found, *(attribute_value(fields[key]) for key in ("vdevice_id", "memory_scope")))
