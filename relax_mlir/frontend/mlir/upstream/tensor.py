@@ -179,7 +179,7 @@ def _pad(m: Any) -> Any:
     if any(True for argument in region.blocks[0].arguments for _ in argument.uses):
         raise ExprError("what is padded with depends on the place")
     (value,) = m.run_region(region, [Value("int64")] * len(low))
-    return padded(m, m.x(0), m.emit(materialize(value)), low, high, [0] * len(low))
+    return padded(m, m.x(0), materialize(value), low, high, [0] * len(low))
 
 
 @converts("tensor", "generate")
