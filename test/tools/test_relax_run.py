@@ -310,3 +310,27 @@ def test_profile_of_a_compiled_model(folder: Path) -> None:
     assert rows["main_native"].flops == 2 * (2 * 5 * 64 * 32 + 160 + 5 * 160 + 5)
     assert report.parts["main_native"][0] == "matmul_add"
     assert report.threads == 1
+
+
+def test_a_file_with_packed_functions_is_loaded_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import relax_mlir\n"
+        "@relax_mlir.register_func('test.relax_run.negative')\n"
+        "def negative(a):\n"
+        "    return relax_mlir.runtime.tensor(-a.numpy())\n"
+    )
+    builder = relax.ExecBuilder()
+    with builder.function("main", 1):
+        builder.emit_call("test.relax_run.negative", [builder.r(0)], builder.r(1))
+        builder.emit_ret(builder.r(1))
+    file = tmp_path / "program.rxe"
+    builder.get().save(file)
+    arguments = [str(file), "--input", "ones:2", "--print", "values"]
+    assert main(arguments) == 1
+    assert "'test.relax_run.negative' is not registered" in capsys.readouterr().err
+    assert main([*arguments, "--load", str(tmp_path / "mine.py")]) == 0
+    assert "[-1. -1.]" in capsys.readouterr().out
+    assert main([*arguments, f"--load={tmp_path / 'none.py'}"]) == 1
+    assert "there is no such file" in capsys.readouterr().err

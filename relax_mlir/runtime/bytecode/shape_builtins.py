@@ -7,6 +7,7 @@ import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, TypeMismatchError
 from relax_mlir.runtime.bytecode.builtins import PREFIX
+from relax_mlir.runtime.device.memory import NO_VALUE
 from relax_mlir.runtime.values.convert import DTYPES, describe, numpy_dtype
 
 ndarray = np.ndarray
@@ -16,8 +17,6 @@ _zeros = np.zeros
 # As many bytes as the largest element has.
 _NOTHING = bytes(16)
 SHAPE_BUILTINS: dict[str, Callable[..., Any]] = {}
-# What generated shape functions store for an expression that cannot be computed.
-NO_VALUE = -(2**63)
 _WITHOUT_VALUE = "divides by zero or does not fit 64 bits"
 
 

@@ -12,6 +12,8 @@ from relax_mlir.runtime.device.cpu import CPUDeviceAPI
 
 ALIGNMENT = 64
 POOL_MAX_BYTES = 1 << 30
+# What generated shape functions store for an expression that cannot be computed.
+NO_VALUE = -(2**63)
 
 _U8 = np.dtype("uint8")
 _new_array = np.ndarray.__new__
@@ -90,6 +92,8 @@ def _block(place: Device, size: int) -> _Raw:
 
 
 def _check_size(size: int) -> None:
+    if size == NO_VALUE:
+        raise VMError("cannot allocate a tensor: its size in bytes does not fit 64 bits")
     if size < 0:
         raise VMError(f"cannot allocate a storage of {size} bytes")
 

@@ -9,7 +9,7 @@ import numpy as np
 from relax_mlir.errors import ArgumentTypeError, VMError, did_you_mean
 from relax_mlir.runtime.program import Program, VMFunction
 from relax_mlir.runtime.values.convert import to_value
-from relax_mlir.runtime.vm.signature import parameters
+from relax_mlir.runtime.vm.signature import integer_parameters, parameters
 
 
 def bind(func: VMFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -37,14 +37,14 @@ def bind(func: VMFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     return (*args, *[kwargs[n] for n in names[len(args) :]])
 
 
-def convert(func: VMFunction, args: tuple[Any, ...]) -> list[Any]:
+def convert(executable: Program, func: VMFunction, args: tuple[Any, ...]) -> list[Any]:
     """Return the arguments as values.
 
     Raises:
         VMError, ArgumentTypeError: one cannot be; names the parameter.
     """
     values = []
-    for name, arg in zip(func.param_names, args, strict=True):
+    for name, arg in zip(func.param_names, plain_integers(executable, func, args), strict=True):
         try:
             values.append(to_value(arg))
         except MemoryError as error:
@@ -52,6 +52,29 @@ def convert(func: VMFunction, args: tuple[Any, ...]) -> list[Any]:
         except (ArgumentTypeError, RecursionError) as error:
             raise ArgumentTypeError(f"{func.name}: argument '{name}': {error}") from error
     return values
+
+
+def plain_integers(executable: Program, func: VMFunction, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arguments, with numpy's integers as Python's where the function takes integers.
+
+    Anywhere else a number of numpy's is a tensor without dimensions.
+    """
+    if not any(_holds_integer(arg) for arg in args):
+        return args
+    kinds = integer_parameters(executable, func)
+    return tuple(
+        arg.item()
+        if isinstance(arg, np.integer) and kinds.get(i) == "int"
+        else tuple([int(n) if isinstance(n, np.integer) else n for n in arg])
+        if isinstance(arg, (tuple, list)) and kinds.get(i) == "shape"
+        else arg
+        for i, arg in enumerate(args)
+    )
+
+
+def _holds_integer(arg: Any) -> bool:
+    items = arg if isinstance(arg, (tuple, list)) else (arg,)
+    return any(isinstance(item, np.integer) for item in items)
 
 
 def with_placeholders(

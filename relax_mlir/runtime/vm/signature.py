@@ -6,6 +6,7 @@ from relax_mlir.runtime.bytecode.instructions import Arg, ArgKind, Opcode
 from relax_mlir.runtime.program import Program, VMFunction
 
 _CHECK = "vm.builtin.check_tensor"
+_INTEGER_CHECKS = {"vm.builtin.check_int": "int", "vm.builtin.check_shape_value": "shape"}
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,19 @@ def parameters(executable: Program, func: VMFunction) -> list[Parameter]:
             declared = text.rpartition(" at ")[0] or text
             sizes = dims if isinstance(dims, tuple) else None
             found[index] = Parameter(found[index].name, dtype, sizes, declared)
+    return found
+
+
+def integer_parameters(executable: Program, func: VMFunction) -> dict[int, str]:
+    """Return which parameters are integers ("int") or shapes ("shape"), by their number."""
+    found: dict[int, str] = {}
+    for instr in executable.instructions(func):
+        if instr.op is not Opcode.CALL or not instr.args:
+            continue
+        kind = _INTEGER_CHECKS.get(executable.func_names[instr.func_idx])
+        register = instr.args[0]
+        if kind and register.kind is ArgKind.REGISTER and register.value < func.num_args:
+            found[register.value] = kind
     return found
 
 

@@ -49,7 +49,7 @@ class StatefulCalls(Timed):
         values: Any = args
         if func_name in self._funcs:
             func = self.executable.function(func_name)
-            values = convert(func, bind(func, args, kwargs))
+            values = convert(self.executable, func, bind(func, args, kwargs))
         elif kwargs:
             raise ArgumentTypeError(f"native function '{func_name}' takes no names of arguments")
         self._of("inputs")[func_name] = tuple(values)
@@ -110,7 +110,7 @@ class StatefulCalls(Timed):
         values: Any = args
         if func_name in self._funcs:
             func = self.executable.function(func_name)
-            values = convert(func, bind(func, args, kwargs))
+            values = convert(self.executable, func, bind(func, args, kwargs))
 
         def saved() -> Any:
             result = call(*values)

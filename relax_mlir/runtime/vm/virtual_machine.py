@@ -40,7 +40,13 @@ from relax_mlir.runtime.values.ownership import (
     read_only_owner,
     root_of,
 )
-from relax_mlir.runtime.vm.arguments import bind, convert, described, with_placeholders
+from relax_mlir.runtime.vm.arguments import (
+    bind,
+    convert,
+    described,
+    plain_integers,
+    with_placeholders,
+)
 from relax_mlir.runtime.vm.call_depth import TRUSTED_LIMIT, bounded
 from relax_mlir.runtime.vm.instrument import instrumented
 from relax_mlir.runtime.vm.stateful import STATEFUL, StatefulCalls
@@ -221,12 +227,13 @@ class VirtualMachine(StatefulCalls):
         count, own = func.num_args, self._own
 
         def inward(args: tuple) -> Sequence[Any]:
+            args = plain_integers(self.executable, func, args)
             given = args if self._wrap else with_placeholders(self.executable, func, args)
             try:
                 # Placeholders are rejected as they are; a copy would take the memory they avoid.
                 return [to_value(a) if a is arg else a for a, arg in zip(given, args, strict=True)]
             except Exception:
-                return convert(func, args)
+                return convert(self.executable, func, args)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if kwargs or len(args) != count:

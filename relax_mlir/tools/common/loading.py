@@ -1,4 +1,4 @@
-"""`--load FILE.py`: runs a file that registers passes of the user."""
+"""`--load FILE.py`: runs a file that registers passes and packed functions of the user."""
 
 import importlib.util
 import sys
@@ -9,7 +9,10 @@ from pathlib import Path
 from relax_mlir.tools.common.flags import Flag, UsageError
 
 FLAG = Flag(
-    "load", "Run this Python file first: it registers passes and the like", "file", repeated=True
+    "load",
+    "Run this Python file first: it registers passes, packed functions and the like",
+    "file",
+    repeated=True,
 )
 
 

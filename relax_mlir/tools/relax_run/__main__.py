@@ -4,7 +4,7 @@ import importlib.metadata
 import sys
 from collections.abc import Sequence
 
-from relax_mlir.tools.common import entry
+from relax_mlir.tools.common import entry, loading
 from relax_mlir.tools.relax_run import flags
 
 
@@ -18,6 +18,7 @@ def _main(argv: Sequence[str]) -> int:
     if options["version"]:
         print(f"relax-run {importlib.metadata.version('relax-mlir')}")
         return 0
+    loading.load(options["load"] or ())
     # Here, so that a wrong command line is told at once.
     from relax_mlir.tools.relax_run.session import Session
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from relax_mlir.tools.common import loading
 from relax_mlir.tools.common.arguments import Parser, between, one_of
 from relax_mlir.tools.common.flags import Options
 
@@ -37,6 +38,7 @@ def _parser() -> Parser:
     add = parser.add_argument
     add("file", nargs="?", default="-", help=_FILE)
     add("--function", metavar="NAME", help="the function to run (default: main, or the only one)")
+    parser.add_flag(loading.FLAG)
     add(
         "--input",
         action="append",
