@@ -8,7 +8,7 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import lower_block
 from relax_mlir.lowering.tir_to_vector.init import split_inits
 from relax_mlir.lowering.tir_to_vector.int4 import lower_int4
-from relax_mlir.lowering.tir_to_vector.packed_calls import keep_order
+from relax_mlir.lowering.tir_to_vector.packed_calls import make_packed_calls_serial
 from relax_mlir.lowering.tir_to_vector.plan import Writer, plan_function, prepare
 from relax_mlir.lowering.tir_to_vector.scheduled.program import apply_kinds
 from relax_mlir.lowering.tir_to_vector.scheduled.promote import promote
@@ -67,7 +67,7 @@ def lower_for(op: ir.Operation, machine: Machine) -> None:
 
 def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> list[str]:
     emit = Emitter(func.entry_block, machine.threads, machine.isa)
-    keep_order(func)
+    make_packed_calls_serial(func)
     align_storage(func)
     prepare(func, machine)
     may_have_zero_trips = has_nested_reductions(func)

@@ -18,7 +18,7 @@ memref: ModuleType = submodule("dialects.memref")
 PACKED = "tir.packed"
 
 
-def keep_order(function: ir.OpView) -> None:
+def make_packed_calls_serial(function: ir.OpView) -> None:
     """Make parallel loops serial that call packed functions: these may be Python."""
     for loop in collect(function.operation, lambda op: op.name == "tir.for"):
         if ir.StringAttr(loop.attributes["kind"]).value == "parallel" and collect(

@@ -173,7 +173,7 @@ class VnniWeights(WeightBlocks):
 
 
 # A block's annotation: the layout of packed weights, see `note_of`.
-VNNI_WEIGHTS = "tir.kernel_groups"
+VNNI_WEIGHTS = "tir.vnni_weights"
 _HEADER = 6
 
 

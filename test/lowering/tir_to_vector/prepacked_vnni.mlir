@@ -8,7 +8,7 @@
 
 // Kernels and what sums start from are read where a pass has put them; only the image is copied.
 
-// CHECK-LABEL: func.func private @conv2d_kernel_groups(
+// CHECK-LABEL: func.func private @conv2d_vnni_weights(
 // CHECK-SAME: %[[X:arg0]]: memref<1x6x9x20xi8>{{.*}}%[[W:arg1]]: memref<40x6x3x3xi8>{{.*}}%[[G:arg2]]: memref<3x19x16xi32>
 // CHECK: %[[GROUPS:.*]] = memref.collapse_shape %[[G]]
 // CHECK: memref.alloc() {{.*}}xi32>
@@ -20,10 +20,10 @@
 
 // Who has others puts the kernels into those.
 
-// OTHER-LABEL: func.func private @conv2d_kernel_groups(
+// OTHER-LABEL: func.func private @conv2d_vnni_weights(
 // OTHER-NOT: memref<912xi32>
 // OTHER: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.256"
-// PLAIN-LABEL: func.func private @conv2d_kernel_groups(
+// PLAIN-LABEL: func.func private @conv2d_vnni_weights(
 // PLAIN-NOT: llvm.call_intrinsic
 // PLAIN: arith.muli {{.*}} : vector<4xi32>
 func.func @main(%x: !X) -> !Y attributes {relax.function} {

@@ -263,7 +263,7 @@ def test_constants_are_grouped_at_compile_time(dtypes: Any) -> None:
         add(builder, f"f{index}", unknown if index % 2 else list(data), w, dtypes, True, attrs)
     text = str(lower(builder.get(), "PackVNNI", target=DOT_PRODUCTS).mlir_module)
     # Not those of grouped convolutions, of few outputs, or of one channel.
-    assert text.count("tir.kernel_groups") == len(CASES) - 3
+    assert text.count("tir.vnni_weights") == len(CASES) - 3
 
 
 @pytest.mark.parametrize("signed", [False, True])

@@ -12,8 +12,8 @@
 // CHECK-DAG: %[[W:.*]] = "relax.constant"() {{.*}} -> tensor<40x6x3x3xi8>
 // CHECK-DAG: %[[G:.*]] = "relax.constant"() {{.*}} -> tensor<3x19x16xi32>
 // CHECK: builtin.unrealized_conversion_cast %{{.*}}, %[[W]], %[[G]]
-// CHECK: "relax.call_tir"{{.*}}@[[KERNEL:conv2d_relu_kernel_groups]]
-// NONE-NOT: kernel_groups
+// CHECK: "relax.call_tir"{{.*}}@[[KERNEL:conv2d_relu_vnni_weights]]
+// NONE-NOT: vnni_weights
 func.func @bytes(%x: !X) -> !Y attributes {relax.function} {
   %w = "relax.constant"() {value = dense<1> : !W} : () -> !W
   %0 = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, out_dtype = "int32"} : (!X, !W) -> !Y
@@ -23,7 +23,7 @@ func.func @bytes(%x: !X) -> !Y attributes {relax.function} {
 
 // CHECK: func.func private @[[KERNEL]](%{{.*}}, %{{.*}}: memref<40x6x3x3xi8>{{.*}}, %[[P:.*]]: memref<3x19x16xi32>
 // CHECK: "tir.reads"(%[[P]]) {map}
-// CHECK: annotations = {tir.kernel_groups = array<i64: 16, 4, 8, 1, 1, 0, 1, 0, 40, 54, 3, 3, 3, 1, 6, 9>}
+// CHECK: annotations = {tir.vnni_weights = array<i64: 16, 4, 8, 1, 1, 0, 1, 0, 40, 54, 3, 3, 3, 1, 6, 9>}
 
 // -----
 
@@ -51,7 +51,7 @@ func.func @blocks(%x: !X) -> !Y attributes {relax.function} {
 // that nobody knows.
 
 // CHECK-LABEL: func.func @groups
-// CHECK-NOT: kernel_groups
+// CHECK-NOT: vnni_weights
 func.func @groups(%x: !X) -> !Y attributes {relax.function} {
   %w = "relax.constant"() {value = dense<1> : !W} : () -> !W
   %0 = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, groups = 2, out_dtype = "int32"} : (!X, !W) -> !Y
@@ -65,7 +65,7 @@ func.func @groups(%x: !X) -> !Y attributes {relax.function} {
 !Y = tensor<1x32x9x20xi32>
 
 // CHECK-LABEL: func.func @given
-// CHECK-NOT: kernel_groups
+// CHECK-NOT: vnni_weights
 func.func @given(%x: !X, %w: !W) -> !Y attributes {relax.function} {
   %0 = "relax.conv2d"(%x, %w) {padding = array<i64: 1>, out_dtype = "int32"} : (!X, !W) -> !Y
   return %0 : !Y
