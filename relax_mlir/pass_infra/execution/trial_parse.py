@@ -17,6 +17,8 @@ from relax_mlir.pass_infra.execution.diagnostics import Diagnostic
 
 # MLIR's stack lasts for some thousand levels; what people and compilers write has a few dozen.
 DEEP = 500
+# A number that may be taken for a size: `%x:4294967296`, the dimensions of a convolution.
+_LARGE = re.compile(r"(?<![.\w])\d{9,}\b")
 _BRACKET = re.compile(r"->|[()<>{}\[\]]")
 _STEP = {**dict.fromkeys("([{<", 1), **dict.fromkeys(")]}>", -1), "->": 0}
 
@@ -34,9 +36,12 @@ def failure(name: str, text: str | None, read: Callable[[], list[Diagnostic]]) -
         suspicion = "MLIR's bytecode reader crashes on it: the file is damaged"
     else:
         depth = nesting(text)
-        suspicion = f"MLIR's parser crashes on it: brackets are nested {depth} deep"
-        if depth <= DEEP:
+        number = _LARGE.search(text)
+        if depth <= DEEP and number is None:
             return []
+        nested = f"brackets are nested {depth} deep"
+        what = nested if number is None or depth > DEEP else f"a number is too large, {number[0]}"
+        suspicion = f"MLIR's parser crashes on it: {what}"
     found = in_child(read)
     return [Diagnostic("error", suspicion, name)] if found is None else found
 

@@ -71,6 +71,11 @@ def test_a_comparator_that_is_none():
         (b"ML\xefR\x0dStableHLO_v1.0.0", "the module: "),
         (b"\xff\xfe", "neither MLIR bytecode nor UTF-8 text"),
         ("(\n" * 3000, "the module:1:1: "),
+        (
+            "func.func @f(%x: tensor<1x2x3xf32>) {\n%r = stablehlo.convolution(%x, %x) "
+            "dim_numbers = [b, 4294967296, f]x[0, i, o]->[b, 0, f]",
+            "crashes on it: a number is too large, 4294967296",
+        ),
         ("func.func private @f()\n", "has no body"),
     ],
 )
