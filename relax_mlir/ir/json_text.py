@@ -20,6 +20,7 @@ from relax_mlir.dialects.symbolic.parse import read_expression
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.single_function import is_function
+from relax_mlir.runtime.values.convert import to_value
 from relax_mlir.runtime.values.ndarray import Tensor
 
 # Module -> class -> what its constructor takes, which are its attributes too.
@@ -150,7 +151,7 @@ class _Writer:
         if name in _FIELDS and isinstance(node, _class(name)):
             return self._object(name, node)
         if hasattr(node, "__dlpack__") or isinstance(node, (np.ndarray, np.generic)):
-            array = np.asarray(node if isinstance(node, np.ndarray) else np.from_dlpack(node))
+            array = to_value(node)
             data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
             return {"tensor": [str(array.dtype), list(array.shape), data]}
         if isinstance(node, Mapping) or hasattr(node, "items"):

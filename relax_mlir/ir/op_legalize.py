@@ -162,6 +162,7 @@ class RuleLegalization:
         dims = [SymExpr.var(name) for name in _fresh_symbols(op, self.name, ndim)]
         with ir.InsertionPoint(op), op.location:
             shape = _shape_value(op, rule)
+            assert shape is not None, "a shape function gives one"
             types = [T.shape_type(dims), T.tensor_type(dims, T.tensor_dtype(result.type))]
             for value, type_ in zip((shape, result), types, strict=True):
                 cast = ir.Operation.create("relax.match_cast", results=[type_], operands=[value])

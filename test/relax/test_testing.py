@@ -174,3 +174,13 @@ def main(A: T.Buffer((4,), "float32"), n: T.int64):
     assert not tir.is_buffer_var(size)
     assert buffer.same_as(func.params[0])
     assert not buffer.same_as(size)
+
+
+def test_weights_of_unknown_sizes():
+    scale = relax.Var("scale", R.Tensor((), "float16"))
+    mod = relax.Function([scale], scale).module
+    (found,) = nn.init_params(mod)
+    assert (found.shape, found.dtype) == ((), "float16")
+    rows = relax.Var("rows", R.Tensor(("n",), "float32"))
+    with pytest.raises(ExprTypeError, match="the size of 'rows' is not known"):
+        nn.init_params(relax.Function([rows], rows).module)

@@ -142,7 +142,8 @@ def unwrap(node: Any) -> "ir.Operation | ir.Type | ir.Attribute | SymExpr":
     if "script_path" in getattr(node, "__dict__", ()):
         # R.Tensor((4,), "float32") outside of a script.
         node = extension("ir.as_type")(node)
-    size = node.as_size() if hasattr(node, "as_size") else getattr(node, "sym", None)
+    as_size = getattr(node, "as_size", None)
+    size = getattr(node, "sym", None) if as_size is None else as_size()
     if isinstance(size, SymExpr):
         return size
     to_mlir = getattr(node, "to_mlir", None)
@@ -175,29 +176,42 @@ def _compare(lhs: Any, rhs: Any, map_free: bool) -> None:
         raise Difference(None, None, "itself", lhs, rhs)
 
 
-def unsized(node: Any) -> bool:
-    """Whether a node is a scalar expression of `tir` that is no symbolic integer."""
-    return hasattr(node, "as_size") and node.as_size() is None
+def _compare_values(lhs: Any, rhs: Any, symbols: Renaming, map_free: bool, what: str) -> bool:
+    """Compare scalar expressions, arrays, and what attributes hold; returns whether they are."""
+    left, right = _scalar(lhs), _scalar(rhs)
+    if left is not None and right is not None:
+        equal = left[0] == right[0]
+        if equal:
+            _compare_nodes(left[1], right[1], symbols, map_free, what)
+    elif isinstance(lhs, _PLAIN) and isinstance(rhs, _PLAIN):
+        equal = lhs == rhs
+    elif hasattr(lhs, "__array__") and hasattr(rhs, "__array__"):
+        mine, theirs = np.asarray(lhs), np.asarray(rhs)
+        equal = mine.dtype == theirs.dtype and np.array_equal(mine, theirs)
+    else:
+        return False
+    if not equal:
+        raise Difference(None, None, what, lhs, rhs)
+    return True
+
+
+def _scalar(node: Any) -> tuple[Any, list[Any]] | None:
+    """Return the kind and parts of a scalar expression of `tir` that is no symbolic integer."""
+    if not hasattr(node, "operands") or not hasattr(node, "as_size") or node.as_size() is not None:
+        return None
+    kind = (type(node).__name__, node.dtype, getattr(node, "value", None))
+    return kind, list(node.operands)
+
+
+def _items(mapping: Any) -> list[list[Any]]:
+    return sorted(([key, value] for key, value in mapping.items()), key=lambda item: str(item[0]))
 
 
 def _compare_nodes(lhs: Any, rhs: Any, symbols: Renaming, map_free: bool, what: str) -> None:
     if isinstance(lhs, Mapping) and isinstance(rhs, Mapping):
-        lhs, rhs = ([list(item) for item in sorted(side.items())] for side in (lhs, rhs))
-    if isinstance(lhs, _PLAIN) and isinstance(rhs, _PLAIN):
-        if lhs != rhs:
-            raise Difference(None, None, what, lhs, rhs)
+        _compare_nodes(_items(lhs), _items(rhs), symbols, map_free, what)
         return
-    if all(hasattr(side, "operands") and unsized(side) for side in (lhs, rhs)):
-        kinds = [(type(side).__name__, side.dtype, getattr(side, "value", None), len(side.operands))
-                 for side in (lhs, rhs)]  # fmt: skip
-        if kinds[0] != kinds[1]:
-            raise Difference(None, None, what, lhs, rhs)
-        _compare_nodes(list(lhs.operands), list(rhs.operands), symbols, map_free, what)
-        return
-    arrays = [np.asarray(each) for each in (lhs, rhs) if hasattr(each, "__array__")]
-    if len(arrays) == 2:
-        if arrays[0].dtype != arrays[1].dtype or not np.array_equal(*arrays):
-            raise Difference(None, None, what, lhs, rhs)
+    if _compare_values(lhs, rhs, symbols, map_free, what):
         return
     sequences = [isinstance(side, (list, tuple)) for side in (lhs, rhs)]
     if all(sequences):

@@ -216,8 +216,9 @@ def _closure(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> 
     if str(closure.type) != "!relax.object":
         raise ExprTypeError(f"{call.op!r} of type {describe(closure.type)} cannot be called")
     with m._builder.unknown:
-        stated = known is None or call.sinfo_args
-        result = _result(m, call) if stated else result_type(known, arguments)
+        result = _result(m, call)
+        if known is not None and not call.sinfo_args:
+            result = result_type(known, arguments)
         attributes = {"pure": ir.UnitAttr.get()} if pure else {}
     operands = [closure, m.part_tuple(arguments, loc)]
     return m.create("relax.invoke_closure", operands, result, loc, **attributes).result

@@ -46,6 +46,7 @@ class ScriptBuilder(BlockBuilder):
         name = made.name_hint
         if name not in self._functions:
             op = self._find(name)
+            assert op is not None, "it was added"
             kind = "relax" if "relax.function" in op.attributes else "tir"
             self._functions[name] = Function(name, kind, None, {}, op, "done")
         return made

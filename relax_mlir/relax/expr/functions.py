@@ -173,7 +173,7 @@ class Function(BaseFunc):
         """The function of a module whose parameters and body Python made this of, else None."""
         block = None if self._op is not None else getattr(self._body, "mlir_block", None)
         owner = None if block is None else block.owner.operation
-        if owner is None or owner.name != "func.func":
+        if block is None or owner is None or owner.name != "func.func":
             return None
         same = list(block.arguments) == [param._value for param in self._params]
         return owner if same else None

@@ -100,16 +100,17 @@ def _infer_call(call: Call) -> Type:
 
 def _broadcast(shapes: list[Type]) -> Type:
     """Return the type of the shape that two shapes broadcast to."""
-    if not all(isinstance(each, ShapeType) for each in shapes):
+    known = [each for each in shapes if isinstance(each, ShapeType)]
+    if len(known) != 2 or len(shapes) != 2:
         raise ExprError(f"binary_broadcast takes two shapes, got {', '.join(map(str, shapes))}")
-    tensors = [TensorType(each.dims, "bool", each.ndim) for each in shapes]  # type: ignore[attr-defined]
+    lhs, rhs = (TensorType(each.dims, "bool", each.ndim) for each in known)
     with default_context(), ir.Location.unknown():
         try:
-            found = from_mlir(broadcast(*(tensor.to_mlir() for tensor in tensors)))
+            found = from_mlir(broadcast(lhs.to_mlir(), rhs.to_mlir()))
         except ValueError as error:
             raise ExprError(f"binary_broadcast: {error}") from error
     assert isinstance(found, TensorType), "tensors broadcast to a tensor"
-    return ShapeType(found.dims, found.ndim) if found.dims is None else ShapeType(found.dims)
+    return ShapeType(found.dims, found.ndim)
 
 
 def computation_type(name: str, args: Any, attrs: dict[str, Any]) -> Type:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import BuilderError
 from relax_mlir.relax.builder.block_builder import BlockBuilder
 from relax_mlir.relax.builder.frames import Frame
 from relax_mlir.relax.builder.names import Names
@@ -94,7 +95,10 @@ class EditBuilder(BlockBuilder):
         if not self.edits:
             super()._begin_dataflow_block()
             return
-        op = self.visited[-1].mlir_op
+        block = self.visited[-1]
+        op = block.mlir_op if isinstance(block, DataflowBlock) else None
+        if op is None:
+            raise BuilderError("_begin_dataflow_block belongs in the visit of a dataflow block")
         self._open_blocks.append(
             self.open_block("dataflow", self.edits[-1], op.regions[0].blocks[0])
         )
@@ -106,9 +110,7 @@ class EditBuilder(BlockBuilder):
         edit, block, frame = self.edits[-1], self.visited[-1], self._open_blocks.pop()
         if frame is not None:
             self.close_block(frame)
-        if not edit.version:
-            return block
-        if not isinstance(block, DataflowBlock):
+        if frame is None or not edit.version or not isinstance(block, DataflowBlock):
             return block
         op = block.mlir_op
         assert op is not None, "it is visited in a function"

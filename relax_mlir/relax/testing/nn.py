@@ -158,8 +158,9 @@ def init_params(mod: IRModule) -> list[np.ndarray]:
     for param in mod["main"].params:
         if param.name.startswith("data"):
             continue
-        sizes = [None if dim.value is None else int(dim.value) for dim in param.ty.dims or [None]]
-        if None in sizes and param.ty.ndim != 0:
+        dims = param.ty.dims
+        sizes = [dim.value for dim in dims or () if dim.value is not None]
+        if dims is None or len(sizes) < len(dims):
             raise ExprTypeError(f"the size of '{param.name}' is not known: {param.ty}")
         found.append(np.zeros(sizes, param.ty.dtype))
     return found
