@@ -62,6 +62,7 @@ TABLE = {
     "relax.infer_type": "relax_mlir.relax.expr.infer:infer_type",
     "relax.op": "relax_mlir.relax.op",
     "relax.operators": "relax_mlir.relax.expr.operators",
+    "relax.script_text": "relax_mlir.relax.expr.script_text:script_text",
     "relax.shape_of": "relax_mlir.relax.op.calls:shape_of",
     "pass_infra.passes": "relax_mlir.transform.table:TRANSFORM_PASSES",
     "pass_infra.from_spec": "relax_mlir.pass_infra.kinds.factory:from_spec",

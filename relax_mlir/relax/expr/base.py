@@ -5,6 +5,7 @@ from typing import Any, NoReturn
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.extension_points import extension
+from relax_mlir.relax.expr.scripted import Scripted
 from relax_mlir.relax.expr.types import (
     ShapeType,
     TensorType,
@@ -15,7 +16,7 @@ from relax_mlir.relax.expr.types import (
 )
 
 
-class Expr:
+class Expr(Scripted):
     """An expression of a Relax program.
 
     Either a view of what stands in a module, then `mlir_value` is its MLIR value, or one that has

@@ -9,12 +9,13 @@ from relax_mlir.extension_points import extension
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.leaves import Var, make_var
 from relax_mlir.relax.expr.places import DATAFLOW, is_binding, outputs, terminator
+from relax_mlir.relax.expr.scripted import Scripted
 from relax_mlir.relax.expr.types import ShapeType, TensorType, Type, as_type, from_mlir
 from relax_mlir.relax.expr.values import convert
 from relax_mlir.relax.expr.views import var, view, view_op
 
 
-class Binding:
+class Binding(Scripted):
     """A variable and what gives it its value; a view of one operation, or written by hand."""
 
     __slots__ = ("_keep", "_local", "_op", "_value", "_var")
@@ -126,7 +127,7 @@ def binding_of(op: ir.Operation, keep: Any = None, local: bool = False) -> Bindi
     return made
 
 
-class BindingBlock:
+class BindingBlock(Scripted):
     """Bindings one after the other; what they do may have effects, so they keep their order."""
 
     __slots__ = ("_bindings", "_keep", "_ops")

@@ -14,10 +14,11 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.extension_points import extension
 from relax_mlir.relax.expr.dims import as_dim, as_dtype, read_shape
+from relax_mlir.relax.expr.scripted import Scripted
 from relax_mlir.script.markers import Marker
 
 
-class Type:
+class Type(Scripted):
     """Base of the types of expressions; immutable, equal when structurally equal."""
 
     __slots__ = ()

@@ -10,10 +10,12 @@ class PrintOptions:
     Attributes:
         show_all_ty: whether variables have annotations that a reader would infer.
         module_alias: what functions call their module, `""` for the name of its class.
+        verbose_expr: whether free variables are declared; functions and modules have none.
     """
 
     show_all_ty: bool = True
     module_alias: str = "cls"
+    verbose_expr: bool = False
 
     @property
     def module(self) -> str:
