@@ -78,8 +78,9 @@ def literal(scope: Scope, node: Node) -> Any:
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         convert = _TYPED_LITERALS.get(scope.path(node.func) or "")
         if convert is not None:
+            value = literal(scope, node.args[0])
             try:
-                return convert(literal(scope, node.args[0]))
+                return convert(value)
             except (ValueError, TypeError) as error:
                 scope.fail(node, str(error))
     if isinstance(node, ast.Call):

@@ -156,7 +156,16 @@ def call_python(
 
     args: list[Any] = []
     for arg in node.args:
-        args += known(arg.value) if isinstance(arg, ast.Starred) else [known(arg)]
+        if not isinstance(arg, ast.Starred):
+            args.append(known(arg))
+            continue
+        several = known(arg.value)
+        if not isinstance(several, (tuple, list)):
+            scope.fail(arg, "'*' takes a Python sequence or a tuple that is written out")
+        args += several
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            scope.fail(keyword, f"write the arguments of {name} one by one, not as '**'")
     keywords = {str(k.arg): known(k.value) for k in node.keywords if k.arg}
     try:
         return function(*args, **keywords)

@@ -14,7 +14,7 @@ from relax_mlir.errors import did_you_mean, wrong_count
 from relax_mlir.extension_points import extension
 from relax_mlir.script.parser.annotations import AnnotationParser
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
-from relax_mlir.script.parser.dims import DimParser
+from relax_mlir.script.parser.dims import DimParser, captured_value
 from relax_mlir.script.parser.literals import literal, scalar_literal, static_arguments
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.relax_parser import lowered, memory
@@ -344,8 +344,18 @@ def _null_value(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
 
 
 def _emit_te(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
-    """Parse `R.emit_te(topi.add, x, y)`: a call of the prim func that a te function makes."""
+    """Parse `R.emit_te(topi.add, x, y)`: a call of the prim func that a te function makes.
+
+    Raises:
+        ScriptError: the first argument is no Python function.
+    """
+    if not node.args or not callable(captured_value(p.scope, node.args[0])):
+        p.scope.fail(node, "R.emit_te takes a te function first, as in R.emit_te(topi.add, x, y)")
     return p.materialize(p.call_python(p.module.builder.call_te, node), node, name)
+
+
+def _is_text_argument(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
+    p.scope.fail(node, f"{ast.unparse(node.func)} is an argument of packed functions, not a value")
 
 
 def _is_type(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
@@ -382,6 +392,8 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "builtin.alloc_tensor": lowered.alloc_tensor,
     **lowered.VM_CALLS,
     **memory.MEMORY_CALLS,
+    "str": _is_text_argument,
+    "dtype": _is_text_argument,
     "Tensor": _is_type,
     "Shape": _is_type,
     "Object": _is_type,
