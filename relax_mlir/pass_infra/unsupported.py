@@ -10,10 +10,9 @@ UNSUPPORTED: dict[str, str] = {
     **dict.fromkeys(
         ("ComputePrimValue", ),
         f"leave it out: {_STAGES}"),
+    "SplitCallTIRByPattern": _PATTERNS,
     **dict.fromkeys(
-        ("FuseOpsByPattern", "SplitCallTIRByPattern", "PatternCheckContext"), _PATTERNS),
-    **dict.fromkeys(
-        ("MergeCompositeFunctions", "RunCodegen", "AllocateWorkspace", "AnnotateUsedMemory"),
+        ("AllocateWorkspace", "AnnotateUsedMemory"),
         _OTHERS),
     **dict.fromkeys(
         ("RealizeVDevice", "UpdateVDevice", "RewriteCUDAGraph"), _DEVICES),
@@ -30,7 +29,6 @@ UNSUPPORTED: dict[str, str] = {
         ("LazyGetInput", "LazySetOutput", "LazyTransformParams"),
         "parameters are arguments, or constants: BindParams, FoldConstant"),
     "AttachExternModules": _OTHERS,
-    "FusionPattern": _PATTERNS,
     "UpdateParamType": "relax.BlockBuilder writes a function with other parameters",
     "Gradient": "there is no automatic differentiation",
     "BundleModelParams": "parameters are arguments, or constants: BindParams",

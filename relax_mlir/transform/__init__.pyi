@@ -25,6 +25,12 @@ from relax_mlir.pass_infra.kinds.sequential import Sequential
 from relax_mlir.pass_infra.passes import MLIRPass, ModulePass, Pass, PrintIR, mlir
 from relax_mlir.pass_infra.registry import get_pass, register_pass
 from relax_mlir.pass_infra.text.pipeline import Pipeline
+from relax_mlir.transform.grouping.fuse_ops_by_pattern import (
+    FuseOpsByPattern,
+    FusionPattern,
+    PatternCheckContext,
+)
+from relax_mlir.transform.grouping.run_codegen import RunCodegen
 from relax_mlir.transform.layout.desired_layouts import DesiredLayouts, FunctionMap, LayoutCallback
 from relax_mlir.transform.relax.bind_params import BindParams
 from relax_mlir.transform.relax.bind_symbolic_vars import BindSymbolicVars
@@ -79,7 +85,9 @@ __all__ = [
     "FuseAttention",
     "FuseKernels",
     "FuseOps",
+    "FuseOpsByPattern",
     "FuseTIR",
+    "FusionPattern",
     "HoistExpression",
     "HoistIfThenElse",
     "ImportStock",
@@ -97,6 +105,7 @@ __all__ = [
     "LowerTIR",
     "MLIRPass",
     "MemrefToLLVM",
+    "MergeCompositeFunctions",
     "ModulePass",
     "Normalize",
     "OutlineNative",
@@ -107,6 +116,7 @@ __all__ = [
     "Pass",
     "PassContext",
     "PassInfo",
+    "PatternCheckContext",
     "Pipeline",
     "PlanAndUpdateBufferAllocationLocation",
     "PrimFuncPass",
@@ -120,6 +130,7 @@ __all__ = [
     "ReorderTakeAfterMatmul",
     "RewriteDataflowReshape",
     "RewriteUnsafeSelect",
+    "RunCodegen",
     "SaturateCasts",
     "Sequential",
     "Simplify",
@@ -329,6 +340,9 @@ def LowerTIR(target: str = "") -> Pass:
 
 def MemrefToLLVM(target: str = "") -> Pass:
     """Lower prim funcs from memrefs and vectors to the LLVM dialect."""
+
+def MergeCompositeFunctions() -> Pass:
+    """Make one function for a library of neighbouring composite functions."""
 
 def Normalize() -> Pass:
     """Bring Relax functions into the normal form that passes require."""

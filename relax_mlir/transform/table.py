@@ -55,6 +55,12 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         entry="relax_mlir.transform.grouping.fuse_tir:fuse_tir",
         summary="Make one prim func of each function that FuseOps made",
     ),
+    "merge-composite-functions": PassSpec(
+        flag="merge-composite-functions",
+        name="MergeCompositeFunctions",
+        entry="relax_mlir.transform.grouping.merge_composite_functions:merge_composite_functions",
+        summary="Make one function for a library of neighbouring composite functions",
+    ),
     "outline-native": PassSpec(
         flag="outline-native",
         name="OutlineNative",

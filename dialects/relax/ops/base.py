@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.dialects.bindings import ext, ir
+from relax_mlir.dialects.locations import nameless
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_attribute, constant_op, numpy_dtype
 from relax_mlir.dialects.relax.dialect import Relax, Shape
@@ -225,7 +226,8 @@ class _Operands:
     """Makes values of what `build` is given, and takes them back when the computation is wrong."""
 
     def __init__(self, loc: ir.Location | None) -> None:
-        self._loc = loc
+        # What is part of an expression has no name of its own.
+        self._loc = nameless(ir.Location.current if loc is None else loc)
         self._made: list[ir.Value] = []
 
     def value(self, param: Param, raw: Any, like: ir.Value | None) -> ir.Value:

@@ -1,13 +1,6 @@
 """The dataflow pattern language: describe parts of programs, find them, rewrite them."""
 
-from relax_mlir.relax.dpl.compound import (
-    FunctionPattern,
-    TupleGetItemPattern,
-    TuplePattern,
-    UnorderedTuplePattern,
-)
-from relax_mlir.relax.dpl.context import PatternContext
-from relax_mlir.relax.dpl.pattern import (
+from relax_mlir.relax.dpl.classes import (
     AndPattern,
     AttrPattern,
     CallPattern,
@@ -28,10 +21,14 @@ from relax_mlir.relax.dpl.pattern import (
     VarPattern,
     WildcardPattern,
 )
-from relax_mlir.relax.dpl.pattern_rewriter import PatternMatchingRewriter
-from relax_mlir.relax.dpl.rewrite import rewrite_bindings, rewrite_call, rewrite_in_place
-from relax_mlir.relax.dpl.sequence import PatternSeq
-from relax_mlir.relax.dpl.shorthands import (
+from relax_mlir.relax.dpl.compound import (
+    FunctionPattern,
+    TupleGetItemPattern,
+    TuplePattern,
+    UnorderedTuplePattern,
+)
+from relax_mlir.relax.dpl.context import PatternContext
+from relax_mlir.relax.dpl.pattern import (
     has_attr,
     has_dtype,
     has_shape,
@@ -53,6 +50,9 @@ from relax_mlir.relax.dpl.shorthands import (
     reject,
     wildcard,
 )
+from relax_mlir.relax.dpl.pattern_rewriter import PatternMatchingRewriter
+from relax_mlir.relax.dpl.rewrite import rewrite_bindings, rewrite_call, rewrite_in_place
+from relax_mlir.relax.dpl.sequence import PatternSeq
 
 __all__ = [
     "AndPattern", "AttrPattern", "CallPattern", "ConstantPattern", "DFConstraint", "DFPattern",

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from itertools import permutations
 from typing import Any
 
+from relax_mlir.relax.dpl.classes import DFPattern, as_patterns
 from relax_mlir.relax.dpl.matcher import Matcher
-from relax_mlir.relax.dpl.pattern import DFPattern, as_patterns
 from relax_mlir.relax.expr import Function, Tuple, TupleGetItem
 
 

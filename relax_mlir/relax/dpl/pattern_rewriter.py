@@ -11,10 +11,7 @@ from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.passes import Pass
 from relax_mlir.relax.builder.names import Names
-from relax_mlir.relax.dpl.compound import TupleGetItemPattern, TuplePattern
-from relax_mlir.relax.dpl.function_rewriter import FunctionRewriter, relax_functions
-from relax_mlir.relax.dpl.matcher import Matcher, emitted_value, identity
-from relax_mlir.relax.dpl.pattern import (
+from relax_mlir.relax.dpl.classes import (
     CallPattern,
     DFPattern,
     ExprPattern,
@@ -23,6 +20,9 @@ from relax_mlir.relax.dpl.pattern import (
     PrimArrPattern,
     WildcardPattern,
 )
+from relax_mlir.relax.dpl.compound import TupleGetItemPattern, TuplePattern
+from relax_mlir.relax.dpl.function_rewriter import FunctionRewriter, relax_functions
+from relax_mlir.relax.dpl.matcher import Matcher, emitted_value, identity
 from relax_mlir.relax.dpl.rewrite import Matches, each_function, first_rewrite
 from relax_mlir.relax.expr import (
     Call,

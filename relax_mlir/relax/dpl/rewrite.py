@@ -7,10 +7,10 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.errors import BuilderError, ExprTypeError
 from relax_mlir.ir.module import IRModule
+from relax_mlir.relax.dpl.classes import DFPattern
 from relax_mlir.relax.dpl.context import PatternContext
 from relax_mlir.relax.dpl.function_rewriter import FunctionRewriter, relax_functions
 from relax_mlir.relax.dpl.matcher import Matcher
-from relax_mlir.relax.dpl.pattern import DFPattern
 from relax_mlir.relax.expr import DataflowBlock, Function, Var
 from relax_mlir.relax.expr.places import DATAFLOW, canonical, defining_op
 from relax_mlir.relax.expr_functor.rewrite import sort_block

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Union
 
+from relax_mlir.relax.dpl.classes import DFPattern, _dup
 from relax_mlir.relax.dpl.context import PatternContext, Use
-from relax_mlir.relax.dpl.pattern import DFPattern, _dup
 
 
 class PatternSeq:

@@ -21,7 +21,7 @@ _INLINE = ("relax.constant", "relax.shape_expr", "relax.prim_value", "relax.comp
            "relax.logic_prim")  # fmt: skip
 _TERMINATORS = ("relax.output", "relax.yield", "relax.condition")
 _OWN_ATTRIBUTES = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs",
-                   "relax.function", "relax.params", "relax.pure")  # fmt: skip
+                   "recursive", "relax.function", "relax.params", "relax.pure")  # fmt: skip
 
 
 class RelaxPrinter:
@@ -67,7 +67,7 @@ class RelaxPrinter:
         self.line(f"def {name}({', '.join(params)}){arrow}:", 0)
         for symbol in sorted(_symbols(self.op, body_only=True) - bound):
             self.line(f"{symbol} = T.int64()")
-        self._func_attrs()
+        self.func_attrs(self.op)
         if self.options.module_alias and _calls_functions(self.op):
             self.line(f"{self.options.module_alias} = Module")
         self.block(block)
@@ -112,9 +112,10 @@ class RelaxPrinter:
             params.append(f"{name}: {text}")
         return params, bound
 
-    def _func_attrs(self) -> None:
+    def func_attrs(self, op: ir.Operation) -> None:
+        """Print the attributes of a function, or of one inside it."""
         items = []
-        for name, attribute in self.op.attributes.items():
+        for name, attribute in op.attributes.items():
             if name in _OWN_ATTRIBUTES:
                 continue
             text = spelling.attribute(attribute)

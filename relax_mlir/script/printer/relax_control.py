@@ -491,6 +491,7 @@ class ControlPrinter:
         result = spelling.type_text(value.type, quoted=True)
         p.line(f"def {name}({', '.join(params)}) -> {result}:")
         p.depth += 1
+        p.func_attrs(op)
         in_dataflow, p.in_dataflow = p.in_dataflow, False
         p.block(block)
         p.line(f"return {p.expr.value(value)}")

@@ -168,6 +168,7 @@ def _body(
     body = extension("script.StmtParser")(statements.expr)
     with ir.InsertionPoint(block):
         value = body.body(node.body)
+        body.write_attributes(op)
         if node.returns is not None:
             with scope.guarded(node.returns):
                 declared = AnnotationParser(scope).parse(node.returns).type

@@ -7,7 +7,6 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser, Signature
 from relax_mlir.script.parser.functions import Function
 from relax_mlir.script.parser.interfaces import ModuleParser
@@ -97,15 +96,11 @@ class RelaxFunctionParser:
             op.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in attrs])
 
     def _finish(self, op: ir.Operation, expr: ExprParser, statements: StmtParser) -> None:
-        for name, value in statements.func_attrs.items():
-            if name == "global_symbol":
-                if self.function.options.get("private"):
-                    self.scope.fail(
-                        self.node, f"'{self.function.name}' is private, so it has no global_symbol"
-                    )
-                continue
-            key = name if "." in name else f"relax.{name}"
-            op.attributes[key] = python_attribute(value)
+        if "global_symbol" in statements.func_attrs and self.function.options.get("private"):
+            self.scope.fail(
+                self.node, f"'{self.function.name}' is private, so it has no global_symbol"
+            )
+        statements.write_attributes(op)
         self.function.pure = not expr.impure
         if self.function.options.get("pure"):
             if expr.impure:

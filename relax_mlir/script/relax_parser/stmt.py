@@ -15,6 +15,7 @@ from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.relax.type_lattice import meet
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.extension_points import extension
+from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.script.parser import flow, interfaces, macros
 from relax_mlir.script.parser.literals import literal, scalar_literal
 from relax_mlir.script.parser.scope import Scope
@@ -152,6 +153,12 @@ class StmtParser(interfaces.StmtParser):
             "; R.assert_op(condition) checks at run time" if isinstance(node, ast.Assert) else says
         )
         self.scope.fail(node, f"this Python statement has no meaning in a Relax function{hint}")
+
+    def write_attributes(self, op: ir.Operation) -> None:
+        """Give a function the attributes that `R.func_attr` said."""
+        for name, value in self.func_attrs.items():
+            if name != "global_symbol":
+                op.attributes[name if "." in name else f"relax.{name}"] = python_attribute(value)
 
     def _expression(self, node: Node) -> None:
         if isinstance(node, ast.Constant):

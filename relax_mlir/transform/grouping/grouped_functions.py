@@ -9,6 +9,7 @@ from relax_mlir.dialects.locations import location_name, nameless
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.tuples import call_arguments, get_item, is_tuple, make_tuple
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.errors import BuilderError
 from relax_mlir.relax.analysis.symbols import free_symbolic_vars, symbols_in
 from relax_mlir.relax.builder.functions import FunctionTable
 from relax_mlir.relax.expr.functions import Function
@@ -23,6 +24,19 @@ PRIMITIVE, COMPOSITE, CODEGEN = "relax.Primitive", "relax.Composite", "relax.Cod
 _GET_ITEM = "relax.tuple_get_item"
 KERNEL_CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 _PREFIX = "fused_"
+# The operations that TVM's names have in `relax.nn`.
+_NN = frozenset(
+    f"relax.{name}"
+    for name in (
+        *("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "attention"),
+        *("attention_var_len", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_flatten"),
+        *("batch_norm", "conv1d", "conv1d_transpose", "conv2d", "conv2d_transpose", "conv3d"),
+        *("conv3d_transpose", "cross_entropy_with_logits", "dropout", "gelu", "gelu_tanh"),
+        *("group_norm", "instance_norm", "layer_norm", "leakyrelu", "log_softmax", "max_pool1d"),
+        *("max_pool2d", "max_pool3d", "nll_loss", "pad", "pixel_shuffle", "prelu", "relu"),
+        *("relu6", "rms_norm", "selu", "silu", "softmax", "softplus"),
+    )
+)
 
 
 @dataclass
@@ -93,8 +107,14 @@ class GroupedFunctions:
                 self._make(_Body(group, outputs, self._lift_constants))
             else:
                 _erase(group.ops)
-        if found:
+        if not found:
+            return
+        try:
             sort_block(block)
+        except BuilderError as error:
+            raise BuilderError(
+                "A cyclic dependency detected between groups: each needs a result of the other"
+            ) from error
 
     def _make(self, body: "_Body") -> None:
         function = body.function()
@@ -134,6 +154,7 @@ class _Body:
 
     def __init__(self, group: Group, outputs: list[ir.Operation], lift_constants: bool) -> None:
         self.ops, self.outputs = group.ops, outputs
+        self._computed = [op for op in group.ops if op in outputs]
         self._attributes, self._lift_constants = group.attributes, lift_constants
         self._inside = set(group.ops)
         # The parameter for each value from outside; several for a tuple of which fields are taken.
@@ -181,7 +202,7 @@ class _Body:
             for index in self._items.get(value, [None]):
                 names.append(name if index is None else f"{name}_{index}")
                 types.append(value.type if index is None else value.type.get_type(index))
-        with self.ops[-1].location:
+        with nameless(self.ops[-1].location):
             op = func.FuncOp("fused", (types, []), visibility="private", ip=False).operation
             block = op.regions[0].blocks.append(
                 *types, arg_locs=[ir.Location.name(name) for name in names]
@@ -222,7 +243,8 @@ class _Body:
                 for index, value in enumerate(operands):
                     copy.operands[index] = value
                 values[op.results[0]] = copy.results[0]
-            results = [values[op.results[0]] for op in self.outputs]
+            # As they are computed; the tuple that is returned has them in the order of outputs.
+            results = [values[op.results[0]] for op in self._computed]
             ir.Operation.create("relax.output", operands=_packed(results))
         return results
 
@@ -240,12 +262,11 @@ class _Body:
         with ir.InsertionPoint(block):
             value = outer.result
             if len(types) > 1:
-                places = [ir.Location.name(location_name(each.location)) for each in self.outputs]
-                fields = []
-                for index, place in enumerate(places):
-                    with place:
-                        fields.append(get_item(value, index))
-                value = make_tuple(fields)
+                fields = {}
+                for index, each in enumerate(self._computed):
+                    with ir.Location.name(location_name(each.location)):
+                        fields[each] = get_item(value, index)
+                value = make_tuple([fields[each] for each in self.outputs])
             func.ReturnOp([value])
         self._symbols = free_symbolic_vars(Function.of(op))
         if self._symbols:
@@ -254,7 +275,7 @@ class _Body:
             names.append("tir_vars")
         inputs = [argument.type for argument in block.arguments]
         attributes = {
-            "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, [type_])),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, [value.type])),
             "relax.function": ir.UnitAttr.get(),
             "relax.params": ir.ArrayAttr.get([ir.StringAttr.get(name) for name in names]),
             PRIMITIVE: ir.BoolAttr.get(True),
@@ -286,10 +307,9 @@ class _Body:
                     "callee": ir.FlatSymbolRefAttr.get(name), "pure": ir.UnitAttr.get(),
                 },
             ).result  # fmt: skip
-            ordered = [op for op in self.ops if op in self.outputs]
-            for op in ordered:
+            for op in self._computed:
                 new = made
-                if len(ordered) > 1:
+                if len(self._computed) > 1:
                     with op.location:
                         new = get_item(made, self.outputs.index(op))
                 op.results[0].replace_all_uses_with(new)
@@ -302,11 +322,13 @@ def _inside(value: ir.Value, values: dict[ir.Value, ir.Value]) -> ir.Value:
         return values[value]
     op = defining_op(value)
     assert op is not None, "parameters are arguments"
-    operands = [_inside(operand, values) for operand in op.operands]
-    copy = op.clone().operation
-    for index, operand in enumerate(operands):
-        copy.operands[index] = operand
-    return copy.results[0]
+    return ir.Operation.create(
+        op.name,
+        results=[value.type],
+        operands=[_inside(operand, values) for operand in op.operands],
+        attributes=dict(op.attributes.items()),
+        loc=nameless(op.location),
+    ).result
 
 
 def _packed(values: Sequence[ir.Value]) -> list[ir.Value]:
@@ -326,5 +348,6 @@ def _name(ops: Sequence[ir.Operation]) -> str:
             callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
             names.append(callee.removeprefix(_PREFIX) if op.name == "relax.call" else callee)
         elif op.name.startswith("relax.") and op.name != _GET_ITEM:
-            names.append(op.name.replace(".", "_"))
+            name = op.name if op.name not in _NN else op.name.replace(".", ".nn.")
+            names.append(name.replace(".", "_"))
     return _PREFIX + "_".join(names)
