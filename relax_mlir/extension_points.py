@@ -39,6 +39,7 @@ TABLE = {
     "codegen.compile_module": "relax_mlir.lowering.codegen.native:compile_module",
     "script.PatternMatchingRewriter": "relax_mlir.relax.dpl:PatternMatchingRewriter",
     # Rewriting by patterns cleans up as passes do.
+    "relax.inline_functions": "relax_mlir.transform.relax.inline_functions:inline_functions",
     "relax.inline_body": "relax_mlir.transform.relax.inline_function:inline_body",
     "relax.bind_params": "relax_mlir.transform.relax.bind_params:bind_params",
     "relax.forward_copies": "relax_mlir.transform.relax.canonicalize_bindings:forward_copies",

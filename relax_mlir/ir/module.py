@@ -90,8 +90,8 @@ class IRModule:
         """Return a module of a function, as scripts and `te.create_prim_func` give it.
 
         Args:
-            expr: the function; it keeps its name, and is `main` where it has none, or `main_1`, ...
-                where one of the others has that.
+            expr: the function; it keeps its name, and is `main` where it has none or is private, or
+                `main_1`, ... where one of the others has that.
             functions: others, each under its name; one of the name that `expr` has itself goes.
 
         Raises:
@@ -101,7 +101,7 @@ class IRModule:
         name = func.attributes["sym_name"].value
         others = {getattr(key, "name_hint", key): other for key, other in (functions or {}).items()}
         if "global_symbol" not in getattr(expr, "attrs", {"global_symbol": name}):
-            tries = (f"{name}_{count}" if count else name for count in itertools.count())
+            tries = (f"main_{count}" if count else "main" for count in itertools.count())
             name = next(each for each in tries if each not in others)
         return cls({**others, name: func})
 

@@ -34,7 +34,13 @@ from relax_mlir.transform.grouping.run_codegen import RunCodegen
 from relax_mlir.transform.layout.desired_layouts import DesiredLayouts, FunctionMap, LayoutCallback
 from relax_mlir.transform.relax.bind_params import BindParams
 from relax_mlir.transform.relax.bind_symbolic_vars import BindSymbolicVars
+from relax_mlir.transform.rewriting.combine_parallel_matmul import CombineParallelMatmul
 from relax_mlir.transform.rewriting.patterns import pattern, pdl, rewrite
+from relax_mlir.transform.signatures.lift_transform_params import LiftTransformParams
+from relax_mlir.transform.signatures.update_param_type import UpdateParamType
+from relax_mlir.transform.signatures.update_param_type import (
+    UpdateParamType as UpdateParamStructInfo,
+)
 
 __all__ = [
     "AdjustMatmulOrder",
@@ -48,10 +54,12 @@ __all__ = [
     "BindParams",
     "BindSymbolicVars",
     "BoolToByte",
+    "BundleModelParams",
     "CallTIRRewrite",
     "CanonicalizeBindings",
     "CanonicalizeLoop",
     "CheckAllocs",
+    "CombineParallelMatmul",
     "CommonSubexprElim",
     "CommonSubexprElimTIR",
     "CompactBufferAllocation",
@@ -73,6 +81,7 @@ __all__ = [
     "ExpandCopy",
     "ExpandMath",
     "ExpandMatmulOfSum",
+    "ExpandTupleArguments",
     "ExportStock",
     "ExtractShapeFunctions",
     "FlattenBuffer",
@@ -87,6 +96,7 @@ __all__ = [
     "FuseOps",
     "FuseOpsByPattern",
     "FuseTIR",
+    "FuseTransposeMatmul",
     "FusionPattern",
     "HoistExpression",
     "HoistIfThenElse",
@@ -97,6 +107,7 @@ __all__ = [
     "KillAfterLastUse",
     "LambdaLift",
     "LegalizeOps",
+    "LiftTransformParams",
     "LoopPartition",
     "LowerAllocTensor",
     "LowerInitBlock",
@@ -125,8 +136,10 @@ __all__ = [
     "RemoveNoOp",
     "RemovePurityChecking",
     "RemoveRedundantReshape",
+    "RemoveUnusedOutputs",
     "RemoveUnusedParameters",
     "RenormalizeSplitPattern",
+    "ReorderPermuteDimsAfterConcat",
     "ReorderTakeAfterMatmul",
     "RewriteDataflowReshape",
     "RewriteUnsafeSelect",
@@ -146,7 +159,10 @@ __all__ = [
     "ToANormalForm",
     "ToMixedPrecision",
     "ToNonDataflow",
+    "TopologicalSort",
     "UnrollLoop",
+    "UpdateParamStructInfo",
+    "UpdateParamType",
     "VMBuiltinLower",
     "VMMemoryLower",
     "VMShapeLower",
@@ -195,6 +211,9 @@ def BackwardFoldScaleAxis() -> Pass:
 
 def BoolToByte() -> Pass:
     """Keep booleans in memory as bytes, as DLPack does."""
+
+def BundleModelParams(param_tuple_name: str = "") -> Pass:
+    """Make one tuple of the weights of functions."""
 
 def CallTIRRewrite() -> Pass:
     """Turn call_tir into an allocation and a call in destination-passing style."""
@@ -253,6 +272,9 @@ def ExpandMath(target: str = "") -> Pass:
 def ExpandMatmulOfSum() -> Pass:
     """Write products with sums as sums of products."""
 
+def ExpandTupleArguments() -> Pass:
+    """Have private functions take the fields of tuples."""
+
 def ExportStock() -> Pass:
     """End regions with a terminator that a stock mlir-opt accepts."""
 
@@ -288,6 +310,9 @@ def FuseOps(fuse_opt_level: int = -1) -> Pass:
 
 def FuseTIR() -> Pass:
     """Make one prim func of each function that FuseOps made."""
+
+def FuseTransposeMatmul() -> Pass:
+    """Make one prim func of a product with a transposed matrix."""
 
 def HoistExpression() -> Pass:
     """Hoist loop-invariant conditions and arithmetic."""
@@ -377,11 +402,17 @@ def RemovePurityChecking() -> Pass:
 def RemoveRedundantReshape() -> Pass:
     """Take out reshapes that nothing depends on."""
 
+def RemoveUnusedOutputs() -> Pass:
+    """Remove unused fields of the tuples that private functions return."""
+
 def RemoveUnusedParameters() -> Pass:
     """Remove unused parameters of private functions."""
 
 def RenormalizeSplitPattern() -> Pass:
     """Canonicalize quotients and remainders of split loops, as simplify does."""
+
+def ReorderPermuteDimsAfterConcat() -> Pass:
+    """Permute joined tensors after they are joined."""
 
 def ReorderTakeAfterMatmul() -> Pass:
     """Take columns after a matrix product instead of before."""
@@ -435,6 +466,9 @@ def ToMixedPrecision(
 
 def ToNonDataflow() -> Pass:
     """Inline dataflow blocks into the enclosing function."""
+
+def TopologicalSort(order: str = "depth-first", direction: str = "from-inputs") -> Pass:
+    """Order the bindings of dataflow blocks by a search along their uses."""
 
 def UnrollLoop() -> Pass:
     """Unroll unrolled loops, and short ones by the config tir.UnrollLoop."""

@@ -315,6 +315,48 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         entry="relax_mlir.transform.relax.inline_private_functions:inline_private_functions",
         summary="Inline calls of private functions",
     ),
+    "bundle-model-params": PassSpec(
+        flag="bundle-model-params",
+        name="BundleModelParams",
+        entry="relax_mlir.transform.signatures.bundle_model_params:bundle_model_params",
+        summary="Make one tuple of the weights of functions",
+        options=(PassOption("param_tuple_name", str, "", "its name; model_params by default"),),
+    ),
+    "expand-tuple-arguments": PassSpec(
+        flag="expand-tuple-arguments",
+        name="ExpandTupleArguments",
+        entry="relax_mlir.transform.signatures.expand_tuple_arguments:expand_tuple_arguments",
+        summary="Have private functions take the fields of tuples",
+    ),
+    "remove-unused-outputs": PassSpec(
+        flag="remove-unused-outputs",
+        name="RemoveUnusedOutputs",
+        entry="relax_mlir.transform.signatures.remove_unused_outputs:remove_unused_outputs",
+        summary="Remove unused fields of the tuples that private functions return",
+    ),
+    "topological-sort": PassSpec(
+        flag="topological-sort",
+        name="TopologicalSort",
+        entry="relax_mlir.transform.relax.topological_sort:topological_sort",
+        summary="Order the bindings of dataflow blocks by a search along their uses",
+        options=(
+            PassOption("order", str, "depth-first", "or breadth-first"),
+            PassOption("direction", str, "from-inputs", "or from-outputs"),
+        ),
+    ),
+    "reorder-permute-dims-after-concat": PassSpec(
+        flag="reorder-permute-dims-after-concat",
+        name="ReorderPermuteDimsAfterConcat",
+        entry="relax_mlir.transform.rewriting.reorder_permute_dims_after_concat:"
+        "reorder_permute_dims_after_concat",
+        summary="Permute joined tensors after they are joined",
+    ),
+    "fuse-transpose-matmul": PassSpec(
+        flag="fuse-transpose-matmul",
+        name="FuseTransposeMatmul",
+        entry="relax_mlir.transform.rewriting.fuse_transpose_matmul:fuse_transpose_matmul",
+        summary="Make one prim func of a product with a transposed matrix",
+    ),
     "remove-unused-parameters": PassSpec(
         flag="remove-unused-parameters",
         name="RemoveUnusedParameters",

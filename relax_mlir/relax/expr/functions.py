@@ -233,6 +233,18 @@ class Function(BaseFunc):
         """
         return extension("relax.bind_params")(self, binding_map)
 
+    def inline_functions(self, function_map: Mapping[Any, Any]) -> "Function":
+        """Return this with the bodies of other functions in the place of their calls.
+
+        Args:
+            function_map: the functions, by name or `relax.GlobalVar`.
+
+        Raises:
+            ExprError: a function is given twice, or calls itself.
+            ExprTypeError: arguments do not have the types of the parameters.
+        """
+        return extension("relax.inline_functions")(self, function_map)
+
     @property
     def ret_type(self) -> Type:
         """The type of the result.

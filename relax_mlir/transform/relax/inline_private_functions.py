@@ -3,6 +3,7 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize
 from relax_mlir.dialects.relax.tuples import call_arguments
+from relax_mlir.errors import ExprTypeError
 from relax_mlir.relax.dpl.matcher import Matcher
 from relax_mlir.relax.expr.places import DATAFLOW
 from relax_mlir.relax.expr.types import from_mlir
@@ -27,23 +28,39 @@ def inline_private_functions(module: ir.Operation) -> None:
         if "sym_visibility" in func.attributes
         and (name := ir.StringAttr(func.attributes["sym_name"]).value)
     }
-    private = {name: func for name, func in private.items() if not _reaches(name, name, symbols)}
+    private = {name: func for name, func in private.items() if not reaches(name, name, symbols)}
     changed = False
     for func in _callees_first(functions_to_optimize(module), private):
         for call in _calls(func):
             if not _can_inline(private, call):
                 continue
-            callee, arguments = private[_callee(call)], call_arguments(call)
-            bound = _bound(callee, arguments)
-            assert bound is not None, "checked by _can_inline"
-            with call.location:
-                value = inline_body(callee, arguments, ir.InsertionPoint(call), bound.symbols)
-            changed |= value.type != call.results[0].type
-            call.results[0].replace_all_uses_with(value)
-            erase(call)
+            changed |= inline_call(call, private[_callee(call)])
     if changed:
         infer_type(module)
     remove_unreachable(module)
+
+
+def inline_call(call: ir.Operation, callee: ir.Operation) -> bool:
+    """Put the body of a function in the place of a call of it.
+
+    Returns:
+        Whether its type is another.
+
+    Raises:
+        ExprTypeError: the arguments say less than the parameters.
+    """
+    arguments = call_arguments(call)
+    bound = _bound(callee, arguments)
+    if bound is None:
+        raise ExprTypeError(
+            f"the arguments of '{_callee(call)}' do not have the types of its parameters"
+        )
+    with call.location:
+        value = inline_body(callee, arguments, ir.InsertionPoint(call), bound.symbols)
+    changed = bool(value.type != call.results[0].type)
+    call.results[0].replace_all_uses_with(value)
+    erase(call)
+    return changed
 
 
 def _callees_first(
@@ -107,7 +124,8 @@ def _calls(func: ir.Operation) -> list[ir.Operation]:
     return found
 
 
-def _reaches(start: str, wanted: str, symbols: ir.SymbolTable) -> bool:
+def reaches(start: str, wanted: str, symbols: ir.SymbolTable) -> bool:
+    """Whether a function calls another one, or what it calls does."""
     seen: set[str] = set()
     waiting = [start]
     while waiting:
