@@ -130,7 +130,16 @@ def _is_literal(op: ir.Operation) -> bool:
 
 
 def _outer_uses(value: ir.Value, inside: set[ir.Operation]) -> list[ir.OpOperand]:
-    return [use for use in value.uses if use.owner.operation not in inside]
+    """Return the uses of a value by others than some operations, and functions in them."""
+    return [use for use in value.uses if not _is_inside(use.owner.operation, inside)]
+
+
+def _is_inside(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    while op not in inside:
+        if op.name == "func.func" or op.parent is None:
+            return False
+        op = op.parent.operation
+    return True
 
 
 def _copy_behind(op: ir.Operation, last: ir.Operation, inside: set[ir.Operation]) -> bool:
