@@ -6,6 +6,7 @@ from types import MappingProxyType
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import location_name
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
+from relax_mlir.dialects.relax.tuples import is_make_tuple
 from relax_mlir.lowering.relax_to_tir import (
     attention,
     conv_pool,
@@ -32,6 +33,7 @@ from relax_mlir.lowering.relax_to_tir import (
 from relax_mlir.lowering.relax_to_tir.decompose import decompose_ops
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
 
+_LITERALS = ("relax.shape_expr", "relax.prim_value", "relax.constant")
 Legalization = Callable[[Legalizer, ir.Operation], ir.Value | None]
 
 
@@ -104,11 +106,11 @@ def legalize_ops(
 
 
 def _erase(op: ir.Operation) -> None:
-    """Erase an operation with the shapes and numbers that are written in it."""
+    """Erase an operation with the shapes, numbers and tuples that are written in it."""
     owners = [value.owner for value in op.operands]
     parts = {owner.operation for owner in owners if not isinstance(owner, ir.Block)}
     op.erase()
     for part in parts:
-        is_literal = part.name in ("relax.shape_expr", "relax.prim_value", "relax.constant")
-        if is_literal and not location_name(part.location) and not list(part.results[0].uses):
-            part.erase()
+        is_part = part.name in _LITERALS or is_make_tuple(part)
+        if is_part and not location_name(part.location) and not list(part.results[0].uses):
+            _erase(part)

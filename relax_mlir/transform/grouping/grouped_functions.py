@@ -14,7 +14,7 @@ from relax_mlir.relax.analysis.symbols import free_symbolic_vars, symbols_in
 from relax_mlir.relax.builder.functions import FunctionTable
 from relax_mlir.relax.expr.functions import Function
 from relax_mlir.relax.expr.places import defining_op, is_binding, is_leaf, is_local
-from relax_mlir.relax.expr_functor.edit import erase
+from relax_mlir.relax.expr_functor.edit import erase, erase_unused
 from relax_mlir.relax.expr_functor.rewrite import sort_block
 from relax_mlir.transform.relax.rebuild import takes_arguments
 
@@ -337,6 +337,9 @@ def _packed(values: Sequence[ir.Value]) -> list[ir.Value]:
 
 def _erase(ops: Sequence[ir.Operation]) -> None:
     for op in reversed(ops):
+        for use in list(op.results[0].uses):
+            # What is left of an operation that was erased.
+            erase_unused(use.owner.operation.results[0])
         erase(op)
 
 
