@@ -222,7 +222,10 @@ def _compare_nodes(lhs: Any, rhs: Any, symbols: Renaming, map_free: bool, what: 
         return
     if any(sequences):
         raise Difference(None, None, "kind", type(lhs).__name__, type(rhs).__name__)
-    if not map_free and all(isinstance(side, extension("ir.Expr")) for side in (lhs, rhs)):
+    expressions = all(isinstance(side, extension("ir.Expr")) for side in (lhs, rhs))
+    if expressions and lhs.same_as(rhs):
+        return
+    if not map_free and expressions:
         left, right = (extension("ir.free_vars")(side) for side in (lhs, rhs))
         if left != right:
             raise Difference(None, None, "free variables", left, right)

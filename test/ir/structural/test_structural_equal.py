@@ -491,6 +491,15 @@ def test_a_function_is_the_same_as_a_module_of_it_alone() -> None:
     assert not ir.structural_equal(module["main"], two)
 
 
+def test_variables_of_a_program_are_the_same_as_themselves() -> None:
+    module = from_source(RELU)
+    (x,), (y,) = module["main"].params, from_source(RELU)["main"].params
+    call = module["main"].body.blocks[0].bindings[0].value
+    assert ir.structural_equal(call.args, [x])
+    assert ir.structural_equal([x, x], [x, x])
+    assert not ir.structural_equal([x], [y])
+
+
 RELU = """
 @R.function
 def main(x: R.Tensor(("n",), "float32")):
