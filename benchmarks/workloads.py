@@ -263,7 +263,7 @@ def _fused() -> list[Workload]:
     return [layer, *convs, attention]
 
 
-def _models() -> list[Workload]:
+def models() -> list[Workload]:
     """Return whole networks, an image at a time."""
 
     def made(name: str, net: Network, classes: int) -> Workload:
@@ -318,7 +318,7 @@ WORKLOADS = {
         transposes,
         _attentions,
         _fused,
-        _models,
+        models,
         _moved,
     )
     for work in make()
