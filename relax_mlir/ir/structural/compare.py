@@ -223,7 +223,8 @@ def _compare_nodes(lhs: Any, rhs: Any, symbols: Renaming, map_free: bool, what: 
     if any(sequences):
         raise Difference(None, None, "kind", type(lhs).__name__, type(rhs).__name__)
     expressions = all(isinstance(side, extension("ir.Expr")) for side in (lhs, rhs))
-    if expressions and lhs.same_as(rhs):
+    # Of expressions, `==` is identity.
+    if expressions and lhs == rhs:
         return
     if not map_free and expressions:
         left, right = (extension("ir.free_vars")(side) for side in (lhs, rhs))

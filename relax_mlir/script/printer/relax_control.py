@@ -59,6 +59,7 @@ class _Function(Protocol):
     def line(self, text: str, depth: int | None = None) -> None: ...
     def block(self, block: ir.Block) -> None: ...
     def is_inlined(self, op: ir.Operation) -> bool: ...
+    def func_attrs(self, op: ir.Operation) -> None: ...
 
 
 class ControlPrinter:
@@ -466,8 +467,6 @@ class ControlPrinter:
                 self._printer.skipped.add(user)
                 self._namer.set(user.results[0], names[index])
         self._namer.set(op.results[0], spelling.sequence(names))
-
-    # Functions
 
     def function(self, op: ir.Operation) -> None:
         """Print a function that is defined inside another."""

@@ -424,7 +424,9 @@ def _without_inner_return(scope: Scope, statements: Sequence[Node]) -> Sequence[
         return statements
     call = last.items[0].context_expr
     value = last.body[-1].value
-    if not isinstance(call, ast.Call) or scope.path(call.func) != "R.dataflow" or value is None:
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return statements
+    if scope.path(call.func) != "R.dataflow" or value is None:
         return statements
     found, body = value, list(last.body[:-1])
     if not isinstance(value, ast.Name):

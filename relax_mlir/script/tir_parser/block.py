@@ -287,7 +287,7 @@ class BlockParser(StatementPart):
         loops = call.args[1] if len(call.args) == 2 else None
         grid: Any = self.scope.values.get(loops.id) if isinstance(loops, ast.Name) else None
         if isinstance(grid, tuple):
-            names = [ast.copy_location(ast.Name(name, ast.Load()), call) for name in grid]
+            names: list[Any] = [ast.copy_location(ast.Name(n, ast.Load()), call) for n in grid]
             loops = ast.copy_location(ast.Tuple(names, ast.Load()), call)
         if not isinstance(kinds, str) or not isinstance(loops, (ast.List, ast.Tuple)):
             self.scope.fail(call, 'T.axis.remap takes a string such as "SR" and a list of loops')
