@@ -14,7 +14,7 @@ from relax_mlir.frontend.values import Value, ints, materialize
 from relax_mlir.pass_infra.execution.diagnostics import source_position
 from relax_mlir.relax import op
 from relax_mlir.relax.builder.block_builder import BlockBuilder
-from relax_mlir.relax.expr import Constant, Expr, ShapeType, TensorType
+from relax_mlir.relax.expr import Constant, ShapeType, TensorType
 
 
 class Importer:
@@ -35,7 +35,7 @@ class Importer:
         self.functions = functions
         self.op: Any = None
         self._values: dict[ir.Value, Value] = {}
-        self._narrow: dict[ir.Value, Expr] = {}
+        self._narrow: dict[ir.Value, Any] = {}
         self._active: list[str] = []
 
     # What converters ask
@@ -48,11 +48,11 @@ class Importer:
         """Return what a value of the program is."""
         return self._values[value]
 
-    def x(self, index: int) -> Expr:
+    def x(self, index: int) -> Any:
         """Return an operand as an expression."""
         return materialize(self.value(index))
 
-    def xs(self) -> list[Expr]:
+    def xs(self) -> list[Any]:
         """Return all operands as expressions."""
         return [self.x(index) for index in range(len(self.op.operands))]
 
@@ -110,21 +110,21 @@ class Importer:
         attributes = self.op.attributes
         return python_value(attributes[name]) if name in attributes else default
 
-    def cast(self, x: Expr, dtype: str) -> Expr:
+    def cast(self, x: Any, dtype: str) -> Any:
         """Return a tensor of a dtype."""
         return x if x.ty.dtype == dtype else op.astype(x, dtype)
 
-    def cast_shape(self, x: Expr, axis: int, size: SymExpr) -> Expr:
+    def cast_shape(self, x: Any, axis: int, size: SymExpr) -> Any:
         """Return a tensor whose size along an axis is known to be another expression's."""
         dims = [size if place == axis else dim for place, dim in enumerate(x.ty.dims)]
         same = dims == list(x.ty.dims)
         return x if same else self.builder.match_cast(x, TensorType(dims, x.ty.dtype))
 
-    def note_narrow(self, x: Expr) -> None:
+    def note_narrow(self, x: Any) -> None:
         """Say that the result of the operation is a tensor repeated along dimensions."""
         self._narrow[self.op.results[0]] = x
 
-    def narrow(self, index: int) -> Expr | None:
+    def narrow(self, index: int) -> Any | None:
         """Return what an operand is a repetition of, None for other operands."""
         return self._narrow.get(self.op.operands[index])
 
@@ -142,7 +142,7 @@ class Importer:
             raise ExprError(f"what is asserted does not hold: {message}")
         return []
 
-    def emit(self, expr: Any) -> Expr:
+    def emit(self, expr: Any) -> Any:
         """Bind an expression to a variable."""
         return self.builder.emit(expr)
 
@@ -220,7 +220,7 @@ class Importer:
             data = None
         dtype, shape = dtype_of(type_), shape_of(type_)
         # A constant is used where it is needed, so that kernels have its number.
-        var = result if isinstance(result, Constant) else self.emit(result)
+        var: Any = result if isinstance(result, Constant) else self.emit(result)
         if var.ty.dtype != dtype:
             raise ExprError(f"the converter gave {var.ty.dtype or 'no dtype'}, wanted {dtype}")
         if shape is not None:

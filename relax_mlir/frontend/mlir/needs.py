@@ -41,7 +41,8 @@ def needs(module: ir.Module, source: str) -> Coverage:
             return ir.WalkResult.ADVANCE
         reason = _reason(op)
         if op.name not in _STRUCTURE or reason:
-            known = find_converter(*op.name.split(".", 1)) is not None
+            dialect, _, name = op.name.partition(".")
+            known = find_converter(dialect, name) is not None
             # One operation that upstream cannot lower leaves all the others as they are.
             known = known or (not reason and op.name.startswith("tosa.") and lowers(op))
             how = "converter" if known and not reason else ""

@@ -74,19 +74,16 @@ def _is_symbolic(*arrays: Any) -> bool:
 
 def _quotient(left: Any, right: Any) -> Any:
     """Divide towards zero; symbolic sizes are not negative, so that theirs rounds down."""
-    if isinstance(left, SymExpr) or isinstance(right, SymExpr):
+    if _symbolic(left, right):
         return left // right
-    return int(left / right) if right and abs(left) < 2**52 else _exact(left, right)
-
-
-def _exact(left: int, right: int) -> int:
-    return 0 if not right else abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+    if not right:
+        return 0
+    size = abs(int(left)) // abs(int(right))
+    return size if (left < 0) == (right < 0) else -size
 
 
 def _remainder(left: Any, right: Any) -> Any:
-    if isinstance(left, SymExpr) or isinstance(right, SymExpr):
-        return left % right
-    return left - _exact(int(left), int(right)) * right if right else left
+    return left % right if _symbolic(left, right) else left - _quotient(left, right) * right
 
 
 def _maximum(left: Any, right: Any) -> Any:

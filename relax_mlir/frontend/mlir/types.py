@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.constants import constant_array
+from relax_mlir.dialects.relax.constants import constant_array, numpy_dtype
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.ir.attribute_value import attribute_value
 
@@ -82,16 +82,10 @@ def elements(attribute: Any) -> np.ndarray:
     """
     dtype = dtype_of(attribute.type)
     if isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)):
-        return np.asarray(attribute.value).astype(_numpy(dtype))
+        return np.asarray(attribute.value).astype(numpy_dtype(dtype))
     if isinstance(attribute.type.element_type, ir.IndexType):
         return np.array(list(attribute), "int64").reshape(attribute.type.shape)
     try:
         return constant_array(attribute)
     except ValueError as error:
         raise ExprTypeError(str(error)) from error
-
-
-def _numpy(dtype: str) -> Any:
-    from relax_mlir.dialects.relax.constants import numpy_dtype
-
-    return numpy_dtype(dtype)

@@ -8,7 +8,7 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import BuilderError, ExprTypeError
 from relax_mlir.frontend.nn import spec as specs
 from relax_mlir.frontend.nn.effects import Effect, IOEffect
-from relax_mlir.frontend.nn.tensor import Parameter, Tensor
+from relax_mlir.frontend.nn.tensor import Parameter, Tensor, current_builder
 from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.builder.block_builder import BlockBuilder
 from relax_mlir.relax.expr import ObjectType, ShapeType, Tuple, TupleType, Var
@@ -26,7 +26,7 @@ class Object:
 
     def __init__(self, *, _expr: Any, _name: str) -> None:
         is_var = isinstance(_expr, Var)
-        self._expr = _expr if is_var else BlockBuilder.current().emit(_expr, _name)
+        self._expr = _expr if is_var else current_builder().emit(_expr, _name)
 
 
 def attributes_of(

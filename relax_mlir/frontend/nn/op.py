@@ -9,7 +9,7 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.errors import ExprTypeError
+from relax_mlir.errors import ExprTypeError, missing
 from relax_mlir.frontend.nn.exporter import Exporter
 from relax_mlir.frontend.nn.tensor import (
     Tensor,
@@ -109,8 +109,13 @@ def _from_table(name: str, arguments: str, operation: str, result: str) -> Calla
     return apply
 
 
-for _row in _TABLE:
-    globals()[_row[0]] = _from_table(*_row)
+_FUNCTIONS = {row[0]: _from_table(*row) for row in _TABLE}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name]
+    raise AttributeError(missing("frontend.nn.op", name, {}, __all__))
 
 
 def permute_dims(x: Tensor, axes: Any = None, name: str | None = None) -> Tensor:
@@ -462,7 +467,7 @@ def print_(tensor: Tensor) -> None:
 
 
 __all__ = [
-    *(row[0] for row in _TABLE),
+    *_FUNCTIONS,
     "arange", "astype", "conv1d", "conv1d_transpose", "conv2d", "conv3d", "debug_func", "empty",
     "extern", "full", "gelu", "get_timestep_embedding", "group_norm", "interpolate", "layer_norm",
     "permute_dims", "print_", "scaled_dot_product_attention", "tensor_expr_op",

@@ -58,7 +58,7 @@ class Tensor:
         return Tensor(_expr=const(array, dtype))
 
     @staticmethod
-    def from_scalar(data: int | float, dtype: str) -> "Tensor":
+    def from_scalar(data: Any, dtype: str) -> "Tensor":
         """Return a number as a constant without dimensions."""
         return Tensor(_expr=const(data, dtype))
 

@@ -28,6 +28,7 @@ def run(model: Any, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     names = [each.name for each in read.proto.graph.input if each.name not in weights]
     try:
         source = str(model) if read.folder else read.proto
-        return ReferenceEvaluator(source).run(None, dict(zip(names, inputs, strict=True)))
+        given = dict(zip(names, inputs, strict=True))
+        return [np.asarray(each) for each in ReferenceEvaluator(source).run(None, given)]
     except Exception as error:
         raise ModelError(f"{read.name}: onnx's reference evaluator fails: {error}") from error

@@ -59,8 +59,9 @@ def _kernels(executable: Executable) -> list[str]:
         if name.startswith(_LIBRARY):
             rows.append((f"{name} (library)", str(count), "", ""))
         elif name in known and not name.startswith("shape_func"):
-            work = (str(known[name].get(key, "")) for key in ("flops", "bytes"))
-            rows.append((name, str(count), *work))
+            facts = known[name]
+            work, moved = str(facts.get("flops", "")), str(facts.get("bytes", ""))
+            rows.append((name, str(count), work, moved))
     return ["", text_table(rows, right=(1,))] if len(rows) > 1 else []
 
 

@@ -10,7 +10,7 @@ from relax_mlir.frontend.mlir.reading import stablehlo
 from relax_mlir.frontend.mlir.stablehlo.shape import padded
 from relax_mlir.frontend.registry import converts
 from relax_mlir.relax import op
-from relax_mlir.relax.expr import Expr, const
+from relax_mlir.relax.expr import const
 
 _CONVOLUTIONS = {1: op.conv1d, 2: op.conv2d, 3: op.conv3d}
 
@@ -30,9 +30,9 @@ def _dot(m: Any) -> Any:
 
 
 def _contracted(
-    m: Any, left: Expr, right: Expr, batch: tuple[list[int], list[int]],
+    m: Any, left: Any, right: Any, batch: tuple[list[int], list[int]],
     summed: tuple[list[int], list[int]],
-) -> Expr:  # fmt: skip
+) -> Any:  # fmt: skip
     """Return a product: dimensions of the batch, then those of the left, then of the right."""
     free = [
         [axis for axis in range(x.ty.ndim) if axis not in (*of_batch, *of_sum)]
@@ -57,7 +57,7 @@ def _contracted(
     return op.reshape(made, [*shared, *dims[0][1], *dims[1][1]])
 
 
-def _permuted(x: Expr, order: list[int]) -> Expr:
+def _permuted(x: Any, order: list[int]) -> Any:
     return x if order == list(range(len(order))) else op.permute_dims(x, order)
 
 
@@ -119,9 +119,7 @@ def _layout(letters: str, spatial: Sequence[int], **others: int) -> str:
     return "".join(sorted(places, key=places.__getitem__))
 
 
-def _padded_data(
-    m: Any, data: Expr, places: list[int], edges: list[Any], spread: list[int]
-) -> Expr:
+def _padded_data(m: Any, data: Any, places: list[int], edges: list[Any], spread: list[int]) -> Any:
     low, high, inner = ([SymExpr.const(0)] * data.ty.ndim for _ in range(3))
     for axis, (before, after), factor in zip(places, edges, spread, strict=True):
         low[axis], high[axis] = SymExpr.of(before), SymExpr.of(after)

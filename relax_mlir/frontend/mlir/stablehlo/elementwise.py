@@ -8,7 +8,7 @@ from relax_mlir.errors import ExprError
 from relax_mlir.frontend.mlir.reading import stablehlo
 from relax_mlir.frontend.registry import converts
 from relax_mlir.relax import op
-from relax_mlir.relax.expr import Expr, const
+from relax_mlir.relax.expr import const
 
 _UNARY = {
     "abs": op.abs, "ceil": op.ceil, "cosine": op.cos, "exponential": op.exp,
@@ -42,7 +42,7 @@ _COMPARISONS = {
 Function = Callable[..., Any]
 
 
-def operands(m: Any) -> list[Expr]:
+def operands(m: Any) -> list[Any]:
     """Return the operands of an elementwise operation.
 
     What was repeated along dimensions that another operand has anyway is given as it was before:
@@ -143,7 +143,7 @@ def _broadcasting(function: Function) -> Function:
     return convert
 
 
-def _aligned(x: Expr, m: Any, places: list[int] | None) -> Expr:
+def _aligned(x: Any, m: Any, places: list[int] | None) -> Any:
     """Return an operand with its dimensions where the result has them."""
     rank = len(m.shape())
     if places is None or x.ty.ndim in (0, rank):

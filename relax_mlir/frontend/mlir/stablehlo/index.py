@@ -9,7 +9,7 @@ from relax_mlir.frontend.mlir.reading import stablehlo
 from relax_mlir.frontend.mlir.stablehlo.regions import combiner
 from relax_mlir.frontend.registry import converts
 from relax_mlir.relax import op
-from relax_mlir.relax.expr import Expr, const
+from relax_mlir.relax.expr import const
 
 _SCATTERS = {
     "update": "update", "add": "add", "multiply": "mul", "maximum": "max", "minimum": "min",
@@ -26,14 +26,14 @@ class _Starts:
         axes: the operand's axes that are indexed.
     """
 
-    def __init__(self, m: Any, indices: Expr, vector: int, axes: Sequence[int]) -> None:
+    def __init__(self, m: Any, indices: Any, vector: int, axes: Sequence[int]) -> None:
         self._m, self._vector = m, vector
         self._indices = m.cast(indices, "int64")
         rank = indices.ty.ndim
         self.batch = [indices.ty.dims[axis] for axis in range(rank) if axis != vector]
         self._columns = {axis: column for column, axis in enumerate(axes)}
 
-    def of(self, axis: int) -> Expr | None:
+    def of(self, axis: int) -> Any:
         """Return the starts along an axis, None where all windows begin at 0."""
         column = self._columns.get(axis)
         if column is None:
@@ -46,13 +46,13 @@ class _Starts:
         return self._m.emit(op.squeeze(part, axis=[self._vector]))
 
 
-def _counted(m: Any, size: SymExpr, place: int, rank: int) -> Expr:
+def _counted(m: Any, size: SymExpr, place: int, rank: int) -> Any:
     """Return the numbers from 0 along one of some dimensions."""
     wide = [size if axis == place else SymExpr.const(1) for axis in range(rank)]
     return m.emit(op.reshape(op.arange(0, size, 1, dtype="int64"), wide))
 
 
-def _number(m: Any, size: SymExpr) -> Expr:
+def _number(m: Any, size: SymExpr) -> Any:
     """Return a size as a scalar."""
     if size.value is not None:
         return const(size.value, "int64")
@@ -81,13 +81,13 @@ def _gather(m: Any) -> Any:
             op.maximum(starts.of(parts[0]), const(0, "int64")),
             _number(m, dims[parts[0]] - 1),
         )
-        made: Expr = op.take(x, places, axis=parts[0], mode="clip")
+        made: Any = op.take(x, places, axis=parts[0], mode="clip")
         axes = [*whole[: parts[0]], *["batch"] * rank, *whole[parts[0] :]]
         return _in_order(made, _order(axes, whole, offsets, kept, rank))
     width = rank + len(windows)
     places = []
     for axis in parts:
-        at = const(0, "int64")
+        at: Any = const(0, "int64")
         start = starts.of(axis)
         if axis in batched:
             place = batched[axis]
@@ -117,7 +117,7 @@ def _order(
     return [next(window) if axis in offsets else next(batch) for axis in range(rank + len(kept))]
 
 
-def _in_order(x: Expr, order: list[int]) -> Expr:
+def _in_order(x: Any, order: list[int]) -> Any:
     return x if order == list(range(len(order))) else op.permute_dims(x, order)
 
 
@@ -141,7 +141,7 @@ def _scatter(m: Any) -> Any:
     inside = op.full(list(updates.ty.dims), const(True, "bool"), "bool")
     columns = []
     for axis, dim in enumerate(dims):
-        at: Expr = const(0, "int64")
+        at: Any = const(0, "int64")
         start = starts.of(axis)
         if axis in batched:
             place = batched[axis]
@@ -169,15 +169,15 @@ def _wide(batch: Sequence[SymExpr], axes: list[int], rank: int) -> list[SymExpr]
 
 
 def _scattered(
-    m: Any, x: Expr, columns: Sequence[Expr], inside: Expr, updates: Expr, reduction: str
-) -> Expr:
+    m: Any, x: Any, columns: Sequence[Any], inside: Any, updates: Any, reduction: str
+) -> Any:
     """Scatter element by element; a window that is not inside as a whole changes nothing.
 
     What changes nothing is written to a place of its own behind all elements.
     """
     dims, shape = list(x.ty.dims), list(updates.ty.dims)
     total = m.emit(op.reshape(x, (-1,)))
-    flat: Expr = const(0, "int64")
+    flat: Any = const(0, "int64")
     for dim, column in zip(dims, columns, strict=True):
         flat = op.add(op.multiply(flat, _number(m, dim)), column)
     last = _number(m, total.ty.dims[0])

@@ -10,7 +10,7 @@ from relax_mlir.frontend.mlir.legalized import legalized
 from relax_mlir.frontend.mlir.stablehlo.regions import combiner, compared
 from relax_mlir.frontend.registry import converts
 from relax_mlir.relax import op
-from relax_mlir.relax.expr import Expr, const
+from relax_mlir.relax.expr import const
 
 # The reduction, what joins it with the first value, and the first value that changes nothing.
 _REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any], float]] = {
@@ -94,15 +94,16 @@ def _reduce_window(m: Any) -> Any:
 def _pooled(
     m: Any, kind: str, moving: list[int], others: list[int], window: list[int],
     strides: list[int], spread: list[int], edges: list[list[int]],
-) -> Expr:  # fmt: skip
+) -> Any:  # fmt: skip
     """Return the pooling that a reduction over windows is; a sum is a mean times its count."""
     letters = SPATIAL[len(moving)]
-    x: Expr = m.x(0)
+    x: Any = m.x(0)
     names = dict(zip(moving, letters, strict=True)) | dict(zip(others, "NC", strict=False))
     layout = "".join(names[axis] for axis in range(x.ty.ndim))
     for letter in "NC"[len(others) :]:
         x = op.expand_dims(x, axis=0)
         layout = f"{letter}{layout}"
+    options: dict[str, Any] = {"count_include_pad": True} if kind == "add" else {}
     made = _POOLS[kind][len(moving)](
         x,
         pool_size=[window[axis] for axis in moving],
@@ -110,7 +111,7 @@ def _pooled(
         dilation=[spread[axis] for axis in moving],
         padding=[edges[axis][0] for axis in moving] + [edges[axis][1] for axis in moving],
         layout=layout,
-        **({"count_include_pad": True} if kind == "add" else {}),
+        **options,
     )
     if kind == "add":
         count = int(np.prod([window[axis] for axis in moving]))
@@ -118,7 +119,7 @@ def _pooled(
     return op.squeeze(made, axis=list(range(2 - len(others)))) if len(others) < 2 else made
 
 
-def _cumulated(m: Any, kind: Any, window: Any, strides: Any, edges: Any) -> Expr | None:
+def _cumulated(m: Any, kind: Any, window: Any, strides: Any, edges: Any) -> Any | None:
     """Return the cumulative sum or product that windows over all elements before each are."""
     scans = {"add": op.cumsum, "multiply": op.cumprod}
     dims = m.dims(0)

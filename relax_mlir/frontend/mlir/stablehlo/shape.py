@@ -9,7 +9,7 @@ from relax_mlir.frontend.mlir.types import elements
 from relax_mlir.frontend.registry import converts
 from relax_mlir.frontend.values import Value, ints, materialize, of_expr, of_ints
 from relax_mlir.relax import op
-from relax_mlir.relax.expr import Constant, Expr, const
+from relax_mlir.relax.expr import Constant, const
 
 _ONE = SymExpr.const(1)
 
@@ -48,7 +48,7 @@ def _dynamic_iota(m: Any) -> Any:
 
 def _counted(m: Any, dims: Sequence[SymExpr]) -> Any:
     axis, dtype = m.attr("iota_dimension"), m.dtype()
-    numbers: Expr = op.arange(0, dims[axis], 1, dtype="int64")
+    numbers: Any = op.arange(0, dims[axis], 1, dtype="int64")
     numbers = m.cast(numbers, dtype)
     if len(dims) == 1:
         return numbers
@@ -174,7 +174,7 @@ def _start(m: Any, value: Value, last: SymExpr) -> SymExpr:
     return start.min(last)
 
 
-def updated(m: Any, x: Expr, update: Expr, starts: Sequence[SymExpr], axes: list[int]) -> Expr:
+def updated(m: Any, x: Any, update: Any, starts: Sequence[SymExpr], axes: list[int]) -> Any:
     """Return a tensor with a part of it replaced, which is smaller along some axes."""
     if not axes:
         return update
@@ -201,12 +201,16 @@ def _dynamic_pad(m: Any) -> Any:
 
 
 def padded(
-    m: Any, x: Expr, value: Expr, low: Sequence[Any], high: Sequence[Any], inner: Sequence[Any]
-) -> Expr:
+    m: Any, x: Any, value: Any, low: Sequence[Any], high: Sequence[Any], inner: Sequence[Any]
+) -> Any:
     """Return a tensor with a value at its ends and between its elements; negative ends are cut."""
-    edges = [SymExpr.of(each).value for pair in zip(low, high, strict=True) for each in pair]
-    is_plain = all(edge is not None and edge >= 0 for edge in edges)
-    if is_plain and isinstance(value, Constant) and all(count == 0 for count in inner):
+    sizes = [SymExpr.of(each).value for pair in zip(low, high, strict=True) for each in pair]
+    edges = [edge for edge in sizes if edge is not None and edge >= 0]
+    if (
+        len(edges) == len(sizes)
+        and isinstance(value, Constant)
+        and all(count == 0 for count in inner)
+    ):
         number = value.data.numpy().item()
         return op.pad(x, edges, pad_value=float(number)) if any(edges) else x
     for axis, count in enumerate(inner):
@@ -227,7 +231,7 @@ def padded(
     return x
 
 
-def _with_ends(x: Expr, value: Expr, axis: int, edges: Sequence[SymExpr]) -> list[Expr]:
+def _with_ends(x: Any, value: Any, axis: int, edges: Sequence[SymExpr]) -> list[Any]:
     ends = [
         None if edge.value == 0 else op.full(_resized(x, axis, edge), value, x.ty.dtype)
         for edge in edges
@@ -235,11 +239,11 @@ def _with_ends(x: Expr, value: Expr, axis: int, edges: Sequence[SymExpr]) -> lis
     return [each for each in (ends[0], x, ends[1]) if each is not None]
 
 
-def _resized(x: Expr, axis: int, size: SymExpr) -> list[SymExpr]:
+def _resized(x: Any, axis: int, size: SymExpr) -> list[SymExpr]:
     return [size if place == axis else dim for place, dim in enumerate(x.ty.dims)]
 
 
-def _spread(m: Any, x: Expr, value: Expr, axis: int, count: SymExpr) -> Expr:
+def _spread(m: Any, x: Any, value: Any, axis: int, count: SymExpr) -> Any:
     """Return a tensor with `count` values between any two neighbours along an axis."""
     dims, size = list(x.ty.dims), x.ty.dims[axis]
     column = m.emit(op.expand_dims(x, axis=axis + 1))

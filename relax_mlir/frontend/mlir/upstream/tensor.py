@@ -13,7 +13,6 @@ from relax_mlir.frontend.mlir.upstream.linalg import affine
 from relax_mlir.frontend.registry import converts
 from relax_mlir.frontend.values import Value, materialize, of_ints
 from relax_mlir.relax import op
-from relax_mlir.relax.expr import Expr
 
 # How the dialects write a size in an attribute that an operand gives.
 _DYNAMIC = -(2**63)
@@ -129,13 +128,14 @@ def _extract_slice(m: Any) -> Any:
     offsets, after = _mixed(m, "static_offsets", 1)
     sizes, after = _mixed(m, "static_sizes", after)
     strides, _ = _mixed(m, "static_strides", after)
-    if any(stride.value is None for stride in strides):
+    steps = [stride.value for stride in strides if stride.value is not None]
+    if len(steps) != len(strides):
         raise ExprError("the strides of a slice are only known at run time")
-    x: Expr = m.x(0)
+    x: Any = m.x(0)
     ends = [o + (s - 1) * t + 1 for o, s, t in zip(offsets, sizes, strides, strict=True)]
     axes = list(range(len(offsets)))
     if axes:
-        x = m.emit(op.strided_slice(x, axes, offsets, ends, [stride.value for stride in strides]))
+        x = m.emit(op.strided_slice(x, axes, offsets, ends, steps))
     for axis, size in enumerate(sizes):
         x = m.cast_shape(x, axis, size)
     dropped = _dropped(sizes, m.shape())
