@@ -56,7 +56,7 @@ class ScriptError(RelaxMLIRError, ValueError):
 
 # TVM's names.
 DiagnosticError = ScriptError
-TVMError = RelaxMLIRError
+TVMError = InternalError = OpError = RelaxMLIRError
 
 
 class VerifyError(RelaxMLIRError, ValueError):

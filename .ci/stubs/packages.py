@@ -12,7 +12,9 @@ PACKAGES = (
     "relax_mlir", "relax_mlir.frontend", "relax_mlir.frontend.mlir",
     "relax_mlir.frontend.nn", "relax_mlir.frontend.onnx", "relax_mlir.ir",
     "relax_mlir.relax", "relax_mlir.relax.op",
-    "relax_mlir.relax.op.image", "relax_mlir.relax.op.nn", "relax_mlir.relax.op.vision",
+    "relax_mlir.relax.op.builtin", "relax_mlir.relax.op.grad", "relax_mlir.relax.op.image",
+    "relax_mlir.relax.op.inspect", "relax_mlir.relax.op.memory", "relax_mlir.relax.op.nn",
+    "relax_mlir.relax.op.vision", "relax_mlir.relax.op.vm",
     "relax_mlir.runtime", "relax_mlir.te", "relax_mlir.testing", "relax_mlir.tir",
     "relax_mlir.tir.transform",
     "relax_mlir.topi", "relax_mlir.topi.image", "relax_mlir.topi.nn", "relax_mlir.topi.vision",
@@ -23,7 +25,9 @@ HEADER = f'"""{{doc}}"""\n\n{MADE}\n'
 OPERATIONS = "relax_mlir.relax.op"
 # Parameters of operations by their kind; see relax_mlir.dialects.relax.ops.params.
 KINDS = {
+    "any": "Expr",
     "bool": "bool",
+    "device": "object",
     "dim": "IntLike",
     "dims": "Sequence[IntLike]",
     "dtype": "str",
@@ -33,6 +37,7 @@ KINDS = {
     "int_or_ints": "int | Sequence[int]",
     "ints": "int | Sequence[int]",
     "number": "IntLike | float",
+    "prim": "Expr | IntLike",
     "shape": "Expr | IntLike | Sequence[IntLike]",
     "str": "str",
     "tensor": "TensorLike",

@@ -873,10 +873,83 @@ module {
       %4 = irdl.any
       irdl.results(result: %4)
     }
+    irdl.operation @hamming_window {
+      %0 = irdl.any
+      irdl.attributes {"window_size" = %0}
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @builtin_stop_lift_params {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @grad_no_grad {
+      %0 = irdl.any
+      irdl.operands(input: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @grad_start_checkpoint {
+      %0 = irdl.any
+      irdl.operands(input: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @grad_end_checkpoint {
+      %0 = irdl.any
+      irdl.operands(input: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @to_vdevice {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.attributes {"dst_vdevice" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @hint_on_device {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.attributes {"dst_vdevice" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @wrap_param {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @resize2d {
       %0 = irdl.any
       %1 = irdl.any
       irdl.operands(data: %0, size: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @resize3d {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, size: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @affine_grid {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, size: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @grid_sample {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, grid: %1)
       %2 = irdl.any
       irdl.results(result: %2)
     }
@@ -969,6 +1042,25 @@ module {
       %1 = irdl.any
       irdl.results(result: %1)
     }
+    irdl.operation @slice_scatter {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(input_tensor: %0, src: %1)
+      %2 = irdl.any
+      %3 = irdl.any
+      %4 = irdl.any
+      irdl.attributes {"start" = %2, "end" = %3, "step" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
+    irdl.operation @index_put {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, indices: %1, values: %2)
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
     irdl.operation @call_tir_inplace {
       %0 = irdl.any
       %1 = irdl.any
@@ -997,6 +1089,56 @@ module {
       irdl.attributes {"func" = %1, "inplace_indices" = %2}
       %3 = irdl.any
       irdl.results(result: %3)
+    }
+    irdl.operation @inspect_tensor_dtype_code {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @inspect_tensor_dtype_bits {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @inspect_tensor_dtype_lanes {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @inspect_tensor_ndim {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @inspect_tensor_byte_offset {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @inspect_tensor_elem_offset {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @inspect_tensor_shape_i {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x: %0, axis: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @inspect_tensor_stride_i {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x: %0, axis: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
     }
     irdl.operation @matmul {
       %0 = irdl.any
@@ -1092,6 +1234,96 @@ module {
       irdl.operands(x: %0, shape: %1)
       %2 = irdl.any
       irdl.results(result: %2)
+    }
+    irdl.operation @batch_flatten {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @pixel_shuffle {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.attributes {"upscale_factor" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @reverse_sequence {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, seq_lengths: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @memory_alloc_storage {
+      %0 = irdl.any
+      irdl.operands(size: %0)
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.any
+      irdl.attributes {"virtual_device_index" = %1, "storage_scope" = %2, "dtype" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @vm_alloc_storage {
+      %0 = irdl.any
+      irdl.operands(shape: %0)
+      %1 = irdl.any
+      irdl.attributes {"runtime_device_index" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @memory_alloc_tensor {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(storage: %0, shape: %1)
+      %2 = irdl.any
+      %3 = irdl.any
+      irdl.attributes {"offset" = %2, "dtype" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @vm_alloc_tensor {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(storage: %0, shape: %1)
+      %2 = irdl.any
+      %3 = irdl.any
+      irdl.attributes {"offset" = %2, "dtype" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @memory_kill_storage {
+      %0 = irdl.any
+      irdl.operands(storage: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @memory_kill_tensor {
+      %0 = irdl.any
+      irdl.operands(tensor: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @vm_kill_object {
+      %0 = irdl.any
+      irdl.operands(obj: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @memory_view {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, shape: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @memory_ensure_zero_offset {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
     }
     irdl.operation @softmax {
       %0 = irdl.any
@@ -1197,6 +1429,18 @@ module {
       %1 = irdl.any
       irdl.results(result: %1)
     }
+    irdl.operation @scalar_to_tensor {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @tensor_to_scalar {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @sum {
       %0 = irdl.any
       irdl.operands(x: %0)
@@ -1290,6 +1534,26 @@ module {
       %1 = irdl.any
       irdl.results(result: %1)
     }
+    irdl.operation @median {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @collapse_sum_to {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, shape: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @collapse_sum_like {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, collapse_target: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
     irdl.operation @tile {
       %0 = irdl.any
       irdl.operands(x: %0)
@@ -1329,6 +1593,14 @@ module {
       irdl.attributes {"pad_width" = %1}
       %2 = irdl.any
       irdl.results(result: %2)
+    }
+    irdl.operation @multinomial_from_uniform {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(prob: %0, uniform_sample: %1, sample_indices: %2)
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @cumsum {
       %0 = irdl.any

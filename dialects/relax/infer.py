@@ -17,6 +17,10 @@ class InferError(ValueError):
     """Operand types that no run could satisfy."""
 
 
+class InferTypeError(InferError, TypeError):
+    """An operand of the wrong kind or dtype, or the wrong number of operands."""
+
+
 def describe(type_: ir.Type) -> str:
     """Return a type as script spells it, for messages: `R.Tensor((n, 4), "float32")`."""
     if T.is_tensor(type_):
@@ -45,7 +49,7 @@ def describe(type_: ir.Type) -> str:
 def expect_tensor(type_: ir.Type, what: str) -> None:
     """Raise InferError unless the type is a tensor."""
     if not T.is_tensor(type_):
-        raise InferError(f"{what} must be a tensor, got {describe(type_)}")
+        raise InferTypeError(f"{what} must be a tensor, got {describe(type_)}")
 
 
 def join_dtypes(types: Sequence[ir.Type]) -> str:
@@ -57,7 +61,7 @@ def join_dtypes(types: Sequence[ir.Type]) -> str:
     known = [T.tensor_dtype(t) for t in types if T.tensor_dtype(t)]
     for dtype in known[1:]:
         if dtype != known[0]:
-            raise InferError(f"operand dtypes must match, got {known[0]} and {dtype}")
+            raise InferTypeError(f"operand dtypes must match, got {known[0]} and {dtype}")
     return known[0] if len(known) == len(types) else T.UNKNOWN_DTYPE
 
 
@@ -190,7 +194,7 @@ def reshape(operand: ir.Type, shape: ir.Type) -> ir.Type:
     """Return the type of a reshape to a shape value."""
     expect_tensor(operand, "operand")
     if not isinstance(shape, Shape):
-        raise InferError(f"the new shape must be a shape value, got {describe(shape)}")
+        raise InferTypeError(f"the new shape must be a shape value, got {describe(shape)}")
     new, old = T.shape_dims(shape), T.tensor_dims(operand)
     if new is None:
         return T.tensor_type(None, T.tensor_dtype(operand), T.shape_ndim(shape))

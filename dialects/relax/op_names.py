@@ -18,23 +18,53 @@ ALIASES = {
     "cast": "astype",
     "nn.swish": "silu",
 }
-# Where script looks for an operation that is not directly in `R`; it finds them in `R` as well.
+# The namespaces of script and of `relax.op`. Operations of these are found in `R` as well, and have
+# no namespace in the dialect.
 _NN = (
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "attention", "avg_pool1d",
-    "avg_pool2d", "avg_pool3d", "batch_norm", "conv1d", "conv1d_transpose", "conv2d",
-    "conv2d_transpose", "conv3d", "conv3d_transpose", "cross_entropy_with_logits", "dropout",
-    "gelu", "gelu_tanh", "group_norm", "instance_norm", "layer_norm", "leakyrelu", "log_softmax",
-    "max_pool1d", "max_pool2d", "max_pool3d", "nll_loss", "pad", "prelu", "relu", "relu6",
-    "rms_norm", "selu", "silu", "softmax", "softplus",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "attention",
+    "attention_bias", "attention_var_len", "avg_pool1d",
+    "avg_pool2d", "avg_pool3d", "batch_flatten", "batch_norm", "conv1d", "conv1d_transpose",
+    "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "cross_entropy_with_logits",
+    "dropout", "gelu", "gelu_tanh", "group_norm", "instance_norm", "layer_norm", "leakyrelu",
+    "log_softmax", "max_pool1d", "max_pool2d", "max_pool3d", "nll_loss", "pad", "pixel_shuffle",
+    "prelu", "relu", "relu6", "rms_norm", "selu", "silu", "softmax", "softplus",
 )  # fmt: skip
-IMAGE = ("resize2d",)
+IMAGE = ("affine_grid", "grid_sample", "resize2d", "resize3d")
 VISION = (
     "all_class_non_max_suppression", "get_valid_counts", "multibox_transform_loc",
     "non_max_suppression", "roi_align", "roi_pool",
 )  # fmt: skip
-ALIASES |= {f"image.{name}": name for name in IMAGE} | {f"vision.{name}": name for name in VISION}
-NAMESPACES: dict[str, str] = {
-    **dict.fromkeys(_NN, "nn."),
-    **dict.fromkeys(IMAGE, "image."),
-    **dict.fromkeys(VISION, "vision."),
-}
+# Those of these are told apart by their namespace: `R.memory.view` is `relax.memory_view`.
+QUALIFIED = {
+    "builtin": ("stop_lift_params",),
+    "grad": (
+        "end_checkpoint", "no_grad", "start_checkpoint",
+    ),
+    "inspect": (
+        "tensor_byte_offset", "tensor_dtype_bits", "tensor_dtype_code", "tensor_dtype_lanes",
+        "tensor_elem_offset", "tensor_ndim", "tensor_shape_i", "tensor_stride_i",
+    ),
+    "memory": (
+        "alloc_storage", "alloc_tensor", "ensure_zero_offset", "kill_storage", "kill_tensor",
+        "view",
+    ),
+    "vm": ("alloc_storage", "alloc_tensor", "kill_object"),
+}  # fmt: skip
+_SCRIPT_NAMES = {
+    **{name: f"{group}.{name}"
+       for group, names in {"nn": _NN, "image": IMAGE, "vision": VISION}.items()
+       for name in names},
+    **{f"{group}_{name}": f"{group}.{name}"
+       for group, names in QUALIFIED.items() for name in names},
+}  # fmt: skip
+ALIASES |= {script: name for name, script in _SCRIPT_NAMES.items()}
+
+
+def script_name(name: str) -> str:
+    """Return what script calls an operation of the dialect: `softmax` is `nn.softmax`."""
+    return _SCRIPT_NAMES.get(name, name)
+
+
+def dialect_name(written: str) -> str:
+    """Return the operation that script, or TVM, means by a name, which may not exist."""
+    return ALIASES.get(written, written).removeprefix("nn.")

@@ -81,6 +81,11 @@ def scalar_dtype(type_: ir.Type) -> str | None:
     return dtype_of_element(type_) if is_scalar else None
 
 
+def is_scalar(type_: ir.Type) -> bool:
+    """Whether the type is that of one number, `R.Prim("float32")`."""
+    return scalar_dtype(type_) is not None
+
+
 def tensor_type(
     shape: Sequence[IntLike] | None = None, dtype: str | None = None, ndim: int = -1
 ) -> ir.Type:

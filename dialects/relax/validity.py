@@ -15,7 +15,6 @@ _PROBLEM_OF_TEXT: dict[str, str] = {}
 _FLOATS = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)
 # Those of other dialects are not ours to judge.
 _FOREIGN = (
-    ir.FloatType,
     ir.IndexType,
     ir.NoneType,
     ir.ComplexType,
@@ -98,9 +97,8 @@ def _type_problem(type_: ir.Type) -> str:
             problem = type_problem(type_.get_type(index))
             if problem:
                 return problem
-    if isinstance(type_, _FOREIGN) or (
-        isinstance(type_, ir.IntegerType) and not (type_.is_signless and type_.width in (1, 64))
-    ):
+    foreign = isinstance(type_, (*_FOREIGN, ir.FloatType, ir.IntegerType))
+    if foreign and (isinstance(type_, AnyDtype) or element_problem(type_)):
         return f"no Relax value has type '{type_}'"
     return ""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from relax_mlir.dialects.relax import Relax
-from relax_mlir.dialects.relax.op_names import ALIASES, NAMESPACES
+from relax_mlir.dialects.relax.op_names import ALIASES, script_name
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, REQUIRED, Param
 from relax_mlir.dialects.schedule import OPERATIONS
 from relax_mlir.dialects.schedule import Schedule as ScheduleDialect
@@ -58,8 +58,12 @@ def _operation(cls: Any) -> list[str]:
     lines = [f"### `{name}`", "", _doc(cls), ""]
     op = name.partition(".")[2]
     if COMPUTE_OPS.get(op) is cls:
-        spellings = [f"R.{NAMESPACES.get(op, '')}{op}"]
-        spellings += [f"R.{alias}" for alias, meant in ALIASES.items() if meant == op]
+        spellings = [f"R.{script_name(op)}"]
+        spellings += [
+            f"R.{alias}"
+            for alias, meant in ALIASES.items()
+            if meant == op and alias != script_name(op)
+        ]
         lines += [f"In script: {', '.join(f'`{s}`' for s in dict.fromkeys(spellings))}."]
         lines += [] if cls.PURE else ["", "It has an effect and stands outside dataflow blocks."]
         lines += ["", "| parameter | kind | default |", "| --- | --- | --- |"]

@@ -1,5 +1,6 @@
 """Tensor creation as prim funcs."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from relax_mlir.dialects.relax.ops.base import (
 from relax_mlir.dialects.relax.ops.create import range_bounds
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
-from relax_mlir.dialects.tir.scalar import Scalar, cast, select
+from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, select, unary
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
 from relax_mlir.lowering.relax_to_tir.support.axes import spatial
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, matched
@@ -125,7 +126,21 @@ def _one_hot(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     return _made(legalizer, op, value, [op.operands[0]])
 
 
+def _hamming_window(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+    attrs = attributes(op)
+    size, dtype = attrs["window_size"], T.tensor_dtype(infer_result(op))
+
+    def value(builder: PrimFuncBuilder, sources: Sequence[Buffer], at: Sequence[Scalar]) -> Scalar:
+        steps = builder.symbol(size if attrs["periodic"] else size - 1)
+        turn = cast(at[0], "float64") * (2 * math.pi) / cast(binary("max", steps, 1), "float64")
+        wave = cast(attrs["alpha"], "float64") - unary("cos", turn) * attrs["beta"]
+        return cast(select(builder.symbol(size) == 1, cast(1.0, "float64"), wave), dtype)
+
+    return _made(legalizer, op, value, uses=[size])
+
+
 LEGALIZE = {
+    "hamming_window": _hamming_window,
     "full": _full,
     "full_like": _full,
     "zeros": _filled(0),

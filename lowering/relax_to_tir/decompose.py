@@ -1,7 +1,7 @@
 """Operations decomposed into simpler Relax operations, for LegalizeOps and SimplifyInference."""
 
 import itertools
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 
 import numpy as np
 
@@ -261,11 +261,14 @@ def replace(op: ir.Operation, value: ir.Value) -> None:
     op.erase()
 
 
-def decompose_ops(module: ir.Operation, skipped: Container[str] = ()) -> None:
-    """Write out every operation of the table; with copies where a function may write to tensors.
+def decompose_ops(
+    module: ir.Operation, table: Mapping[str, Decomposition], skipped: Container[str] = ()
+) -> None:
+    """Write out every operation of a table; with copies where a function may write to tensors.
 
     Args:
         module: a `builtin.module`.
+        table: how operations are written, by name without `relax.`.
         skipped: names of operations that stay, without `relax.`.
     """
     for view in module.regions[0].blocks[0].operations:
@@ -280,7 +283,7 @@ def decompose_ops(module: ir.Operation, skipped: Container[str] = ()) -> None:
                 or (op.name == "relax.call" and "pure" not in op.attributes)
             )
             name = op.name.removeprefix("relax.")
-            if name in DECOMPOSE and name not in skipped:
+            if name in table and name not in skipped:
                 found.append(op)
             return ir.WalkResult.ADVANCE
 
@@ -288,6 +291,6 @@ def decompose_ops(module: ir.Operation, skipped: Container[str] = ()) -> None:
             view.operation.walk(visit)
         for op in found:
             with op.location:
-                value = DECOMPOSE[op.name.removeprefix("relax.")](op, writes)
+                value = table[op.name.removeprefix("relax.")](op, writes)
             if value is not None:
                 replace(op, value)

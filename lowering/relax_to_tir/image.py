@@ -7,7 +7,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.conv_geometry import layout_axes
+from relax_mlir.dialects.relax.conv_geometry import SPATIAL, layout_axes
 from relax_mlir.dialects.relax.ops.base import infer_result
 from relax_mlir.dialects.relax.ops.image import CROP, rounding_of
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
@@ -55,7 +55,7 @@ def _source(at: Scalar, size: Scalar, wanted: Scalar, attrs: dict[str, Any], whi
     if mode == "tf_half_pixel_for_nn":
         return (at + 0.5) * size / wanted
     if mode == CROP:
-        first, last = attrs["roi"][which], attrs["roi"][2 + which]
+        first, last = attrs["roi"][which], attrs["roi"][len(attrs["roi"]) // 2 + which]
         apart = binary("max", wanted - 1.0, 1.0)
         along = (size - 1.0) * first + at * (size - 1.0) * (last - first) / apart
         return select(wanted > 1.0, along, (size - 1.0) * (0.5 * (first + last)))
@@ -109,7 +109,7 @@ def _tables(
     builder: PrimFuncBuilder, data: Buffer, out: Buffer, axis: int, which: int, kind: str,
     attrs: dict[str, Any],
 ) -> _Axis:  # fmt: skip
-    length, name = out.dims[axis], "HW"[which]
+    length, name = out.dims[axis], attrs["layout"][axis]
     size = cast(builder.symbol(data.dims[axis]), _PLACE)
     wanted = cast(builder.symbol(length), _PLACE)
     taps = _TAPS[attrs["method"]]
@@ -192,59 +192,67 @@ def _fitted(value: Scalar, dtype: str) -> Scalar:
     return cast(binary("max", binary("min", value, high), low), dtype)
 
 
-def legalize_resize2d(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
-    """Legalise images in another size: along their height first, where rows are contiguous."""
+def legalize_resize(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+    """Legalise images in another size: the last axis is the last, where rows are contiguous."""
     attrs, dims = attributes(op), T.tensor_dims(op.operands[0].type)
     result = T.tensor_dims(infer_result(op))
     if dims is None or result is None or not T.tensor_dtype(op.operands[0].type):
         return None
-    _, _, *places = layout_axes(attrs["layout"], "NCHW")
+    _, _, *places = layout_axes(attrs["layout"], f"NC{SPATIAL[len(dims) - 2]}")
     for axis in places:
         if not can_prove_less_equal(SymExpr.const(1), dims[axis]):
             check_not_empty(op, product(result), dims[axis])
-    nearest = attrs["method"] == "nearest_neighbor"
+    name = op.name.removeprefix("relax.")
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         data, out = buffers
         kind = _kind([data.dtype, out.dtype])
         times = [_times(data.dims[axis], out.dims[axis], attrs) for axis in places]
-        counts = [count for count in times if count]
-        if len(counts) == len(places):
-            with builder.nest("resize2d", spatial(out.dims)) as block:
+        if all(times):
+            with builder.nest(name, spatial(out.dims)) as block:
                 where = list(block)
-                for axis, count in zip(places, counts, strict=True):
+                for axis, count in zip(places, filter(None, times), strict=True):
                     where[axis] = where[axis] // count
                 out.store(cast(data[tuple(where)], out.dtype), tuple(block))
             return
-        rows, columns = (
+        along = [
             _tables(builder, data, out, axis, which, kind, attrs)
             for which, axis in enumerate(places)
-        )
+        ]
         source = data
-        if not nearest:
-            high = list(data.dims)
-            high[rows.axis] = out.dims[rows.axis]
-            source = builder.alloc("Rows", high, kind)
-            with builder.nest("rows", spatial(high)) as block:
-                at = tuple(block)
-                source.store(_blend(data, rows, at, kind), at)
-        with builder.nest("resize2d", spatial(out.dims)) as block:
+        if attrs["method"] != "nearest_neighbor":
+            for each in along[:-1]:
+                source = _resized(builder, source, each, out.dims[each.axis], kind)
+        with builder.nest(name, spatial(out.dims)) as block:
             at = list(block)
-            where = list(at)
-            if nearest:
-                where[rows.axis] = cast(rows.pixels[0][at[rows.axis]], "index")
-                where[columns.axis] = cast(columns.pixels[0][at[columns.axis]], "index")
+            if attrs["method"] == "nearest_neighbor":
+                where = list(at)
+                for each in along:
+                    where[each.axis] = cast(each.pixels[0][at[each.axis]], "index")
                 value = source[tuple(where)]
             else:
-                value = _blend(source, columns, at, kind)
+                value = _blend(source, along[-1], at, kind)
             value = _fitted(value, out.dtype)
-            if rows.outside and columns.outside:
-                found = rows.outside[at[rows.axis]] + columns.outside[at[columns.axis]]
+            beyond = [each.outside[at[each.axis]] for each in along if each.outside]
+            if beyond:
                 missing = _fitted(cast(attrs["extrapolation_value"], "float64"), out.dtype)
-                value = select(found != 0, missing, value)
+                value = select(sum(beyond[1:], beyond[0]) != 0, missing, value)
             out.store(value, tuple(at))
 
     return legalizer.call_inferred(op, [op.operands[0]], body, str(attrs))
 
 
-LEGALIZE = {"resize2d": legalize_resize2d}
+def _resized(
+    builder: PrimFuncBuilder, source: Buffer, along: _Axis, size: SymExpr, kind: str
+) -> Buffer:
+    """Return images of another size along one axis."""
+    dims = list(source.dims)
+    dims[along.axis] = size
+    made = builder.alloc("Rows", dims, kind)
+    with builder.nest("rows", spatial(dims)) as block:
+        at = tuple(block)
+        made.store(_blend(source, along, at, kind), at)
+    return made
+
+
+LEGALIZE = {"resize2d": legalize_resize, "resize3d": legalize_resize}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import infer_result
+from relax_mlir.dialects.relax.ops.index import slice_count
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
@@ -259,7 +260,56 @@ def _legalize_meshgrid(legalizer: Legalizer, op: ir.Operation) -> ir.Value | Non
     return legalizer.call_inferred(op, values, body, str(order))
 
 
+def _legalize_slice_scatter(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+    attrs, shapes = attributes(op), _known(op, op.operands)
+    if shapes is None:
+        return None
+    dims, given = shapes
+    axis = attrs["axis"] % len(dims)
+    start, step = attrs["start"], attrs["step"]
+    count = slice_count(start, attrs["end"], step, dims[axis])
+    wanted = [count if i == axis else dim for i, dim in enumerate(dims)]
+    last = start + (given[axis] - 1) * step
+    inside = can_prove_less_equal(0, start) and can_prove_less_equal(last, dims[axis] - 1)
+    if given != wanted or not inside or not can_prove_less_equal(1, step):
+        return None
+
+    def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
+        data, source, out = buffers
+        _copy(builder, data, out)
+        with builder.nest("slice_scatter", spatial(source.dims)) as block:
+            at = tuple(block)
+            place = at[axis] * builder.size(step) + builder.size(start)
+            out.store(source[at], (*at[:axis], place, *at[axis + 1 :]))
+
+    return legalizer.call_inferred(op, list(op.operands), body, str(attrs), uses=[start, step])
+
+
+def _legalize_reverse_sequence(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
+    attrs, shapes = attributes(op), _known(op, op.operands)
+    if shapes is None:
+        return None
+    dims, (count,) = shapes
+    axis, batch = (attrs[name] % len(dims) for name in ("seq_axis", "batch_axis"))
+    if count != dims[batch]:
+        return None
+
+    def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
+        data, lengths, out = buffers
+        with builder.nest("reverse_sequence", spatial(out.dims)) as block:
+            at = tuple(block)
+            whole = cast(builder.symbol(dims[axis]), "int64")
+            length = binary("min", cast(lengths[at[batch]], "int64"), whole)
+            here = cast(at[axis], "int64")
+            place = cast(select(here < length, length - 1 - here, here), INDEX)
+            out.store(data[(*at[:axis], place, *at[axis + 1 :])], at)
+
+    return legalizer.call_inferred(op, list(op.operands), body, str(attrs))
+
+
 LEGALIZE = {
+    "slice_scatter": _legalize_slice_scatter,
+    "reverse_sequence": _legalize_reverse_sequence,
     "take": _legalize_take,
     "gather_elements": _legalize_gather_elements,
     "gather_nd": _legalize_gather_nd,

@@ -30,7 +30,8 @@ from relax_mlir.lowering.relax_to_tir import (
     sort,
     unique,
 )
-from relax_mlir.lowering.relax_to_tir.decompose import decompose_ops
+from relax_mlir.lowering.relax_to_tir.compositions import COMPOSITIONS
+from relax_mlir.lowering.relax_to_tir.decompose import DECOMPOSE, decompose_ops
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
 
 _LITERALS = ("relax.shape_expr", "relax.prim_value", "relax.constant")
@@ -80,7 +81,7 @@ def legalize_ops(
     Returns:
         The operations that became calls of the library, by name.
     """
-    decompose_ops(module, skipped)
+    decompose_ops(module, {**DECOMPOSE, **COMPOSITIONS}, skipped)
     legalizer = Legalizer(module)
     pending: list[ir.Operation] = []
 

@@ -38,6 +38,8 @@ class DummyGlobalInfo(GlobalInfo):
 class VDevice(GlobalInfo):
     """A virtual device, as data: programs run on CPUs, and nothing places tensors by it.
 
+    Types of Python take any, and inference keeps it; what is emitted is on a CPU.
+
     Attributes:
         target: what it compiles for, a text or a dictionary.
         vdevice_id: which one of that kind.
@@ -55,6 +57,16 @@ class VDevice(GlobalInfo):
         """Return the arguments that made it."""
         found = {"target": self.target, "vdevice_id": self.vdevice_id}
         return {**found, "memory_scope": self.memory_scope}
+
+    @property
+    def kind(self) -> str:
+        """The kind of the target, such as `llvm`."""
+        target = self.target or "llvm"
+        kind = target["kind"] if isinstance(target, dict) else getattr(target, "kind", target)
+        return str(kind).split()[0]
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.vdevice_id}:{self.memory_scope}"
 
 
 def read_infos(operation: ir.Operation) -> dict[str, list[GlobalInfo]]:

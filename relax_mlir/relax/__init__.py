@@ -47,7 +47,6 @@ _EXPORTS = {
 # Names of TVM's that have no counterpart.
 _UNSUPPORTED = {
     "BasePyModule": "Python functions are called as packed ones: register_func",
-    "VDevice": "programs run on one device",
     "call_tir_with_grad": "there is no automatic differentiation",
     "training": "there is no automatic differentiation",
     "distributed": "programs run on one device",

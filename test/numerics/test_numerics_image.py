@@ -255,7 +255,7 @@ def main(x: R.Tensor((1, 2, 5, 7), "float32"), u: R.Tensor):
     with builder.function("main", [v]):
         builder.emit_func_output(builder.emit(relax.op.image.resize2d(v, 3, layout="NCHW")))
     assert relax.VirtualMachine(relax.build(builder.get()))["main"](x).shape == (1, 2, 3, 3)
-    with pytest.raises(AttributeError, match=r"relax.op.image.resize.*resize2d"):
+    with pytest.raises(AttributeError, match=r"relax.op.image.resize.*resize[23]d"):
         _ = relax.op.image.resize
 
 

@@ -288,7 +288,7 @@ SYMBOLIC = [
 @pytest.mark.parametrize("kind", SHAPES)
 def test_operators(kind: str) -> None:
     ndim = 2 if kind == "rank" else -1
-    type_ = relax.TensorType(SHAPES[kind], "float32", ndim)
+    type_ = relax.TensorType(SHAPES[kind], "float32", ndim=ndim)
     bb = relax.BlockBuilder()
     x, y = relax.Var("x", type_), relax.Var("y", type_)
     scope = {"x": x, "y": y}

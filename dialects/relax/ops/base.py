@@ -10,9 +10,15 @@ from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.locations import nameless
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_attribute, constant_op, numpy_dtype
-from relax_mlir.dialects.relax.dialect import Relax, Shape
+from relax_mlir.dialects.relax.dialect import Dims, Relax, Shape
 from relax_mlir.dialects.relax.effects import Computation
-from relax_mlir.dialects.relax.infer import InferError, compatible, describe, expect_tensor
+from relax_mlir.dialects.relax.infer import (
+    InferError,
+    InferTypeError,
+    compatible,
+    describe,
+    expect_tensor,
+)
 from relax_mlir.dialects.relax.ops.params import (
     REQUIRED,
     SYMBOLIC_KINDS,
@@ -54,6 +60,7 @@ __all__ = [
     "is_absent",
     "is_impure",
     "library_order",
+    "prim_value",
     "read_attributes",
     "scalar_constant",
     "to_attribute",
@@ -135,7 +142,7 @@ class ComputeOp(CheckedOp):
         """
         wanted = [param for param in cls.PARAMS if param.is_operand]
         if len(types) != len(wanted):
-            raise InferError(f"takes {len(wanted)} operands, got {len(types)}")
+            raise InferTypeError(f"takes {len(wanted)} operands, got {len(types)}")
         pairs = zip(wanted, types, strict=True)
         return cls.infer([_operand_type(param, type_) for param, type_ in pairs], attrs)
 
@@ -161,14 +168,21 @@ def _operand_type(param: Param, type_: ir.Type) -> OperandType:
     if param.default is None and is_tuple(type_) and not type_.num_types:
         return None
     if param.kind == "tensor":
-        expect_tensor(type_, param.name)
+        if not (param.scalar and T.is_scalar(type_)):
+            expect_tensor(type_, param.name)
+        return type_
+    if param.kind == "any":
+        return type_
+    if param.kind == "prim":
+        if not T.is_scalar(type_):
+            raise InferTypeError(f"{param.name} must be a number, got {describe(type_)}")
         return type_
     if param.kind == "shape":
         if not isinstance(type_, Shape):
-            raise InferError(f"{param.name} must be a shape, got {describe(type_)}")
+            raise InferTypeError(f"{param.name} must be a shape, got {describe(type_)}")
         return type_
     if not is_tuple(type_):
-        raise InferError(f"{param.name} must be a tuple of tensors, got {describe(type_)}")
+        raise InferTypeError(f"{param.name} must be a tuple of tensors, got {describe(type_)}")
     fields = field_types(type_)
     for index, field in enumerate(fields):
         expect_tensor(field, f"field {index} of {param.name}")
@@ -193,6 +207,16 @@ def absent(loc: ir.Location | None = None) -> ir.Value:
 def is_absent(value: ir.Value) -> bool:
     """Whether an operand stands for one that was left out."""
     return is_tuple(value.type) and not value.type.num_types
+
+
+def prim_value(value: int | SymExpr, loc: ir.Location | None = None) -> ir.Value:
+    """Create a symbolic integer as a value at the current insertion point."""
+    return ir.Operation.create(
+        "relax.prim_value",
+        results=[ir.IntegerType.get_signless(64)],
+        attributes={"value": Dims.of([SymExpr.of(value)])},
+        loc=loc,
+    ).result
 
 
 def scalar_constant(value: Any, dtype: str = "", loc: ir.Location | None = None) -> ir.Value:
@@ -246,12 +270,15 @@ class _Operands:
         elif param.kind == "shape":
             if isinstance(raw, (list, tuple)):
                 return self._keep(self._shape(param, raw))
-        elif isinstance(raw, (int, float, np.ndarray, np.generic)):
+        elif param.kind == "prim":
+            if isinstance(raw, (int, SymExpr)):
+                return self._keep(prim_value(raw, self._loc))
+        elif param.kind == "tensor" and isinstance(raw, (int, float, np.ndarray, np.generic)):
             dtype = param.numbers or ("" if like is None else T.tensor_dtype(like.type))
             if not dtype and like is not None and isinstance(raw, (int, float)):
                 return self._keep(build("scalar_like", [like], {"value": raw}, self._loc))
             return self._keep(scalar_constant(raw, dtype, self._loc))
-        raise InferError(f"{param.name} must be a {_WORDS[param.kind]}, got {raw!r}")
+        raise InferTypeError(f"{param.name} must be a {_WORDS[param.kind]}, got {raw!r}")
 
     def _shape(self, param: Param, raw: Sequence[Any]) -> ir.Value:
         try:
@@ -273,7 +300,13 @@ class _Operands:
             value.owner.operation.erase()
 
 
-_WORDS = {"tensor": "tensor or number", "tensors": "sequence of tensors", "shape": "shape"}
+_WORDS = {
+    "tensor": "tensor or number",
+    "tensors": "sequence of tensors",
+    "shape": "shape",
+    "prim": "number",
+    "any": "value",
+}
 
 
 def first_tensor(raw: Iterable[Any]) -> ir.Value | None:
@@ -299,6 +332,7 @@ def build(
         operands: in the order of the operation's operand parameters; those left out at the end, or
             None, take their defaults. Values, numbers and arrays (constants of the first tensor's
             dtype), lists of them for `"tensors"`, integers and symbols for `"shape"`.
+            A number as a value, where a parameter takes one, becomes a tensor of its own.
         attrs: Python values of attribute parameters; left-out ones take their defaults.
         loc: location, the current one when None.
 
@@ -312,7 +346,7 @@ def build(
     wanted = [p for p in cls.PARAMS if p.is_operand]
     least = max((i + 1 for i, p in enumerate(wanted) if p.default is REQUIRED), default=0)
     if not least <= len(operands) <= len(wanted):
-        raise InferError(f"{name} takes {len(wanted)} operands, got {len(operands)}")
+        raise InferTypeError(f"{name} takes {len(wanted)} operands, got {len(operands)}")
     params = {p.name: p for p in cls.PARAMS if not p.is_operand}
     for key in attrs:
         if key not in params:
@@ -335,9 +369,19 @@ def build(
     except ValueError as error:
         made.discard()
         raise error if isinstance(error, InferError) else InferError(str(error)) from error
+    scalars = [T.is_scalar(v.type) and p.scalar for p, v in zip(wanted, inputs, strict=True)]
+    if any(scalars):
+        pairs = zip(inputs, scalars, strict=True)
+        tensors = [_op("scalar_to_tensor", v, loc) if scalar else v for v, scalar in pairs]
+        made_of = build(name, tensors, attrs, loc)
+        return _op("tensor_to_scalar", made_of, loc) if T.is_scalar(result) else made_of
     return ir.Operation.create(
         f"relax.{name}", results=[result], operands=inputs, attributes=attributes, loc=loc
     ).result
+
+
+def _op(name: str, operand: ir.Value, loc: ir.Location | None) -> ir.Value:
+    return build(name, [operand], {}, loc)
 
 
 COMPUTE_OPS: dict[str, type[ComputeOp]] = {}

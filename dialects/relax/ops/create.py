@@ -5,7 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.infer import InferError, normalize_axes
+from relax_mlir.dialects.relax.infer import InferError, InferTypeError, normalize_axes
 from relax_mlir.dialects.relax.ops.base import Param, declare
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
@@ -113,7 +113,7 @@ def _one_hot(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
     indices, depth = types[0], attrs["depth"]
     dtype = T.tensor_dtype(indices)
     if dtype and "int" not in dtype:
-        raise InferError(f"indices must be integers, got {dtype}")
+        raise InferTypeError(f"indices must be integers, got {dtype}")
     for name in ("on_value", "off_value"):
         value = attrs[name]
         if isinstance(value, SymExpr) and not value.is_const:
@@ -205,4 +205,27 @@ declare(
         Param("axis", "int", -1),
     ],
     _one_hot,
+)
+
+
+def _hamming_window(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    dtype, size = dtype_of(attrs, "float32"), attrs["window_size"]
+    if "float" not in dtype:
+        raise InferTypeError(f"a window has a floating-point dtype, got {dtype}")
+    if can_prove_less_equal(size, 0):
+        raise InferError(f"window_size must be at least 1, got {size}")
+    return T.tensor_type([size], dtype)
+
+
+declare(
+    "hamming_window",
+    "`alpha - beta * cos(2 pi i / (n - 1))`, with n in place of n - 1 if periodic.",
+    [
+        Param("window_size", "dim"),
+        Param("periodic", "bool", True),
+        Param("alpha", "float", 0.54),
+        Param("beta", "float", 0.46),
+        Param("dtype", "dtype", "float32"),
+    ],
+    _hamming_window,
 )

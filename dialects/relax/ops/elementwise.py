@@ -7,6 +7,7 @@ from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import (
     InferError,
+    InferTypeError,
     broadcast,
     expect_tensor,
     join_dtypes,
@@ -32,7 +33,12 @@ def expect_kind(type_: ir.Type, kind: str, what: str = "operand") -> None:
     if dtype and not _KINDS[kind](dtype):
         article = "an" if kind.startswith("i") else "a"
         cast = '; cast it first, as in R.astype(x, "int32")' if dtype == "bool" else ""
-        raise InferError(f"{what} must have {article} {kind} dtype, got {dtype}{cast}")
+        raise InferTypeError(f"{what} must have {article} {kind} dtype, got {dtype}{cast}")
+
+
+def as_tensor_type(type_: ir.Type) -> ir.Type:
+    """Return the type of a tensor of one element for that of a number, others as they are."""
+    return T.tensor_type([], T.dtype_of_element(type_)) if T.is_scalar(type_) else type_
 
 
 def with_dtype(type_: ir.Type, dtype: str) -> ir.Type:
@@ -58,10 +64,11 @@ class UnaryOp(ComputeOp):
 class BinaryOp(ComputeOp):
     """`result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     """
 
-    PARAMS = (Param("x1", "tensor"), Param("x2", "tensor"))
+    PARAMS = (Param("x1", "tensor", scalar=True), Param("x2", "tensor", scalar=True))
     KIND = "any"
     RESULT_DTYPE = None
     x1: ext.Operand[Any]
@@ -70,9 +77,12 @@ class BinaryOp(ComputeOp):
 
     @classmethod
     def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
-        result = broadcast(types[0], types[1], cls.RESULT_DTYPE)
-        for type_ in types:
+        tensors = [as_tensor_type(type_) for type_ in types]
+        result = broadcast(*tensors, cls.RESULT_DTYPE)
+        for type_ in tensors:
             expect_kind(type_, cls.KIND)
+        if all(map(T.is_scalar, types)):
+            return T.element_type(T.tensor_dtype(result))
         return result
 
 

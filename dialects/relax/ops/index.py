@@ -11,6 +11,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import (
     InferError,
+    InferTypeError,
     broadcast_dims,
     join_dtypes,
     normalize_axes,
@@ -18,6 +19,7 @@ from relax_mlir.dialects.relax.infer import (
 from relax_mlir.dialects.relax.ops.base import Param, declare
 from relax_mlir.dialects.relax.ops.join import common_dims
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import can_prove_different, can_prove_less_equal
 
 TAKE_MODES = ("fast", "wrap", "clip", "nan")
 REDUCTIONS = ("update", "add", "mul", "min", "max")
@@ -27,7 +29,7 @@ def check_indices(type_: ir.Type, what: str = "indices") -> None:
     """Raise InferError unless a tensor can hold indices."""
     dtype = T.tensor_dtype(type_)
     if dtype and "int" not in dtype:
-        raise InferError(f"{what} must be integers, got {dtype}")
+        raise InferTypeError(f"{what} must be integers, got {dtype}")
 
 
 def _one_of(value: str, allowed: Sequence[str], what: str) -> None:
@@ -41,7 +43,7 @@ def _take(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
     _one_of(attrs["mode"], TAKE_MODES, "mode")
     dtype, axis = T.tensor_dtype(x), attrs["axis"]
     if attrs["mode"] == "nan" and dtype and "float" not in dtype:
-        raise InferError(f"mode 'nan' needs a floating-point dtype, got {dtype}")
+        raise InferTypeError(f"mode 'nan' needs a floating-point dtype, got {dtype}")
     ndim, count = T.tensor_ndim(x), T.tensor_ndim(indices)
     dims, inner = T.tensor_dims(x), T.tensor_dims(indices)
     if axis is None:
@@ -232,4 +234,72 @@ declare(
     "Coordinates on a grid from a vector for each of its axes.",
     [Param("tensors", "tensors"), Param("indexing", "str", "ij")],
     _meshgrid,
+)
+
+
+def _slice_scatter(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    data, source = types
+    join_dtypes(types)
+    ndim = T.tensor_ndim(data)
+    if ndim < 0:
+        return data
+    _same_rank(data, [("src", source)])
+    (axis,) = normalize_axes([attrs["axis"]], ndim)
+    start, end, step = (attrs[name] for name in ("start", "end", "step"))
+    if can_prove_less_equal(step, 0):
+        raise InferError(f"step must be at least 1, got {step}")
+    if can_prove_less_equal(end + 1, start):
+        raise InferError(f"start {start} is after end {end}")
+    dims, given = T.tensor_dims(data), T.tensor_dims(source)
+    if dims is None or given is None:
+        return data
+    for i, (dim, part) in enumerate(zip(dims, given, strict=True)):
+        wanted = SymExpr.of(slice_count(start, end, step, dim)) if i == axis else dim
+        if can_prove_different(part, wanted):
+            raise InferError(f"dimension {i} of src is {part}, the slice has {wanted}")
+    return data
+
+
+def slice_count(start: SymExpr, end: SymExpr, step: SymExpr, length: SymExpr) -> SymExpr:
+    """Return how many elements of an axis a slice has; an end that is too large is the length."""
+    if can_prove_less_equal(length, end):
+        end = length
+    return (end - start + step - 1) // step
+
+
+def _index_put(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    data, indices, values = types
+    for type_ in indices:
+        check_indices(type_)
+        if T.tensor_ndim(type_) == 0:
+            raise InferError("each tensor of indices must have at least 1 dimension")
+    join_dtypes([data, values])
+    if T.tensor_ndim(data) not in (-1, len(indices)):
+        raise InferError(f"{len(indices)} tensors of indices for {T.tensor_ndim(data)} dimensions")
+    return data
+
+
+declare(
+    "slice_scatter",
+    "The data with the elements of a slice along an axis taken from `src`.",
+    [
+        Param("input_tensor", "tensor"),
+        Param("src", "tensor"),
+        Param("start", "dim"),
+        Param("end", "dim"),
+        Param("step", "dim"),
+        Param("axis", "int", 0),
+    ],
+    _slice_scatter,
+)
+declare(
+    "index_put",
+    "The data with values put, or added, at indices for every dimension, broadcast together.",
+    [
+        _DATA,
+        Param("indices", "tensors", numbers="int64"),
+        Param("values", "tensor"),
+        Param("accumulate", "bool", False),
+    ],
+    _index_put,
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.infer import InferError, join_dtypes, normalize_axes
+from relax_mlir.dialects.relax.infer import InferError, InferTypeError, join_dtypes, normalize_axes
 from relax_mlir.dialects.relax.ops.base import Param, declare
 from relax_mlir.dialects.relax.slices import check_slice, slice_bounds, split_points
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -113,7 +113,7 @@ def _dynamic_strided_slice(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Ty
     ndim = T.tensor_ndim(x)
     for name, type_ in zip(("begin", "end", "strides"), bounds, strict=True):
         if T.tensor_dtype(type_) not in ("int64", T.UNKNOWN_DTYPE):
-            raise InferError(f"{name} must be int64, got {T.tensor_dtype(type_)}")
+            raise InferTypeError(f"{name} must be int64, got {T.tensor_dtype(type_)}")
         if T.tensor_ndim(type_) not in (-1, 1):
             raise InferError(f"{name} must have one dimension, got {T.tensor_ndim(type_)}")
         dims = T.tensor_dims(type_)

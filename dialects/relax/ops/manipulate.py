@@ -14,7 +14,7 @@ from relax_mlir.dialects.relax.infer import (
     resolve_reshape,
 )
 from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, build, declare, define
-from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.symbolic.prover import can_prove_different
 
 
@@ -158,4 +158,69 @@ declare(
     "The tensor repeated along dimensions of 1, and along new ones in front.",
     [Param("x", "tensor"), Param("shape", "shape")],
     _broadcast_to,
+)
+
+
+def _batch_flatten(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    dtype, ndim, dims = T.tensor_dtype(types[0]), T.tensor_ndim(types[0]), T.tensor_dims(types[0])
+    if 0 <= ndim < 2:
+        raise InferError(f"data must have at least 2 dimensions, got {ndim}")
+    return T.tensor_type(dims and [dims[0], product(dims[1:])], dtype, 2)
+
+
+def _pixel_shuffle(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    dtype, ndim, dims = T.tensor_dtype(types[0]), T.tensor_ndim(types[0]), T.tensor_dims(types[0])
+    factor = attrs["upscale_factor"]
+    if factor < 1:
+        raise InferError(f"upscale_factor must be at least 1, got {factor}")
+    if 0 <= ndim < 3:
+        raise InferError(f"data must have channels, height and width, got {ndim} dimensions")
+    if dims is None:
+        return T.tensor_type(None, dtype, ndim)
+    *outer, channels, height, width = dims
+    if channels.is_const and channels % (factor * factor) != 0:
+        raise InferError(f"{channels} channels are no multiple of {factor} * {factor}")
+    sizes = channels // (factor * factor), height * factor, width * factor
+    return T.tensor_type([*outer, *sizes], dtype)
+
+
+def _reverse_sequence(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    data, lengths = types
+    if T.tensor_dtype(lengths) not in ("", "int32", "int64"):
+        raise InferError(f"seq_lengths must be int32 or int64, got {T.tensor_dtype(lengths)}")
+    if T.tensor_ndim(lengths) not in (-1, 1):
+        raise InferError(f"seq_lengths must have 1 dimension, got {T.tensor_ndim(lengths)}")
+    if T.tensor_ndim(data) >= 0:
+        _, batch = (
+            normalize_axes([attrs[name]], T.tensor_ndim(data))[0]
+            for name in ("seq_axis", "batch_axis")
+        )
+        dims, count = T.tensor_dims(data), T.tensor_dims(lengths)
+        if dims and count and can_prove_different(dims[batch], count[0]):
+            raise InferError(f"there are {count[0]} seq_lengths for a batch of {dims[batch]}")
+    return data
+
+
+declare(
+    "batch_flatten",
+    "All dimensions but the first as one.",
+    [Param("data", "tensor")],
+    _batch_flatten,
+)
+declare(
+    "pixel_shuffle",
+    "Channels as pixels: `(n, c * r * r, h, w)` becomes `(n, c, h * r, w * r)`.",
+    [Param("data", "tensor"), Param("upscale_factor", "int")],
+    _pixel_shuffle,
+)
+declare(
+    "reverse_sequence",
+    "The first elements of each sequence in reverse, as many as its length.",
+    [
+        Param("data", "tensor"),
+        Param("seq_lengths", "tensor"),
+        Param("seq_axis", "int", 1),
+        Param("batch_axis", "int", 0),
+    ],
+    _reverse_sequence,
 )

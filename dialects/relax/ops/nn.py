@@ -5,7 +5,11 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.infer import InferError, expect_tensor, normalize_axes
+from relax_mlir.dialects.relax.infer import (
+    InferTypeError,
+    expect_tensor,
+    normalize_axes,
+)
 from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, define
 
 
@@ -22,7 +26,7 @@ class SoftmaxBase(ComputeOp):
         expect_tensor(types[0], "operand")
         dtype, ndim = T.tensor_dtype(types[0]), T.tensor_ndim(types[0])
         if dtype and "float" not in dtype:
-            raise InferError(f"operand must have a floating-point dtype, got {dtype}")
+            raise InferTypeError(f"operand must have a floating-point dtype, got {dtype}")
         if ndim >= 0:
             normalize_axes([attrs["axis"]], ndim)
         return types[0]

@@ -8,7 +8,13 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.infer import InferError, expect_tensor, join_dtypes, normalize_axes
+from relax_mlir.dialects.relax.infer import (
+    InferError,
+    InferTypeError,
+    expect_tensor,
+    join_dtypes,
+    normalize_axes,
+)
 from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, declare, define
 from relax_mlir.dialects.symbolic.expr import SymExpr
 
@@ -17,7 +23,7 @@ def _float(type_: ir.Type, what: str) -> None:
     expect_tensor(type_, what)
     dtype = T.tensor_dtype(type_)
     if dtype and "float" not in dtype:
-        raise InferError(f"{what} must have a floating-point dtype, got {dtype}")
+        raise InferTypeError(f"{what} must have a floating-point dtype, got {dtype}")
 
 
 def _parameter(type_: ir.Type, what: str, expected: Sequence[SymExpr] | int) -> None:

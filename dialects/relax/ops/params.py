@@ -14,7 +14,7 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 REQUIRED = object()
 # Of a symbolic parameter: only run time knows its value.
 UNKNOWN = object()
-OPERAND_KINDS = ("tensor", "tensors", "shape")
+OPERAND_KINDS = ("tensor", "tensors", "shape", "prim", "any")
 # Attributes that may be symbolic; where they are, the runtime's library gets them as operands.
 SYMBOLIC_KINDS = ("dim", "dims", "number")
 
@@ -25,12 +25,14 @@ class Param:
 
     Attributes:
         name: keyword.
-        kind: operands are `"tensor"`, `"tensors"` (any number of them, one tuple in the IR) or
-            `"shape"`. Attributes are `"int"`, `"ints"`, `"int_or_ints"`, `"bool"`, `"float"`,
-            `"floats"`, `"str"`, `"dtype"`; the symbolic integers `"dim"` and `"dims"`; and
-            `"number"`, an integer, a symbolic one or a float.
+        kind: operands are `"tensor"`, `"tensors"` (any number of them, one tuple in the IR),
+            `"shape"`, `"prim"` (one number) or `"any"`. Attributes are `"int"`, `"ints"`,
+            `"int_or_ints"`, `"bool"`, `"float"`, `"floats"`, `"str"`, `"dtype"`, `"device"`; the
+            symbolic integers `"dim"` and `"dims"`; and `"number"`, an integer, a symbolic one or
+            a float.
         default: REQUIRED, or the value used when left out. None is a value only where it is the
             default; an operand left out is the empty tuple in the IR.
+        scalar: of a tensor operand, whether one number, `R.Prim`, may stand in its place.
         numbers: of an operand, the dtype of numbers given for it; by default that of the first
             tensor among the operands for which this says nothing.
     """
@@ -39,6 +41,7 @@ class Param:
     kind: str
     default: Any = REQUIRED
     numbers: str = ""
+    scalar: bool = False
 
     @property
     def is_operand(self) -> bool:
@@ -56,7 +59,8 @@ def to_attribute(kind: str, value: Any) -> ir.Attribute:
         return ir.UnitAttr.get()
     try:
         # A string is a sequence, true, and perhaps a number, but no parameter means that.
-        if isinstance(value, (str, bytes)) != (kind in ("str", "dtype")):
+        texts = ("str", "dtype", "device")
+        if isinstance(value, (str, bytes)) != (kind in texts) and kind != "device":
             raise TypeError(kind)
         return _TO_ATTRIBUTE[kind](value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -125,6 +129,7 @@ _TO_ATTRIBUTE: dict[str, Callable[[Any], ir.Attribute]] = {
     "int_or_ints": _int_or_ints,
     "str": lambda value: ir.StringAttr.get(str(value)),
     "dtype": lambda value: ir.StringAttr.get(str(value)),
+    "device": lambda value: ir.StringAttr.get(str(value)),
     "dim": _dim_attribute,
     "dims": _dims_attribute,
     "number": _number_attribute,
@@ -135,6 +140,7 @@ _ATTRIBUTES: dict[str, tuple[type, ...]] = {
     "float": (ir.FloatAttr,),
     "str": (ir.StringAttr,),
     "dtype": (ir.StringAttr,),
+    "device": (ir.StringAttr,),
     "ints": (ir.DenseI64ArrayAttr,),
     "floats": (ir.DenseF64ArrayAttr,),
     "int_or_ints": (ir.IntegerAttr, ir.DenseI64ArrayAttr),

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ext, ir
-from relax_mlir.dialects.relax.infer import reduce
-from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, define
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.infer import InferError, reduce
+from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, declare, define
 from relax_mlir.dialects.relax.ops.elementwise import expect_kind, with_dtype
+from relax_mlir.dialects.symbolic.expr import SymExpr
 
 
 class ReduceOp(ComputeOp):
@@ -75,3 +77,64 @@ for _name, _doc in TRUTHS.items():
     define(ReduceOp, _name, _doc, RESULT_DTYPE="bool")
 for _name, _doc in ARG_REDUCTIONS.items():
     define(ArgReduceOp, _name, _doc)
+
+
+def _median(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    axes, keepdims = attrs["axis"], attrs["keepdims"]
+    if axes is not None and len(axes) > 1:
+        raise InferError(f"takes one axis, or None for all elements, got {axes}")
+    expect_kind(types[0], "numeric", "x")
+    values = reduce(types[0], axes or None, keepdims)
+    if not axes:
+        return values
+    return ir.TupleType.get_tuple([values, with_dtype(values, "int64")])
+
+
+def collapsed_axes(data: Sequence[SymExpr], target: Sequence[SymExpr]) -> list[int]:
+    """Return the axes over which a tensor is summed to one that was broadcast to it.
+
+    Raises:
+        InferError: the target was not certainly broadcast to the data.
+    """
+    offset = len(data) - len(target)
+    if offset < 0:
+        raise InferError(f"{len(data)} dimensions cannot be summed to {len(target)}")
+    axes = list(range(offset))
+    for axis, (dim, wanted) in enumerate(zip(data[offset:], target, strict=True), offset):
+        if dim == wanted:
+            continue
+        if wanted != 1:
+            reason = "" if dim.is_const and wanted.is_const else "; R.match_cast says that it fits"
+            raise InferError(f"dimension {axis} of {dim} cannot be summed to {wanted}{reason}")
+        axes.append(axis)
+    return axes
+
+
+def _collapse_sum(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    data, target = types
+    is_tensor = T.is_tensor(target)
+    dims, wanted = T.tensor_dims(data), (T.tensor_dims if is_tensor else T.shape_dims)(target)
+    if dims is not None and wanted is not None:
+        collapsed_axes(dims, wanted)
+    ndim = (T.tensor_ndim if is_tensor else T.shape_ndim)(target)
+    return T.tensor_type(wanted, T.tensor_dtype(data), ndim)
+
+
+declare(
+    "median",
+    "The lower median along an axis and its index, or the median of all elements.",
+    [Param("x", "tensor"), Param("axis", "ints", None), Param("keepdims", "bool", False)],
+    _median,
+)
+declare(
+    "collapse_sum_to",
+    "Summed to a shape that broadcasts to the tensor's.",
+    [Param("data", "tensor"), Param("shape", "shape")],
+    _collapse_sum,
+)
+declare(
+    "collapse_sum_like",
+    "Summed to the shape of another tensor, which broadcasts to this one's.",
+    [Param("data", "tensor"), Param("collapse_target", "tensor")],
+    _collapse_sum,
+)

@@ -6,7 +6,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.infer import InferError, describe, join_dtypes
+from relax_mlir.dialects.relax.infer import InferError, InferTypeError, describe, join_dtypes
 from relax_mlir.dialects.relax.ops.base import Param, declare
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 
@@ -54,7 +54,7 @@ def _tensor(sizes: dict[str, SymExpr], pattern: Sequence[Any], dtype: str) -> ir
 def _check_dtype(what: str, type_: ir.Type, *, floats: bool = True) -> str:
     dtype = T.tensor_dtype(type_)
     if dtype and (dtype in _FLOATS) != floats:
-        raise InferError(f"{what} must be {'floats' if floats else 'integers'}, got {dtype}")
+        raise InferTypeError(f"{what} must be {'floats' if floats else 'integers'}, got {dtype}")
     return dtype
 
 

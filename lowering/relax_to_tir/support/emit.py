@@ -15,6 +15,7 @@ from relax_mlir.dialects.relax.ops.base import (
     constant_value,
     infer_result,
     library_order,
+    prim_value,
     read_attributes,
     scalar_constant,
     to_attribute,
@@ -273,11 +274,7 @@ def _value_of(value: Any) -> ir.Value:
         return make_tuple([_value_of(item) for item in value or ()])
     if isinstance(value, float):
         return scalar_constant(value, "float64")
-    return ir.Operation.create(
-        "relax.prim_value",
-        results=[ir.IntegerType.get_signless(64)],
-        attributes={"value": Dims.of([value])},
-    ).result
+    return prim_value(value)
 
 
 def _loose(type_: ir.Type) -> ir.Type:

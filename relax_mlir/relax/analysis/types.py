@@ -71,7 +71,7 @@ def type_lca(lhs: Any, rhs: Any) -> Type:
     if isinstance(lhs, TensorType) and isinstance(rhs, TensorType):
         dtype = lhs.dtype if lhs.dtype == rhs.dtype else None
         ndim = lhs.ndim if lhs.ndim == rhs.ndim else -1
-        return TensorType(lhs.dims if _same_dims(lhs.dims, rhs.dims) else None, dtype, ndim)
+        return TensorType(lhs.dims if _same_dims(lhs.dims, rhs.dims) else None, dtype, ndim=ndim)
     if isinstance(lhs, ShapeType) and isinstance(rhs, ShapeType):
         if _same_dims(lhs.dims, rhs.dims):
             return lhs
@@ -213,7 +213,7 @@ def _erase(type_: Type, values: Mapping[str, SymExpr], exprs: Mapping[Any, Any])
         shape = _erase_dims(type_.dims, values)
         if shape is None and type_.shape_expr is not None:
             shape = exprs.get(type_.shape_expr)
-        return TensorType(shape, type_.dtype, type_.ndim)
+        return TensorType(shape, type_.dtype, type_.vdevice, type_.ndim)
     if isinstance(type_, ShapeType):
         return ShapeType(_erase_dims(type_.dims, values), type_.ndim)
     if isinstance(type_, TupleType):

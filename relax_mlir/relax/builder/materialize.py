@@ -8,7 +8,7 @@ from relax_mlir.dialects.locations import nameless
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_attribute
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build
 from relax_mlir.dialects.relax.ops.params import given_attribute
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
@@ -174,6 +174,9 @@ class Materializer:
         while len(operands) < wanted:
             operands.append(self.part_tuple([], loc))
         types = [operand.type for operand in operands]
+        if any(map(T.is_scalar, types)):
+            with self._builder._frame().ip, loc:
+                return _built(name, operands, attrs, loc)
         key = (name, *types, *(_frozen(item) for item in attrs.items()))
         known = self._rules.get(key)
         if known is None:
@@ -203,6 +206,15 @@ class Materializer:
                         self._numbers[key] = attribute
             type_ = attribute.type
         return self.create("relax.constant", [], type_, loc, value=attribute).result
+
+
+def _built(
+    name: str, operands: list[ir.Value], attrs: dict[str, Any], loc: ir.Location
+) -> ir.Value:
+    try:
+        return build(name, operands, attrs, loc)
+    except ValueError as error:
+        raise ExprError(f"relax.op.{name}: {error}") from error
 
 
 def _rule(

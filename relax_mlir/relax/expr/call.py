@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.op_names import dialect_name
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, is_absent, read_attributes
 from relax_mlir.dialects.relax.tuples import call_arguments
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
@@ -48,7 +49,7 @@ class Op(Expr):
         known = Op._KNOWN.get(name)
         if known is None:
             # TVM calls it relax.nn.relu; here the namespace is the script's only.
-            short = name.removeprefix("relax.").removeprefix("nn.")
+            short = dialect_name(name.removeprefix("relax."))
             if short not in COMPUTE_OPS and f"relax.{short}" not in CALL_FORMS:
                 near = did_you_mean(short, [*COMPUTE_OPS, *CALL_FORMS])
                 raise ExprError(f"there is no operation '{name}'{near}")

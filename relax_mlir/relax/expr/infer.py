@@ -9,11 +9,12 @@ from relax_mlir.dialects.relax.infer import broadcast
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.params import given_attribute
 from relax_mlir.dialects.relax.type_lattice import join
-from relax_mlir.errors import ExprError
+from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.blocks import SeqExpr
 from relax_mlir.relax.expr.call import Call, Op
 from relax_mlir.relax.expr.compound import If
+from relax_mlir.relax.expr.devices import common_device, on_device
 from relax_mlir.relax.expr.types import (
     FuncType,
     ObjectType,
@@ -103,7 +104,7 @@ def _broadcast(shapes: list[Type]) -> Type:
     known = [each for each in shapes if isinstance(each, ShapeType)]
     if len(known) != 2 or len(shapes) != 2:
         raise ExprError(f"binary_broadcast takes two shapes, got {', '.join(map(str, shapes))}")
-    lhs, rhs = (TensorType(each.dims, "bool", each.ndim) for each in known)
+    lhs, rhs = (TensorType(each.dims, "bool", ndim=each.ndim) for each in known)
     with default_context(), ir.Location.unknown():
         try:
             found = from_mlir(broadcast(lhs.to_mlir(), rhs.to_mlir()))
@@ -123,18 +124,24 @@ def computation_type(name: str, args: Any, attrs: dict[str, Any]) -> Type:
     if cls is None:
         return ObjectType()
     wanted = sum(param.is_operand for param in cls.PARAMS)
+    given_types = [arg.ty for arg in args]
+    device = common_device(given_types)
+    if device is not None:
+        given_types = [on_device(type_, None) for type_ in given_types]
     with default_context(), ir.Location.unknown():
         try:
-            types = [arg.ty.to_mlir() for arg in args]
+            types = [type_.to_mlir() for type_ in given_types]
             types += [ir.TupleType.get_tuple([])] * (wanted - len(types))
             given = {}
             for param in cls.PARAMS:
                 if param.is_operand:
                     continue
                 _, given[param.name] = given_attribute(param, attrs)
-            return from_mlir(cls.result_type(types, given))
+            result = from_mlir(cls.result_type(types, given))
         except ValueError as error:
-            raise ExprError(f"relax.op.{name}: {error}") from error
+            kind = ExprTypeError if isinstance(error, TypeError) else ExprError
+            raise kind(f"relax.op.{name}: {error}") from error
+    return result if device is None else on_device(result, device)
 
 
 def join_types(left: Type, right: Type) -> Type:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from relax_mlir.dialects.relax.op_names import NAMESPACES
+from relax_mlir.dialects.relax.op_names import script_name
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, REQUIRED, default_value
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError
@@ -183,7 +183,7 @@ class _Text:
         elif op.name in _TYPED and call.ty_args:
             args.append(f"ty_args=({', '.join(map(self.type, call.ty_args))},)")
         args += [f"{key}={self._attribute(value)}" for key, value in self._attributes(name, call)]
-        return f"R.{NAMESPACES.get(name, '')}{name}({', '.join(args)})"
+        return f"R.{script_name(name)}({', '.join(args)})"
 
     def _argument(self, op: Op, arg: Any) -> str:
         named = isinstance(arg, ExternFunc) and op.name != "relax.emit"

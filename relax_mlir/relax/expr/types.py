@@ -13,6 +13,8 @@ from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.extension_points import extension
+from relax_mlir.ir.global_info import VDevice
+from relax_mlir.ir.vdevice import as_vdevice, expect_cpu
 from relax_mlir.relax.expr.dims import as_dim, as_dtype, read_shape
 from relax_mlir.relax.expr.scripted import Scripted
 from relax_mlir.script.markers import Marker
@@ -73,16 +75,20 @@ class TensorType(Type):
         dtype: TVM's name, `""` when unknown.
         ndim: number of dimensions, -1 when unknown.
         shape_expr: an expression of a shape that gives the dimensions at run time (V1), or None.
+        vdevice: where the tensor is, or None. Programs run on a CPU, so IR does not keep it.
     """
 
-    __slots__ = ("dims", "dtype", "ndim", "shape_expr")
+    __slots__ = ("dims", "dtype", "ndim", "shape_expr", "vdevice")
 
-    def __init__(self, shape: Any = None, dtype: Any = None, ndim: int = -1) -> None:
+    def __init__(
+        self, shape: Any = None, dtype: Any = None, vdevice: Any = None, ndim: int = -1
+    ) -> None:
         if isinstance(shape, str) and dtype is None:
             shape, dtype = None, shape
         self.dtype: str = as_dtype(dtype)
         self.dims: tuple[SymExpr, ...] | None = None
         self.shape_expr: Any = None
+        self.vdevice: VDevice | None = None if vdevice is None else as_vdevice(vdevice)
         if shape is not None:
             self.dims, self.shape_expr, known = read_shape(shape)
             if ndim not in (-1, known) and known != -1:
@@ -100,14 +106,20 @@ class TensorType(Type):
         return extension("relax.ShapeExpr")(self.dims)
 
     def to_mlir(self) -> ir.Type:
-        """Return the MLIR type, in the current context."""
+        """Return the MLIR type, in the current context.
+
+        Raises:
+            DeviceError: the tensor is on a device that programs cannot run on.
+        """
+        if self.vdevice is not None:
+            expect_cpu(self.vdevice)
         try:
             return T.tensor_type(self.dims, self.dtype, self.ndim)
         except ValueError as error:
             raise ExprError(str(error)) from error
 
     def _key(self) -> tuple[Any, ...]:
-        return self.dims, self.dtype, self.ndim
+        return self.dims, self.dtype, self.ndim, self.vdevice
 
     def __str__(self) -> str:
         dtype = f'"{self.dtype}"' if self.dtype else ""
@@ -116,6 +128,7 @@ class TensorType(Type):
         else:
             parts = [f"ndim={self.ndim}"] if self.ndim >= 0 else []
             parts += [f"dtype={dtype}"] if dtype else []
+        parts += [] if self.vdevice is None else [f'vdevice="{self.vdevice}"']
         return f"R.Tensor({', '.join(parts)})"
 
 
@@ -301,7 +314,7 @@ class PackedFuncType(FuncType):
 
 def DynTensorType(ndim: int = -1, dtype: Any = None) -> TensorType:
     """Return the type of a tensor without its shape, as the design document has it."""
-    return TensorType(None, dtype, ndim)
+    return TensorType(None, dtype, ndim=ndim)
 
 
 TensorStructInfo = TensorType
@@ -320,7 +333,8 @@ def from_mlir(type_: ir.Type) -> Type:
         made = TensorType.__new__(TensorType)
         dims = T.tensor_dims(type_)
         made.dims = None if dims is None else tuple(dims)
-        made.dtype, made.ndim, made.shape_expr = T.tensor_dtype(type_), T.tensor_ndim(type_), None
+        made.dtype, made.ndim = T.tensor_dtype(type_), T.tensor_ndim(type_)
+        made.shape_expr = made.vdevice = None
         return made
     if isinstance(type_, Shape):
         return ShapeType(T.shape_dims(type_), T.shape_ndim(type_))
@@ -336,7 +350,7 @@ def from_mlir(type_: ir.Type) -> Type:
 def without_shape(type_: Type) -> Type:
     """Return a type without dimensions: what the design document's `checked_type_` holds."""
     if isinstance(type_, TensorType):
-        return TensorType(None, type_.dtype, type_.ndim)
+        return TensorType(None, type_.dtype, type_.vdevice, type_.ndim)
     if isinstance(type_, ShapeType):
         return ShapeType()
     if isinstance(type_, TupleType):

@@ -10,7 +10,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_array, numpy_dtype
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.op_names import ALIASES, NAMESPACES
+from relax_mlir.dialects.relax.op_names import ALIASES, script_name
 from relax_mlir.dialects.relax.tuples import MAKE_TUPLE
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
@@ -351,7 +351,7 @@ def _called(marker: Marker) -> Expr:
     op = extension("relax.op")
     language, _, path = marker.script_path.partition(".")
     name = path.rsplit(".", 1)[-1]
-    written = path in (name, f"nn.{name}", f"{NAMESPACES.get(name, '')}{name}", *ALIASES)
+    written = path in (name, f"nn.{name}", script_name(name), *ALIASES)
     if language != "R" or not written or name not in dir(op) or name in op.GROUPS:
         raise ExprTypeError(f"{marker.script_path} means something only inside a script function")
     if marker.script_call is None or marker.script_subscript:

@@ -15,7 +15,7 @@ _CALLS = (
 )  # fmt: skip
 
 
-GROUPS = ("image", "nn", "vision")
+GROUPS = ("builtin", "grad", "image", "inspect", "memory", "nn", "vision", "vm")
 
 
 def _names() -> dict[str, str]:
@@ -23,8 +23,9 @@ def _names() -> dict[str, str]:
     from relax_mlir.dialects.relax.op_names import ALIASES
     from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 
-    aliases = {name.rsplit(".", 1)[-1]: op for name, op in ALIASES.items() if op in COMPUTE_OPS}
-    return {**aliases, **{name: name for name in COMPUTE_OPS}}
+    aliases = {name.removeprefix("nn."): op for name, op in ALIASES.items() if op in COMPUTE_OPS}
+    plain = {name: op for name, op in aliases.items() if "." not in name}
+    return {**plain, **{name: name for name in COMPUTE_OPS}}
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from relax_mlir.relax.expr import Expr
 from relax_mlir.relax.expr.call import Call
 from relax_mlir.relax.expr.values import const
-from relax_mlir.relax.op import image, nn, vision
+from relax_mlir.relax.op import builtin, grad, image, inspect, memory, nn, vision, vm
 from relax_mlir.relax.op._arguments import IntLike, TensorLike
 from relax_mlir.relax.op.calls import (
     call_dps_packed,
@@ -38,6 +38,7 @@ __all__ = [
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
     "add",
+    "affine_grid",
     "all",
     "all_class_non_max_suppression",
     "any",
@@ -55,6 +56,7 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "batch_flatten",
     "batch_norm",
     "bitwise_and",
     "bitwise_not",
@@ -62,6 +64,8 @@ __all__ = [
     "bitwise_xor",
     "broadcast_to",
     "bucketize",
+    "builtin",
+    "builtin_stop_lift_params",
     "call_dps_packed",
     "call_inplace_packed",
     "call_packed",
@@ -72,6 +76,8 @@ __all__ = [
     "cast",
     "ceil",
     "clip",
+    "collapse_sum_like",
+    "collapse_sum_to",
     "concat",
     "const",
     "conv1d",
@@ -118,11 +124,28 @@ __all__ = [
     "gelu",
     "gelu_tanh",
     "get_valid_counts",
+    "grad",
+    "grad_end_checkpoint",
+    "grad_no_grad",
+    "grad_start_checkpoint",
     "greater",
     "greater_equal",
+    "grid_sample",
     "group_norm",
+    "hamming_window",
+    "hint_on_device",
     "image",
+    "index_put",
     "index_tensor",
+    "inspect",
+    "inspect_tensor_byte_offset",
+    "inspect_tensor_dtype_bits",
+    "inspect_tensor_dtype_code",
+    "inspect_tensor_dtype_lanes",
+    "inspect_tensor_elem_offset",
+    "inspect_tensor_ndim",
+    "inspect_tensor_shape_i",
+    "inspect_tensor_stride_i",
     "instance_norm",
     "invoke_closure",
     "isfinite",
@@ -152,12 +175,21 @@ __all__ = [
     "max_pool3d",
     "maximum",
     "mean",
+    "median",
+    "memory",
+    "memory_alloc_storage",
+    "memory_alloc_tensor",
+    "memory_ensure_zero_offset",
+    "memory_kill_storage",
+    "memory_kill_tensor",
+    "memory_view",
     "meshgrid",
     "min",
     "minimum",
     "mod",
     "mul",
     "multibox_transform_loc",
+    "multinomial_from_uniform",
     "multiply",
     "neg",
     "negative",
@@ -173,6 +205,7 @@ __all__ = [
     "outer",
     "pad",
     "permute_dims",
+    "pixel_shuffle",
     "pow",
     "power",
     "prelu",
@@ -183,7 +216,9 @@ __all__ = [
     "repeat",
     "reshape",
     "resize2d",
+    "resize3d",
     "resolve_shape",
+    "reverse_sequence",
     "right_shift",
     "rms_norm",
     "roi_align",
@@ -192,6 +227,7 @@ __all__ = [
     "round",
     "rsqrt",
     "scalar_like",
+    "scalar_to_tensor",
     "scatter_elements",
     "scatter_nd",
     "searchsorted",
@@ -205,6 +241,7 @@ __all__ = [
     "sin",
     "sinh",
     "size",
+    "slice_scatter",
     "softmax",
     "softplus",
     "sort",
@@ -222,8 +259,10 @@ __all__ = [
     "take",
     "tan",
     "tanh",
+    "tensor_to_scalar",
     "tensor_to_shape",
     "tile",
+    "to_vdevice",
     "topk",
     "transpose",
     "tril",
@@ -232,7 +271,12 @@ __all__ = [
     "unique",
     "variance",
     "vision",
+    "vm",
+    "vm_alloc_storage",
+    "vm_alloc_tensor",
+    "vm_kill_object",
     "where",
+    "wrap_param",
     "zeros",
     "zeros_like",
 ]
@@ -288,8 +332,14 @@ def add(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     """
+
+def affine_grid(
+    data: TensorLike, size: Expr | IntLike | Sequence[IntLike], align_corners: bool = True
+) -> Call:
+    """Where affine maps take the points of a grid from -1 to 1: x, y and z of each."""
 
 def all(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
     """Whether no element is zero; true of no elements.
@@ -382,7 +432,8 @@ def atan2(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not floating-point are a ValueError.
     """
 
@@ -447,6 +498,9 @@ def avg_pool3d(
 ) -> Call:
     """Mean of every window."""
 
+def batch_flatten(data: TensorLike) -> Call:
+    """All dimensions but the first as one."""
+
 def batch_norm(
     data: TensorLike,
     gamma: TensorLike,
@@ -473,7 +527,8 @@ def bitwise_and(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not integer or bool are a ValueError.
     """
 
@@ -489,7 +544,8 @@ def bitwise_or(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not integer or bool are a ValueError.
     """
 
@@ -498,7 +554,8 @@ def bitwise_xor(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not integer or bool are a ValueError.
     """
 
@@ -509,6 +566,9 @@ def bucketize(
     input_tensor: TensorLike, boundaries: TensorLike, out_int32: bool = False, right: bool = False
 ) -> Call:
     """Between which boundaries each element lies; `right` says to which side equal ones go."""
+
+def builtin_stop_lift_params(x: TensorLike) -> Call:
+    """The operand. What LiftTransformParams does not move out of a program."""
 
 def cast(x: TensorLike, dtype: str) -> Call:
     """Convert to another dtype.
@@ -529,6 +589,12 @@ def clip(x: TensorLike, min: IntLike | float, max: IntLike | float) -> Call:
     `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
     Operands of a dtype that is not numeric are a ValueError.
     """
+
+def collapse_sum_like(data: TensorLike, collapse_target: TensorLike) -> Call:
+    """Summed to the shape of another tensor, which broadcasts to this one's."""
+
+def collapse_sum_to(data: TensorLike, shape: Expr | IntLike | Sequence[IntLike]) -> Call:
+    """Summed to a shape that broadcasts to the tensor's."""
 
 def concat(tensors: Expr | Sequence[TensorLike], axis: int = 0) -> Call:
     """Tensors one after another along an axis they have."""
@@ -671,7 +737,8 @@ def div(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not numeric are a ValueError.
     """
 
@@ -680,7 +747,8 @@ def divide(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not numeric are a ValueError.
     """
 
@@ -713,7 +781,8 @@ def equal(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     The result has dtype bool.
     """
 
@@ -729,7 +798,8 @@ def ewise_add(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     """
 
 def ewise_divide(x1: TensorLike, x2: TensorLike) -> Call:
@@ -737,7 +807,8 @@ def ewise_divide(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not numeric are a ValueError.
     """
 
@@ -752,7 +823,8 @@ def ewise_multiply(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     """
 
 def ewise_subtract(x1: TensorLike, x2: TensorLike) -> Call:
@@ -760,7 +832,8 @@ def ewise_subtract(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not numeric are a ValueError.
     """
 
@@ -815,7 +888,8 @@ def floor_divide(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not numeric are a ValueError.
     """
 
@@ -824,7 +898,8 @@ def floor_mod(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not numeric are a ValueError.
     """
 
@@ -833,7 +908,8 @@ def floordiv(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not numeric are a ValueError.
     """
 
@@ -870,12 +946,22 @@ def get_valid_counts(
 ) -> Call:
     """Boxes with those of enough score in front: how many these are, all of them, their places."""
 
+def grad_end_checkpoint(input: TensorLike) -> Call:
+    """The operand. Where a stage ends that gradients compute again."""
+
+def grad_no_grad(input: TensorLike) -> Call:
+    """The operand. What has no gradient."""
+
+def grad_start_checkpoint(input: TensorLike) -> Call:
+    """The operand. Where a stage begins that gradients compute again."""
+
 def greater(x1: TensorLike, x2: TensorLike) -> Call:
     """x1 > x2.
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     The result has dtype bool.
     """
 
@@ -884,9 +970,20 @@ def greater_equal(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     The result has dtype bool.
     """
+
+def grid_sample(
+    data: TensorLike,
+    grid: TensorLike,
+    method: str = "bilinear",
+    layout: str = "NCHW",
+    padding_mode: str = "zeros",
+    align_corners: bool = False,
+) -> Call:
+    """Images read at the points of a grid from -1 to 1: `(n, 2, h, w)` or `(n, 3, d, h, w)`."""
 
 def group_norm(
     data: TensorLike,
@@ -901,8 +998,52 @@ def group_norm(
 ) -> Call:
     """Normalise over some axes and the channels of a group, then scale and shift by channel."""
 
+def hamming_window(
+    window_size: IntLike,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    dtype: str = "float32",
+) -> Call:
+    """`alpha - beta * cos(2 pi i / (n - 1))`, with n in place of n - 1 if periodic."""
+
+def hint_on_device(data: TensorLike, dst_vdevice: object, memory_scope: str = "global") -> Call:
+    """The operand; what uses it is best run on that device; programs run on CPUs."""
+
+def index_put(
+    data: TensorLike,
+    indices: Expr | Sequence[TensorLike],
+    values: TensorLike,
+    accumulate: bool = False,
+) -> Call:
+    """The data with values put, or added, at indices for every dimension, broadcast together."""
+
 def index_tensor(data: TensorLike, indices: Expr | Sequence[TensorLike]) -> Call:
     """The elements at several tensors of indices, one per dimension, broadcast together."""
+
+def inspect_tensor_byte_offset(x: TensorLike) -> Call:
+    """The bytes from the start of the memory to the elements."""
+
+def inspect_tensor_dtype_bits(x: TensorLike) -> Call:
+    """The size of an element in bits."""
+
+def inspect_tensor_dtype_code(x: TensorLike) -> Call:
+    """DLPack's code of the kind of dtype: 0 int, 1 uint, 2 float."""
+
+def inspect_tensor_dtype_lanes(x: TensorLike) -> Call:
+    """How many numbers an element has: 1."""
+
+def inspect_tensor_elem_offset(x: TensorLike) -> Call:
+    """The elements from the start of the memory to the first."""
+
+def inspect_tensor_ndim(x: TensorLike) -> Call:
+    """The number of dimensions."""
+
+def inspect_tensor_shape_i(x: TensorLike, axis: Expr | IntLike) -> Call:
+    """The size of a dimension."""
+
+def inspect_tensor_stride_i(x: TensorLike, axis: Expr | IntLike) -> Call:
+    """The elements from one index of a dimension to the next."""
 
 def instance_norm(
     data: TensorLike,
@@ -963,7 +1104,8 @@ def left_shift(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not integer are a ValueError.
     """
 
@@ -972,7 +1114,8 @@ def less(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     The result has dtype bool.
     """
 
@@ -981,7 +1124,8 @@ def less_equal(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     The result has dtype bool.
     """
 
@@ -1021,7 +1165,8 @@ def log_add_exp(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not floating-point are a ValueError.
     """
 
@@ -1036,7 +1181,8 @@ def logical_and(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     The result has dtype bool.
     """
 
@@ -1052,7 +1198,8 @@ def logical_or(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     The result has dtype bool.
     """
 
@@ -1061,7 +1208,8 @@ def logical_xor(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     The result has dtype bool.
     """
 
@@ -1126,7 +1274,8 @@ def maximum(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     """
 
 def mean(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
@@ -1138,6 +1287,43 @@ def mean(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool 
     end; an axis out of range or named twice is a ValueError.
     Operands of a dtype that is not numeric are a ValueError.
     """
+
+def median(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
+    """The lower median along an axis and its index, or the median of all elements."""
+
+def memory_alloc_storage(
+    size: Expr | IntLike | Sequence[IntLike],
+    virtual_device_index: int,
+    storage_scope: str,
+    dtype: str,
+) -> Call:
+    """Memory of that many bytes."""
+
+def memory_alloc_tensor(
+    storage: Expr,
+    offset: IntLike,
+    shape: Expr | IntLike | Sequence[IntLike],
+    dtype: str,
+    runtime_device_ind: int = 0,
+) -> Call:
+    """A tensor in a storage, from a byte offset on; its elements are undefined."""
+
+def memory_ensure_zero_offset(data: TensorLike) -> Call:
+    """The tensor, copied if its elements do not start where its memory does."""
+
+def memory_kill_storage(storage: Expr) -> Call:
+    """The last use of a value is past."""
+
+def memory_kill_tensor(tensor: TensorLike) -> Call:
+    """The last use of a value is past."""
+
+def memory_view(
+    data: TensorLike,
+    shape: Expr | IntLike | Sequence[IntLike] | None = None,
+    dtype: str | None = None,
+    relative_byte_offset: IntLike | None = None,
+) -> Call:
+    """The memory of a tensor under another shape or dtype, from a byte offset on."""
 
 def meshgrid(tensors: Expr | Sequence[TensorLike], indexing: str = "ij") -> Call:
     """Coordinates on a grid from a vector for each of its axes."""
@@ -1156,7 +1342,8 @@ def minimum(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     """
 
 def mod(x1: TensorLike, x2: TensorLike) -> Call:
@@ -1164,7 +1351,8 @@ def mod(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not numeric are a ValueError.
     """
 
@@ -1173,7 +1361,8 @@ def mul(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     """
 
 def multibox_transform_loc(
@@ -1188,12 +1377,18 @@ def multibox_transform_loc(
 ) -> Call:
     """The boxes and scores that a detector predicts relative to anchors."""
 
+def multinomial_from_uniform(
+    prob: TensorLike, uniform_sample: TensorLike, sample_indices: TensorLike, dtype: str = "int64"
+) -> Call:
+    """For each sample, the first index at which the sum of its row's probabilities exceeds it."""
+
 def multiply(x1: TensorLike, x2: TensorLike) -> Call:
     """x1 * x2.
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     """
 
 def neg(x: TensorLike) -> Call:
@@ -1245,7 +1440,8 @@ def not_equal(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     The result has dtype bool.
     """
 
@@ -1281,12 +1477,16 @@ def permute_dims(x: TensorLike, axes: int | Sequence[int] | None = None) -> Call
     Axes in another order, reversed by default.
     """
 
+def pixel_shuffle(data: TensorLike, upscale_factor: int) -> Call:
+    """Channels as pixels: `(n, c * r * r, h, w)` becomes `(n, c, h * r, w * r)`."""
+
 def pow(x1: TensorLike, x2: TensorLike) -> Call:
     """x1 to the power x2.
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not numeric are a ValueError.
     """
 
@@ -1295,7 +1495,8 @@ def power(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not numeric are a ValueError.
     """
 
@@ -1363,17 +1564,38 @@ def resize2d(
     extrapolation_value: float = 0.0,
     out_dtype: str | None = None,
 ) -> Call:
-    """Images in another size: nearest pixels, linear or cubic interpolation; `R.image.resize2d`."""
+    """Images in another size: nearest pixels, linear or cubic interpolation."""
+
+def resize3d(
+    data: TensorLike,
+    size: Expr | IntLike | Sequence[IntLike],
+    roi: float | Sequence[float] | None = None,
+    layout: str = "NCDHW",
+    method: str = "linear",
+    coordinate_transformation_mode: str = "half_pixel",
+    rounding_method: str = "",
+    cubic_alpha: float = -0.75,
+    cubic_exclude: int = 0,
+    extrapolation_value: float = 0.0,
+    out_dtype: str | None = None,
+) -> Call:
+    """Volumes in another size: nearest pixels, linear or cubic interpolation."""
 
 def resolve_shape(x: TensorLike, pattern: Sequence[IntLike]) -> Call:
     """The shape that a pattern for reshape stands for: -1 takes what is left, 0 copies."""
+
+def reverse_sequence(
+    data: TensorLike, seq_lengths: TensorLike, seq_axis: int = 1, batch_axis: int = 0
+) -> Call:
+    """The first elements of each sequence in reverse, as many as its length."""
 
 def right_shift(x1: TensorLike, x2: TensorLike) -> Call:
     """Largest integer not above x1 / 2^x2.
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not integer are a ValueError.
     """
 
@@ -1424,6 +1646,9 @@ def rsqrt(x: TensorLike) -> Call:
 
 def scalar_like(x: TensorLike, value: IntLike | float) -> Call:
     """A number as a scalar of the dtype of a tensor."""
+
+def scalar_to_tensor(x: Expr | IntLike) -> Call:
+    """A number as a tensor without dimensions."""
 
 def scatter_elements(
     data: TensorLike,
@@ -1495,6 +1720,16 @@ def sinh(x: TensorLike) -> Call:
 def size(x: TensorLike) -> Call:
     """How many elements there are."""
 
+def slice_scatter(
+    input_tensor: TensorLike,
+    src: TensorLike,
+    start: IntLike,
+    end: IntLike,
+    step: IntLike,
+    axis: int = 0,
+) -> Call:
+    """The data with the elements of a slice along an axis taken from `src`."""
+
 def softmax(data: TensorLike, axis: int = -1) -> Call:
     """e^x over its sum along an axis.
 
@@ -1558,7 +1793,8 @@ def sub(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not numeric are a ValueError.
     """
 
@@ -1567,7 +1803,8 @@ def subtract(x1: TensorLike, x2: TensorLike) -> Call:
 
     `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
 
-    A number takes the dtype of the other operand. Shapes that do not broadcast are a ValueError.
+    A number takes the dtype of the other operand. An operand may be a number as a value,
+    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
     Operands of a dtype that is not numeric are a ValueError.
     """
 
@@ -1604,11 +1841,17 @@ def tanh(x: TensorLike) -> Call:
     Operands of a dtype that is not floating-point are a ValueError.
     """
 
+def tensor_to_scalar(x: TensorLike) -> Call:
+    """The element of a tensor without dimensions as a number."""
+
 def tensor_to_shape(x: TensorLike) -> Call:
     """The shape whose dimensions are the elements."""
 
 def tile(x: TensorLike, repeats: int | Sequence[int]) -> Call:
     """The whole tensor so many times along each axis, the last one last."""
+
+def to_vdevice(data: TensorLike, dst_vdevice: object) -> Call:
+    """The operand on a device; programs run on CPUs."""
 
 def topk(
     data: TensorLike,
@@ -1661,6 +1904,26 @@ def variance(
     Operands of a dtype that is not floating-point are a ValueError.
     """
 
+def vm_alloc_storage(
+    shape: Expr | IntLike | Sequence[IntLike],
+    runtime_device_index: int,
+    dtype: str = "uint8",
+    storage_scope: str = "global",
+) -> Call:
+    """Memory of that many bytes, of the virtual machine."""
+
+def vm_alloc_tensor(
+    storage: Expr,
+    offset: IntLike,
+    shape: Expr | IntLike | Sequence[IntLike],
+    dtype: str,
+    runtime_device_ind: int = 0,
+) -> Call:
+    """A tensor in a storage, from a byte offset on; its elements are undefined."""
+
+def vm_kill_object(obj: Expr) -> Call:
+    """The last use of a value is past."""
+
 def where(condition: TensorLike, x1: TensorLike, x2: TensorLike) -> Call:
     """Choose by a condition.
 
@@ -1668,6 +1931,9 @@ def where(condition: TensorLike, x1: TensorLike, x2: TensorLike) -> Call:
 
     The condition has dtype bool; `x1` and `x2` have one dtype, which is the result's.
     """
+
+def wrap_param(data: TensorLike, dtype: str = "float32") -> Call:
+    """A parameter of a model in another dtype."""
 
 def zeros(shape: Expr | IntLike | Sequence[IntLike], dtype: str) -> Call:
     """A tensor of zeros of a shape and a dtype."""

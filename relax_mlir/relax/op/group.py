@@ -7,9 +7,15 @@ from relax_mlir.relax import op
 
 
 def members(
-    group: str, names: Sequence[str]
+    group: str, names: Sequence[str], prefix: str = ""
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return what `__getattr__` and `__dir__` are in the module of a group of operations."""
+    """Return what `__getattr__` and `__dir__` are in the module of a group of operations.
+
+    Args:
+        group: the name of the module.
+        names: the operations as the module calls them.
+        prefix: what the dialect's names have before these.
+    """
 
     def get(name: str) -> Any:
         if name not in names:
@@ -17,6 +23,6 @@ def members(
 
             near = did_you_mean(name, names)
             raise AttributeError(f"there is no operation relax.op.{group}.{name}{near}")
-        return getattr(op, name)
+        return getattr(op, prefix + name)
 
     return get, lambda: list(names)

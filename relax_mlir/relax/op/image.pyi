@@ -2,6 +2,6 @@
 
 # Made by .ci/stubs, do not edit.
 
-from relax_mlir.relax.op import resize2d
+from relax_mlir.relax.op import affine_grid, grid_sample, resize2d, resize3d
 
-__all__ = ["resize2d"]
+__all__ = ["affine_grid", "grid_sample", "resize2d", "resize3d"]

@@ -16,7 +16,7 @@ from relax_mlir.relax.expr.call import Attrs, Call, Op
 from relax_mlir.relax.expr.compound import TupleGetItem
 from relax_mlir.relax.expr.dims import as_dim, as_dtype
 from relax_mlir.relax.expr.types import TensorType, TupleType
-from relax_mlir.relax.expr.values import ShapeExpr, Tuple, convert, is_integer
+from relax_mlir.relax.expr.values import PrimValue, ShapeExpr, Tuple, convert, is_integer
 
 
 def make(name: str, args: Sequence[Any], attrs: Mapping[str, Any]) -> Call:
@@ -28,8 +28,8 @@ def make(name: str, args: Sequence[Any], attrs: Mapping[str, Any]) -> Call:
         attrs: arguments by keyword.
 
     Raises:
-        ExprError: there is no such operation, or an argument is missing, unknown or given twice.
-        ExprTypeError: an argument is of the wrong kind.
+        ExprError: there is no such operation.
+        ExprTypeError: an argument is of the wrong kind, missing, unknown or given twice.
     """
     cls = COMPUTE_OPS.get(name)
     if cls is None:
@@ -67,18 +67,18 @@ def _bind(
 ) -> dict[str, Any]:
     names = [param.name for param in params]
     if len(args) > len(names):
-        raise ExprError(wrong_count(f"relax.op.{name}", len(names), len(args)))
+        raise ExprTypeError(wrong_count(f"relax.op.{name}", len(names), len(args)))
     given = dict(zip(names, args, strict=False))
     for key, value in attrs.items():
         if key not in names:
             near = did_you_mean(key, names)
-            raise ExprError(f"relax.op.{name} has no argument '{key}'{near}")
+            raise ExprTypeError(f"relax.op.{name} has no argument '{key}'{near}")
         if key in given:
-            raise ExprError(f"relax.op.{name}: argument '{key}' is given twice")
+            raise ExprTypeError(f"relax.op.{name}: argument '{key}' is given twice")
         given[key] = value
     for param in params:
         if param.default is REQUIRED and param.name not in given:
-            raise ExprError(f"relax.op.{name} needs argument '{param.name}'")
+            raise ExprTypeError(f"relax.op.{name} needs argument '{param.name}'")
     return given
 
 
@@ -103,6 +103,10 @@ def _operand(
             raise ExprTypeError(f"{what} must be a shape such as (n, 4), got {raw!r}")
         dims = [as_dim(item) for item in raw]
         return _new_shape(dims, before[0]) if name == "reshape" else ShapeExpr(dims)
+    if param.kind == "prim":
+        return PrimValue(raw) if is_integer(raw) and not isinstance(raw, Expr) else convert(raw)
+    if param.kind == "any":
+        return convert(raw)
     if isinstance(raw, (str, list, tuple, SymExpr)) or raw is None:
         raise ExprTypeError(f"{what} must be a tensor or number, got {raw!r}")
     return convert(raw) if promoter is None else promoter.convert(raw, param)

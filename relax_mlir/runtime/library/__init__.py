@@ -17,9 +17,11 @@ from relax_mlir.runtime.library.image import IMAGE
 from relax_mlir.runtime.library.index import CHECKS, INDEX
 from relax_mlir.runtime.library.linear_algebra import LINEAR_ALGEBRA
 from relax_mlir.runtime.library.manipulate import MANIPULATE
+from relax_mlir.runtime.library.memory import MEMORY
 from relax_mlir.runtime.library.nn import NN
 from relax_mlir.runtime.library.normalization import NORMALIZATION
 from relax_mlir.runtime.library.quantize import QUANTIZE
+from relax_mlir.runtime.library.query import QUERY
 from relax_mlir.runtime.library.reduce import REDUCE
 from relax_mlir.runtime.library.regions import REGIONS
 from relax_mlir.runtime.library.sort import SORT
@@ -66,6 +68,6 @@ for _table in (
 ):  # fmt: skip
     for _name, _function in _table.items():
         _define(_name, _own(_function))
-# What kernels wait for makes nothing but whole numbers.
-for _name, _function in CHECKS.items():
+# What kernels wait for, and what asks for properties, computes nothing of the elements.
+for _name, _function in {**CHECKS, **MEMORY, **QUERY}.items():
     _define(_name, _function)

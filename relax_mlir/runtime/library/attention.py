@@ -9,7 +9,6 @@ import numpy as np
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 from relax_mlir.runtime.bytecode.builtins import binary_broadcast_shape_infer
 from relax_mlir.runtime.library.operands import check, check_pair, widen
-from relax_mlir.runtime.values.convert import describe
 
 _Array = np.ndarray
 
@@ -137,28 +136,9 @@ def _nll_loss(
     return np.asarray(total).astype(predictions.dtype)
 
 
-def _size(x: _Array) -> Any:
-    check(x)
-    return np.array(x.size, "int64")
-
-
-def _tensor_to_shape(x: _Array) -> Any:
-    check(x, "iu")
-    if x.ndim != 1 or (x < 0).any():
-        raise ArgumentTypeError(f"a shape is one dimension of sizes, got {describe(x)}")
-    return tuple(x.tolist())
-
-
-def _shape_to_tensor(shape: Any) -> Any:
-    return np.array(shape, "int64")
-
-
 # Name -> function of the operands, then the attributes in their declared order.
 ATTENTION: dict[str, Callable[..., Any]] = {
     "attention": _attention,
     "cross_entropy_with_logits": _cross_entropy,
     "nll_loss": _nll_loss,
-    "size": _size,
-    "tensor_to_shape": _tensor_to_shape,
-    "shape_to_tensor": _shape_to_tensor,
 }

@@ -116,6 +116,17 @@ def one_hot(indices: _Array, on_value: Any, off_value: Any, depth: int, axis: in
     return values[(np.expand_dims(indices, axis % ndim) == places).astype(np.intp)]
 
 
+def _hamming_window(
+    size: int, periodic: bool, alpha: float, beta: float, dtype: str = "float32"
+) -> _Array:
+    size_of((size,))
+    if size < 1:
+        raise ArgumentTypeError(f"window_size must be at least 1, got {size}")
+    turns = np.arange(size) * (2 * np.pi / max(size if periodic else size - 1, 1))
+    window = alpha - beta * np.cos(turns) if size > 1 else np.ones(1)
+    return window.astype(numpy_dtype(dtype))
+
+
 # Name -> function of the operands, the attributes that may be symbolic, then the other attributes.
 CREATE: dict[str, Callable[..., Any]] = {
     "full": _full,
@@ -131,4 +142,5 @@ CREATE: dict[str, Callable[..., Any]] = {
     "tril": _triangle(np.tril),
     "triu": _triangle(np.triu),
     "one_hot": one_hot,
+    "hamming_window": _hamming_window,
 }

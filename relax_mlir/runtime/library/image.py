@@ -8,7 +8,8 @@ import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 from relax_mlir.runtime.library.operands import check, size_of
-from relax_mlir.runtime.values.convert import numpy_dtype
+from relax_mlir.runtime.models.images import grid_sample
+from relax_mlir.runtime.values.convert import describe, numpy_dtype
 
 _Array = np.ndarray
 _ROUND: dict[str, Callable[[_Array], _Array]] = {
@@ -81,29 +82,31 @@ def _wide(dtypes: Sequence[np.dtype]) -> Any:
     return np.float64 if double else np.float32
 
 
-def _resize2d(
+def _resize(
     data: _Array, size: Any, roi: Any, layout: str, method: str, mode: str, rounding: str,
     alpha: float, exclude: int, extrapolation: float, out_dtype: str | None,
 ) -> _Array:  # fmt: skip
     check(data)
     wanted = size_of(size)
-    if data.ndim != 4 or len(wanted) not in (1, 2):
+    rank = len(layout) - 2
+    if data.ndim != rank + 2 or len(wanted) not in (1, rank):
         raise ArgumentTypeError(
-            f"data must have 4 dimensions and size one or two, got {data.ndim} and {wanted}"
+            f"data must have {rank + 2} dimensions and size one or {rank}, got {data.ndim} and "
+            f"{wanted}"
         )
     dtype = numpy_dtype(out_dtype) if out_dtype else data.dtype
     if method != "nearest_neighbor" and "b" in (data.dtype.kind, dtype.kind):
         raise ArgumentTypeError(f"pixels of dtype bool have no {method} interpolation")
-    kind, value, outside = _wide([data.dtype, dtype]), data, np.zeros((1,) * 4, bool)
+    kind, value, outside = _wide([data.dtype, dtype]), data, np.zeros((1,) * (rank + 2), bool)
     rounding = rounding or ("round" if mode == "align_corners" else "floor")
-    for which, count in enumerate((wanted[0], wanted[-1])):
-        axis = layout.index("HW"[which])
+    for which, count in enumerate(wanted * (rank if len(wanted) == 1 else 1)):
+        axis = layout.index("DHW"[which - rank])
         length = data.shape[axis]
         if count and not length:
             raise ShapeMismatchError(f"there are no pixels for {count} along axis {axis}")
-        ends = (roi[which], roi[2 + which]) if roi else (0.0, 1.0)
+        ends = (roi[which], roi[rank + which]) if roi else (0.0, 1.0)
         place = _places(length, count, mode, ends)
-        along = [count if each == axis else 1 for each in range(4)]
+        along = [count if each == axis else 1 for each in range(rank + 2)]
         total: Any = None
         for pixel, weight in _taps(place, length, method, rounding, alpha, exclude):
             found = value.take(pixel.clip(0, max(length - 1, 0)).astype("int64"), axis)
@@ -118,4 +121,44 @@ def _resize2d(
     return value
 
 
-IMAGE: dict[str, Callable[..., Any]] = {"resize2d": _resize2d}
+def _affine_grid(data: _Array, size: Any, align_corners: bool) -> _Array:
+    check(data, "f")
+    shape = size_of(size)
+    rank = len(shape)
+    if data.ndim != 3 or data.shape[1:] != (rank, rank + 1):
+        raise ArgumentTypeError(f"maps of {rank} dimensions, got {describe(data)}")
+    points = [
+        np.arange(n) * (2 / max(n - 1, 1)) - 1 if align_corners else (np.arange(n) * 2 + 1) / n - 1
+        for n in shape
+    ]
+    grids = [*np.meshgrid(*points, indexing="ij")[::-1], np.ones(shape)]
+    return np.einsum("brk,k...->br...", data, np.stack(grids).astype(data.dtype))
+
+
+_METHODS = {"nearest": "nearest", "bilinear": "linear", "bicubic": "cubic"}
+
+
+def _grid_sample(
+    data: _Array, grid: _Array, method: str, layout: str, padding_mode: str, align_corners: bool
+) -> _Array:
+    check(data)
+    check(grid, "f")
+    order = [layout.index(letter) for letter in ("NCHW" if len(layout) == 4 else "NCDHW")]
+    if data.ndim != len(layout) or grid.ndim != data.ndim or grid.shape[1] != data.ndim - 2:
+        raise ArgumentTypeError(f"{describe(grid)} does not fit {describe(data)}")
+    if grid.shape[0] != data.shape[order[0]]:
+        raise ShapeMismatchError(f"{grid.shape[0]} grids for a batch of {data.shape[order[0]]}")
+    found = grid_sample(
+        data.transpose(order), np.moveaxis(grid, 1, -1),
+        mode=_METHODS[method], padding_mode=padding_mode, align_corners=align_corners,
+        each_pixel=True,
+    )  # fmt: skip
+    return found.transpose(np.argsort(order))
+
+
+IMAGE: dict[str, Callable[..., Any]] = {
+    "resize2d": _resize,
+    "resize3d": _resize,
+    "affine_grid": _affine_grid,
+    "grid_sample": _grid_sample,
+}

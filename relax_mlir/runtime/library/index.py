@@ -8,7 +8,8 @@ import numpy as np
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 from relax_mlir.runtime.bytecode.builtins import binary_broadcast_shape_infer
 from relax_mlir.runtime.library.operands import axes as distinct_axes
-from relax_mlir.runtime.library.operands import check, check_pair, tensors
+from relax_mlir.runtime.library.operands import check, check_pair, tensors, widen
+from relax_mlir.runtime.values.convert import numpy_dtype
 
 _Array = np.ndarray
 _NOTHING = "there is nothing to take from an axis of length 0"
@@ -261,6 +262,41 @@ def _meshgrid(values: Any, indexing: Any = "ij") -> tuple[_Array, ...]:
     return tuple(np.meshgrid(*arrays, indexing=indexing))
 
 
+def _slice_scatter(
+    data: _Array, source: _Array, start: int, end: int, step: int, axis: int
+) -> _Array:
+    check_pair(data, source)
+    (axis,) = distinct_axes([axis], data.ndim)
+    if step < 1 or start < 0:
+        raise ArgumentTypeError(f"start must not be negative and step positive: {start}, {step}")
+    result = data.copy()
+    part = result[(*[slice(None)] * axis, slice(start, end, step))]
+    if part.shape != source.shape:
+        raise ShapeMismatchError(f"src has shape {source.shape}, the slice {part.shape}")
+    part[...] = source
+    return result
+
+
+def _index_put(data: _Array, indices: Any, values: _Array, accumulate: bool) -> _Array:
+    check_pair(data, values)
+    if len(indices) != data.ndim:
+        raise ArgumentTypeError(f"{len(indices)} tensors of indices for rank {data.ndim}")
+    places = [within(each, size) for each, size in zip(indices, data.shape, strict=True)]
+    rows = np.broadcast_arrays(*places)
+    spread = np.broadcast_to(values, rows[0].shape)
+    return _put(data.copy(), tuple(rows), spread, "add" if accumulate else "update")
+
+
+def _multinomial(prob: _Array, uniform: _Array, rows: _Array, dtype: str = "int64") -> _Array:
+    check(prob, "f")
+    check(uniform, "f")
+    if prob.ndim != 2 or uniform.ndim != 2 or rows.shape != uniform.shape or rows.shape[1:] != (1,):
+        raise ShapeMismatchError(f"got shapes {prob.shape}, {uniform.shape} and {rows.shape}")
+    sums = np.cumsum(widen(prob), axis=1)[within(rows[:, 0], len(prob))]
+    below = (sums <= widen(uniform)).sum(axis=1, keepdims=True)
+    return below.clip(0, prob.shape[1] - 1).astype(numpy_dtype(dtype))
+
+
 # Name -> function of the operands, the attributes that may be symbolic, then the other attributes.
 INDEX: dict[str, Callable[..., Any]] = {
     "take": _take,
@@ -269,6 +305,9 @@ INDEX: dict[str, Callable[..., Any]] = {
     "scatter_elements": _scatter_elements,
     "scatter_nd": _scatter_nd,
     "index_tensor": _index_tensor,
+    "slice_scatter": _slice_scatter,
+    "index_put": _index_put,
+    "multinomial_from_uniform": _multinomial,
     "meshgrid": _meshgrid,
 }
 # What kernels rely on, which is no operation of the language.

@@ -167,6 +167,38 @@ def _pad(x: _Array, widths: Sequence[int], mode: str, value: float) -> _Array:
     return np.pad(x, pairs, _NUMPY_PAD_MODES[mode])
 
 
+def _batch_flatten(data: _Array) -> _Array:
+    check(data)
+    if data.ndim < 2:
+        raise ArgumentTypeError(f"needs at least 2 dimensions, got {describe(data)}")
+    return data.reshape(len(data), math.prod(data.shape[1:])).copy()
+
+
+def _pixel_shuffle(data: _Array, r: int) -> _Array:
+    check(data)
+    if data.ndim < 3 or data.shape[-3] % (r * r):
+        raise ShapeMismatchError(f"no multiple of {r} * {r} channels: {describe(data)}")
+    *outer, channels, height, width = data.shape
+    split = data.reshape(*outer, channels // (r * r), r, r, height, width)
+    n = len(outer)
+    order = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
+    return split.transpose(order).reshape(*outer, channels // (r * r), height * r, width * r)
+
+
+def _reverse_sequence(data: _Array, lengths: _Array, seq_axis: int, batch_axis: int) -> _Array:
+    check(data)
+    check(lengths, "iu")
+    axis, batch = (_axis(each, data.ndim) for each in (seq_axis, batch_axis))
+    if lengths.shape != data.shape[batch : batch + 1]:
+        raise ShapeMismatchError(f"{describe(lengths)} for a batch of {data.shape[batch]}")
+    place, item = (
+        np.arange(data.shape[each]).reshape([-1 if i == each else 1 for i in range(data.ndim)])
+        for each in (axis, batch)
+    )
+    length = lengths.astype("int64").clip(None, data.shape[axis])[item]
+    return np.take_along_axis(data, np.where(place < length, length - 1 - place, place), axis)
+
+
 # Name -> function of the operands, the attributes that may be symbolic, then the other attributes.
 MANIPULATE: dict[str, Callable[..., Any]] = {
     "reshape": _reshape,
@@ -186,4 +218,7 @@ MANIPULATE: dict[str, Callable[..., Any]] = {
     "flip": _flip,
     "roll": _roll,
     "pad": _pad,
+    "batch_flatten": _batch_flatten,
+    "pixel_shuffle": _pixel_shuffle,
+    "reverse_sequence": _reverse_sequence,
 }

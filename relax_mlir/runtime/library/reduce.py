@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.errors import ShapeMismatchError
 from relax_mlir.runtime.library.elementwise import divide
-from relax_mlir.runtime.library.operands import axes, check, widen
+from relax_mlir.runtime.library.operands import axes, check, size_of, widen
 from relax_mlir.runtime.values.convert import numpy_dtype
 
 _Array = np.ndarray
@@ -110,6 +111,31 @@ def _scan(combine: np.ufunc, identity: int) -> Callable[..., Any]:
     return compute
 
 
+def _median(x: _Array, axis: Sequence[int] | None = None, keepdims: bool = False) -> Any:
+    check(x, "iuf")
+    source, over = (x, axes(axis, x.ndim)) if axis else (x.reshape(-1), (0,))
+    (along,) = over
+    count = source.shape[along]
+    if not count:
+        raise ShapeMismatchError("there is no median of no elements")
+    place = np.argsort(source, axis=along, kind="stable").take([(count - 1) // 2], along)
+    value = np.take_along_axis(source, place, along)
+    if not axis:
+        return value.reshape((1,) * x.ndim if keepdims else ())
+    return (value, place) if keepdims else (value.squeeze(along), place.squeeze(along))
+
+
+def _collapse_sum(data: _Array, target: Any) -> _Array:
+    check(data)
+    shape = target.shape if isinstance(target, np.ndarray) else size_of(target)
+    extra = data.ndim - len(shape)
+    over = [i for i, n in enumerate(data.shape) if i < extra or (shape[i - extra] == 1 and n != 1)]
+    summed = data.sum(axis=tuple(over), dtype=data.dtype, keepdims=True) if over else data.copy()
+    if extra < 0 or summed.shape[extra:] != shape:
+        raise ShapeMismatchError(f"{data.shape} cannot be summed to {shape}")
+    return summed.reshape(shape)
+
+
 # Name -> function of the operands, then the attributes in their declared order.
 REDUCE: dict[str, Callable[..., Any]] = {
     **{name: _reduction(name) for name in _REDUCTIONS},
@@ -119,6 +145,9 @@ REDUCE: dict[str, Callable[..., Any]] = {
     "any": _truth(np.any),
     "argmax": _place(np.argmax),
     "argmin": _place(np.argmin),
+    "median": _median,
+    "collapse_sum_to": _collapse_sum,
+    "collapse_sum_like": _collapse_sum,
     "cumsum": _scan(np.add, 0),
     "cumprod": _scan(np.multiply, 1),
 }

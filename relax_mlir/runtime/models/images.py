@@ -116,9 +116,21 @@ def _reflected(x: _Array, low: float, high: float) -> _Array:
     return low + np.where(away > span, 2 * span - away, away)
 
 
-def _grid_sample(
-    x: _Array, grid: _Array, *, mode: str, padding_mode: str, align_corners: bool
-) -> Any:
+def grid_sample(
+    x: _Array, grid: _Array, *, mode: str, padding_mode: str, align_corners: bool,
+    each_pixel: bool = False,
+) -> Any:  # fmt: skip
+    """Return images read at the points of a grid whose last axis has x, y and z.
+
+    Args:
+        x: images, channels before the pixels.
+        grid: points from -1 to 1.
+        mode: nearest, linear or cubic.
+        padding_mode: zeros, border or reflection.
+        align_corners: whether -1 and 1 are the middles of the corner pixels, else their edges.
+        each_pixel: whether `cubic` brings each pixel inside of the image (PyTorch, grid_sample),
+            else the point (ONNX, GridSample).
+    """
     spatial = x.shape[2:]
     rank = len(spatial)
     at = []
@@ -126,7 +138,9 @@ def _grid_sample(
         g = grid[..., rank - 1 - i].astype("float64")
         p = (g + 1) / 2 * (size - 1) if align_corners else ((g + 1) * size - 1) / 2
         p = np.rint(p) if mode == "nearest" else p
-        if padding_mode == "border":
+        if mode == "cubic" and each_pixel:
+            pass
+        elif padding_mode == "border":
             p = np.clip(p, 0, size - 1)
         elif padding_mode == "reflection":
             p = _reflected(p, *((0, size - 1) if align_corners else (-0.5, size - 0.5)))
@@ -230,7 +244,7 @@ def _overlap(a: _Array, b: _Array) -> float:
 
 
 IMAGES: dict[str, Callable[..., Any]] = {
-    "grid_sample": _grid_sample,
+    "grid_sample": grid_sample,
     "max_pool_indices": _max_pool_indices,
     "non_max_suppression": _non_max_suppression,
     "resize": _resize,

@@ -7,7 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.dialects.relax.dialect import Dims, Shape
-from relax_mlir.dialects.relax.op_names import NAMESPACES
+from relax_mlir.dialects.relax.op_names import script_name
 from relax_mlir.dialects.relax.ops.base import (
     COMPUTE_OPS,
     REQUIRED,
@@ -110,7 +110,7 @@ class RelaxExprPrinter:
             plain = plain and param.is_operand and text is not None
             if text is not None:
                 args.append(text if plain else f"{param.name}={text}")
-        return f"R.{NAMESPACES.get(name, '')}{name}({', '.join(args)})"
+        return f"R.{script_name(name)}({', '.join(args)})"
 
     def _generic(self, op: ir.Operation) -> str:
         """Return a lowered operation: operands by position, attributes by name."""

@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import describe
-from relax_mlir.dialects.relax.op_names import ALIASES
+from relax_mlir.dialects.relax.op_names import ALIASES, dialect_name
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, REQUIRED, Param, build
 from relax_mlir.dialects.relax.ops.params import SYMBOLIC_KINDS
 from relax_mlir.dialects.relax.tuples import field_types, is_tuple
@@ -26,7 +26,7 @@ def operation(p: ExprParser, written: str, node: Node, name: str | None) -> ir.V
     Raises:
         ScriptError: there is no such operation, or its arguments are wrong.
     """
-    op = ALIASES.get(written, written).removeprefix("nn.")
+    op = dialect_name(written)
     if op not in COMPUTE_OPS:
         known = [*COMPUTE_OPS, *ALIASES, *tables.BUILTINS]
         near = did_you_mean(written, known) or did_you_mean(op, known)
@@ -120,7 +120,7 @@ def _value(p: ExprParser, param: Param, place: Node | None, raw: Any, dtype: str
         # A pattern for reshape is for the operation to make sense of.
         is_pattern = isinstance(raw, list) and any(dim == 0 or dim == -1 for dim in raw)
         return raw if is_pattern else p.shape(raw, place)
-    if isinstance(raw, ir.Value):
+    if isinstance(raw, ir.Value) or (param.kind == "prim" and isinstance(raw, (int, SymExpr))):
         return raw
     if param.kind == "tensors":
         if not isinstance(raw, (tuple, list)):

@@ -12,7 +12,14 @@ from relax_mlir.tir.scalar.conversion import as_expr, cast, const
 from relax_mlir.tir.scalar.dtypes import SIZE
 from relax_mlir.tir.scalar.nodes import Select
 from relax_mlir.tir.scalar.prim_expr import PrimExpr
-from relax_mlir.topi.image.sampling import Tap, blended, clamped, cubic_taps, index_of, linear_taps
+from relax_mlir.topi.image.sampling import (
+    Tap,
+    blended,
+    clamped,
+    cubic_weights,
+    index_of,
+    linear_taps,
+)
 from relax_mlir.topi.support import same, shape_of, tensor
 
 _METHODS = ("nearest", "bilinear", "bicubic")
@@ -118,18 +125,17 @@ def grid_sample(
         place = _unnormalized(x, dim, align_corners)
         if method == "bicubic":
             # Its pixels are placed one by one.
-            return [
-                (_pixel(index, dim), weight) for index, weight in cubic_taps(place, dim, _CUBIC)
-            ]
+            first, weights = functions.UNARY["floor"](place), cubic_weights(place, _CUBIC)
+            return [(_pixel(first + (k - 1.0), dim), w) for k, w in enumerate(weights)]
         place = _placed(place, dim, padding_mode, align_corners)
         if method == "bilinear":
             return linear_taps(place, dim)
         return [(index_of(functions.FUNCTIONS["nearbyint"](place), dim), None)]
 
-    def _pixel(index: PrimExpr, dim: Dim) -> PrimExpr:
+    def _pixel(place: PrimExpr, dim: Dim) -> PrimExpr:
         if padding_mode == "zeros":
-            return index
-        place = _placed(cast(index, grid.dtype), dim, padding_mode, align_corners)
+            return index_of(place, dim)
+        place = _placed(place, dim, padding_mode, align_corners)
         return index_of(functions.UNARY["floor"](place + 0.5), dim)
 
     def element(n: Any, c: Any, *at: Any) -> PrimExpr:

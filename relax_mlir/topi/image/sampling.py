@@ -41,17 +41,20 @@ def linear_taps(place: PrimExpr, dim: Dim) -> list[Tap]:
 
 def cubic_taps(place: PrimExpr, dim: Dim, alpha: float) -> list[Tap]:
     """Return the four pixels around a place, weighted by a cubic, not yet inside."""
-    first = _floor(place)
-    t = place - first
-    low = index_of(first, dim)
+    low = index_of(_floor(place), dim)
+    return [(low + (k - 1), weight) for k, weight in enumerate(cubic_weights(place, alpha))]
+
+
+def cubic_weights(place: PrimExpr, alpha: float) -> list[PrimExpr]:
+    """Return how much the four pixels around a place count, of which the second is its floor."""
+    t = place - _floor(place)
     t2, t3 = t * t, t * t * t
-    weights = [
+    return [
         (t3 - t2 * 2.0 + t) * alpha,
         t3 * (alpha + 2) - t2 * (alpha + 3) + 1.0,
         t3 * -(alpha + 2) + t2 * (2 * alpha + 3) - t * alpha,
         (t2 - t3) * alpha,
     ]
-    return [(low + (k - 1), weight) for k, weight in enumerate(weights)]
 
 
 def blended(

@@ -1,4 +1,4 @@
-"""The pass `legalize-ops`: operations become `call_tir` of prim funcs; vision uses topi."""
+"""The pass `legalize-ops`: operations become `call_tir` of prim funcs; topi has those on images."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -6,6 +6,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.op_names import IMAGE
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, infer_result
 from relax_mlir.dialects.relax.ops.params import read_attributes
 from relax_mlir.dialects.relax.ops.vision import pooled_bins
@@ -74,9 +75,9 @@ def _first_rows(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
 def _kernel(legalizer: Legalizer, op: ir.Operation, result: ir.Type) -> ir.Value | None:
     """Return the result of topi's kernel, None where not enough is known for one."""
     name = op.name.removeprefix("relax.")
-    operands = list(op.operands)
+    operands = [value for value in op.operands if T.is_tensor(value.type)]
     attrs = read_attributes(op, COMPUTE_OPS[name].PARAMS)
-    tensors = _tensors(name, operands, attrs)
+    tensors = _tensors(name, list(op.operands), attrs)
     if tensors is None:
         return None
 
@@ -96,8 +97,15 @@ def _kernel(legalizer: Legalizer, op: ir.Operation, result: ir.Type) -> ir.Value
 def _tensors(name: str, operands: Sequence[ir.Value], attrs: dict[str, Any]) -> list[Any] | None:
     """Return te tensors for the operands, and what topi makes of them."""
     from relax_mlir.te.operation import placeholder
-    from relax_mlir.topi import vision
+    from relax_mlir.topi import image, vision
 
+    if name == "affine_grid":
+        # The shape of the grid is no tensor.
+        shape = T.shape_dims(operands[1].type)
+        if shape is None:
+            return None
+        sizes = [dim if dim.value is None else dim.value for dim in shape]
+        operands, attrs = operands[:1], {**attrs, "target_shape": sizes}
     shapes = T.all_dims([value.type for value in operands])
     dtypes = [T.tensor_dtype(value.type) for value in operands]
     if shapes is None or not all(dtypes):
@@ -109,13 +117,15 @@ def _tensors(name: str, operands: Sequence[ir.Value], attrs: dict[str, Any]) -> 
     if "pooled_size" in attrs:
         attrs = {**attrs, "pooled_size": pooled_bins(attrs["pooled_size"])}
     try:
-        made = getattr(vision, name)(*inputs, **attrs)
+        made = getattr(image if name in IMAGE else vision, name)(*inputs, **attrs)
     except ExprError:  # sizes of which only run time knows whether they fit
         return None
     return [*inputs, *(made if isinstance(made, (list, tuple)) else [made])]
 
 
-VISION = {
+BY_TOPI = {
+    "affine_grid": _legalize,
+    "grid_sample": _legalize,
     "roi_align": _legalize,
     "roi_pool": _legalize,
     "multibox_transform_loc": _legalize,
@@ -143,7 +153,7 @@ def legalize_ops(
     if customize_legalize_map:
         customize(module, customize_legalize_map)
     skipped = frozenset(map(_short, skip_ops))
-    for name in lowering.legalize_ops(module, VISION, skipped):
+    for name in lowering.legalize_ops(module, BY_TOPI, skipped):
         if enable_warning:
             message = f"LegalizeOps: no kernel for '{name}', the runtime's library computes it"
             warnings.warn(message, stacklevel=2)

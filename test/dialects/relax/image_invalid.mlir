@@ -9,7 +9,7 @@ func.func @rank(%x: tensor<3x4x5xf32>, %s: !relax.shape<#relax.dims<[], affine_m
 // -----
 
 func.func @size(%x: tensor<1x3x4x5xf32>, %s: !relax.shape<#relax.dims<[], affine_map<() -> (8, 9, 1)>>>) {
-  // expected-error@+1 {{size needs one or two numbers, got 3}}
+  // expected-error@+1 {{size needs one or 2 numbers, got 3}}
   %0 = "relax.resize2d"(%x, %s) : (tensor<1x3x4x5xf32>, !relax.shape<#relax.dims<[], affine_map<() -> (8, 9, 1)>>>) -> tensor<1x3x8x9xf32>
   return
 }
@@ -73,7 +73,7 @@ func.func @rounding(%x: tensor<1x3x4x5xf32>, %s: !relax.shape<#relax.dims<[], af
 // -----
 
 func.func @roi(%x: tensor<1x3x4x5xf32>, %s: !relax.shape<#relax.dims<[], affine_map<() -> (8, 9)>>>) {
-  // expected-error@+1 {{roi needs 4 numbers, top, left, bottom and right, got [0.0, 1.0]}}
+  // expected-error@+1 {{roi needs 4 numbers, the first and the last corner, got [0.0, 1.0]}}
   %0 = "relax.resize2d"(%x, %s) {roi = array<f64: 0.0, 1.0>} : (tensor<1x3x4x5xf32>, !relax.shape<#relax.dims<[], affine_map<() -> (8, 9)>>>) -> tensor<1x3x8x9xf32>
   return
 }

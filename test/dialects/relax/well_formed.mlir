@@ -83,8 +83,8 @@ func.func @vector(%x: vector<4xf32>) attributes {relax.function} {
 
 // -----
 
-// expected-error@+1 {{parameter 0 of @nested: no Relax value has type 'i32'}}
-func.func @nested(%x: tuple<tensor<2xf32>, i32>) attributes {relax.function} {
+// expected-error@+1 {{parameter 0 of @nested: no Relax value has type 'index'}}
+func.func @nested(%x: tuple<tensor<2xf32>, index>) attributes {relax.function} {
   return
 }
 

@@ -289,7 +289,7 @@ def test_loops() -> None:
         doubled, count = loop.results
         with bb.for_((0, n), [doubled]) as loop, loop.body() as (i, z):
             loop.yield_(z + z[i])
-        grown = relax.TensorType(None, "float32", 2)
+        grown = relax.TensorType(None, "float32", ndim=2)
         with bb.for_(2, [x], types=[grown]) as growing, growing.body() as (_, z):
             growing.yield_(op.concat([z, z], axis=0))
         last = op.full((count.value,), 1.0, "float32")

@@ -1,0 +1,7 @@
+"""`relax.op.builtin`: what lowered programs are made of."""
+
+# Made by .ci/stubs, do not edit.
+
+from relax_mlir.relax.op import stop_lift_params
+
+__all__ = ["stop_lift_params"]

@@ -1,0 +1,83 @@
+"""Memory and views of tensors, for programs that manage them themselves."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
+from relax_mlir.runtime.library.operands import check, size_of
+from relax_mlir.runtime.values.convert import describe, numpy_dtype
+
+_Array = np.ndarray
+
+
+def _alloc_storage(size: Any, *attrs: Any) -> _Array:
+    (count,) = size_of(size)
+    return np.empty(count, "uint8")
+
+
+def _part(memory: _Array, offset: int, shape: tuple[int, ...], dtype: np.dtype) -> _Array:
+    """Return an array over a part of another's memory.
+
+    Raises:
+        ShapeMismatchError: the memory is too small for it.
+    """
+    count = int(np.prod(shape, dtype="int64")) * dtype.itemsize
+    if offset < 0 or offset + count > memory.nbytes:
+        raise ShapeMismatchError(
+            f"{count} bytes from byte {offset} on are not in a memory of {memory.nbytes} bytes"
+        )
+    raw = memory.reshape(-1).view("uint8")[offset : offset + count]
+    # Kernels take aligned memory.
+    if raw.ctypes.data % dtype.alignment:
+        raw = raw.copy()
+    return raw.view(dtype).reshape(shape)
+
+
+def _alloc_tensor(storage: Any, shape: Any, offset: int, dtype: str, *device: Any) -> _Array:
+    if not isinstance(storage, np.ndarray):
+        raise ArgumentTypeError(f"expected a storage, got {describe(storage)}")
+    return _part(storage, offset, size_of(shape), numpy_dtype(dtype))
+
+
+def _kill(value: Any) -> tuple[()]:
+    return ()
+
+
+def _view(data: _Array, shape: Any, offset: Any, dtype: str | None) -> _Array:
+    check(data)
+    made = numpy_dtype(dtype) if dtype else data.dtype
+    # An operand that was left out is an empty tuple, as is the shape of one element.
+    return _part(data, offset or 0, size_of(shape), made)
+
+
+def _same(data: _Array, *attrs: Any) -> _Array:
+    check(data)
+    return data
+
+
+def _wrap_param(data: _Array, dtype: str = "float32") -> _Array:
+    check(data)
+    return data.astype(numpy_dtype(dtype))
+
+
+MEMORY: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("memory_alloc_storage", "vm_alloc_storage"), _alloc_storage),
+    **dict.fromkeys(("memory_alloc_tensor", "vm_alloc_tensor"), _alloc_tensor),
+    **dict.fromkeys(("memory_kill_storage", "memory_kill_tensor", "vm_kill_object"), _kill),
+    **dict.fromkeys(
+        (
+            "builtin_stop_lift_params",
+            "grad_end_checkpoint",
+            "grad_no_grad",
+            "grad_start_checkpoint",
+            "hint_on_device",
+            "memory_ensure_zero_offset",
+            "to_vdevice",
+        ),
+        _same,
+    ),
+    "wrap_param": _wrap_param,
+    "memory_view": _view,
+}
