@@ -5,11 +5,12 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, operations_in
-from relax_mlir.dialects.relax.tuples import is_make_tuple, is_tuple, known_fields
+from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple, is_tuple, known_fields
 from relax_mlir.dialects.relax.well_formed import require_sound_types, type_dims
 from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.transform.relax.dead_code_elimination import remove_unused
+from relax_mlir.transform.relax.infer_type import infer_function
 from relax_mlir.transform.relax.rebuild import (
     bound_by_arguments,
     result_types,
@@ -31,9 +32,12 @@ def canonicalize_bindings(module: ir.Operation) -> None:
     """
     require_sound_types(module, "CanonicalizeBindings")
     for func in functions_to_optimize(module):
+        casts = any(op.name == "relax.match_cast" for op in operations_in(func))
         _Symbols(func).run()
         forward_copies(func)
         remove_unused(func)
+        if casts:  # what stands for a cast may be known better
+            infer_function(module, func.attributes["sym_name"].value)
 
 
 def forward_copies(func: ir.Operation) -> None:
@@ -59,6 +63,19 @@ def is_redundant(target: ir.Type, source: ir.Type) -> bool:
             return dims == T.shape_dims(source)
         return T.shape_ndim(target) in (-1, T.shape_ndim(source))
     return False
+
+
+def _known_dims(target: ir.Type, source: ir.Type) -> list[SymExpr | None]:
+    """Say for every dimension that `target` names what `source` has there, as far as known."""
+    if is_tuple(target):
+        fields = field_types(target)
+        others = field_types(source) if is_tuple(source) else []
+        if len(fields) != len(others):
+            return [None for _ in type_dims(target)]
+        return [dim for pair in zip(fields, others, strict=True) for dim in _known_dims(*pair)]
+    count = len(list(type_dims(target)))
+    actual = [] if is_tuple(source) else list(type_dims(source))
+    return list(actual) if len(actual) == count else [None] * count
 
 
 class _Symbols:
@@ -105,13 +122,11 @@ class _Symbols:
     def _bind(self, op: ir.Operation, bound: set[str], known: dict[str, SymExpr]) -> None:
         source, target = op.operands[0].type, op.results[0].type
         declared = list(type_dims(target))
-        actual = list(type_dims(source))
-        alike = len(declared) == len(actual) and not is_tuple(target)
-        for index, dim in enumerate(declared):
+        for dim, actual in zip(declared, _known_dims(target, source), strict=True):
             if dim.name and dim.name not in bound:
                 bound.add(dim.name)
-                if alike and actual[index].symbols <= bound:
-                    known[dim.name] = actual[index].substitute(known)
+                if actual is not None and actual.symbols <= bound:
+                    known[dim.name] = actual.substitute(known)
         bound |= bound_symbols(declared, bound)
 
 
@@ -168,6 +183,9 @@ def _forward_tuple(op: ir.Operation) -> None:
         if source is not None and item.operands[0] != source:
             return
         source = item.operands[0]
+        owner = source.owner
+        if not isinstance(owner, ir.Block) and owner.operation.name == "relax.dataflow":
+            return  # the outputs of a block are variables, no tuple
     if source is None or source.type != op.results[0].type:
         return
     for use in list(op.results[0].uses):

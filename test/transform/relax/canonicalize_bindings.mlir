@@ -122,6 +122,54 @@ func.func @outputs(%flag: tensor<i1>, %x: !T) -> !T attributes {relax.function} 
   return %p : !T
 }
 
+// The outputs of a block are variables: a tuple of them is made.
+
+// CHECK-LABEL: func.func @tuple_of_outputs
+// CHECK: %[[D:.*]] = "relax.dataflow"
+// CHECK: %[[A:.*]] = "relax.tuple_get_item"(%[[D]]) {index = 0
+// CHECK: %[[B:.*]] = "relax.tuple_get_item"(%[[D]]) {index = 1
+// CHECK: %[[T:.*]] = builtin.unrealized_conversion_cast %[[A]], %[[B]]
+// CHECK-NEXT: return %[[T]]
+func.func @tuple_of_outputs(%x: !T) -> !P attributes {relax.function} {
+  %d = "relax.dataflow"() ({
+    %e = "relax.exp"(%x) : (!T) -> !T
+    %f = "relax.exp"(%e) : (!T) -> !T
+    %o = builtin.unrealized_conversion_cast %e, %f : !T, !T to !P
+    "relax.output"(%o) : (!P) -> ()
+  }) : () -> !P
+  %a = "relax.tuple_get_item"(%d) {index = 0} : (!P) -> !T
+  %b = "relax.tuple_get_item"(%d) {index = 1} : (!P) -> !T
+  %t = builtin.unrealized_conversion_cast %a, %b : !T, !T to !P
+  return %t : !P
+}
+
+// -----
+
+// The symbols of a tuple's fields are known too; what uses a value that is known better is too.
+
+#n = affine_map<()[s0] -> (s0)>
+!N = tensor<?xf32, #relax.dims<["n"], #n>>
+!K = tensor<?xf32, #relax.dims<["k"], #n>>
+!U = tensor<?xf32>
+
+// CHECK-LABEL: func.func @tuple_cast
+// CHECK-SAME: (%[[X:.*]]: tuple<
+// CHECK-NEXT: "relax.tuple_get_item"(%[[X]])
+// CHECK-NOT: "k"
+func.func @tuple_cast(%x: tuple<!N>) -> !K attributes {relax.function} {
+  %c = "relax.match_cast"(%x) : (tuple<!N>) -> tuple<!K>
+  %a = "relax.tuple_get_item"(%c) {index = 0} : (tuple<!K>) -> !K
+  return %a : !K
+}
+
+// CHECK-LABEL: func.func @known_better
+// CHECK-NEXT: "relax.exp"(%{{.*}}) : (tensor<?xf32, #relax.dims<["n"], {{.*}}>>) -> tensor<?xf32, #relax.dims<["n"]
+func.func @known_better(%x: !N) -> !U attributes {relax.function} {
+  %c = "relax.match_cast"(%x) : (!N) -> !U
+  %e = "relax.exp"(%c) : (!U) -> !U
+  return %e : !U
+}
+
 // -----
 
 // The parameters of a lambda bind symbols too: what is cast to those is checked, not renamed.
