@@ -21,7 +21,8 @@ UNSUPPORTED: dict[str, str] = {
          "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR", "SpecializePrimFuncBasedOnCallSite"),
         f"leave it out: {_KERNELS}"),
     **dict.fromkeys(
-        ("AlterOpImpl", "AttachAttrLayoutFreeBuffers", "SplitLayoutRewritePreproc"),
+        ("AlterOpImpl", "AttachAttrLayoutFreeBuffers", "OptimizeLayoutTransform",
+         "SplitLayoutRewritePreproc"),
         f"leave it out: PackWeights and the like lay constants out; {_KERNELS}"),
     **dict.fromkeys(
         ("LazyGetInput", "LazySetOutput", "LazyTransformParams"),
@@ -29,4 +30,5 @@ UNSUPPORTED: dict[str, str] = {
     "AttachExternModules": _OTHERS,
     "Gradient": "there is no automatic differentiation",
     "DataflowUseInplaceCalls": "StaticPlanBlockMemory shares memory",
+    "NormalizeGlobalVar": "a function's name is its symbol, the only one that it has",
 }  # fmt: skip

@@ -179,7 +179,8 @@ def top_level(module: ir.Operation) -> Iterator[ir.Operation]:
 def functions_around(op: ir.Operation) -> dict[str, ir.Operation]:
     """Return the functions of the module that an operation is in, by name."""
     while op.name != "builtin.module":
-        if not op.attached:
+        parent = op.parent if op.attached else None
+        if parent is None:  # a block that a builder has not put anywhere yet
             return {}
-        op = op.parent.operation
+        op = parent.operation
     return {name: each for each in top_level(op) if (name := symbol_name(each)) is not None}

@@ -32,12 +32,16 @@ def canonicalize_bindings(module: ir.Operation) -> None:
     """
     require_sound_types(module, "CanonicalizeBindings")
     for func in functions_to_optimize(module):
-        casts = any(op.name == "relax.match_cast" for op in operations_in(func))
+        casts = _has_casts(func)
         _Symbols(func).run()
         forward_copies(func)
         remove_unused(func)
         if casts:  # what stands for a cast may be known better
             infer_function(module, func.attributes["sym_name"].value)
+
+
+def _has_casts(op: ir.Operation) -> bool:
+    return any(inner.name == "relax.match_cast" or _has_casts(inner) for inner in operations_in(op))
 
 
 def forward_copies(func: ir.Operation) -> None:

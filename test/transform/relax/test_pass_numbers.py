@@ -106,6 +106,20 @@ class Images:
         return (z, r)
 
 
+@I.ir_module
+class Casts:
+    @R.function
+    def main(x: R.Tensor(("n", 6), "float32")):
+        k = T.int64()
+        with R.dataflow():
+            t = R.match_cast((x, R.exp(x)), R.Tuple(R.Tensor((k, 6)), R.Tensor((k, 6))))
+            u = R.match_cast(t[0], R.Tensor(ndim=2))
+            y = R.add(u, t[1])
+            z = R.exp(y)
+            R.output(y, z)
+        return (y, z)
+
+
 class Case(NamedTuple):
     make: Callable[[], Any]
     program: Any
@@ -124,6 +138,7 @@ def norms(n: int) -> list[np.ndarray]:
 
 HALF = {"rtol": 2e-2, "atol": 2e-1}
 CASES = {
+    "casts": Case(transform.CanonicalizeBindings, Casts, lambda n: [normal(n, 6)]),
     "mixed": Case(transform.ToMixedPrecision, Dense, dense, **HALF),
     "mixed all": Case(lambda: transform.ToMixedPrecision("float16"), Dense, dense, **HALF),
     "mixed bfloat16": Case(
