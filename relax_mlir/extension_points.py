@@ -19,7 +19,7 @@ TABLE = {
     "ir.functions": "relax_mlir.relax.expr.functions:functions",
     "ir.function_view": "relax_mlir.relax.expr.functions:function_view",
     "ir.emit_function": "relax_mlir.relax.builder.emitted:emitted",
-    "ir.emit_expression": "relax_mlir.relax.builder.emitted:emitted_expression",
+    "ir.function_of_expression": "relax_mlir.relax.builder.emitted:function_of_expression",
     "ir.free_vars": "relax_mlir.relax.analysis.variables:free_vars",
     "ir.Expr": "relax_mlir.relax.expr.base:Expr",
     "ir.BaseFunc": "relax_mlir.relax.expr.functions:BaseFunc",

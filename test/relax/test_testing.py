@@ -141,6 +141,12 @@ def test_expressions_compare():
     assert not ir.structural_equal(relax.DataTypeImm("int8"), relax.DataTypeImm("int16"))
 
 
+def test_emitted_expressions_live_while_they_are_compared():
+    x, y = (relax.Var(name, R.Tensor((2,), "float32")) for name in "xy")
+    for _ in range(300):
+        assert ir.structural_equal(relax.op.add(x, y), relax.op.add(x, y))
+
+
 def test_types_that_are_missing():
     v = relax.Var("v")
     assert v.ty.is_missing()

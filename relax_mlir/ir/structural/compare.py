@@ -119,7 +119,8 @@ def _digest(node: Any, map_free: bool) -> bytes:
     if isinstance(node, (list, tuple)):
         items = b"".join(_digest(item, map_free) for item in node)
         return hashlib.blake2b(b"sequence" + items, digest_size=16).digest()
-    node = unwrap(node)
+    held: list[Any] = []
+    node = unwrap(node, held)
     if isinstance(node, ir.Operation):
         return (
             module_digest(node)
@@ -129,8 +130,12 @@ def _digest(node: Any, map_free: bool) -> bytes:
     return _thing_digest(node, map_free)
 
 
-def unwrap(node: Any) -> "ir.Operation | ir.Type | ir.Attribute | SymExpr":
+def unwrap(node: Any, held: list[Any]) -> "ir.Operation | ir.Type | ir.Attribute | SymExpr":
     """Return what a program, a view or an operation is to MLIR.
+
+    Args:
+        node: the program.
+        held: gets what keeps the result alive; an expression is emitted to a module of its own.
 
     Raises:
         TypeError: it is nothing of MLIR's.
@@ -152,12 +157,13 @@ def unwrap(node: Any) -> "ir.Operation | ir.Type | ir.Attribute | SymExpr":
             return to_mlir()
     if is_function(node):
         return single(node)
-    if isinstance(node, extension("ir.Expr")):
-        return extension("ir.emit_expression")(node)
-    held = getattr(node, "mlir_module", None)
-    if held is None:
-        held = getattr(node, "mlir_op", None)
-    operation = getattr(node if held is None else held, "operation", None)
+    if isinstance(node, extension("ir.Expr")) and node.mlir_op is None:
+        held.append(extension("ir.function_of_expression")(node))
+        return single(held[-1])
+    mlir = getattr(node, "mlir_module", None)
+    if mlir is None:
+        mlir = getattr(node, "mlir_op", None)
+    operation = getattr(node if mlir is None else mlir, "operation", None)
     if not isinstance(operation, ir.Operation):
         raise TypeError(
             "can compare IRModule, functions, operations, types, attributes and symbolic "
@@ -230,7 +236,8 @@ def _compare_nodes(lhs: Any, rhs: Any, symbols: Renaming, map_free: bool, what: 
         left, right = (extension("ir.free_vars")(side) for side in (lhs, rhs))
         if left != right:
             raise Difference(None, None, "free variables", left, right)
-    lhs, rhs = unwrap(lhs), unwrap(rhs)
+    held: list[Any] = []
+    lhs, rhs = unwrap(lhs, held), unwrap(rhs, held)
     if isinstance(lhs, ir.Operation) and isinstance(rhs, ir.Operation):
         if lhs == rhs:
             return

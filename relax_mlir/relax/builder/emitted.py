@@ -28,19 +28,18 @@ def emitted(func: Function) -> ir.Operation:
     return op
 
 
-def emitted_expression(expr: Expr) -> ir.Operation:
-    """Return a function of an expression, with its free variables as parameters.
+def function_of_expression(expr: Expr) -> Function:
+    """Return a function of an expression, emitted, with its free variables as parameters.
 
     Raises:
         BuilderError: the expression cannot be emitted.
         ExprError: no run could compute it.
     """
-    op = expr.mlir_op
-    if op is not None:
-        return op
     free = free_vars(expr)
+    func = Function(free, expr)
     with own_values(free):
-        return emitted(Function(free, expr))
+        emitted(func)
+    return func
 
 
 @contextmanager
