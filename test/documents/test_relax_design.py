@@ -17,7 +17,7 @@ rx = relax
 
 @pytest.fixture
 def functions():
-    @register_func("test.vm.move")
+    @register_func("test.documents.move")
     def move(src):
         return src
 
@@ -32,14 +32,14 @@ def functions():
         return nd.array(ret)
 
     yield
-    for name in ("test.vm.move", "vm.add", "vm.mul"):
+    for name in ("test.documents.move", "vm.add", "vm.mul"):
         remove_global_func(name)
 
 
 def test_a_builder_emits_instructions(functions) -> None:
     ib = rx.ExecBuilder()
     with ib.function("main", num_inputs=1):
-        ib.emit_call("test.vm.move", [nd.array(np.full(4, 3.0))], dst=ib.r(1))
+        ib.emit_call("test.documents.move", [nd.array(np.full(4, 3.0))], dst=ib.r(1))
         ib.emit_call("vm.add", [ib.r(0), ib.r(1)], dst=ib.r(2))
         ib.emit_call("vm.mul", [ib.r(2), ib.r(1)], dst=ib.r(10000))
         ib.emit_ret(ib.r(10000))
