@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 
 import llvmlite.binding as llvm
@@ -18,7 +18,7 @@ from relax_mlir.lowering.codegen.ffi.abi import emit_wrappers
 from relax_mlir.lowering.codegen.ffi.linked_checks import link_checks
 from relax_mlir.lowering.codegen.ffi.signature import Signature, take_signatures
 from relax_mlir.lowering.codegen.ffi.wrapper import SYMBOL_PREFIX
-from relax_mlir.lowering.codegen.llvm.emit import emit_object
+from relax_mlir.lowering.codegen.llvm.emit import emit_object, llvm_context
 from relax_mlir.lowering.codegen.llvm.llvm_ir import to_llvm_ir
 from relax_mlir.lowering.codegen.llvm.optimize import is_vector_code, optimize
 from relax_mlir.lowering.codegen.llvm.split import split_source
@@ -169,16 +169,17 @@ def _compile_parts(parts: Sequence[str], target: Target, seconds: dict[str, floa
 
 
 def _compile_part(source: str, target: Target, seconds: dict[str, float]) -> bytes:
-    with _timed(seconds, "llvm-optimize"):
-        optimized, machine = optimize(source, target, llvm.create_context())
-    with _timed(seconds, "llvm-emit"):
-        link_checks(optimized, target)
-        try:
-            return emit_object(optimized, machine)
-        except RuntimeError as error:
-            raise CompileError(
-                STAGE, f"LLVM makes no object for {target.triple}: {error}"
-            ) from error
+    with llvm_context() as context:
+        with _timed(seconds, "llvm-optimize"):
+            optimized, machine = optimize(source, target, context)
+        with _timed(seconds, "llvm-emit"), closing(optimized):
+            link_checks(optimized, target)
+            try:
+                return emit_object(optimized, machine)
+            except RuntimeError as error:
+                raise CompileError(
+                    STAGE, f"LLVM makes no object for {target.triple}: {error}"
+                ) from error
 
 
 def _lower(

@@ -2,10 +2,29 @@
 
 import ctypes
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
+
+# Contexts that no thread uses now. They are never freed: a module that Python's garbage collector
+# finds in a cycle may be freed after the context that it is in.
+_FREE: list[llvm.ContextRef] = []
+
+
+@contextmanager
+def llvm_context() -> Iterator[llvm.ContextRef]:
+    """Give a context that no other thread uses; modules in it are to be closed before this ends."""
+    context = _FREE.pop() if _FREE else llvm.create_context()
+    try:
+        yield context
+    except BaseException:
+        # An error may have left a module, which is freed at any time, in any thread.
+        context.detach()
+        raise
+    _FREE.append(context)
 
 
 def emit_object(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> bytes:

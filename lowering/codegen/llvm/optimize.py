@@ -69,6 +69,7 @@ def optimize(
         text = str(module)
         changed = store_single(text)
         if changed != text:
+            module.close()
             module = read(changed, target, machine, context)
     return module, machine
 
