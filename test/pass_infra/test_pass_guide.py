@@ -10,6 +10,7 @@ import pytest
 from checkout import ROOT
 
 from relax_mlir.pass_infra.registry import unregister_pass
+from relax_mlir.runtime.registry import remove_global_func
 from relax_mlir.tools.relax_opt import __main__ as relax_opt
 
 GUIDE = ROOT / "docs" / "passes.md"
@@ -33,6 +34,7 @@ def in_folder(tmp_path, monkeypatch):
     yield
     for name in ("Analyse", "Prepare", "First", "Second", "Refuse", "MarkLargeOnes"):
         unregister_pass(name)
+    remove_global_func("relax.ext.numpy")
 
 
 def run_python(source, number, namespace):
