@@ -112,12 +112,14 @@ class ExecBuilder:
             ArgumentTypeError: any other value.
         """
         value = constant_value(value)
-        key = f"{type(value).__name__} {value!r}"
+        # Large arrays are neither printed nor read: they may still be being filled.
         if isinstance(value, np.ndarray):
             small = value.size <= _SMALL
             key = (value.dtype, value.shape, value.tobytes()) if small else id(value)
-        if isinstance(value, tuple) and holds_array(value):
+        elif isinstance(value, tuple) and holds_array(value):
             key = id(value)
+        else:
+            key = f"{type(value).__name__} {value!r}"
         if key not in self._constant_index:
             self._constant_index[key] = len(self._constants)
             self._constants.append(value)

@@ -285,3 +285,13 @@ def test_a_recursion_without_end_is_an_error_and_not_a_crash() -> None:
     assert text.count("\n") < 25
     assert raised.value.vm_stack[-1] == "in VM function 'down', instruction 0 (call up)"
     assert len(raised.value.vm_stack) > 100
+
+
+def test_large_constants_are_not_printed() -> None:
+    class Silent(np.ndarray):
+        def __repr__(self) -> str:
+            raise AssertionError("a large constant was printed")
+
+    ib = ExecBuilder()
+    large = np.zeros(1000, "f4").view(Silent)
+    assert ib.emit_constant(large) == ib.emit_constant(large)
