@@ -148,7 +148,7 @@ def _home(package: str, name: str, value: Any) -> tuple[str, str] | None:
         return parent, module
     value = inspect.unwrap(value) if callable(value) else value
     if getattr(value, "__module__", None) == OPERATIONS and package != OPERATIONS:
-        return OPERATIONS, name
+        return OPERATIONS, value.__name__
     module, qualified = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
     if module in (None, package) or "." in qualified:
         return None

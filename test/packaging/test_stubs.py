@@ -3,6 +3,7 @@
 import ast
 import functools
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,3 +69,12 @@ def test_every_lazy_package_has_a_stub() -> None:
         if "\ndef __getattr__(" in file.read_text()
     ]
     assert not [file for file in lazy if not file.with_suffix(".pyi").exists()]
+
+
+def test_groups_of_operations_import_what_the_package_declares():
+    folder = ROOT / "relax_mlir" / "relax" / "op"
+    declared = set(re.findall(r"^    \"(\w+)\",$", (folder / "__init__.pyi").read_text(), re.M))
+    for group in folder.glob("[a-z]*.pyi"):
+        for node in ast.parse(group.read_text()).body:
+            if isinstance(node, ast.ImportFrom) and node.module == "relax_mlir.relax.op":
+                assert {alias.name for alias in node.names} <= declared, group.name

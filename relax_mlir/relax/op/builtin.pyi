@@ -2,6 +2,6 @@
 
 # Made by .ci/stubs, do not edit.
 
-from relax_mlir.relax.op import stop_lift_params
+from relax_mlir.relax.op import builtin_stop_lift_params as stop_lift_params
 
 __all__ = ["stop_lift_params"]

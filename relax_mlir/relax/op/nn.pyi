@@ -38,7 +38,6 @@ from relax_mlir.relax.op import (
     broadcast_to,
     bucketize,
     builtin_stop_lift_params,
-    cast,
     ceil,
     clip,
     collapse_sum_like,
@@ -56,19 +55,13 @@ from relax_mlir.relax.op import (
     cumprod,
     cumsum,
     dequantize,
-    div,
     divide,
-    dot,
     dropout,
     dynamic_strided_slice,
     einsum,
     equal,
     erf,
-    ewise_add,
-    ewise_divide,
     ewise_fma,
-    ewise_multiply,
-    ewise_subtract,
     exp,
     exp2,
     expand_dims,
@@ -80,7 +73,6 @@ from relax_mlir.relax.op import (
     floor,
     floor_divide,
     floor_mod,
-    floordiv,
     full,
     full_like,
     gather_elements,
@@ -145,11 +137,9 @@ from relax_mlir.relax.op import (
     min,
     minimum,
     mod,
-    mul,
     multibox_transform_loc,
     multinomial_from_uniform,
     multiply,
-    neg,
     negative,
     nll_loss,
     non_max_suppression,
@@ -162,7 +152,6 @@ from relax_mlir.relax.op import (
     pad,
     permute_dims,
     pixel_shuffle,
-    pow,
     power,
     prelu,
     prod,
@@ -206,10 +195,8 @@ from relax_mlir.relax.op import (
     stack,
     std,
     strided_slice,
-    sub,
     subtract,
     sum,
-    swish,
     take,
     tan,
     tanh,
@@ -218,7 +205,6 @@ from relax_mlir.relax.op import (
     tile,
     to_vdevice,
     topk,
-    transpose,
     tril,
     triu,
     trunc,
@@ -232,6 +218,20 @@ from relax_mlir.relax.op import (
     zeros,
     zeros_like,
 )
+from relax_mlir.relax.op import add as ewise_add
+from relax_mlir.relax.op import astype as cast
+from relax_mlir.relax.op import divide as div
+from relax_mlir.relax.op import divide as ewise_divide
+from relax_mlir.relax.op import floor_divide as floordiv
+from relax_mlir.relax.op import matmul as dot
+from relax_mlir.relax.op import multiply as ewise_multiply
+from relax_mlir.relax.op import multiply as mul
+from relax_mlir.relax.op import negative as neg
+from relax_mlir.relax.op import permute_dims as transpose
+from relax_mlir.relax.op import power as pow
+from relax_mlir.relax.op import silu as swish
+from relax_mlir.relax.op import subtract as ewise_subtract
+from relax_mlir.relax.op import subtract as sub
 from relax_mlir.relax.op.calls import (
     call_dps_packed,
     call_inplace_packed,

@@ -97,17 +97,21 @@ def _summary(name: str) -> str:
     return "" if operation is None else f"relax.{bare(name)}: {operation.__doc__}"
 
 
-def _text(params: lsp.TextDocumentPositionParams) -> str:
+# lsprotocol repeats the fields of TextDocumentPositionParams in each class.
+_AtPosition = lsp.CompletionParams | lsp.DefinitionParams | lsp.HoverParams | lsp.ReferenceParams
+
+
+def _text(params: _AtPosition) -> str:
     document = SERVER.workspace.get_text_document(params.text_document.uri)
     lines = document.lines
     return lines[params.position.line].rstrip("\n") if params.position.line < len(lines) else ""
 
 
-def _name(params: lsp.TextDocumentPositionParams) -> str:
+def _name(params: _AtPosition) -> str:
     return name_at(_text(params), params.position.character)
 
 
-def _folder(params: lsp.TextDocumentPositionParams) -> Path:
+def _folder(params: _AtPosition) -> Path:
     root = SERVER.workspace.root_path
     return Path(root or Path(to_fs_path(params.text_document.uri) or "").parent)
 

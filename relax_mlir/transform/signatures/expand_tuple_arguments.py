@@ -1,6 +1,7 @@
 """The pass `expand-tuple-arguments`: private functions take the fields of tuples."""
 
 import functools
+from collections.abc import Mapping
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import nameless
@@ -58,7 +59,7 @@ def _leaves(type_: ir.Type) -> list[tuple[tuple[int, ...], ir.Type]]:
 
 
 def _whole(
-    type_: ir.Type, path: tuple[int, ...], parts: dict[tuple[int, ...], ir.Value]
+    type_: ir.Type, path: tuple[int, ...], parts: Mapping[tuple[int, ...], ir.Value]
 ) -> ir.Value:
     if not is_tuple(type_):
         return parts[path]
