@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relax_mlir import ir, relax
+from relax_mlir import ir
 from relax_mlir.dialects.bindings import ir as mlir
 from relax_mlir.dialects.context import default_context, make_context
 from relax_mlir.dialects.relax import SymExpr
@@ -459,67 +459,3 @@ def test_the_path_of_something_deep():
     assert path.startswith("function 'main', ..., ")
     assert path.endswith("then branch, binding 0 (relax.exp)")
     assert path.count(",") < 20
-
-
-def test_sequences_are_compared_item_by_item() -> None:
-    n, m = SymExpr.var("n"), SymExpr.var("m")
-    assert ir.structural_equal([n, m * 2], (n, m * 2))
-    assert not ir.structural_equal([n, m], [m, n])
-    assert ir.structural_equal([n, m], [m, n], map_free_vars=True)
-    # One renaming for all items.
-    assert not ir.structural_equal([n, n], [n, m], map_free_vars=True)
-    assert not ir.structural_equal([n], n)
-    assert ir.structural_equal([[n], relax.ShapeType([n])], [[m], relax.ShapeType([m])], True)
-    assert ir.structural_hash([n, m]) == ir.structural_hash((n, m)) != ir.structural_hash([m, n])
-    assert ir.structural_hash([n, m], True) == ir.structural_hash([m, n], True)
-    with pytest.raises(StructuralEqualError, match="item 1: expected n, got m"):
-        ir.assert_structural_equal([n, m], [n, n])
-    with pytest.raises(StructuralEqualError, match="number of items: expected 1, got 2"):
-        ir.assert_structural_equal([n, m], [n])
-    with pytest.raises(TypeError, match="not object"):
-        ir.assert_structural_equal([object()], [object()])
-
-
-def test_a_function_is_the_same_as_a_module_of_it_alone() -> None:
-    module = from_source(RELU)
-    assert ir.structural_equal(module["main"], module)
-    assert ir.structural_equal(module, module["main"])
-    other = from_source(RELU.replace("relu", "gelu"))
-    with pytest.raises(StructuralEqualError, match=r"expected relax\.gelu"):
-        ir.assert_structural_equal(module["main"], other)
-    two = ir.IRModule({"main": module["main"], "second": module["main"]})
-    assert not ir.structural_equal(module["main"], two)
-
-
-def test_variables_of_a_program_are_the_same_as_themselves() -> None:
-    module = from_source(RELU)
-    (x,), (y,) = module["main"].params, from_source(RELU)["main"].params
-    call = module["main"].body.blocks[0].bindings[0].value
-    assert ir.structural_equal(call.args, [x])
-    assert ir.structural_equal([x, x], [x, x])
-    assert not ir.structural_equal([x], [y])
-
-
-RELU = """
-@R.function
-def main(x: R.Tensor(("n",), "float32")):
-    return R.nn.relu(x)
-"""
-
-
-def test_a_dataflow_block_without_bindings_is_none():
-    block = from_source("""
-@R.function
-def main(x: R.Tensor((2,), "float32")):
-    with R.dataflow():
-        y = x
-        R.output(y)
-    return R.exp(y)
-""")
-    plain = from_source("""
-@R.function
-def main(x: R.Tensor((2,), "float32")):
-    return R.exp(x)
-""")
-    assert ir.structural_equal(block, plain)
-    assert ir.structural_hash(block) == ir.structural_hash(plain)
