@@ -27,7 +27,7 @@ _EXPORTS = {
     **dict.fromkeys(("ScanOp", "scan"), "te.scans"),
     **dict.fromkeys(("create_prim_func", "placeholders_of"), "te.prim_func"),
     "Reduce": "tir.scalar.nodes",
-    "extern_primfunc": "te.extern_primfunc",
+    "extern_primfunc": "te.prim_func_stage",
     **dict.fromkeys(("const",), "tir.scalar.conversion"),
 }
 # te has the scalar functions of tir too.

@@ -4,9 +4,9 @@
 
 from typing import Any
 
-from relax_mlir.te.extern_primfunc import extern_primfunc
 from relax_mlir.te.operation import compute, extern, placeholder, tag_scope
 from relax_mlir.te.prim_func import create_prim_func, placeholders_of
+from relax_mlir.te.prim_func_stage import extern_primfunc
 from relax_mlir.te.scans import ScanOp, scan
 from relax_mlir.te.tensor import ComputeOp, ExternOp, PlaceholderOp, Tensor
 from relax_mlir.tir.scalar.axes import IterVar

@@ -79,3 +79,18 @@ def test_imports_of_stubs_exist(name: str) -> None:
         if isinstance(node, ast.ImportFrom) and node.module != "relax_mlir.relax.op._arguments":
             for alias in node.names:
                 pkgutil.resolve_name(f"{node.module}.{alias.name}")
+
+
+@pytest.mark.parametrize("name", packages.PACKAGES)
+def test_no_module_hides_an_export(name: str) -> None:
+    """An import of `a.b` sets `b` of the package `a`, whatever `__getattr__` gives for it."""
+    module = packages.importlib.import_module(name)
+    modules = {each.name for each in pkgutil.iter_modules(getattr(module, "__path__", []))}
+    stub = Path(str(module.__file__)).with_suffix(".pyi")
+    exports = {
+        alias.asname or alias.name
+        for node in ast.parse(stub.read_text()).body
+        if isinstance(node, ast.ImportFrom) and node.module != name
+        for alias in node.names
+    }
+    assert not modules & exports
