@@ -37,9 +37,13 @@ def call_tir_rewrite(module: ir.Operation) -> None:
                 op.results[0].replace_all_uses_with(_rewrite(op)[0])
         shape = op.operands[0]
         op.erase()
-        literal = not isinstance(shape.owner, ir.Block) and shape.owner.name == "relax.shape_expr"
-        if literal and not list(shape.uses):
-            shape.owner.operation.erase()
+        owner = shape.owner
+        if (
+            not isinstance(owner, ir.Block)
+            and owner.name == "relax.shape_expr"
+            and not list(shape.uses)
+        ):
+            owner.operation.erase()
         for value in tuples:
             if not list(value.uses):
                 value.owner.operation.erase()

@@ -106,7 +106,8 @@ def register_pipeline(name: str) -> Callable[[Any], Any]:
     def register(given: Any) -> Any:
         if not isinstance(given, AnyPass) and not callable(given):
             raise PassTypeError(f"a pipeline is a pass, or returns one, got {given!r}")
-        PIPELINE_MAP[name] = (lambda: given) if isinstance(given, AnyPass) else given
+        make: Callable[..., Any] = (lambda: given) if isinstance(given, AnyPass) else given
+        PIPELINE_MAP[name] = make
         return given
 
     return register

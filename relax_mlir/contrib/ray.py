@@ -84,8 +84,9 @@ class _Model:
 
     def reconfigure(self, batching: Mapping[str, Any]) -> None:
         """Set the size of batches, and how long a request waits for others."""
-        self._run.set_max_batch_size(batching["max_batch_size"])
-        self._run.set_batch_wait_timeout_s(batching["batch_wait_s"])
+        run: Any = self._run
+        run.set_max_batch_size(batching["max_batch_size"])
+        run.set_batch_wait_timeout_s(batching["batch_wait_s"])
 
     async def predict(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Return the results for one example, whose arrays have no batch dimension.

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 from sys import getrecursionlimit
-from typing import Any
+from typing import Any, Literal, overload
 
 from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, did_you_mean
 from relax_mlir.extension_points import extension
@@ -134,6 +134,10 @@ def _library() -> dict[str, Callable[..., Any]]:
     return LIBRARY
 
 
+@overload
+def get_global_func(name: str, allow_missing: Literal[False] = False) -> Callable[..., Any]: ...
+@overload
+def get_global_func(name: str, allow_missing: bool) -> Callable[..., Any] | None: ...
 def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
     """Return a registered function.
 

@@ -151,13 +151,13 @@ def unwrap(node: Any, held: list[Any]) -> "ir.Operation | ir.Type | ir.Attribute
     size = getattr(node, "sym", None) if as_size is None else as_size()
     if isinstance(size, SymExpr):
         return size
-    to_mlir = getattr(node, "to_mlir", None)
+    to_mlir: Any = getattr(node, "to_mlir", None)
     if to_mlir is not None:
         with default_context(), ir.Location.unknown():
             return to_mlir()
     if is_function(node):
         return single(node)
-    if isinstance(node, extension("ir.Expr")) and node.mlir_op is None:
+    if isinstance(node, extension("ir.Expr")) and getattr(node, "mlir_op", None) is None:
         held.append(extension("ir.function_of_expression")(node))
         return single(held[-1])
     mlir = getattr(node, "mlir_module", None)

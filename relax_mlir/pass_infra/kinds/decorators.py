@@ -115,9 +115,9 @@ def CreateDataflowBlockPass(
 
 
 def CreateSequentialPass(
-    passes: Sequence[Pass],
+    passes: Sequence[Pass] | str,
     opt_level: int = 0,
-    name: str = "sequential",
+    name: str | Sequence[Pass] = "sequential",
     required: Sequence[str] = (),
     disabled: Sequence[str] = (),
 ) -> Sequential:
@@ -125,11 +125,13 @@ def CreateSequentialPass(
 
     Relay's RFC has the order `(name, opt_level, passes, disabled)`, which works as well.
     """
-    if isinstance(passes, str):
-        passes, name = name, passes
+    given: Any = passes
+    called: Any = name
+    if isinstance(given, str):
+        given, called = called, given
         required, disabled = (required, disabled) if disabled else ((), required)
-    kept = [each for each in passes if each.info.name not in disabled]
-    return Sequential(kept, opt_level, name, required)
+    kept = [each for each in given if each.info.name not in disabled]
+    return Sequential(kept, opt_level, called, required)
 
 
 # The RFC's Python name.

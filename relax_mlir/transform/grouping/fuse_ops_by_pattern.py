@@ -166,7 +166,11 @@ class _Partition:
             ops = {root: expr}
             for pattern, value in matcher.bound.items():
                 op = getattr(value, "mlir_op", None)
-                if isinstance(pattern, (CallPattern, TupleGetItemPattern)) and op in self._place:
+                if (
+                    isinstance(pattern, (CallPattern, TupleGetItemPattern))
+                    and op is not None
+                    and op in self._place
+                ):
                     ops[op] = value
             context = self._context(expr, matcher.bound, ops)
             if self._pattern.check is None or self._pattern.check(context):
@@ -182,7 +186,7 @@ class _Partition:
             return
         for owner in taken:
             del self._groups[owner]
-        attributes = {COMPOSITE: ir.StringAttr.get(self._pattern.name)}
+        attributes: dict[str, ir.Attribute] = {COMPOSITE: ir.StringAttr.get(self._pattern.name)}
         if self._pattern.attrs_getter is not None:
             for name, value in self._pattern.attrs_getter(context.annotated_expr).items():
                 attributes[name if "." in name else f"relax.{name}"] = python_attribute(value)
@@ -198,7 +202,7 @@ class _Partition:
         for op, variable in self._vars.items():
             for value in op.operands:
                 producer = defining_op(value)
-                if producer in self._vars:
+                if producer is not None and producer in self._vars:
                     usages.setdefault(self._vars[producer], []).append(variable)
         return PatternCheckContext(
             expr,

@@ -120,8 +120,8 @@ class _Regions:
 
     def _region(self, op: ir.Operation) -> _Region:
         given = [part for value in op.operands for part in parts_of(value)]
-        owners = [owner for part in given if (owner := defining_op(part)) in self._regions]
-        before = list(dict.fromkeys(self._regions[owner].root() for owner in owners))
+        regions = (self._regions.get(op) for op in map(defining_op, given) if op is not None)
+        before = list(dict.fromkeys(each.root() for each in regions if each is not None))
         library = self._libraries.get(callee(op)) if op.name == "relax.call" else None
         if library is not None:
             region = self._merged(library, before)

@@ -54,6 +54,7 @@ def _fold(op: ir.Operation, conv: ir.Operation) -> None:
     gamma, beta, mean, var = list(op.operands)[1:]
     dtype = T.tensor_dtype(data.type)
     dims = T.tensor_dims(weight.type)
+    assert dims is not None
     out = of_conv["kernel_layout"].index("O")
     channels = dims[out]
     layout = of_conv["out_layout"] or of_conv["data_layout"]

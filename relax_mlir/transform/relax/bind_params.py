@@ -1,6 +1,5 @@
 """The pass `BindParams`: parameters of a function become constants, and their sizes numbers."""
 
-import operator
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -102,8 +101,8 @@ def _value(key: Any, value: Any) -> np.ndarray | tuple[int, ...] | int:
         return found.copy()
     with suppress(TypeError, ValueError):
         if isinstance(found, tuple):
-            return tuple(operator.index(as_dim(size).value) for size in found)
-        return operator.index(as_dim(found).value)
+            return tuple(map(_integer, found))
+        return _integer(found)
     raise ExprTypeError(f"BindParams: '{key}' becomes an array, got {type(value).__name__}")
 
 
@@ -228,3 +227,10 @@ def _check_symbols(
                     f"BindParams: '{symbol}' of function '{name}' is bound by a parameter that "
                     "becomes a constant only; write the size as a number"
                 )
+
+
+def _integer(size: Any) -> int:
+    value = as_dim(size).value
+    if value is None:
+        raise ExprTypeError(f"BindParams: {size} is no integer")
+    return value

@@ -100,15 +100,15 @@ def _for_training(op: ir.Operation) -> ir.Value | None:
         return None
     data, momentum = op.operands[0], _attributes(op)["momentum"]
     dtype = T.tensor_dtype(data.type)
-    batch = [_op(name, data, axis=axes, keepdims=False) for name in ("mean", "variance")]
-    out = _normalized(op, *batch, axes)
+    mean, var = (_op(name, data, axis=axes, keepdims=False) for name in ("mean", "variance"))
+    out = _normalized(op, mean, var, axes)
     running = [
         _op(
             "add",
             _op("multiply", constant(1 - momentum, dtype), before),
             _op("multiply", constant(momentum, dtype), now),
         )
-        for before, now in zip(list(op.operands)[3:], batch, strict=True)
+        for before, now in zip(list(op.operands)[3:], (mean, var), strict=True)
     ]
     return make_tuple([out, *running])
 

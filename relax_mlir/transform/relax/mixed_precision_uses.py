@@ -52,10 +52,10 @@ def narrow_only(func: ir.Operation) -> dict[ir.Value, Need]:
     def visit(op: ir.Operation) -> None:
         if is_make_tuple(op):
             fields = needs.get(op.results[0], _of(op.results[0].type, 0))
-            for value, need in zip(op.operands, fields, strict=True):
+            for value, need in zip(op.operands, _fields(fields), strict=True):
                 note(value, need)
         elif op.name == "relax.tuple_get_item":
-            wanted = _of(op.operands[0].type, 0)
+            wanted = _fields(_of(op.operands[0].type, 0))
             wanted[op.attributes["index"].value] = needs.get(op.results[0], 0)
             note(op.operands[0], wanted)
         else:
@@ -83,7 +83,14 @@ def _of(type_: ir.Type, bits: int) -> Need:
     return bits if T.is_tensor(type_) else 32
 
 
+def _fields(need: Need) -> list[Need]:
+    assert isinstance(need, list)
+    return need
+
+
 def _merge(one: Need, other: Need) -> Need:
     if isinstance(one, list) and isinstance(other, list):
         return [_merge(*pair) for pair in zip(one, other, strict=True)]
+    assert isinstance(one, int)
+    assert isinstance(other, int)
     return max(one, other)

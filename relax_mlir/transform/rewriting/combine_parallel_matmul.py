@@ -1,11 +1,13 @@
 """`CombineParallelMatmul`: products of one matrix with several become one product."""
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
+from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.ir.module import IRModule
@@ -151,15 +153,13 @@ class _Combiner:
         rights = [each.right for each in chosen]
         if self._check is not None and not self._check(left, rights, biases, self._values):
             return {}
-        whole = op.matmul(left, op.concat(rights, axis=rank - 1), out_dtype=call.ty.dtype)
+        dtype = T.tensor_dtype(chosen[0].product.results[0].type)
+        whole = op.matmul(left, op.concat(rights, axis=rank - 1), out_dtype=dtype)
         if has_bias:
             whole = op.add(whole, op.concat(biases, axis=biases[0].ty.ndim - 1))
         if activation is not None:
             whole = getattr(op, activation.removeprefix("relax."))(whole)
-        places, at = [], 0
-        for each in chosen[:-1]:
-            at += int(each.width.value)
-            places.append(at)
+        places = list(itertools.accumulate(each.width.value or 0 for each in chosen[:-1]))
         axis = max(left.ty.ndim, rank) - 1
         ends = [self._end(each, has_bias, activation) for each in chosen]
         with self._edit.builder.insert_before(max(ends, key=self._ops.index)):

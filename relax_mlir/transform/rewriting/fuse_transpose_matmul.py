@@ -33,18 +33,19 @@ def fuse_transpose_matmul(module: ir.Operation) -> None:
 
 def _fused(edit: FunctionRewriter, product: Any, left: Any, right: Any, transposed: Any) -> Any:
 
-    dims = [getattr(each.ty, "dims", None) for each in (left, right, product)]
+    dims = product.ty.dims
+    known = all(getattr(each.ty, "dims", None) is not None for each in (left, right))
     rank = right.ty.ndim
     axes = list(range(rank))
     axes[-2:] = axes[-2:][::-1]
     given = transposed.attrs.get("axes")
     order = list(range(rank))[::-1] if given is None else [int(axis) % rank for axis in given]
-    if None in dims or rank < 2 or order != axes:
+    if not known or dims is None or rank < 2 or order != axes:
         return product
     dtype = product.ty.dtype
 
     def compute(a: Any, b: Any) -> Any:
-        shape = [dim.value if dim.is_const else dim for dim in dims[2]]
+        shape = [dim.value if dim.is_const else dim for dim in dims]
         k = te.reduce_axis((0, a.shape[-1]), name="k")
         is_vector = len(a.shape) == 1
 

@@ -28,9 +28,9 @@ def _rewritten(expr: Any, found: Any) -> Any:
         return expr
     orders = [_axes(each) for each in parts]
     axis = expr.attrs.get("axis")
-    if None in orders or any(each != orders[0] for each in orders) or axis is None:
-        return expr
     axes = orders[0]
+    if axes is None or any(each != axes for each in orders) or axis is None:
+        return expr
     whole = op.concat([each.args[0] for each in parts], axis=axes[axis % len(axes)])
     return op.permute_dims(whole, parts[0].attrs.get("axes"))
 

@@ -112,11 +112,16 @@ class _Function:
             return
         if not set(symbols_in(op)) <= known:
             return
-        if all(value in self.weights or defining_op(value) in self.liftable for value in given):
-            self.liftable[op] = any(
-                value in self.weights or self.liftable.get(defining_op(value), False)
-                for value in given
-            )
+        needs = [self._needs_weight(value) for value in given]
+        if None not in needs:
+            self.liftable[op] = any(needs)
+
+    def _needs_weight(self, value: ir.Value) -> bool | None:
+        """Return whether a value needs a weight, None where it cannot be lifted."""
+        if value in self.weights:
+            return True
+        op = defining_op(value)
+        return None if op is None else self.liftable.get(op)
 
     def needed(self, lifted: Iterable[ir.Operation]) -> tuple[list[ir.Value], set[str]]:
         """Return the values and the symbols that are needed when some operations are gone."""
