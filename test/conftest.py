@@ -1,5 +1,6 @@
 """Settings that hold for every pytest, and which tests are run."""
 
+import gc
 import os
 import zlib
 from pathlib import Path
@@ -54,6 +55,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=others)
         left_out = set(others)
         items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_collection_finish() -> None:
+    """Keep what thousands of collected tests hold out of each later garbage collection."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:
