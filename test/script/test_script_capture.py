@@ -143,7 +143,7 @@ def halves(a: te.Tensor) -> list[te.Tensor]:
 
 
 def test_python_functions_take_and_give_expressions() -> None:
-    blocks, bias = [gelu, relax.op.nn.relu], relax.const(1.0, "float32")
+    blocks, bias, kind = [gelu, relax.op.nn.relu], relax.const(1.0, "float32"), "sum"
 
     @I.ir_module
     class Module:
@@ -153,19 +153,20 @@ def test_python_functions_take_and_give_expressions() -> None:
 
         @R.function
         def main(x: R.Tensor((4,), "float32"), n: R.Prim("int64")):
+            nonlocal blocks, bias
             with R.dataflow():
                 y = gelu(x)
                 for block in (0, 1):
                     y = blocks[block](y)
                 z = relax.op.add(y, bias)
                 pair = R.emit_te(halves, z)
-                w = R.emit_te(topi.add, pair[0], pair[1])
+                w = R.emit_te(topi.add, pair[0], pair[1], primfunc_name_hint=f"{kind!s}_{2:02d}")
                 R.output(w)
             return w
 
     assert Module.script().count("R.sigmoid") == 2
     made = [name for name in Module.function_names if name not in ("split", "main")]
-    assert made == ["halves", "add"]
+    assert made == ["halves", "sum_02"]
     assert from_source(Module.script()).script() == Module.script()
     vm = relax.VirtualMachine(relax.build(Module))
     x = np.array([-4, -1, 0, 2], np.float32)

@@ -145,6 +145,10 @@ class FunctionRewriter:
 
         return lookup
 
+    def side_by_side(self, first: ir.Operation, second: ir.Operation) -> bool:
+        """Whether two operations are in one block without an effect between them."""
+        return first.block == second.block and self._places[first] == self._places[second]
+
     def value_of(self, new: Any, name: str) -> ir.Value:
         """Return the value of an expression where the builder stands, creating what is new."""
         expr = self._settled(self.builder._expression(new))

@@ -1,9 +1,10 @@
 """Rewriters as passes: of a pattern and a function, or of two functions of a module."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.tuples import get_item
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError, FunctionKeyError
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule
@@ -18,6 +19,7 @@ from relax_mlir.relax.dpl.classes import (
     ExternFuncPattern,
     GlobalVarPattern,
     PrimArrPattern,
+    TypePattern,
     WildcardPattern,
 )
 from relax_mlir.relax.dpl.compound import TupleGetItemPattern, TuplePattern
@@ -35,6 +37,7 @@ from relax_mlir.relax.expr import (
     Var,
     view,
 )
+from relax_mlir.relax.expr.places import canonical, defining_op
 
 # Takes an expression, how to look up variables, and the function under change.
 Rule = Callable[[Any, Any, FunctionRewriter], Any]
@@ -100,7 +103,10 @@ class PatternMatchingRewriter(Pass):
             made = (rule(expr, lookup, edit) for rule in self._rules)
             return next((new for new in made if new is not None), None)
 
+        rules = [rule for rule in self._rules if isinstance(rule, _Replacement)]
         edit.sweep(first)
+        while any(rule.replace_fields(edit) for rule in rules):
+            edit.sweep(first)
 
     def __or__(self, other: "PatternMatchingRewriter") -> "PatternMatchingRewriter":
         return PatternMatchingRewriter(self._rules + other._rules)
@@ -167,14 +173,47 @@ class _Replacement:
             raise BuilderError("the rewriter belongs to another MLIR context than the function")
         matcher = Matcher(lookup)
         for _ in matcher.solve(self._pattern, expr):
-            values = [edit.value_of(matcher.bound[param], "") for param in self._params]
-            func = self._func.clone(ip=False).operation
-            self._rename(func, self._add_functions(edit))
-            made = extension("relax.inline_body")(
-                func, values, edit.builder._frame().ip, matcher.symbols
-            )
-            return view(made, edit.func)
+            return view(self._inline(matcher, edit), edit.func)
         return None
+
+    def _inline(self, matcher: Matcher, edit: FunctionRewriter) -> ir.Value:
+        values = [edit.value_of(matcher.bound[param], "") for param in self._params]
+        func = self._func.clone(ip=False).operation
+        self._rename(func, self._add_functions(edit))
+        return extension("relax.inline_body")(
+            func, values, edit.builder._frame().ip, matcher.symbols
+        )
+
+    def replace_fields(self, edit: FunctionRewriter) -> bool:
+        """Replace values that are together what the pattern returns, of which no tuple is made.
+
+        All that they are computed of must be there where the first of them is used.
+
+        Returns:
+            Whether there were such values.
+        """
+        fields = getattr(self._pattern, "fields", ())
+        # A field that is a parameter matches everything, what the replacement makes included.
+        if not fields or any(isinstance(field, TypePattern) for field in fields):
+            return False
+        for found, matcher in _together(fields, edit):
+            order = {view.operation: i for i, view in enumerate(found[0].block.operations)}
+            params = (matcher.bound[param].mlir_value for param in self._params)
+            given = [defining_op(canonical(value)) for value in params if value is not None]
+            behind = max((order.get(owner, -1) for owner in given if owner is not None), default=-1)
+            start = max(behind + 1, min(order[op] for op in found))
+            uses = (use.owner.operation for op in found for use in op.results[0].uses)
+            if any(order.get(user, -1) < start for user in uses):
+                continue
+            first = next(op for op, place in order.items() if place == start)
+            with edit.builder.insert_before(first):
+                made = self._inline(matcher, edit)
+            for index, op in enumerate(found):
+                with ir.InsertionPoint(op if order[op] > start else first), op.location:
+                    edit.replace(op.results[0], get_item(made, index))
+            edit.tidy()
+            return True
+        return False
 
     def _add_functions(self, edit: FunctionRewriter) -> dict[str, str]:
         """Put the functions that the replacement needs into the module, and return their names."""
@@ -211,6 +250,26 @@ class _Replacement:
 
         if names:
             func.walk(visit)
+
+
+def _together(
+    fields: Sequence[DFPattern],
+    edit: FunctionRewriter,
+    matcher: Matcher | None = None,
+    found: Sequence[ir.Operation] = (),
+) -> Iterator[tuple[Sequence[ir.Operation], Matcher]]:
+    """Yield operations that stand side by side and match patterns together, one for each."""
+    if matcher is not None and len(found) == len(fields):
+        yield found, matcher
+        return
+    for op in edit.operations():
+        if op in found or not len(list(op.results[0].uses)):
+            continue
+        if found and not edit.side_by_side(found[0], op):
+            continue
+        tried = matcher or Matcher(edit.lookup_at(op))
+        for _ in tried.solve(fields[len(found)], view(op.results[0], edit.func)):
+            yield from _together(fields, edit, tried, [*found, op])
 
 
 def _references(func: ir.Operation) -> list[str]:

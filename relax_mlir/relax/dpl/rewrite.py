@@ -5,13 +5,14 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
+from relax_mlir.dialects.relax.tuples import known_fields
 from relax_mlir.errors import BuilderError, ExprTypeError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.dpl.classes import DFPattern
 from relax_mlir.relax.dpl.context import PatternContext
 from relax_mlir.relax.dpl.function_rewriter import FunctionRewriter, relax_functions
 from relax_mlir.relax.dpl.matcher import Matcher
-from relax_mlir.relax.expr import DataflowBlock, Function, Var
+from relax_mlir.relax.expr import DataflowBlock, Function, Tuple, Var
 from relax_mlir.relax.expr.places import DATAFLOW, canonical, defining_op
 from relax_mlir.relax.expr_functor.rewrite import sort_block
 
@@ -144,11 +145,10 @@ def replace_together(edit: FunctionRewriter, block: ir.Block, found: Mapping[Var
         owners[owner] = new
     ops = [view.operation for view in block.operations]
     last = max(ops.index(owner) for owner in owners)
-    values = {}
     with edit.builder.insert_before(ops[last]):
-        for owner, new in owners.items():
-            values[owner] = edit.value_of(new, "")
-    for owner, value in values.items():
+        # One expression: what several replacements share is made once.
+        made = edit.value_of(Tuple(list(owners.values())), "")
+    for owner, value in zip(owners, known_fields(made) or (), strict=True):
         edit.replace(owner.results[0], value)
     sort_block(block)
     edit.tidy()

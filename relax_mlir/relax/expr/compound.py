@@ -7,7 +7,7 @@ from relax_mlir.errors import ExprTypeError
 from relax_mlir.relax.expr.base import OperationExpr
 from relax_mlir.relax.expr.blocks import SeqExpr, as_sequence
 from relax_mlir.relax.expr.types import TupleType
-from relax_mlir.relax.expr.values import convert, field_index
+from relax_mlir.relax.expr.values import Tuple, convert, field_index
 from relax_mlir.relax.expr.views import register_view, view
 
 
@@ -20,10 +20,15 @@ class TupleGetItem(OperationExpr):
         super().__init__()
         self._tuple = convert(tuple_value)
         type_ = self._tuple.ty
-        if not isinstance(type_, TupleType):
+        if isinstance(self._tuple, Tuple):
+            # It has no type of its own while a field has none.
+            types = [field.ty for field in self._tuple.fields]
+        elif isinstance(type_, TupleType):
+            types = type_.fields
+        else:
             raise ExprTypeError(f"only tuples have fields, this is {type_}")
-        self._index = field_index(index, len(type_.fields))
-        self._ty = type_.fields[self._index]
+        self._index = field_index(index, len(types))
+        self._ty = types[self._index]
 
     @property
     def tuple_value(self) -> Any:

@@ -50,6 +50,8 @@ def literal(scope: Scope, node: Node) -> Any:
         return node.value
     if isinstance(node, (ast.Tuple, ast.List)):
         return [literal(scope, item) for item in node.elts]
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_formatted(scope, part) for part in node.values)
     if isinstance(node, ast.Dict):
         keys = [literal(scope, key) for key in node.keys if key is not None]
         if len(keys) != len(node.keys) or not all(isinstance(key, str) for key in keys):
@@ -98,6 +100,20 @@ def literal(scope: Scope, node: Node) -> Any:
     return captured
 
 
+def _formatted(scope: Scope, part: Node) -> str:
+    """Return a part of an f-string."""
+    if not isinstance(part, ast.FormattedValue):
+        return literal(scope, part)
+    value = _CONVERSIONS[part.conversion](literal(scope, part.value))
+    try:
+        return format(value, literal(scope, part.format_spec) if part.format_spec else "")
+    except (ValueError, TypeError) as error:
+        scope.fail(part, str(error))
+
+
+_CONVERSIONS: dict[int, Callable[[Any], Any]] = {
+    -1: lambda value: value, ord("s"): str, ord("r"): repr, ord("a"): ascii,
+}  # fmt: skip
 # Calls that give a number that is no size.
 _SCALARS = {
     f"T.{name}": numpy_dtype(name).type

@@ -235,6 +235,9 @@ class ExprParser(interfaces.ExprParser):
             self.scope.fail(node, f"{node.value} has no meaning as a Relax value")
         return node.value
 
+    def _joinedstr(self, node: Node, name: str | None, hint: Hint) -> Any:
+        return literal(self.scope, node)
+
     def _name(self, node: Node, name: str | None, hint: Hint) -> Any:
         raw = self.scope.lookup_or(node, MISSING)
         if raw is MISSING:

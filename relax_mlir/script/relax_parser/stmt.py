@@ -142,7 +142,8 @@ class StmtParser(interfaces.StmtParser):
             return closures.define(self, node)
         if isinstance(node, ast.Expr):
             return self._expression(node.value)
-        if isinstance(node, ast.Pass):
+        # Names from around a script are read as they are, declared or not.
+        if isinstance(node, (ast.Pass, ast.Nonlocal, ast.Global)):
             return None
         if isinstance(node, ast.Return):
             self.scope.fail(node, "'return' can only be the last statement of the function")

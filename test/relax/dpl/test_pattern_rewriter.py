@@ -98,3 +98,47 @@ def test_signatures_differ() -> None:
     (main, other) = Before.functions.values()
     with pytest.raises(ValueError, match="must have the same signature"):
         PatternMatchingRewriter.from_module(IRModule({"pattern": main, "replacement": other}))
+
+
+@R.rewriter
+class Joined:
+    @R.function
+    def pattern(a: R.Tensor((4, 4)), b: R.Tensor((4, 4)), x: R.Tensor((4,))):
+        left = R.matmul(a, x)
+        right = R.matmul(b, x)
+        return (left, right)
+
+    @R.function
+    def replacement(a: R.Tensor((4, 4)), b: R.Tensor((4, 4)), x: R.Tensor((4,))):
+        return R.split(R.matmul(R.concat([a, b]), x), 2)
+
+
+def test_a_tuple_that_nothing_makes() -> None:
+    @R.function
+    def main(x: R.Tensor((4,)), a: R.Tensor((4, 4)), b: R.Tensor((4, 4)), c: R.Tensor((4, 4))):
+        y = R.matmul(a, x)
+        z = R.matmul(b, x)
+        w = R.add(y, z)
+        # What it multiplies comes after the only product that it could be joined to.
+        v = R.matmul(c, w)
+        u = R.matmul(a, w)
+        t = R.add(v, u)
+        return t
+
+    calls = [binding.value for binding in Joined(main).body.blocks[0].bindings]
+    names = [getattr(getattr(call, "op", None), "name", str(call)) for call in calls]
+    half = ["relax.concat", "relax.matmul", "relax.split"]
+    assert [name for name in names if name.startswith("relax.")] == [*half, "relax.add"] * 2
+    assert len(names) == 12
+
+
+def test_fields_with_an_effect_between_them_stay() -> None:
+    @R.function(pure=False)
+    def main(x: R.Tensor((4,)), a: R.Tensor((4, 4)), b: R.Tensor((4, 4))):
+        y = R.matmul(a, x)
+        _ = R.print(y, format="")
+        z = R.matmul(b, x)
+        w = R.add(y, z)
+        return w
+
+    assert_structural_equal(Joined(main), main)

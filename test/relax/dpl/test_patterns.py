@@ -83,6 +83,8 @@ ADD, RELU, MATMUL = is_op("relax.add"), is_op("relax.nn.relu"), is_op("relax.mat
         (is_tuple([wildcard()]), relax.Tuple([x, 1.0]), False),
         (is_tuple_get_item(wildcard(), 1), relax.TupleGetItem(relax.Tuple([x, x]), 1), True),
         (is_tuple_get_item(wildcard(), 0), relax.TupleGetItem(relax.Tuple([x, x]), 1), False),
+        (is_tuple([is_gv("f"), is_var("x")])[-1],
+         relax.TupleGetItem(relax.Tuple([relax.GlobalVar("f"), x]), 1), True),
         (wildcard().has_ty(R.Tensor((2, "m"))), x, True),
         (wildcard().has_ty(R.Tensor(("m", "m"))), x, False),
         (ADD(is_var("a"), is_const()), B, True),

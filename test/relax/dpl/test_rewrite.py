@@ -141,3 +141,28 @@ def test_bindings_are_replaced_together() -> None:
     assert [b.value.op.name for b in made.body.blocks[0].bindings if hasattr(b.value, "op")] == [
         b.value.op.name for b in expected.body.blocks[0].bindings if hasattr(b.value, "op")
     ]
+
+
+def test_what_replacements_share_is_made_once() -> None:
+    @R.function
+    def main(x: R.Tensor((2, 4)), v: R.Tensor((3, 4)), w: R.Tensor((5, 4))):
+        with R.dataflow():
+            a = R.matmul(x, R.permute_dims(v))
+            b = R.matmul(x, R.permute_dims(w))
+            out = (a, b)
+            R.output(out)
+        return out
+
+    with PatternContext() as ctx:
+        x, v, w = wildcard(), wildcard(), wildcard()
+        first, second = (
+            is_op("relax.matmul")(x, is_op("relax.permute_dims")(each)) for each in (v, w)
+        )
+
+    def join(found: Any, _: Any) -> Any:
+        both = relax.op.permute_dims(relax.op.concat([found[v], found[w]]))
+        parts = relax.op.split(relax.op.matmul(found[x], both), [found[v].ty.shape[0]], -1)
+        return {found[first]: parts[0], found[second]: parts[1]}
+
+    made = rewrite_bindings(ctx, join, main).script()
+    assert made.count("R.split(") == made.count("R.matmul(") == 1
