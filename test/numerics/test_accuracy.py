@@ -8,6 +8,8 @@ from checkout import ROOT
 from targets import skip_unless_runs
 
 _STEP = 65_521
+pytestmark = pytest.mark.own_targets
+
 _CPUS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 
 

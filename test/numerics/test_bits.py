@@ -15,6 +15,8 @@ from relax_mlir import relax, script
 from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.runtime.native.cpu_features import missing_features
 
+pytestmark = pytest.mark.own_targets
+
 CPUS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 # Parameters with their sizes, and what is computed of them; `?` stands for the dtype.
 MAPS = {

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.own_targets
+
 PROGRAM = Path(__file__).parents[2] / "support" / "class_programs.py"
 X86, ARM, APPLE = "x86_64-linux-gnu", "aarch64-linux-gnu", "arm64-apple-darwin"
 # Those with the instructions of x86-64-v3 and neoverse-n1: half the time.
