@@ -188,7 +188,7 @@ class RegisteredPass(Pass):
         # None is TVM's way to ask for the default.
         self.given: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
         self.options: dict[str, Any] = coerce_options(spec.flag, spec.options, self.given)
-        self.info = PassInfo(spec.name, spec.opt_level, spec.required)
+        self.info: PassInfo = PassInfo(spec.name, spec.opt_level, spec.required)
 
     def apply(self, mod: IRModule, ctx: PassContext) -> None:
         """Call the function of the table's entry on the `builtin.module` operation."""
@@ -222,7 +222,7 @@ class MLIRPass(Pass):
             steps = steps[0].children
         self.steps = steps
         self.element = ",".join(map(str, steps))
-        self.info = PassInfo(name or self.element, opt_level)
+        self.info: PassInfo = PassInfo(name or self.element, opt_level)
 
     def execute(self, mod: IRModule, ctx: PassContext) -> None:
         """Run on the module itself; step by step where a reproducer is to begin with the right."""
@@ -254,7 +254,7 @@ class ModulePass(Pass):
         self, pass_func: Callable[[IRModule, PassContext], IRModule], pass_info: PassInfo
     ) -> None:
         self.pass_func = pass_func
-        self.info = pass_info
+        self.info: PassInfo = pass_info
 
     def apply(self, mod: IRModule, ctx: PassContext) -> None:
         """Call the function; what it returns takes the place of the module's contents.
@@ -280,7 +280,7 @@ class PrintIR(Pass):
 
     def __init__(self, header: str = "") -> None:
         self.header = header
-        self.info = PassInfo("PrintIR")
+        self.info: PassInfo = PassInfo("PrintIR")
         # In a pipeline's text it is upstream's pass of that name, which prints the same.
         label = header.replace('"', "'") if "'" in header else header
         options = format_options({"label": label}) if header else None

@@ -7,7 +7,7 @@ and `sch.get` show as views. `isinstance(x, tir.For)` holds for both.
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.ops import LOOP_KINDS
@@ -48,7 +48,7 @@ class _Seen(type):
 class Stmt(metaclass=_Seen):
     """What a prim func does."""
 
-    view: tuple[str, str] | None = (_STATEMENTS, "Statement")
+    view: ClassVar[tuple[str, str] | None] = (_STATEMENTS, "Statement")
 
 
 def statement(value: Any, where: str) -> Stmt:
@@ -75,7 +75,7 @@ def _variable(value: Any, where: str) -> Any:
 class SeqStmt(Stmt):
     """Statements one after another."""
 
-    view = None
+    view: ClassVar[tuple[str, str] | None] = None
     seq: Sequence[Stmt]
 
     def __post_init__(self) -> None:
@@ -88,7 +88,7 @@ class SeqStmt(Stmt):
 class For(Stmt):
     """A loop over `extent` values from `min` on."""
 
-    view = (_FOUND, "FoundLoop")
+    view: ClassVar[tuple[str, str] | None] = (_FOUND, "FoundLoop")
     loop_var: Any
     min: Any
     extent: Any
@@ -163,7 +163,7 @@ def decl_buffer(shape: Any, dtype: str = "float32", name: str = "buffer") -> Buf
 class BufferStore(Stmt):
     """`buffer[indices] = value`; a Python number takes the buffer's dtype."""
 
-    view = (_STATEMENTS, "BufferStore")
+    view: ClassVar[tuple[str, str] | None] = (_STATEMENTS, "BufferStore")
     buffer: Buffer
     value: Any
     indices: Sequence[Any]
@@ -182,7 +182,7 @@ class BufferLoad(ProducerLoad, metaclass=_Seen):
     """One element of a buffer: `A[i, j]` or `tir.BufferLoad(A, [i, j])`."""
 
     __slots__ = ()
-    view = (_STATEMENTS, "BufferLoad")
+    view: ClassVar[tuple[str, str] | None] = (_STATEMENTS, "BufferLoad")
 
     def __init__(self, buffer: Buffer, indices: Sequence[Any]) -> None:
         super().__init__(buffer, _indices("tir.BufferLoad", buffer, indices))
@@ -215,7 +215,7 @@ def _indices(what: str, buffer: Any, given: Any) -> list[PrimExpr]:
 class IfThenElse(Stmt):
     """One statement where a condition holds, else another or none."""
 
-    view = (_STATEMENTS, "IfThenElse")
+    view: ClassVar[tuple[str, str] | None] = (_STATEMENTS, "IfThenElse")
     condition: Any
     then_case: Any
     else_case: Any = None
@@ -231,7 +231,7 @@ class IfThenElse(Stmt):
 class While(Stmt):
     """A statement again and again while a condition holds."""
 
-    view = (_STATEMENTS, "While")
+    view: ClassVar[tuple[str, str] | None] = (_STATEMENTS, "While")
     condition: Any
     body: Any
 
@@ -244,7 +244,7 @@ class While(Stmt):
 class AssertStmt(Stmt):
     """An error with a message unless a condition holds; then the body."""
 
-    view = (_STATEMENTS, "AssertStmt")
+    view: ClassVar[tuple[str, str] | None] = (_STATEMENTS, "AssertStmt")
     condition: Any
     message: str
     body: Any = None
@@ -261,7 +261,7 @@ class AssertStmt(Stmt):
 class LetStmt(Stmt):
     """A name for an integer that is computed once, for the body."""
 
-    view = None
+    view: ClassVar[tuple[str, str] | None] = None
     var: Any
     value: Any
     body: Any
@@ -281,7 +281,7 @@ class LetStmt(Stmt):
 class Evaluate(Stmt):
     """A call for what it does, `tir.call_extern(...)`."""
 
-    view = None
+    view: ClassVar[tuple[str, str] | None] = None
     value: Any
 
     def __post_init__(self) -> None:
@@ -292,7 +292,7 @@ class Evaluate(Stmt):
 class AllocBuffer(Stmt):
     """Memory for a buffer, for the body or for what follows in a `SeqStmt`."""
 
-    view = (_STATEMENTS, "AllocBuffer")
+    view: ClassVar[tuple[str, str] | None] = (_STATEMENTS, "AllocBuffer")
     buffer: Buffer
     body: Any = None
 
@@ -335,7 +335,7 @@ class IterVar:
 class Block(Stmt):
     """A block: iterators, what it does for each of their values, and what it does first."""
 
-    view = (_FOUND, "FoundBlock")
+    view: ClassVar[tuple[str, str] | None] = (_FOUND, "FoundBlock")
     iter_vars: Sequence[IterVar]
     reads: Any
     writes: Any
@@ -361,7 +361,7 @@ class Block(Stmt):
 class BlockRealize(Stmt):
     """A block with what its iterators are, where a condition holds."""
 
-    view = None
+    view: ClassVar[tuple[str, str] | None] = None
     iter_values: Sequence[Any]
     predicate: Any
     block: Block

@@ -68,8 +68,8 @@ class KVCache(Effect):
         self, init_seq_len: int, unit_shape: Sequence[int], dtype: str | None = None
     ) -> None:
         self.init_seq_len = init_seq_len
-        self.unit_shape = [int(size) for size in unit_shape]
-        self.dtype = dtype or get_default_dtype()
+        self.unit_shape: list[int] = [int(size) for size in unit_shape]
+        self.dtype: str = dtype or get_default_dtype()
         self.cache: Any = None
 
     def emit_init(self, name_hint: str, builder: Any) -> list[Any]:

@@ -71,8 +71,8 @@ class Exporter:
     """
 
     def __init__(self, debug: bool = False) -> None:
-        self.builder = BlockBuilder()
-        self.io_effect = IOEffect() if debug else None
+        self.builder: BlockBuilder = BlockBuilder()
+        self.io_effect: IOEffect | None = IOEffect() if debug else None
         self.extern_mods: list[Any] = []
 
     @staticmethod

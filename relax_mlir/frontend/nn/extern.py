@@ -19,7 +19,7 @@ class ExternModule:
     """
 
     def __init__(self, symbols: Mapping[str, Callable[..., Any]]) -> None:
-        self.symbols = dict(symbols)
+        self.symbols: dict[str, Callable[..., Any]] = dict(symbols)
 
     def __getitem__(self, func_name: str) -> Callable[..., Any]:
         """Return what calls a function."""

@@ -35,8 +35,10 @@ class TorchModule:
     """The methods of a compiled module, by name: `model["forward"](x)`."""
 
     def __init__(self, spec: specs.ModuleSpec, vm: Any, params: list[Any]) -> None:
-        self.spec, self.vm, self.params = spec, vm, params
-        self.effects = vm[INITIALIZE]() if _has(vm, INITIALIZE) else None
+        self.spec: specs.ModuleSpec = spec
+        self.vm: Any = vm
+        self.params: list[Any] = params
+        self.effects: Any = vm[INITIALIZE]() if _has(vm, INITIALIZE) else None
 
     def __getitem__(self, method_name: str) -> Callable[..., Any]:
         """Return a method.

@@ -62,10 +62,13 @@ class Linear(Module):
         self, in_features: Any, out_features: Any, bias: bool = True, dtype: str | None = None,
         out_dtype: str | None = None,
     ) -> None:  # fmt: skip
-        self.in_features, self.out_features = in_features, out_features
-        self.out_dtype = out_dtype
-        self.weight = Parameter((out_features, in_features), dtype)
-        self.bias = Parameter((out_features,), out_dtype or dtype) if bias else None
+        self.in_features: Any = in_features
+        self.out_features: Any = out_features
+        self.out_dtype: str | None = out_dtype
+        self.weight: Parameter = Parameter((out_features, in_features), dtype)
+        self.bias: Parameter | None = (
+            Parameter((out_features,), out_dtype or dtype) if bias else None
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the product of x, (..., in_features)."""
@@ -91,15 +94,18 @@ class _Convolution(Module):
         padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True,
         dtype: str | None = None, data_layout: str | None = None,
     ) -> None:  # fmt: skip
-        self.in_channels, self.out_channels = in_channels, out_channels
+        self.in_channels: Any = in_channels
+        self.out_channels: int = out_channels
         is_one = isinstance(kernel_size, int)
-        self.kernel_size = [kernel_size] * self.rank if is_one else list(kernel_size)
-        self.stride, self.padding, self.dilation = stride, padding, dilation
-        self.groups = groups
-        self.data_layout = data_layout
+        self.kernel_size: list[Any] = [kernel_size] * self.rank if is_one else list(kernel_size)
+        self.stride: Any = stride
+        self.padding: Any = padding
+        self.dilation: Any = dilation
+        self.groups: int = groups
+        self.data_layout: str | None = data_layout
         of_group = SymExpr.of(_symbol(in_channels)) // groups
-        self.weight = Parameter((out_channels, of_group, *self.kernel_size), dtype)
-        self.bias = Parameter((out_channels,), dtype) if bias else None
+        self.weight: Parameter = Parameter((out_channels, of_group, *self.kernel_size), dtype)
+        self.bias: Parameter | None = Parameter((out_channels,), dtype) if bias else None
 
 
 def _symbol(size: Any) -> Any:
@@ -167,11 +173,18 @@ class ConvTranspose1D(Module):
         padding: int = 0, output_padding: int = 0, dilation: int = 1, groups: int = 1,
         bias: bool = True, dtype: str | None = None,
     ) -> None:  # fmt: skip
-        self.in_channels, self.out_channels = in_channels, out_channels
-        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
-        self.output_padding, self.dilation, self.groups = output_padding, dilation, groups
-        self.weight = Parameter((in_channels, out_channels // groups, kernel_size), dtype)
-        self.bias = Parameter((out_channels,), dtype) if bias else None
+        self.in_channels: Any = in_channels
+        self.out_channels: int = out_channels
+        self.kernel_size: int = kernel_size
+        self.stride: Any = stride
+        self.padding: Any = padding
+        self.output_padding: int = output_padding
+        self.dilation: Any = dilation
+        self.groups: int = groups
+        self.weight: Parameter = Parameter(
+            (in_channels, out_channels // groups, kernel_size), dtype
+        )
+        self.bias: Parameter | None = Parameter((out_channels,), dtype) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the transposed convolution of x."""
@@ -195,10 +208,15 @@ class LayerNorm(Module):
         self, normalized_shape: int, eps: float = 1e-5, elementwise_affine: bool = True,
         dtype: str | None = None,
     ) -> None:  # fmt: skip
-        self.normalized_shape, self.eps = normalized_shape, eps
+        self.normalized_shape: int = normalized_shape
+        self.eps: float = eps
         self.elementwise_affine = elementwise_affine
-        self.weight = Parameter((normalized_shape,), dtype) if elementwise_affine else None
-        self.bias = Parameter((normalized_shape,), dtype) if elementwise_affine else None
+        self.weight: Parameter | None = (
+            Parameter((normalized_shape,), dtype) if elementwise_affine else None
+        )
+        self.bias: Parameter | None = (
+            Parameter((normalized_shape,), dtype) if elementwise_affine else None
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x normalised."""
@@ -220,9 +238,10 @@ class RMSNorm(Module):
         self, hidden_size: int, axes: Any, epsilon: float = 1e-5, bias: bool = True,
         dtype: str | None = None,
     ) -> None:  # fmt: skip
-        self.epsilon, self.axes = epsilon, axes
-        self.weight = Parameter((hidden_size,), dtype)
-        self.bias = Parameter((hidden_size,), dtype) if bias else None
+        self.epsilon: float = epsilon
+        self.axes: Any = axes
+        self.weight: Parameter = Parameter((hidden_size,), dtype)
+        self.bias: Parameter | None = Parameter((hidden_size,), dtype) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x divided, times the weight."""
@@ -237,9 +256,11 @@ class GroupNorm(Module):
         self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
         dtype: str | None = None,
     ) -> None:  # fmt: skip
-        self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
-        self.weight = Parameter((num_channels,), dtype) if affine else None
-        self.bias = Parameter((num_channels,), dtype) if affine else None
+        self.num_groups: int = num_groups
+        self.num_channels: int = num_channels
+        self.eps: float = eps
+        self.weight: Parameter | None = Parameter((num_channels,), dtype) if affine else None
+        self.bias: Parameter | None = Parameter((num_channels,), dtype) if affine else None
 
     def forward(self, x: Tensor, channel_axis: int = 1, axes: list[int] | None = None) -> Tensor:
         """Return x normalised, over axes that are by default those behind the channels."""
@@ -258,8 +279,9 @@ class Embedding(Module):
     """
 
     def __init__(self, num: Any, dim: Any, dtype: str | None = None) -> None:
-        self.num, self.dim = num, dim
-        self.weight = Parameter((num, dim), dtype)
+        self.num: Any = num
+        self.dim: Any = dim
+        self.weight: Parameter = Parameter((num, dim), dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the rows of x, (*x.shape, dim)."""
@@ -279,12 +301,16 @@ class TimestepEmbedding(Module):
     ) -> None:  # fmt: skip
         if act_fn != "silu" or post_act_fn not in (None, "silu"):
             raise ValueError("activations of TimestepEmbedding are 'silu'")
-        self.linear_1 = Linear(in_channels, time_embed_dim)
+        self.linear_1: Linear = Linear(in_channels, time_embed_dim)
         has_condition = cond_proj_dim is not None
-        self.cond_proj = Linear(cond_proj_dim, in_channels, bias=False) if has_condition else None
-        self.act = SiLU()
-        self.linear_2 = Linear(time_embed_dim, time_embed_dim if out_dim is None else out_dim)
-        self.post_act = SiLU() if post_act_fn else None
+        self.cond_proj: Linear | None = (
+            Linear(cond_proj_dim, in_channels, bias=False) if has_condition else None
+        )
+        self.act: SiLU = SiLU()
+        self.linear_2: Linear = Linear(
+            time_embed_dim, time_embed_dim if out_dim is None else out_dim
+        )
+        self.post_act: SiLU | None = SiLU() if post_act_fn else None
 
     def forward(self, sample: Tensor, condition: Tensor | None = None) -> Tensor:
         """Return the projection of a sample, to which that of a condition is added first."""
@@ -319,17 +345,20 @@ class Attention(Module):
         dim_head: int = 64, bias: bool = False, norm_num_groups: int | None = None,
         out_bias: bool = True, scale_qk: bool = True,
     ) -> None:  # fmt: skip
-        self.query_dim = query_dim
-        self.cross_attention_dim = cross_attention_dim or query_dim
-        self.heads, self.dim_head = heads, dim_head
-        self.scale = dim_head**-0.5 if scale_qk else 1.0
-        self.inner_dim = dim_head * heads
-        self.to_q = Linear(query_dim, self.inner_dim, bias=bias)
-        self.to_k = Linear(self.cross_attention_dim, self.inner_dim, bias=bias)
-        self.to_v = Linear(self.cross_attention_dim, self.inner_dim, bias=bias)
+        self.query_dim: int = query_dim
+        self.cross_attention_dim: int = cross_attention_dim or query_dim
+        self.heads: int = heads
+        self.dim_head: int = dim_head
+        self.scale: float = dim_head**-0.5 if scale_qk else 1.0
+        self.inner_dim: int = dim_head * heads
+        self.to_q: Linear = Linear(query_dim, self.inner_dim, bias=bias)
+        self.to_k: Linear = Linear(self.cross_attention_dim, self.inner_dim, bias=bias)
+        self.to_v: Linear = Linear(self.cross_attention_dim, self.inner_dim, bias=bias)
         has_norm = norm_num_groups is not None
-        self.group_norm = GroupNorm(norm_num_groups, query_dim) if has_norm else None
-        self.to_out = ModuleList([Linear(self.inner_dim, query_dim, bias=out_bias)])
+        self.group_norm: GroupNorm | None = (
+            GroupNorm(norm_num_groups, query_dim) if has_norm else None
+        )
+        self.to_out: ModuleList = ModuleList([Linear(self.inner_dim, query_dim, bias=out_bias)])
 
     def forward(
         self, hidden_states: Tensor, encoder_hidden_states: Tensor | None = None,

@@ -201,7 +201,8 @@ def _convolution(kind: str) -> Callable[..., Tensor]:
     return convolve
 
 
-conv2d, conv3d = _convolution("conv2d"), _convolution("conv3d")
+conv2d: Callable[..., Tensor] = _convolution("conv2d")
+conv3d: Callable[..., Tensor] = _convolution("conv3d")
 
 
 def conv1d(

@@ -18,7 +18,7 @@ class Tensor:
     """A tensor; its shape has integers and names of symbols."""
 
     def __init__(self, shape: Sequence[Any], dtype: str) -> None:
-        self.shape = list(shape)
+        self.shape: list[Any] = list(shape)
         self.dtype = dtype
 
     def __repr__(self) -> str:
@@ -67,8 +67,10 @@ class MethodSpec:
             if mode not in _MODES:
                 raise ValueError(f"Invalid {what}: {mode}; it is one of {', '.join(_MODES)}")
         self.method = method
-        self.arg_names, self.arg_specs = arg_names, arg_specs
-        self.param_mode, self.effect_mode = param_mode, effect_mode
+        self.arg_names: list[str] = arg_names
+        self.arg_specs: list[Any] = arg_specs
+        self.param_mode: str = param_mode
+        self.effect_mode: str = effect_mode
 
     def __repr__(self) -> str:
         return self.render("MethodSpec")
@@ -128,7 +130,8 @@ class ModuleSpec:
         self, module: Any, method_names: list[str], method_specs: list[MethodSpec]
     ) -> None:
         self.module = module
-        self.method_names, self.method_specs = method_names, method_specs
+        self.method_names: list[str] = method_names
+        self.method_specs: list[MethodSpec] = method_specs
 
     @staticmethod
     def from_raw(spec: "ModuleSpec | Mapping[str, Any]", module: Any) -> "ModuleSpec":

@@ -25,7 +25,7 @@ class SubroutineMixin:
     def __init_subclass__(cls) -> None:
         forward = cls.__dict__.get("forward")
         if forward is not None:
-            cls.forward = _dispatched(forward)  # type: ignore[attr-defined]
+            type.__setattr__(cls, "forward", _dispatched(forward))
 
 
 def _dispatched(forward: Callable[..., Any]) -> Callable[..., Any]:

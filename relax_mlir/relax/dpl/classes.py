@@ -273,8 +273,9 @@ class CallPattern(DFPattern):
     def __init__(
         self, op: DFPattern, args: Iterable[DFPattern], varg_default_wildcard: bool = False
     ) -> None:
-        self.op, self.args = op, as_patterns(args)
-        self.varg_default_wildcard = varg_default_wildcard
+        self.op: DFPattern = op
+        self.args: tuple[DFPattern, ...] = as_patterns(args)
+        self.varg_default_wildcard: bool = varg_default_wildcard
 
     def candidates(self, matcher: Matcher, expr: Any, value: Any) -> Iterator[None]:
         """Yield for each way in which callee and arguments match."""
@@ -307,7 +308,8 @@ class OrPattern(DFPattern):
     _parts = ("left", "right")
 
     def __init__(self, left: DFPattern, right: DFPattern) -> None:
-        self.left, self.right = left, right
+        self.left: DFPattern = left
+        self.right: DFPattern = right
 
     def candidates(self, matcher: Matcher, expr: Any, value: Any) -> Iterator[None]:
         """Yield for each way in which either matches."""
@@ -321,7 +323,8 @@ class AndPattern(DFPattern):
     _parts = ("left", "right")
 
     def __init__(self, left: DFPattern, right: DFPattern) -> None:
-        self.left, self.right = left, right
+        self.left: DFPattern = left
+        self.right: DFPattern = right
 
     def candidates(self, matcher: Matcher, expr: Any, value: Any) -> Iterator[None]:
         """Yield for each way in which both match."""
@@ -334,7 +337,7 @@ class NotPattern(DFPattern):
     _parts = ("reject",)
 
     def __init__(self, to_reject: DFPattern) -> None:
-        self.reject = to_reject
+        self.reject: DFPattern = to_reject
 
     def candidates(self, matcher: Matcher, expr: Any, value: Any) -> Iterator[None]:
         """Yield once where there is no way to match."""
@@ -364,7 +367,7 @@ class TypePattern(_Restricted):
     """A pattern of a type; what the type leaves open may be anything."""
 
     def __init__(self, pattern: DFPattern, ty: Any) -> None:
-        self.pattern = pattern
+        self.pattern: DFPattern = pattern
         self.ty: Type = as_type(ty)
 
     @property
@@ -381,7 +384,7 @@ class DataTypePattern(_Restricted):
     """A pattern of a dtype."""
 
     def __init__(self, pattern: DFPattern, dtype: str) -> None:
-        self.pattern = pattern
+        self.pattern: DFPattern = pattern
         self.dtype: str = as_dtype(dtype)
 
     def holds(self, matcher: Matcher, expr: Any, value: Any) -> bool:
@@ -393,7 +396,7 @@ class ShapePattern(_Restricted):
     """A pattern of a shape."""
 
     def __init__(self, pattern: DFPattern, shape: Sequence[Any]) -> None:
-        self.pattern = pattern
+        self.pattern: DFPattern = pattern
         self.shape: tuple[SymExpr, ...] = tuple(as_dim(each) for each in shape)
 
     def holds(self, matcher: Matcher, expr: Any, value: Any) -> bool:
@@ -406,7 +409,7 @@ class AttrPattern(_Restricted):
     """A pattern with attributes: those of a call or a function; others may be anything."""
 
     def __init__(self, pattern: DFPattern, attrs: Mapping[str, Any]) -> None:
-        self.pattern = pattern
+        self.pattern: DFPattern = pattern
         self.attrs: dict[str, Any] = dict(attrs)
 
     def holds(self, matcher: Matcher, expr: Any, value: Any) -> bool:
@@ -432,7 +435,7 @@ class SameShapeConstraint(DFConstraint):
     """All of these are known to be of one shape."""
 
     def __init__(self, *args: DFPattern) -> None:
-        self.args = args
+        self.args: tuple[DFPattern, ...] = args
         current = PatternContext.current()
         if current is not None:
             current.add_constraint(self)

@@ -54,7 +54,7 @@ class PatternMatchingRewriter(Pass):
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         self._rules = rules
-        self.info = PassInfo("PatternMatchingRewriter")
+        self.info: PassInfo = PassInfo("PatternMatchingRewriter")
 
     @staticmethod
     def from_pattern(

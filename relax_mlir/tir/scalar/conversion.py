@@ -26,7 +26,8 @@ class Cast(PrimExpr):
     value: PrimExpr
 
     def __init__(self, dtype: str, value: Any) -> None:
-        self.dtype, self.value = checked(dtype), as_expr(value)
+        self.dtype: str = checked(dtype)
+        self.value: PrimExpr = as_expr(value)
 
     @property
     def operands(self) -> tuple[PrimExpr, ...]:

@@ -24,7 +24,8 @@ class ExternCall(PrimExpr):
     args: list[Any]
 
     def __init__(self, dtype: str, name: str, args: list[Any]) -> None:
-        self.dtype, self.name, self.args = dtype, name, args
+        self.dtype: str = dtype
+        self.name, self.args = name, args
 
     @property
     def operands(self) -> tuple[PrimExpr, ...]:

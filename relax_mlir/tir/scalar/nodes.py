@@ -26,7 +26,7 @@ class BinaryExpr(PrimExpr):
 
     def __init__(self, a: Any, b: Any) -> None:
         self.a, self.b = matched(a, b)
-        self.dtype = self._result()
+        self.dtype: str = self._result()
 
     def _result(self) -> str:
         if self.a.dtype == "bool":
@@ -194,7 +194,8 @@ class Not(PrimExpr):
     a: PrimExpr
 
     def __init__(self, a: Any) -> None:
-        self.a, self.dtype = checked_condition(a, "tir.Not"), "bool"
+        self.a: PrimExpr = checked_condition(a, "tir.Not")
+        self.dtype: str = "bool"
 
     @property
     def operands(self) -> tuple[PrimExpr, ...]:
@@ -216,7 +217,7 @@ class Select(PrimExpr):
     def __init__(self, condition: Any, true_value: Any, false_value: Any) -> None:
         self.condition: PrimExpr = checked_condition(condition, type(self).__name__)
         self.true_value, self.false_value = matched(true_value, false_value)
-        self.dtype = self.true_value.dtype
+        self.dtype: str = self.true_value.dtype
 
     @property
     def operands(self) -> tuple[PrimExpr, ...]:
@@ -252,7 +253,8 @@ class Call(PrimExpr):
     def __init__(
         self, dtype: str, op: str, args: Sequence[PrimExpr], attrs: dict[str, Any] | None = None
     ) -> None:
-        self.dtype, self.op, self.args, self.attrs = dtype, op, tuple(args), attrs
+        self.dtype: str = dtype
+        self.op, self.args, self.attrs = op, tuple(args), attrs
 
     @property
     def operands(self) -> tuple[PrimExpr, ...]:
@@ -282,7 +284,8 @@ class ProducerLoad(PrimExpr):
                 f"tir.ProducerLoad takes a te.Tensor and its indices, got {producer!r} and "
                 f"{indices!r}; A[i, j] makes one"
             )
-        self.producer, self.indices, self.dtype = producer, tuple(indices), producer.dtype
+        self.producer, self.indices = producer, tuple(indices)
+        self.dtype: str = producer.dtype
 
     @property
     def operands(self) -> tuple[PrimExpr, ...]:
@@ -308,7 +311,7 @@ class Reduce(PrimExpr):
 
     def __init__(self, reduction: Any, value_index: int) -> None:
         self.reduction, self.value_index = reduction, value_index
-        self.dtype = reduction.source[value_index].dtype
+        self.dtype: str = reduction.source[value_index].dtype
 
     @property
     def operands(self) -> tuple[PrimExpr, ...]:

@@ -193,7 +193,8 @@ class IntImm(PrimExpr):
     value: int
 
     def __init__(self, dtype: str, value: int) -> None:
-        self.dtype, self.value = checked(dtype), int(value)
+        self.dtype: str = checked(dtype)
+        self.value = int(value)
         if is_float(self.dtype):
             raise ExprTypeError(f"tir.IntImm takes an integer dtype, got {dtype}")
         low = 0 if is_unsigned(self.dtype) else -1 << (bits(self.dtype) - 1)
@@ -222,7 +223,8 @@ class FloatImm(PrimExpr):
     value: float
 
     def __init__(self, dtype: str, value: float) -> None:
-        self.dtype, self.value = checked(dtype), float(value)
+        self.dtype: str = checked(dtype)
+        self.value = float(value)
         if not is_float(self.dtype):
             raise ExprTypeError(f"tir.FloatImm takes a floating-point dtype, got {dtype}")
 
@@ -241,7 +243,8 @@ class Leaf(PrimExpr):
     name: str
 
     def __init__(self, name: str, dtype: str = SIZE) -> None:
-        self.name, self.dtype = name, dtype
+        self.name = name
+        self.dtype: str = dtype
 
     @property
     def name_hint(self) -> str:
@@ -260,7 +263,8 @@ class Size(PrimExpr):
     expr: SymExpr
 
     def __init__(self, expr: SymExpr) -> None:
-        self.expr, self.dtype = expr, SIZE
+        self.expr = expr
+        self.dtype: str = SIZE
 
     def as_size(self) -> SymExpr:
         """Return the size itself."""
