@@ -11,7 +11,7 @@ export PYTHON VENV
 RUN := $(VENV)/bin/python
 TESTS = $(RUN) test/run.py $(if $(JOBS),--jobs $(JOBS))
 
-.PHONY: help demo quick test test-targets conformance check docs bench peers clean
+.PHONY: help demo quick test test-targets conformance random-models check docs bench peers clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\): .*## /make \1: /p' Makefile
@@ -37,6 +37,10 @@ test-targets: ## run all tests once for each of several CPUs
 conformance: ## run the node tests of onnx and count those that pass
 	@.ci/environment test
 	@$(RUN) test/frontend/onnx/conformance.py
+
+random-models: ## compare 10,000 random ONNX models, with onnxruntime where it is installed
+	@.ci/environment test
+	@$(RUN) test/support/random_models.py --count 10000
 
 # A type checker cannot follow the mapping of dialects/ and lowering/ into the package, so it reads a copy.
 check: ## lint, formatting, types, documentation, then all tests

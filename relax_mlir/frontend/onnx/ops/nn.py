@@ -1,6 +1,6 @@
 """Convolution, pooling, and products of matrices."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,9 +34,13 @@ def kernel_shape(node: Any, index: int = 1) -> list[int]:
     return [dim_int(node, index, 2 + i) for i in range(node.ndim(index) - 2)]
 
 
-def window(node: Any, kernel: Sequence[int]) -> tuple[list[int], list[Any], list[int]]:
-    """Return strides, paddings (all begins, then all ends) and dilations of a window."""
-    rank = len(kernel)
+def window(
+    node: Any, rank: int, sizes: Callable[[], Sequence[int]]
+) -> tuple[list[int], list[Any], list[int]]:
+    """Return strides, paddings (all begins, then all ends) and dilations of a window.
+
+    Its sizes are asked for where the padding depends on them.
+    """
     strides = list(node.attrs.get("strides") or [1] * rank)
     dilations = list(node.attrs.get("dilations") or [1] * rank)
     auto = node.attrs.get("auto_pad", "NOTSET")
@@ -45,7 +49,7 @@ def window(node: Any, kernel: Sequence[int]) -> tuple[list[int], list[Any], list
             list(node.attrs.get("pads") or [0] * (2 * rank)) if auto == "NOTSET" else [0] * 2 * rank
         )
         return strides, pads, dilations
-    begins, ends = [], []
+    begins, ends, kernel = [], [], sizes()
     for i in range(rank):
         size = node.dims()[2 + i]
         reach = (kernel[i] - 1) * dilations[i] + 1
@@ -66,14 +70,22 @@ def window(node: Any, kernel: Sequence[int]) -> tuple[list[int], list[Any], list
 @converts("onnx", "Conv")
 def conv(node: Any) -> Any:
     """Convolve in one to three dimensions."""
-    kernel = kernel_shape(node)
-    convolve = CONV.get(len(kernel))
+    rank = node.ndim(1) - 2
+    return with_bias(node, convolved(node, node.x(0), node.x(1), rank), 2, rank)
+
+
+def convolved(node: Any, x: Any, weight: Any, rank: int) -> Any:
+    """Return a convolution with what the attributes of a node say.
+
+    Raises:
+        ModelError: it is of more than three dimensions.
+    """
+    convolve = CONV.get(rank)
     if convolve is None:
-        raise node.fail(f"convolution in {len(kernel)} dimensions is not supported")
-    strides, pads, dilations = window(node, kernel)
-    y = convolve(node.x(0), node.x(1), strides=strides, padding=pads, dilation=dilations,
-                 groups=node.attrs["group"])  # fmt: skip
-    return with_bias(node, y, 2, len(kernel))
+        raise node.fail(f"convolution in {rank} dimensions is not supported")
+    strides, pads, dilations = window(node, rank, lambda: kernel_shape(node))
+    return convolve(x, weight, strides=strides, padding=pads, dilation=dilations,
+                    groups=node.attrs.get("group", 1))  # fmt: skip
 
 
 def with_bias(node: Any, y: Any, index: int, rank: int) -> Any:
@@ -86,8 +98,7 @@ def with_bias(node: Any, y: Any, index: int, rank: int) -> Any:
 @converts("onnx", "ConvTranspose")
 def conv_transpose(node: Any) -> Any:
     """Convolve transposed, in one to three dimensions."""
-    kernel = kernel_shape(node)
-    rank = len(kernel)
+    rank = node.ndim(1) - 2
     convolve = _TRANSPOSED.get(rank)
     if convolve is None:
         raise node.fail(f"convolution in {rank} dimensions is not supported")
@@ -97,6 +108,7 @@ def conv_transpose(node: Any) -> Any:
     pads = list(node.attrs.get("pads") or [0] * (2 * rank))
     shape, auto = node.attrs.get("output_shape"), node.attrs.get("auto_pad", "NOTSET")
     if shape or auto in ("SAME_UPPER", "SAME_LOWER"):
+        kernel = kernel_shape(node)
         shape = list(shape or [dim_int(node, 0, 2 + i) * strides[i] for i in range(rank)])[-rank:]
         for i in range(rank):
             reach = (kernel[i] - 1) * dilations[i] + 1
@@ -150,7 +162,7 @@ _MAX = {1: op.max_pool1d, 2: op.max_pool2d, 3: op.max_pool3d}
 def average_pool(node: Any) -> Any:
     """Return the mean of each window."""
     kernel = list(node.attrs["kernel_shape"])
-    strides, pads, dilations = window(node, kernel)
+    strides, pads, dilations = window(node, len(kernel), lambda: kernel)
     pool = _AVERAGE.get(len(kernel))
     if pool is None:
         raise node.fail(f"pooling in {len(kernel)} dimensions is not supported")
@@ -164,7 +176,7 @@ def average_pool(node: Any) -> Any:
 def max_pool(node: Any) -> Any:
     """Return the maximum of each window, and where it was."""
     kernel = list(node.attrs["kernel_shape"])
-    strides, pads, dilations = window(node, kernel)
+    strides, pads, dilations = window(node, len(kernel), lambda: kernel)
     pool = _MAX.get(len(kernel))
     if pool is None:
         raise node.fail(f"pooling in {len(kernel)} dimensions is not supported")
@@ -190,9 +202,10 @@ def trimmed(node: Any, y: Any, strides: Sequence[int], pads: Sequence[int]) -> A
     y = node.emit(y)
     dims = of_expr(y).dims or ()
     for i, stride in enumerate(strides):
-        size, count = node.dims()[2 + i].value, dims[2 + i].value
-        if size is not None and count is not None and (count - 1) * stride >= size + pads[i]:
-            y = node.emit(op.strided_slice(y, [2 + i], [0], [count - 1]))
+        most = (node.dims()[2 + i] + pads[i] + stride - 1) // stride
+        count = dims[2 + i].min(most)
+        if count != dims[2 + i]:
+            y = node.emit(op.strided_slice(y, [2 + i], [0], [count]))
     return y
 
 
@@ -200,7 +213,7 @@ def trimmed(node: Any, y: Any, strides: Sequence[int], pads: Sequence[int]) -> A
 def lp_pool(node: Any) -> Any:
     """Return the p-norm of each window."""
     kernel = list(node.attrs["kernel_shape"])
-    strides, pads, dilations = window(node, kernel)
+    strides, pads, dilations = window(node, len(kernel), lambda: kernel)
     pool, p, dtype = _AVERAGE.get(len(kernel)), node.attrs["p"], node.dtype()
     if pool is None:
         raise node.fail(f"pooling in {len(kernel)} dimensions is not supported")

@@ -7,9 +7,9 @@ import numpy as np
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.frontend.registry import converts
-from relax_mlir.frontend.values import of_expr
+from relax_mlir.frontend.values import of_expr, same_dims
 from relax_mlir.relax import op
-from relax_mlir.relax.expr import const
+from relax_mlir.relax.expr import ShapeExpr, const
 
 
 def _softmax(node: Any) -> Any:
@@ -29,7 +29,8 @@ def _flat_softmax(node: Any) -> Any:
     rows, columns = SymExpr.of(1), SymExpr.of(1)
     for i, dim in enumerate(dims):
         rows, columns = (rows * dim, columns) if i < axis else (rows, columns * dim)
-    return op.reshape(compute(op.reshape(node.x(), [rows, columns]), 1), dims)
+    flat = op.reshape(node.x(), ShapeExpr([rows, columns]))
+    return op.reshape(compute(flat, 1), ShapeExpr(dims))
 
 
 converts("onnx", "Softmax", "LogSoftmax")(_flat_softmax)
@@ -106,15 +107,15 @@ def group_normalization(node: Any) -> Any:
     """Normalize groups of channels; scale and bias are of channels, before opset 21 of groups."""
     dims, groups, dtype = list(node.dims()), node.attrs["num_groups"], node.dtype()
     grouped = [dims[0], groups, dims[1] // groups, *dims[2:]]
-    x = op.reshape(node.x(), grouped)
+    x = op.reshape(node.x(), ShapeExpr(grouped))
     axes = list(range(2, len(grouped)))
     y, _, _ = standardized(node, x, axes, node.attrs["epsilon"], dtype)
     if node.version < 21:
         shape = (1, groups, *[1] * (len(grouped) - 2))
         y = op.add(op.multiply(y, op.reshape(node.x(1), shape)), op.reshape(node.x(2), shape))
-        return op.reshape(y, dims)
+        return op.reshape(y, ShapeExpr(dims))
     shape = (-1, *[1] * (len(dims) - 2))
-    y = op.reshape(y, dims)
+    y = op.reshape(y, ShapeExpr(dims))
     return op.add(op.multiply(y, op.reshape(node.x(1), shape)), op.reshape(node.x(2), shape))
 
 
@@ -124,8 +125,8 @@ def layer_normalization(node: Any) -> Any:
     axes = list(range(node.axis(), node.ndim()))
     epsilon, dtype = node.attrs["epsilon"], node.dtype()
     if not node.wants(1) and not node.wants(2) and node.has(2):
-        full = node.ndim(1) == len(axes) == node.ndim(2)
-        if full:
+        inner = node.dims()[axes[0] :]
+        if same_dims(node.dims(1), inner) and same_dims(node.dims(2), inner):
             return op.layer_norm(node.x(), node.x(1), node.x(2), axes, epsilon)
     stash = "float32" if dtype in ("float16", "bfloat16") else dtype
     x = op.astype(node.x(), stash) if stash != dtype else node.x()
@@ -141,7 +142,7 @@ def rms_normalization(node: Any) -> Any:
     """Divide by the root of the mean square of the axes from one on."""
     axes = list(range(node.axis(), node.ndim()))
     epsilon, dtype = node.attrs["epsilon"], node.dtype()
-    if node.ndim(1) == len(axes):
+    if same_dims(node.dims(1), node.dims()[axes[0] :]):
         return op.rms_norm(node.x(), node.x(1), axes, epsilon)
     x = node.x()
     square = op.mean(op.multiply(x, x), axes, True)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from relax_mlir.frontend.onnx.ops.nn import convolved
 from relax_mlir.frontend.onnx.weights import dtype_name
 from relax_mlir.frontend.registry import converts
 from relax_mlir.frontend.values import Value, of_expr
@@ -82,17 +83,11 @@ def _kernel_offset(node: Any, index: int) -> Any:
 @converts("onnx", "ConvInteger", since=10)
 def conv_integer(node: Any) -> Any:
     """Convolve integers less their zero points, in `int32`."""
-    from relax_mlir.frontend.onnx.ops import nn
-
-    kernel = nn.kernel_shape(node)
-    strides, pads, dilations = nn.window(node, kernel)
     x = op.astype(node.x(0), "int32")
     x = op.subtract(x, op.reshape(op.astype(node.x(2), "int32"), ())) if node.has(2) else x
     w = op.astype(node.x(1), "int32")
     w = op.subtract(w, _kernel_offset(node, 3)) if node.has(3) else w
-    return nn.CONV[len(kernel)](
-        x, w, strides=strides, padding=pads, dilation=dilations, groups=node.attrs["group"]
-    )
+    return convolved(node, x, w, node.ndim(1) - 2)
 
 
 @converts("onnx", "Einsum", since=12)

@@ -1,15 +1,16 @@
 """Shapes, and moving elements: reshape, transpose, concatenate, split, pad, tile."""
 
+import itertools
 from typing import Any
 
 import numpy as np
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.frontend.onnx.weights import dtype_name
+from relax_mlir.frontend.onnx.weights import dtype_name, storage_dtype
 from relax_mlir.frontend.registry import converts
 from relax_mlir.frontend.values import of_array
 from relax_mlir.relax import op
-from relax_mlir.relax.expr import ShapeExpr, const
+from relax_mlir.relax.expr import ShapeExpr, TensorType, const
 
 
 @converts("onnx", "Shape")
@@ -58,12 +59,12 @@ def reshape(node: Any) -> Any:
     return op.reshape(node.x(), _resolved(node, list(to), keep_zero))
 
 
-def _resolved(node: Any, to: list[Any], keep_zero: bool) -> list[Any]:
+def _resolved(node: Any, to: list[Any], keep_zero: bool) -> Any:
     if not keep_zero and any(isinstance(each, int) and each == 0 for each in to):
         dims = node.dims()
         to = [dims[i] if isinstance(n, int) and n == 0 else n for i, n in enumerate(to)]
     if keep_zero and 0 in to:
-        return to if -1 not in to else [0 if each == -1 else each for each in to]
+        return ShapeExpr([0 if each == -1 else each for each in to])
     return to
 
 
@@ -74,7 +75,7 @@ def flatten(node: Any) -> Any:
     sizes: list[Any] = [SymExpr.of(1), SymExpr.of(1)]
     for i, dim in enumerate(node.dims()):
         sizes[i >= axis] = sizes[i >= axis] * dim
-    return op.reshape(node.x(), sizes)
+    return op.reshape(node.x(), ShapeExpr(sizes))
 
 
 @converts("onnx", "Transpose")
@@ -205,15 +206,16 @@ def split(node: Any) -> Any:
     if sizes is None:
         total = node.dims()[axis]
         part = (total + (count - 1)) // count
-        sizes = [part] * count
-    ends: list[Any] = []
-    for each in sizes[:-1]:
-        ends.append(SymExpr.of(each) + (ends[-1] if ends else 0))
+        sizes = [*[part] * (count - 1), total - part * (count - 1)]
+    ends = list(itertools.accumulate(map(SymExpr.of, sizes)))
+    dims, x = list(node.dims()), node.x()
+    if dims[axis] != ends[-1]:
+        dims[axis] = ends[-1]
+        x = node.graph.builder.match_cast(x, TensorType(dims, storage_dtype(node.dtype())))
     starts = [SymExpr.of(0), *ends]
-    total = node.dims()[axis]
     return [
-        op.strided_slice(node.x(), [axis], [start], [end])
-        for start, end in zip(starts, [*ends, total], strict=True)
+        op.strided_slice(x, [axis], [start], [end])
+        for start, end in zip(starts, ends, strict=False)
     ]
 
 
@@ -330,9 +332,8 @@ def depth_to_space(node: Any) -> Any:
         sizes, order = [n, block, block, rest, h, w], [0, 3, 4, 1, 5, 2]
     else:
         sizes, order = [n, rest, block, block, h, w], [0, 1, 4, 2, 5, 3]
-    return op.reshape(
-        op.permute_dims(op.reshape(node.x(), sizes), order), [n, rest, h * block, w * block]
-    )
+    moved = op.permute_dims(op.reshape(node.x(), ShapeExpr(sizes)), order)
+    return op.reshape(moved, ShapeExpr([n, rest, h * block, w * block]))
 
 
 @converts("onnx", "SpaceToDepth")
@@ -340,9 +341,10 @@ def space_to_depth(node: Any) -> Any:
     """Move blocks of the image into channels."""
     n, c, h, w = node.dims()
     block = node.attrs["blocksize"]
-    split = op.reshape(node.x(), [n, c, h // block, block, w // block, block])
+    rows, columns = h // block, w // block
+    split = op.reshape(node.x(), ShapeExpr([n, c, rows, block, columns, block]))
     moved = op.permute_dims(split, [0, 3, 5, 1, 2, 4])
-    return op.reshape(moved, [n, c * (block * block), h // block, w // block])
+    return op.reshape(moved, ShapeExpr([n, c * (block * block), rows, columns]))
 
 
 @converts("onnx", "CenterCropPad")
