@@ -24,9 +24,6 @@ UNSUPPORTED: dict[str, str] = {
         ("AlterOpImpl", "AttachAttrLayoutFreeBuffers", "OptimizeLayoutTransform",
          "SplitLayoutRewritePreproc"),
         f"leave it out: PackWeights and the like lay constants out; {_KERNELS}"),
-    **dict.fromkeys(
-        ("LazyGetInput", "LazySetOutput", "LazyTransformParams"),
-        "parameters are arguments, or constants: BindParams, FoldConstant"),
     "AttachExternModules": _OTHERS,
     "Gradient": "there is no automatic differentiation",
     "DataflowUseInplaceCalls": "StaticPlanBlockMemory shares memory",

@@ -27,6 +27,7 @@ _EXPORTS = {
     "FusionPattern": "relax_mlir.transform.grouping.fuse_ops_by_pattern",
     "PatternCheckContext": "relax_mlir.transform.grouping.fuse_ops_by_pattern",
     "CombineParallelMatmul": "relax_mlir.transform.rewriting.combine_parallel_matmul",
+    "LazyTransformParams": "relax_mlir.transform.signatures.lazy_params",
     "LiftTransformParams": "relax_mlir.transform.signatures.lift_transform_params",
     "UpdateParamType": "relax_mlir.transform.signatures.update_param_type",
     "UpdateParamStructInfo": "relax_mlir.transform.signatures.update_param_type",

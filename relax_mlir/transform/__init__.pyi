@@ -36,6 +36,7 @@ from relax_mlir.transform.relax.bind_params import BindParams
 from relax_mlir.transform.relax.bind_symbolic_vars import BindSymbolicVars
 from relax_mlir.transform.rewriting.combine_parallel_matmul import CombineParallelMatmul
 from relax_mlir.transform.rewriting.patterns import pattern, pdl, rewrite
+from relax_mlir.transform.signatures.lazy_params import LazyTransformParams
 from relax_mlir.transform.signatures.lift_transform_params import LiftTransformParams
 from relax_mlir.transform.signatures.update_param_type import UpdateParamType
 from relax_mlir.transform.signatures.update_param_type import (
@@ -106,6 +107,9 @@ __all__ = [
     "InstrumentBoundCheckers",
     "KillAfterLastUse",
     "LambdaLift",
+    "LazyGetInput",
+    "LazySetOutput",
+    "LazyTransformParams",
     "LegalizeOps",
     "LiftTransformParams",
     "LoopPartition",
@@ -337,6 +341,12 @@ def KillAfterLastUse() -> Pass:
 
 def LambdaLift() -> Pass:
     """Lift nested functions to the module."""
+
+def LazyGetInput() -> Pass:
+    """Have functions load their weights by a function that they take."""
+
+def LazySetOutput() -> Pass:
+    """Have functions hand their results to a function that they take."""
 
 def LegalizeOps(
     customize_legalize_map: FunctionMap | None = None,

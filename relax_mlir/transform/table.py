@@ -322,6 +322,18 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         summary="Make one tuple of the weights of functions",
         options=(PassOption("param_tuple_name", str, "", "its name; model_params by default"),),
     ),
+    "lazy-get-input": PassSpec(
+        flag="lazy-get-input",
+        name="LazyGetInput",
+        entry="relax_mlir.transform.signatures.lazy_params:lazy_get_input",
+        summary="Have functions load their weights by a function that they take",
+    ),
+    "lazy-set-output": PassSpec(
+        flag="lazy-set-output",
+        name="LazySetOutput",
+        entry="relax_mlir.transform.signatures.lazy_params:lazy_set_output",
+        summary="Have functions hand their results to a function that they take",
+    ),
     "expand-tuple-arguments": PassSpec(
         flag="expand-tuple-arguments",
         name="ExpandTupleArguments",

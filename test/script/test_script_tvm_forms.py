@@ -146,7 +146,6 @@ return y
          "buffer 1 of 'exp', 'B', is R.Tensor((2, 4), \"float32\")"),
         ("with R.dataflow():\n    cls.exp(x, x)\n    R.output()\nreturn x", "has a side effect"),
         ("return R.memory.alloc_tensor(x, 0, R.shape([2]), 'float32')", "expected a storage"),
-        ("return R.call_packed('f', 'text', x)", "texts come behind all values"),
         ("return R.call_tir_with_grad(cls.exp, (x,), out_ty=x.ty)", "argument 'te_grad_name'"),
         ("y: R.Tensor((2, 4), 'float32', 'cuda') = x\nreturn y", "there is no device 'cuda'"),
         ("y: z.ty = x\nreturn y", "'z' is no variable, which has a type"),

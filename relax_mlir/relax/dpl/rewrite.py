@@ -149,6 +149,10 @@ def replace_together(edit: FunctionRewriter, block: ir.Block, found: Mapping[Var
         # One expression: what several replacements share is made once.
         made = edit.value_of(Tuple(list(owners.values())), "")
     for owner, value in zip(owners, known_fields(made) or (), strict=True):
+        part = defining_op(value)
+        if part is not None and part.name == "relax.tuple_get_item" and part.block == block:
+            # A field stands where it is needed.
+            part.move_before(owner)
         edit.replace(owner.results[0], value)
     sort_block(block)
     edit.tidy()

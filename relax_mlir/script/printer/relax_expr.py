@@ -217,6 +217,9 @@ class RelaxExprPrinter:
                 (message,) = op.attributes["static_args"]
                 args.append(f"format={spelling.quote(ir.StringAttr(message).value)}")
             return f"R.{_BUILTINS[func]}({', '.join(args)})"
+        if func == "vm.builtin.word":
+            (text,) = op.attributes["static_args"]
+            return f"R.str({spelling.quote(ir.StringAttr(text).value)})"
         types = f"ty_args=({spelling.type_text(result)},)"
         if "inplace_indices" in op.attributes:
             args.append(f"inplace_indices={list(op.attributes['inplace_indices'])}")

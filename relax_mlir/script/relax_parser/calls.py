@@ -249,7 +249,7 @@ def _call_packed(
             )
         pure = True
     p.impure = p.impure or not pure
-    args = [p.value(arg) for arg in given]
+    args = [_word(p, arg, None, hint) if _is_text(p, arg) else p.value(arg) for arg in given]
     operand = make_tuple(args, p.scope.location(node))
     op = "relax.call_pure_packed" if pure else "relax.call_packed"
     return p.emit(op, [operand], result, node, name, **attributes)
@@ -269,17 +269,10 @@ def _packed_name(p: ExprParser, node: Node) -> str:
 
 
 def _trailing_texts(p: ExprParser, nodes: Sequence[Node]) -> tuple[list[Node], list[str]]:
-    """Return the arguments of a packed function, and the texts behind them.
-
-    Raises:
-        ScriptError: a text stands before a value.
-    """
-    flags = [_is_text(p, node) for node in nodes]
-    count = next((i for i, flag in enumerate(flags) if flag), len(nodes))
-    if not all(flags[count:]):
-        p.scope.fail(
-            nodes[count], "texts come behind all values among a packed function's arguments"
-        )
+    """Return the arguments of a packed function, and the texts behind them."""
+    count = len(nodes)
+    while count and _is_text(p, nodes[count - 1]):
+        count -= 1
     return list(nodes[:count]), [literal(p.scope, node) for node in nodes[count:]]
 
 
@@ -354,8 +347,15 @@ def _emit_te(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     return p.materialize(p.call_python(p.module.builder.call_te, node), node, name)
 
 
-def _is_text_argument(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
-    p.scope.fail(node, f"{ast.unparse(node.func)} is an argument of packed functions, not a value")
+def _word(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
+    """Parse `R.str("text")`, for functions that take texts."""
+    text = node.args[0] if isinstance(node, ast.Call) and len(node.args) == 1 else node
+    words = ir.ArrayAttr.get([ir.StringAttr.get(str(literal(p.scope, text)))])
+    func, nothing = ir.StringAttr.get("vm.builtin.word"), make_tuple([], p.scope.location(node))
+    return p.emit(
+        "relax.call_pure_packed", [nothing], T.object_type(), node, name, func=func,
+        static_args=words,
+    )  # fmt: skip
 
 
 def _is_type(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
@@ -392,8 +392,8 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "builtin.alloc_tensor": lowered.alloc_tensor,
     **lowered.VM_CALLS,
     **memory.MEMORY_CALLS,
-    "str": _is_text_argument,
-    "dtype": _is_text_argument,
+    "str": _word,
+    "dtype": _word,
     "Tensor": _is_type,
     "Shape": _is_type,
     "Object": _is_type,

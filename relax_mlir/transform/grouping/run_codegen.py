@@ -68,7 +68,7 @@ def RunCodegen(
                     _replace(call, packed[callee(call)])
             for name in packed:
                 functions[name].attributes["sym_visibility"] = ir.StringAttr.get("private")
-            remove_unreachable(module)
+            remove_unreachable(module, entry_functions or ())
         return mod
 
     return ModulePass(run, PassInfo("RunCodegen"))

@@ -1,6 +1,6 @@
 """The pass `dead-code-elimination`: removes code without observable effect."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -41,11 +41,11 @@ def dead_code_elimination(module: ir.Operation, entry_functions: Sequence[str] =
         if name not in known:
             near = did_you_mean(name, known) or f"; there are: {', '.join(known) or 'none'}"
             raise FunctionKeyError(f"no function '{name}' to keep{near}")
-    _remove_unreachable(module, entries)
+    remove_unreachable(module, entries)
     for func in functions_to_optimize(module):
         remove_unused(func)
     _remove_unused_parameters(module, entries)
-    _remove_unreachable(module, entries)
+    remove_unreachable(module, entries)
 
 
 def remove_unused(func: ir.Operation) -> None:
@@ -178,7 +178,7 @@ def _mentioned(op: ir.Operation, *, calls: bool = True) -> set[str]:
     return names
 
 
-def _is_kept(op: ir.Operation, entries: set[str]) -> bool:
+def _is_kept(op: ir.Operation, entries: Collection[str]) -> bool:
     if not any(marker in op.attributes for marker in _FUNCTIONS):
         return True
     return _name(op) in entries or not _is_private(op)
@@ -194,12 +194,8 @@ def remove_unused_parameters(module: ir.Operation) -> None:
     _remove_unused_parameters(module, set())
 
 
-def remove_unreachable(module: ir.Operation) -> None:
-    """Remove private functions that nothing public reaches."""
-    _remove_unreachable(module, set())
-
-
-def _remove_unreachable(module: ir.Operation, entries: set[str]) -> None:
+def remove_unreachable(module: ir.Operation, entries: Collection[str] = ()) -> None:
+    """Remove private functions that neither the entry functions nor public ones reach."""
     functions = _functions(module)
     reached: set[str] = set()
     pending = [name for name, op in functions.items() if _is_kept(op, entries)]

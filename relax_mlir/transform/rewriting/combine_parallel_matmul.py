@@ -19,7 +19,7 @@ from relax_mlir.relax import op
 from relax_mlir.relax.dpl.function_rewriter import FunctionRewriter
 from relax_mlir.relax.dpl.rewrite import replace_together
 from relax_mlir.relax.expr import TensorType, TupleGetItem, var, view_op
-from relax_mlir.relax.expr.places import DATAFLOW, is_local
+from relax_mlir.relax.expr.places import DATAFLOW, defining_op, is_local
 from relax_mlir.transform.grouping.grouped_functions import bindings_of
 
 # Takes the left matrix, the right ones, the biases, and the values of variables.
@@ -98,7 +98,7 @@ class _Combiner:
                     batch = tuple(branch.right.ty.dims[:-2])
                     groups.setdefault((each.operands[0], batch), []).append(branch)
         for branches in groups.values():
-            replaced = self._combined(branches)
+            replaced = self._combined(self._independent(branches))
             if replaced:
                 places = sorted(replaced, key=self._ops.index)
                 found = {self._var(each): replaced[each] for each in places}
@@ -132,6 +132,23 @@ class _Combiner:
         users = [use.owner.operation for use in each.results[0].uses]
         return users[0] if len(users) == 1 and is_local(each.results[0]) else None
 
+    def _independent(self, branches: Sequence[_Branch]) -> list[_Branch]:
+        """Return the branches that need no other one, without biases that do."""
+        products = {each.product: each for each in branches}
+        needing: set[ir.Operation | None] = set()
+        found = []
+        for here in (view.operation for view in self._block.operations):
+            needs = not needing.isdisjoint(map(defining_op, here.operands))
+            if not needs and here in products:
+                found.append(products[here])
+            if needs or here in products:
+                needing.add(here)
+        for each in found:
+            value = None if each.bias is None else each.bias.mlir_value
+            if value is not None and defining_op(value) in needing:
+                each.bias = each.bias_add = each.activation = None
+        return found
+
     def _combined(self, branches: Sequence[_Branch]) -> dict[ir.Operation, Any]:
         """Return what stands for the results of branches, by the operations that make them."""
         static = [each for each in branches if each.width.is_const]
@@ -154,7 +171,7 @@ class _Combiner:
         if self._check is not None and not self._check(left, rights, biases, self._values):
             return {}
         dtype = T.tensor_dtype(chosen[0].product.results[0].type)
-        whole = op.matmul(left, op.concat(rights, axis=rank - 1), out_dtype=dtype)
+        whole = op.matmul(left, op.concat(rights, axis=rank - 1), out_dtype=dtype or None)
         if has_bias:
             whole = op.add(whole, op.concat(biases, axis=biases[0].ty.ndim - 1))
         if activation is not None:

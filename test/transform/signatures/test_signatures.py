@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relax_mlir import relax, transform
+from relax_mlir import register_func, relax, transform
 from relax_mlir.errors import ExprTypeError, PassError
+from relax_mlir.script import from_source
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
 
@@ -172,3 +173,40 @@ def test_other_types_of_parameters() -> None:
         transform.UpdateParamType(lambda var: relax.TensorType([7, 5], "float32"))(main)
     with pytest.raises(ExprTypeError, match="takes a function, got int"):
         transform.UpdateParamType(3)
+
+
+@pytest.mark.codegen
+def test_lazy_weights_give_the_same() -> None:
+    @I.ir_module
+    class Weights:
+        @R.function
+        def transform_params(w: R.Tensor(("n", 4), "float32"), b: R.Tensor((4,), "float32")):
+            scaled = R.multiply(w, w)
+            moved = R.add(scaled, b)
+            return (moved, scaled)
+
+    given: dict[int, np.ndarray] = {}
+    asked: list[Any] = []
+
+    def load(index: int, *name: str) -> np.ndarray:
+        asked.append((index, *name))
+        return [W.T.copy(), np.ones(4, "float32")][index]
+
+    register_func("test.lazy_load", load, override=True)
+    register_func("test.lazy_store", lambda i, value: given.update({i: value}), override=True)
+    build(transform.LazyTransformParams("test.lazy_load", "test.lazy_store")(Weights))[
+        "transform_params"
+    ]()
+    by_function = transform.LazySetOutput()(transform.LazyGetInput()(Weights))
+    assert from_source(by_function.script()).script() == by_function.script()
+    stored: dict[int, np.ndarray] = {}
+    build(by_function)["transform_params"](load, lambda i, value: stored.update({int(i): value}))
+    assert asked == [(0,), (1,), (0, "w"), (1, "b")]
+    for found in (given, stored):
+        np.testing.assert_allclose(found[0], W.T * W.T + 1, rtol=1e-6)
+        np.testing.assert_allclose(found[1], W.T * W.T, rtol=1e-6)
+
+
+def test_lazy_names_are_texts() -> None:
+    with pytest.raises(ExprTypeError, match="names of packed functions"):
+        transform.LazyTransformParams(None)
