@@ -4,7 +4,8 @@ Symbols are sizes, so they are not negative, but for those whose name says that 
 only ever means "not proved".
 """
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping
 
 from relax_mlir.dialects.symbolic.atoms import SIGNED, Bounds, Extremum, Quotient, signed
 from relax_mlir.dialects.symbolic.conditions import Condition
@@ -14,6 +15,9 @@ from relax_mlir.dialects.symbolic.expr import IntLike, SymExpr
 _DEPTH = 2
 # Every proof looks at all facts, so a program with very many of them has most forgotten.
 _MAX_FACTS = 64
+# Of extrema, quotients and facts a proof may try every choice with every other: after so many
+# expressions it gives up.
+_MAX_STEPS = 500
 
 
 class Facts:
@@ -185,8 +189,13 @@ class Facts:
         elif names:
             self._not_negative.append(not_negative)
 
-    def _holds(self, expr: SymExpr, depth: int = _DEPTH) -> bool:
+    def _holds(self, expr: SymExpr) -> bool:
         """Whether an expression is never negative."""
+        return self._prove(expr, _DEPTH, itertools.count())
+
+    def _prove(self, expr: SymExpr, depth: int, steps: Iterator[int]) -> bool:
+        if next(steps) >= _MAX_STEPS:
+            return False
         low = expr.lower_bound(self._bounds)
         if low is not None and low >= 0:
             return True
@@ -195,20 +204,23 @@ class Facts:
             atom = part.atom
             if isinstance(atom, Extremum):
                 rest = expr - part * coefficient
-                found = (self._holds(rest + each * coefficient, depth) for each in atom.parts)
+                found = (
+                    self._prove(rest + each * coefficient, depth, steps) for each in atom.parts
+                )
                 return any(found) if (atom.kind == "max") == (coefficient > 0) else all(found)
             by = atom.rhs.value if isinstance(atom, Quotient) and atom.kind == "floordiv" else None
             if isinstance(atom, Quotient) and by is not None and by > 0:
                 # d * (a // d) is at most a and at least a - d + 1.
                 end = atom.lhs if coefficient < 0 else atom.lhs - (by - 1)
-                if self._holds((expr - part * coefficient) * by + end * coefficient, depth):
+                scaled = (expr - part * coefficient) * by + end * coefficient
+                if self._prove(scaled, depth, steps):
                     return True
         common = frozenset.intersection(*(part.symbols for part, _ in parts)) if parts else set()
         for name in sorted(common):
             if name.endswith(SIGNED):
                 continue
             factor = SymExpr.var(name)
-            if expr % factor == 0 and self._holds(expr // factor, depth):
+            if expr % factor == 0 and self._prove(expr // factor, depth, steps):
                 return True
         if not depth:
             return False
@@ -217,7 +229,7 @@ class Facts:
             for part, coefficient in fact.split():
                 times, left = divmod(coefficients.get(str(part), 0), coefficient)
                 usable = part.symbols and times > 0 and not left
-                if usable and self._holds(expr - fact * times, depth - 1):
+                if usable and self._prove(expr - fact * times, depth - 1, steps):
                     return True
         return False
 

@@ -315,3 +315,9 @@ def test_solutions_give_the_values_back(nodes, values) -> None:
         assert rest == 0
         found[solution.symbol] = value
     assert found == {name: values[name] for name in found}
+
+
+def test_a_proof_with_many_quotients_ends() -> None:
+    total = sum(((n * i + i) // (i + 2) for i in range(1, 14)), SymExpr.const(0))
+    assert not prover.can_prove_less_equal(m, total)
+    assert prover.can_prove_less_equal(total, total + m)
