@@ -2,7 +2,12 @@
 
 from typing import Any
 
+import numpy as np
+
 from relax_mlir.frontend.registry import converts
+from relax_mlir.frontend.values import of_expr
+from relax_mlir.relax import op
+from relax_mlir.relax.expr.values import const
 
 _RESIZE = {
     "antialias": 0, "coordinate_transformation_mode": "half_pixel", "cubic_coeff_a": -0.75,
@@ -69,9 +74,30 @@ def grid_sample(node: Any) -> Any:
 
 @converts("onnx", "NonMaxSuppression", since=10)
 def non_max_suppression(node: Any) -> Any:
-    """Select boxes of each class that overlap no better one."""
-    args = [node.x(i) if node.has(i) else None for i in range(5)]
-    return node.runtime(
-        "non_max_suppression", args, [("int64", [None, 3])],
-        is_center=bool(node.attrs["center_point_box"]),
-    )  # fmt: skip
+    """Select boxes of each class; the library does it where limits are known only at run time."""
+    is_center = bool(node.attrs["center_point_box"])
+    count, share, least = (
+        node.const(i) if node.has(i) else np.array(default, dtype)
+        for i, default, dtype in ((2, 0, "int64"), (3, 0, "float32"), (4, -np.inf, "float32"))
+    )
+    if count is None or share is None or least is None or count.reshape(-1)[0] <= 0:
+        args = [node.x(i) if node.has(i) else None for i in range(5)]
+        return node.runtime(
+            "non_max_suppression", args, [("int64", [None, 3])], is_center=is_center
+        )
+    boxes = _corners(node) if is_center else node.x(0)
+    # Relax drops a box also for an overlap that is equal to its threshold.
+    above = np.nextafter(share.astype("float32"), np.float32(np.inf))
+    found = node.emit(
+        op.vision.all_class_non_max_suppression(
+            boxes, node.x(1), const(count), const(above), const(least)
+        )
+    )
+    return of_expr(found[0])
+
+
+def _corners(node: Any) -> Any:
+    """Return boxes that are given by centre, width and height by their corners."""
+    centre, size = (node.emit(each) for each in node.emit(op.split(node.x(0), 2, axis=-1)))
+    half = node.emit(op.multiply(size, const(np.float32(0.5))))
+    return op.concat([op.subtract(centre, half), op.add(centre, half)], axis=-1)

@@ -93,7 +93,7 @@ for _name, _function in _BINARY.items():
         f"{_name}.Tensor_Scalar", f"{_name}.Tensor_Tensor",
     )(_binary(_function))  # fmt: skip
 for _name, _function in _COMPARISONS.items():
-    converts(f"{_name}.Tensor", f"{_name}.Scalar")(_comparison(_function))
+    converts(_name, f"{_name}.Tensor", f"{_name}.Scalar")(_comparison(_function))
 for _name, _function in _LOGICAL.items():
     converts(f"{_name}.default")(lambda m, x, y, f=_function: f(_truth(m, x), _truth(m, y)))
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.frontend.torch.dtypes import dtype_name
 from relax_mlir.frontend.torch.importer import Importer
@@ -11,6 +13,7 @@ from relax_mlir.frontend.torch.ops.table import converts
 from relax_mlir.frontend.torch.symbols import size
 from relax_mlir.relax import op
 from relax_mlir.relax.expr.types import TensorType
+from relax_mlir.relax.expr.values import const
 
 _REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
 
@@ -325,6 +328,21 @@ def _embedding_bag(
         counts = op.scatter_nd(op.zeros(shape[:1], m.dtype), at, weights, reduction="add")
         result = op.divide(result, op.expand_dims(op.maximum(counts, 1.0), axis=1))
     return [result, *[_unused(m, i) for i in (1, 2, 3)]]
+
+
+@converts("torchvision.nms.default")
+def _nms(m: Importer, boxes: Any, scores: Any, threshold: float) -> Any:
+    """Return which boxes overlap no better one by more than the threshold, the best first."""
+    # Relax drops a box also for an overlap that is equal to its threshold.
+    share = const(np.nextafter(np.float32(threshold), np.float32(np.inf)))
+    found = m.emit(
+        op.vision.all_class_non_max_suppression(
+            op.expand_dims(boxes, axis=0), op.expand_dims(scores, axis=[0, 1]), 0, share,
+            float("-inf"),
+        )
+    )  # fmt: skip
+    kept = m.block_builder.match_cast(found[0], TensorType([*m.dims, 3], "int64"))
+    return op.squeeze(op.strided_slice(kept, axes=[1], begin=[2], end=[3]), axis=[1])
 
 
 def _unused(m: Importer, index: int) -> Any:
