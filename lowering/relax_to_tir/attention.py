@@ -113,7 +113,7 @@ class _Writer:
             with block.init() as init:
                 peak.store(cast(-math.inf, wide), tuple(init[:-1]))
             peak.store(binary("max", peak[at[:-1]], scores[at]), at[:-1])
-        with builder.nest("powers", spatial(dims)) as block:
+        with builder.nest("exps", spatial(dims)) as block:
             at = tuple(block)
             # Of a row that sees nothing every power is 0, not that of infinity less infinity.
             highest = self._unless(peak[at[:-1]], -math.inf, 0.0)

@@ -31,7 +31,7 @@ def legalize_softmax(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
         # Exponentials are needed again: they lie in the output where it is wide enough.
         reuse = name == "softmax"
         in_place = wide == out.dtype
-        powers = out if in_place else builder.alloc("Powers", source.dims, wide)
+        exps = out if in_place else builder.alloc("Exps", source.dims, wide)
 
         def row(at: Sequence[Scalar]) -> tuple[Scalar, ...]:
             return tuple(value for i, value in enumerate(at) if i != axis)
@@ -41,14 +41,14 @@ def legalize_softmax(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
             with block.init() as init:
                 peak.store(cast(-math.inf, wide), row(init))
             peak.store(binary("max", peak[row(at)], cast(source[at], wide)), row(at))
-        with builder.nest("powers", spatial(source.dims)) as block:
+        with builder.nest("exps", spatial(source.dims)) as block:
             at = tuple(block)
-            powers.store(unary("exp", cast(source[at], wide) - peak[row(at)]), at)
+            exps.store(unary("exp", cast(source[at], wide) - peak[row(at)]), at)
         with builder.nest("total", axes) as block:
             at = tuple(block)
             with block.init() as init:
                 total.store(cast(0, wide), row(init))
-            total.store(total[row(at)] + powers[at], row(at))
+            total.store(total[row(at)] + exps[at], row(at))
         with builder.nest("scale", spatial(rows)) as block:
             at = tuple(block)
             whole = total[at]
@@ -56,7 +56,7 @@ def legalize_softmax(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
         with builder.nest(name, spatial(source.dims)) as block:
             at = tuple(block)
             if reuse:
-                value = powers[at] * total[row(at)]
+                value = exps[at] * total[row(at)]
             else:
                 shifted = cast(source[at], wide) - peak[row(at)]
                 value = shifted - total[row(at)]

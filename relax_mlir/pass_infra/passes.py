@@ -330,8 +330,8 @@ def _replace_contents(target: ir.Module, source: ir.Module) -> None:
     for operation in list(source.body.operations):
         # A clone, not a move: the pass may hold on to what it returned.
         operation.operation.clone(ip=ir.InsertionPoint(target.body))
-    ours, theirs = target.operation.attributes, source.operation.attributes
-    for name in set(ours) - set(theirs):
-        del ours[name]
-    for name in theirs:
-        ours[name] = theirs[name]
+    old, new = target.operation.attributes, source.operation.attributes
+    for name in set(old) - set(new):
+        del old[name]
+    for name in new:
+        old[name] = new[name]

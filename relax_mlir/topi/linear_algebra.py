@@ -43,10 +43,10 @@ def matmul(
     """Return the product of matrices, or of batches of them that broadcast; vectors as numpy's.
 
     Args:
-        a: rows by inner dimension, or turned.
-        b: inner dimension by columns, or turned.
-        transp_a: whether `a` is turned.
-        transp_b: whether `b` is turned.
+        a: rows by inner dimension, or transposed.
+        b: inner dimension by columns, or transposed.
+        transp_a: whether `a` is transposed.
+        transp_b: whether `b` is transposed.
         out_dtype: of the product, by default the operands'.
 
     Raises:
@@ -91,7 +91,7 @@ def batch_matmul(
     tensor_a: Tensor, tensor_b: Tensor, oshape: Any = None, out_dtype: Any = None,
     transpose_a: bool = False, transpose_b: bool = True,
 ) -> Tensor:  # fmt: skip
-    """Return products of batches of matrices; the second ones are turned by default."""
+    """Return products of batches of matrices; the second ones are transposed by default."""
     if tensor(tensor_a, "nn.batch_matmul").ndim != 3 or tensor_b.ndim != 3:
         raise ExprError("topi.nn.batch_matmul takes tensors of three dimensions")
     return matmul(tensor_a, tensor_b, transpose_a, transpose_b, out_dtype)

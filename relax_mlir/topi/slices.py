@@ -97,11 +97,11 @@ def strided_set(a: Tensor, v: Tensor, begin: Any, end: Any, strides: Any = None)
             dim, step = a.shape[axis], as_expr(steps[axis], SIZE)
             first, last = (as_expr(_from_end(each[axis], dim), SIZE) for each in (starts, stops))
             # Of a step backwards `begin` is the last element.
-            away, ahead = x - first, step > 0
-            number = Select(ahead, away, -away)
-            size = Select(ahead, step, -step)
+            away, ascending = x - first, step > 0
+            number = Select(ascending, away, -away)
+            size = Select(ascending, step, -step)
             inside += [
-                number >= 0, number % size == 0, Select(ahead, x < last, x > last),
+                number >= 0, number % size == 0, Select(ascending, x < last, x > last),
             ]  # fmt: skip
             place.append(_clamped(number // binary("max", size, 1), v.shape[axis]))
         return functions.if_then_else(functions.all(*inside), cast(v[tuple(place)], a.dtype), a[i])
@@ -202,8 +202,8 @@ def reverse_sequence(
 
     def element(*i: Any) -> PrimExpr:
         length = cast(lengths[i[batch]], SIZE)
-        turned = Select(i[along] < length, length - 1 - i[along], i[along])
-        place = _clamped(turned, a.shape[along])
+        mirrored = Select(i[along] < length, length - 1 - i[along], i[along])
+        place = _clamped(mirrored, a.shape[along])
         return a[(*i[:along], place, *i[along + 1 :])]
 
     return compute(a.shape, element, name="T_reverse_sequence")

@@ -112,12 +112,12 @@ def within_index(b: Any, e: Any, s: Any, i: Any) -> Any:
     """Return whether an index is one of those from `b` to before `e`, `s` apart."""
     from relax_mlir.tir.scalar import functions
 
-    ahead = functions.all(s > 0, i >= b, i < e) if not isinstance(s, int) else None
-    if ahead is None:
+    ascending = functions.all(s > 0, i >= b, i < e) if not isinstance(s, int) else None
+    if ascending is None:
         inside = (i >= b, i < e) if s > 0 else (i <= b, i > e)
         return functions.all(*inside, (i - b) % abs(s) == 0)
     back = functions.all(s < 0, i <= b, i > e)
-    return functions.all(functions.any(ahead, back), (i - b) % s == 0)
+    return functions.all(functions.any(ascending, back), (i - b) % s == 0)
 
 
 def make_idx(b: Any, e: Any, s: Any, z: Any, i: Any) -> Any:

@@ -85,23 +85,23 @@ def softmax(
             source, out = builder.buffers
             rows = [dim for i, dim in enumerate(shape) if i != axis]
             peak, total = (builder.alloc(x, rows, wide) for x in ("Peak", "Total"))
-            powers = out if dtype == wide else builder.alloc("Powers", shape, wide)
+            exps = out if dtype == wide else builder.alloc("Exps", shape, wide)
             with builder.nest("peak", axes) as block:
                 at = tuple(block)
                 with block.init() as first:
                     peak.store(const(-math.inf, wide), row(first))
                 peak.store(binary("max", peak[row(at)], cast(source[at], wide)), row(at))
-            with builder.nest("powers", plain) as block:
+            with builder.nest("exps", plain) as block:
                 at = tuple(block)
-                powers.store(unary("exp", cast(source[at], wide) - peak[row(at)]), at)
+                exps.store(unary("exp", cast(source[at], wide) - peak[row(at)]), at)
             with builder.nest("total", axes) as block:
                 at = tuple(block)
                 with block.init() as first:
                     total.store(const(0, wide), row(first))
-                total.store(total[row(at)] + powers[at], row(at))
+                total.store(total[row(at)] + exps[at], row(at))
             with builder.nest("softmax", plain) as block:
                 at = tuple(block)
-                value = powers[at] / total[row(at)]
+                value = exps[at] / total[row(at)]
                 if log:
                     value = cast(source[at], wide) - peak[row(at)] - unary("log", total[row(at)])
                 out.store(cast(value, dtype), at)

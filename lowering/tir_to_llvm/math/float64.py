@@ -238,8 +238,8 @@ def _atan(x: Lanes) -> Lanes:
     top = steep.select(x.like(-1.0), middle.select(magnitude - 1.0, magnitude))
     bottom = steep.select(magnitude, middle.select(magnitude + 1.0, 1.0))
     angle = _angle(top, bottom)
-    turned = angle.like(_HALF_PI[0]) + (angle + _HALF_PI[1])
-    result = steep.select(turned, middle.select(_eighth_turned(angle), angle)).with_sign_of(x)
+    rotated = angle.like(_HALF_PI[0]) + (angle + _HALF_PI[1])
+    result = steep.select(rotated, middle.select(_eighth_turned(angle), angle)).with_sign_of(x)
     return (magnitude < _TINY).select(x, result)
 
 

@@ -33,7 +33,7 @@ def _atan(x: Lanes) -> Lanes:
     magnitude = x.magnitude()
     above = magnitude > 1.0
     angle = _angle_below_one(above.select(magnitude.like(1.0) / magnitude, magnitude))
-    result = above.select(_ANGLES.turned(angle), angle).with_sign_of(x)
+    result = above.select(_ANGLES.reflected(angle), angle).with_sign_of(x)
     return (x.magnitude() < _TINY).select(x, result)
 
 

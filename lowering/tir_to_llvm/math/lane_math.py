@@ -233,7 +233,7 @@ class Lanes:
         """Return the first lanes of a vector."""
         return self.wrapped(_slice(self.value, 0, lanes))
 
-    def turned(self, lanes: int) -> "Lanes":
+    def rotated(self, lanes: int) -> "Lanes":
         """Return a vector whose first lanes have moved behind the others."""
         count = self.value.type.shape[0]
         order = ir.DenseI64ArrayAttr.get([*range(lanes, count), *range(lanes)])

@@ -25,7 +25,7 @@ class Angles:
     asin: tuple[float, ...]
     sign: int
 
-    def turned(self, angle: Lanes, halves: int = 1) -> Lanes:
+    def reflected(self, angle: Lanes, halves: int = 1) -> Lanes:
         """Return some halves of pi, less an angle."""
         high, low = (halves * part for part in self.half_pi)
         return angle.like(high) - (angle - low)
@@ -50,9 +50,9 @@ def arcsine(angles: Angles) -> tuple[Function, Function]:
 
     def acos(x: Lanes) -> Lanes:
         above, angle = half_angle(x)
-        near = angles.turned(angle.with_sign_of(x))
+        near = angles.reflected(angle.with_sign_of(x))
         twice = angle * 2.0
-        return above.select((x < 0.0).select(angles.turned(twice, 2), twice), near)
+        return above.select((x < 0.0).select(angles.reflected(twice, 2), twice), near)
 
     return asin, acos
 
@@ -68,9 +68,9 @@ def arctangent2(angles: Angles, below_one: Function) -> Callable[[Lanes, Lanes],
         ratio = small.same(math.inf).select(ratio.like(1.0), ratio)
         ratio = large.same(0.0).select(ratio.like(0.0), ratio)
         angle = below_one(ratio)
-        angle = steep.select(angles.turned(angle), angle)
+        angle = steep.select(angles.reflected(angle), angle)
         left = (x.bits() >> angles.sign).equals(-1)
-        result = left.select(angles.turned(angle, 2), angle).with_sign_of(y)
+        result = left.select(angles.reflected(angle, 2), angle).with_sign_of(y)
         numbers = x.same(x) & y.same(y)
         return numbers.select(result, x + y)
 

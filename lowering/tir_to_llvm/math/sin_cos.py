@@ -61,9 +61,9 @@ class QuarterTurns:
         """Return the cosine: the sine a quarter turn on."""
         return self._circular(x, 1)
 
-    def _circular(self, x: Lanes, turned: int) -> Lanes:
+    def _circular(self, x: Lanes, quadrants: int) -> Lanes:
         rest, count = self.split(x)
-        count = count + turned if turned else count
+        count = count + quadrants if quadrants else count
         square = rest * rest
         odd = (count & 1).equals(1)
         value = odd.select(self.cosine(square), self.sine(rest, square))

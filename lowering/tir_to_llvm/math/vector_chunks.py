@@ -48,7 +48,7 @@ def in_turn(
     with ir.InsertionPoint(body):
         left, *before = (x.wrapped(each) for each in body.arguments[1:])
         results = made(left.first(lanes))
-        after = [old.turned(lanes).ending(new) for old, new in zip(before, results, strict=True)]
-        carried = [left.turned(lanes), *after]
+        after = [old.rotated(lanes).ending(new) for old, new in zip(before, results, strict=True)]
+        carried = [left.rotated(lanes), *after]
         ir.Operation.create("scf.yield", operands=[each.value for each in carried])
     return [x.wrapped(each) for each in loop.results[1:]]

@@ -119,10 +119,10 @@ class Differ:
         scope = opens_scope(left) and left.name != "func.func"
         frames = []
         for mine, theirs in zip(left.regions, right.regions, strict=True):
-            ours, other = list(mine.blocks), list(theirs.blocks)
-            if len(ours) != len(other):
-                raise Difference(left, right, "number of blocks", len(ours), len(other))
-            frames += [_Frame(a, b, (left, right), scope) for a, b in zip(ours, other, strict=True)]
+            lhs, rhs = list(mine.blocks), list(theirs.blocks)
+            if len(lhs) != len(rhs):
+                raise Difference(left, right, "number of blocks", len(lhs), len(rhs))
+            frames += [_Frame(a, b, (left, right), scope) for a, b in zip(lhs, rhs, strict=True)]
         stack += reversed(frames)
 
     def _enter(self, frame: _Frame) -> None:
@@ -223,9 +223,9 @@ class Differ:
         mine, theirs = parameter_attributes(left), parameter_attributes(right)
         empty: dict[str, ir.Attribute] = {}
         for index, value in enumerate(values):
-            ours = dict(mine[index]) if index < len(mine) else dict(empty)
-            other = dict(theirs[index]) if index < len(theirs) else dict(empty)
-            a, b = ours.pop("tir.name", None), other.pop("tir.name", None)
+            lhs = dict(mine[index]) if index < len(mine) else dict(empty)
+            rhs = dict(theirs[index]) if index < len(theirs) else dict(empty)
+            a, b = lhs.pop("tir.name", None), rhs.pop("tir.name", None)
             what = f"attributes of parameter {index}"
             if (
                 isinstance(a, ir.StringAttr)
@@ -234,7 +234,7 @@ class Differ:
                 and not self._symbols.match(SymExpr.var(a.value), SymExpr.var(b.value))
             ):
                 raise Difference(left, right, f"symbol that parameter {index} is", a, b)
-            self._attributes(left, right, sorted(ours.items()), sorted(other.items()), what)
+            self._attributes(left, right, sorted(lhs.items()), sorted(rhs.items()), what)
 
     def _results(self, left: ir.Operation, right: ir.Operation) -> None:
         self._of_symbols(left, right)

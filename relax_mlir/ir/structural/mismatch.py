@@ -62,10 +62,10 @@ class Names:
             return known == theirs
         if theirs in self.to_left:
             return False
-        ours, other = self.left.get(mine), self.right.get(theirs)
-        if ours is None or other is None:
-            return ours is other and mine == theirs
-        if is_private(ours) != is_private(other) or (not is_private(ours) and mine != theirs):
+        lhs, rhs = self.left.get(mine), self.right.get(theirs)
+        if lhs is None or rhs is None:
+            return lhs is rhs and mine == theirs
+        if is_private(lhs) != is_private(rhs) or (not is_private(lhs) and mine != theirs):
             return False
         self.bind(mine, theirs)
         self.found.append((mine, theirs))

@@ -67,9 +67,9 @@ def _attention(
     if zero_unseen:
         peak = np.where(peak == -math.inf, scalar(0), peak)
     with np.errstate(invalid="ignore"):
-        powers = np.exp(scores - peak)
-        total = powers.sum(axis=-1, keepdims=True)
-        share = powers / (np.where(total == 0, scalar(1), total) if zero_unseen else total)
+        exps = np.exp(scores - peak)
+        total = exps.sum(axis=-1, keepdims=True)
+        share = exps / (np.where(total == 0, scalar(1), total) if zero_unseen else total)
     out = np.matmul(share, v)
     missing = tuple(i for i, letter in enumerate("BNSH") if letter not in result)
     if any(out.shape[i] != 1 for i in missing):

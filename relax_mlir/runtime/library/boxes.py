@@ -208,8 +208,8 @@ def _multibox_transform_loc(
     boxes = np.concatenate([(middle - half)[..., ::-1], (middle + half)[..., ::-1]], -1)
     scores = classes
     if apply_softmax:
-        powers = np.exp(classes - classes.max(1, keepdims=True, initial=-np.inf))
-        scores = powers / powers.sum(1, keepdims=True)
+        exps = np.exp(classes - classes.max(1, keepdims=True, initial=-np.inf))
+        scores = exps / exps.sum(1, keepdims=True)
     scores = np.where(scores >= kind(threshold), scores, kind(0))
     if not keep_background:
         scores[:, :1] = 0

@@ -19,9 +19,9 @@ def _softmax(logarithm: bool) -> Callable[..., Any]:
         (axis,) = normalize_axes([axis], x.ndim)
         wide = widen(x)
         shifted = wide - wide.max(axis=axis, keepdims=True, initial=-math.inf)
-        powers = np.exp(shifted)
-        total = powers.sum(axis=axis, keepdims=True)
-        result = shifted - np.log(total) if logarithm else powers / total
+        exps = np.exp(shifted)
+        total = exps.sum(axis=axis, keepdims=True)
+        result = shifted - np.log(total) if logarithm else exps / total
         return result.astype(x.dtype, copy=False)
 
     return compute

@@ -37,13 +37,13 @@ class Digit:
 class _Term:
     """A digit in one of the results, and how much of the result one is worth.
 
-    Where it is turned, the result has its greatest value less the digit.
+    Where it is reversed, the result has its greatest value less the digit.
     """
 
     digit: Digit
     scale: SymExpr
     extent: SymExpr
-    turned: bool
+    is_reversed: bool
     value: SymExpr
 
 
@@ -102,7 +102,7 @@ def extent_by_digits(index_map: Any, expr: SymExpr, shape: Sequence[IntLike]) ->
 
 
 def _terms(expr: SymExpr, dims: dict[str, SymExpr], facts: Facts, of: Any) -> list[_Term]:
-    """Return the digits that an expression is the sum of; `15 - i` is one, turned."""
+    """Return the digits that an expression is the sum of; `15 - i` is one, reversed."""
     found: list[_Term] = []
     offset = _ZERO
     for product, coefficient in summands(expr, lambda n: (0, 0, n)):
@@ -114,7 +114,7 @@ def _terms(expr: SymExpr, dims: dict[str, SymExpr], facts: Facts, of: Any) -> li
             continue
         term = _term(product, coefficient, dims, facts, of)
         found.append(term)
-        if term.turned:
+        if term.is_reversed:
             offset = offset - term.scale * (term.extent - 1)
     if not facts.can_prove(offset == 0):
         raise ExprError(f"{of} is not a sum of digits of its indices from 0 on")
@@ -198,7 +198,7 @@ def _placed(result: SymExpr, terms: list[_Term], facts: Facts, of: Any) -> list[
             value = value % span
             if span != term.extent:
                 conditions.append(Comparison(value, 2, term.extent))
-        term.value = term.extent - 1 - value if term.turned else value
+        term.value = term.extent - 1 - value if term.is_reversed else value
     return conditions
 
 

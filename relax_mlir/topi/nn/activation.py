@@ -93,12 +93,12 @@ def _softmax(x: Tensor, axis: int, log: bool) -> Tensor:
     def row(i: Any) -> tuple[Any, ...]:
         return (*i[:axis], *i[axis + 1 :])
 
-    powers = compute(
+    exps = compute(
         x.shape, lambda *i: functions.UNARY["exp"](cast(x[i], wide) - best[row(i)]),
         name="T_softmax_exp",
     )  # fmt: skip
     _, (k,), place = reduced(x.shape, [axis], False)
-    total = compute(rows, lambda *i: te.sum(powers[place(i)], axis=k), name="T_softmax_expsum")
+    total = compute(rows, lambda *i: te.sum(exps[place(i)], axis=k), name="T_softmax_expsum")
     if log:
         return compute(
             x.shape,
@@ -108,5 +108,5 @@ def _softmax(x: Tensor, axis: int, log: bool) -> Tensor:
             name="T_log_softmax_norm",
         )
     return compute(
-        x.shape, lambda *i: cast(powers[i] / total[row(i)], x.dtype), name="T_softmax_norm"
+        x.shape, lambda *i: cast(exps[i] / total[row(i)], x.dtype), name="T_softmax_norm"
     )

@@ -15,12 +15,12 @@ def matmul(
     """Return the product of matrices, plus a bias for each column.
 
     Args:
-        tensor_a: rows by inner dimension, or turned; batches of these broadcast.
-        tensor_b: inner dimension by columns, or turned.
+        tensor_a: rows by inner dimension, or transposed; batches of these broadcast.
+        tensor_b: inner dimension by columns, or transposed.
         bias: added to each row.
         out_dtype: of the product, by default the operands'.
-        transpose_a: whether `tensor_a` is turned.
-        transpose_b: whether `tensor_b` is turned.
+        transpose_a: whether `tensor_a` is transposed.
+        transpose_b: whether `tensor_b` is transposed.
 
     Raises:
         ExprError: the dimensions do not fit.

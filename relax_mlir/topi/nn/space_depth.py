@@ -139,11 +139,11 @@ def space_to_batch_nd(
     rest = list(wide.shape[1 + count :])
     inner, outer = [2 + 2 * i for i in range(count)], [1 + 2 * i for i in range(count)]
     order = [*inner, 0, *outer, *range(1 + 2 * count, 1 + 2 * count + len(rest))]
-    turned = transpose(reshape(wide, [*cut, *rest]), order)
+    permuted = transpose(reshape(wide, [*cut, *rest]), order)
     batch = SymExpr.of(data.shape[0])
     for size in block_shape:
         batch = batch * size
-    return reshape(turned, [plain(batch), *(cut[i] for i in outer), *rest])
+    return reshape(permuted, [plain(batch), *(cut[i] for i in outer), *rest])
 
 
 def batch_to_space_nd(

@@ -84,9 +84,9 @@ def _transposed(name: str, rank: int) -> Callable[..., Tensor]:
             first: Any = rc if groups == 1 else at[1] // per_group * depth + rc
             output = at[1] if groups == 1 else at[1] % per_group
             places = [x + r for x, r in zip(at[2:], over, strict=True)]
-            turned = [width - 1 - r for width, r in zip(known, over, strict=True)]
+            flipped = [width - 1 - r for width, r in zip(known, over, strict=True)]
             left = cast(image[(at[0], first, *places)], wide)
-            return te.sum(left * cast(Filter[(first, output, *turned)], wide), axis=[rc, *over])
+            return te.sum(left * cast(Filter[(first, output, *flipped)], wide), axis=[rc, *over])
 
         return narrowed(compute(shape, element, name=name), dtype, "T_cast")
 

@@ -98,7 +98,7 @@ def axes(op: ir.Operation, rank: int) -> list[int]:
 def softmax_input(shares: ir.Value, rank: int) -> ir.Value | None:
     """Return what a softmax along the last of so many axes takes, None where shares are none.
 
-    It may be spelled in parts: powers of what is left over the largest, by their sum.
+    It may be spelled in parts: exponentials of what is left over the largest, by their sum.
     """
     op = made_by(shares, "softmax", "divide")
     if op is None:
@@ -106,12 +106,12 @@ def softmax_input(shares: ir.Value, rank: int) -> ir.Value | None:
     if op.name == "relax.softmax":
         last = attributes(op)["axis"] in (-1, rank - 1)
         return op.operands[0] if last and len(uses(op.operands[0])) == 1 else None
-    powers, total = op.operands
-    added, raised = made_by(total, "sum"), owner(powers, "exp")
-    if added is None or raised is None or added.operands[0] != powers:
+    exps, total = op.operands
+    added, raised = made_by(total, "sum"), owner(exps, "exp")
+    if added is None or raised is None or added.operands[0] != exps:
         return None
     less = made_by(raised.operands[0], "subtract")
-    if less is None or sorted(o.name for o in uses(powers)) != ["relax.divide", "relax.sum"]:
+    if less is None or sorted(o.name for o in uses(exps)) != ["relax.divide", "relax.sum"]:
         return None
     x, peak = less.operands
     top = made_by(peak, "max")

@@ -117,14 +117,14 @@ class _Fuser:
             made = self._made_for(argument, call)
             producer = match_elementwise(made)
             axes = None if producer is None else permuted_axes(producer)
-            turned = None if axes is None else match_permuted(call, argument, axes, self._machine)
-            if made is None or turned is None:
+            permuted = None if axes is None else match_permuted(call, argument, axes, self._machine)
+            if made is None or permuted is None:
                 continue
             (source,) = made.arguments
             inputs = [source if value == argument else value for value in call.arguments]
             names = [each.callee.name.value for each in (made, call)]
-            what = names, turned.positions
-            fused = self._kernels.call([made, call], inputs, _name(names), what, turned.write)
+            what = names, permuted.positions
+            fused = self._kernels.call([made, call], inputs, _name(names), what, permuted.write)
             self._erase(call, made)
             return fused
         return None

@@ -62,8 +62,8 @@ class PermutedOperand:
             return
         map_ = ir.AffineMapAttr(op.attributes["map"]).value
         results = [map_.results[axis] for axis in self.axes]
-        turned = ir.AffineMap.get(map_.n_dims, map_.n_symbols, results)
-        op.attributes["map"] = ir.AffineMapAttr.get(turned)
+        map_of_stored = ir.AffineMap.get(map_.n_dims, map_.n_symbols, results)
+        op.attributes["map"] = ir.AffineMapAttr.get(map_of_stored)
 
 
 def permuted_axes(kernel: ElementwiseKernel) -> list[int] | None:
@@ -84,7 +84,7 @@ def match_permuted(
     """Return a product of matrices that can read an argument as it lay before it was permuted.
 
     It can where it stays a product of matrices, and the tensor's last axis is one of a matrix: then
-    registers are loaded from end to end, if across. Other tensors are better turned in blocks.
+    registers are loaded from end to end, if across. Other tensors are better transposed in blocks.
 
     Args:
         call: of a prim func.
@@ -127,10 +127,10 @@ def _is_product(
     found = match_contraction(collapse(replace(flat, accesses=accesses)))
     if not isinstance(found, Contraction) or not is_matrix_product(found, machine):
         return False
-    turned = [call.callee.entry_block.arguments[position] for position in positions]
+    parameters = [call.callee.entry_block.arguments[position] for position in positions]
     for side, across in ((found.a, found.m), (found.b, found.n)):
         near = {side.strides[i].value for i in (found.k, across) if i is not None}
-        if side.buffer in turned and 1 not in near:
+        if side.buffer in parameters and 1 not in near:
             return False
     return True
 

@@ -85,8 +85,8 @@ def _put_channels_last(op: ir.Operation, attrs: dict, axes: list[int], spatial: 
         return
     with ir.InsertionPoint(op), op.location:
         order = [*axes[2:], inputs, outputs]
-        turned = build("permute_dims", [op.operands[1]], {"axes": order})
-        _replace(op, turned, {**attrs, "kernel_layout": f"{spatial}IO"})
+        permuted = build("permute_dims", [op.operands[1]], {"axes": order})
+        _replace(op, permuted, {**attrs, "kernel_layout": f"{spatial}IO"})
 
 
 def _replace(op: ir.Operation, weight: ir.Value, attrs: dict) -> None:

@@ -214,7 +214,7 @@ class _Packer:
         if source is None or any(value in written for value in (source.matrix, *source.inputs)):
             return None
         value = source.matrix
-        dims = source.shape[::-1] if source.turned else source.shape
+        dims = source.shape[::-1] if source.transposed else source.shape
         if len(dims) != 2 or T.tensor_dtype(value.type) not in _DTYPES:
             return None
         transposed = found.b.strides[found.k] == 1
@@ -223,7 +223,7 @@ class _Packer:
             return None
         if source.producer is not None:
             # What is beside the matrix has no columns to fill a panel.
-            layout = _Layout(transposed != source.turned)
+            layout = _Layout(transposed != source.transposed)
             along = source.grouped is None or source.grouped[0] == int(layout.transposed)
             layout = layout if columns % PANEL == 0 and along else None
             layout = None if layout is None else replace(layout, half=_half_of(source))
@@ -267,7 +267,7 @@ class _Packer:
         with ir.InsertionPoint(op), op.location:
             attribute = self._packed(source, match.layout)
             constant = constant_op(attribute)
-            others = [_turned(x) if source.is_transposed(x) else x for x in source.inputs]
+            others = [_transposed(x) if source.is_transposed(x) else x for x in source.inputs]
         inputs = list(call.arguments)
         inputs[match.position] = constant
         name, calls, what = f"{call.callee.name.value}_packed", [call], str(match.position)
@@ -314,7 +314,7 @@ def _pays_for_vectors(
     return found.widen[1] is None and size >= _MIN_GEMV_ELEMENTS
 
 
-def _turned(value: ir.Value) -> ir.Value:
+def _transposed(value: ir.Value) -> ir.Value:
     """Return a constant at the insertion point whose last dimension is another's first."""
     array = constant_array(value.owner.operation.attributes["value"])
     return constant_op(constant_attribute(aligned(np.moveaxis(array, 0, -1))))

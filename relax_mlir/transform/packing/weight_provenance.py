@@ -32,7 +32,7 @@ class Source:
         inputs: the call's other arguments.
         between: the calls after that which exchange rows and columns, or join dimensions, last
             first.
-        turned: whether rows and columns are exchanged.
+        transposed: whether rows and columns are exchanged.
         shape: rows and columns of the constant.
         grouped: which of the two is walked in groups, as scales have them, and how long those are;
             None where it is the same for all.
@@ -43,7 +43,7 @@ class Source:
     position: int = 0
     inputs: list[ir.Value] = field(default_factory=list)
     between: list[ir.Operation] = field(default_factory=list)
-    turned: bool = False
+    transposed: bool = False
     shape: tuple[int, ...] = ()
     grouped: tuple[int, int] | None = None
 
@@ -152,9 +152,9 @@ def find_source(value: ir.Value, symbols: ir.SymbolTable) -> Source | None:
         return None
     if _transposes(kernel):
         source = find_source(call.arguments[0], symbols)
-        if source is None or source.producer is None or source.turned or len(source.shape) != 2:
+        if source is None or source.producer is None or source.transposed or len(source.shape) != 2:
             return None
-        return replace(source, turned=True, between=[call.op, *source.between])
+        return replace(source, transposed=True, between=[call.op, *source.between])
     return _computed(kernel, value)
 
 

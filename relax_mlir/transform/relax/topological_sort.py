@@ -93,7 +93,9 @@ class _Graph:
 
     def search(self, depth_first: bool, from_inputs: bool) -> list[ir.Operation]:
         """Return the bindings in the order in which a search meets them."""
-        ahead, behind = (self._users, self._needs) if from_inputs else (self._needs, self._users)
+        successors, predecessors = (
+            (self._users, self._needs) if from_inputs else (self._needs, self._users)
+        )
         waiting: deque[_Node] = deque([_INPUT if from_inputs else _OUTPUT])
         visited: set[_Node] = set()
         found: dict[ir.Operation, None] = {}
@@ -102,8 +104,8 @@ class _Graph:
             if isinstance(node, ir.Operation):
                 found[node] = None
             visited.add(node)
-            following = ahead.get(node, [])
+            following = successors.get(node, [])
             for each in following[::-1] if depth_first and from_inputs else following:
-                if each not in visited and visited.issuperset(behind[each]):
+                if each not in visited and visited.issuperset(predecessors[each]):
                     waiting.append(each)
         return list(found) if from_inputs else list(found)[::-1]

@@ -18,7 +18,7 @@ func.func @f(%q: tensor<2x?x8x64xf16, #q>, %k: tensor<2x?x8x64xf16, #k>) -> tens
 // CHECK: block_name = "scores"
 // CHECK: block_name = "peak"
 // CHECK: math.exp
-// CHECK: block_name = "powers"
+// CHECK: block_name = "exps"
 // CHECK: block_name = "total"
 // CHECK: block_name = "softmax"
 // CHECK: block_name = "attention", iter_types = ["spatial", "spatial", "spatial", "spatial", "reduction"]

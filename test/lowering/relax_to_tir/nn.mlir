@@ -14,14 +14,14 @@ func.func @f(%x: tensor<?x?xf32, #nm>, %h: tensor<4x8xf16>) -> tuple<> attribute
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x?xf32> {{.*}}, %[[OUT:[a-z0-9]+]]: memref<?x?xf32>
 // CHECK: %[[PEAK:.*]] = memref.alloc(%{{.*}}) {{.*}}tir.name = "Peak"
 // CHECK: %[[TOTAL:.*]] = memref.alloc(%{{.*}}) {{.*}}tir.name = "Total"
-// CHECK-NOT: tir.name = "Powers"
+// CHECK-NOT: tir.name = "Exps"
 // CHECK: arith.maximumf
 // CHECK: memref.store %{{.*}}, %[[PEAK]]
 // CHECK: block_name = "peak", iter_types = ["spatial", "reduction"]
 // CHECK: arith.subf
 // CHECK-NEXT: %[[E:.*]] = math.exp
 // CHECK-NEXT: memref.store %[[E]], %[[OUT]]
-// CHECK: block_name = "powers", iter_types = ["spatial", "spatial"]
+// CHECK: block_name = "exps", iter_types = ["spatial", "spatial"]
 // CHECK: memref.store %{{.*}}, %[[TOTAL]]
 // CHECK: block_name = "total", iter_types = ["spatial", "reduction"]
 // CHECK: arith.divf
@@ -33,7 +33,7 @@ func.func @f(%x: tensor<?x?xf32, #nm>, %h: tensor<4x8xf16>) -> tuple<> attribute
 
 // Half precision is computed in float32 throughout.
 // CHECK-LABEL: func.func private @log_softmax(
-// CHECK: memref.alloc() {tir.dtype = "float32", tir.name = "Powers"
+// CHECK: memref.alloc() {tir.dtype = "float32", tir.name = "Exps"
 // CHECK: block_name = "peak", iter_types = ["reduction", "spatial"]
 // CHECK: math.log %{{.*}} : f32
 // CHECK: arith.truncf

@@ -80,7 +80,7 @@ def program() -> Program:
 
 
 def test_accuracy_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Powers and results are rounded once each, and nothing else is: at most 2**-8 twice."""
+    """Exponentials and results are rounded once each, and nothing else is: at most 2**-8 twice."""
     monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
     threads = 3
     vm = program().build(target=with_threads(threads))

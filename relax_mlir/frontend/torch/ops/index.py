@@ -247,8 +247,8 @@ def _written(m: Importer, x: Any, src: Any, dim: int, begin: Any, end: Any, step
     count = src.ty.dims[dim]
     places = op.add(op.arange(0, count, 1, dtype="int64"), m.cast(SymExpr.of(begin), "int64"))
     if step != 1:
-        ahead = op.multiply(op.arange(0, count, 1, dtype="int64"), m.cast(step - 1, "int64"))
-        places = op.add(places, ahead)
+        offsets = op.multiply(op.arange(0, count, 1, dtype="int64"), m.cast(step - 1, "int64"))
+        places = op.add(places, offsets)
     shape = [1] * x.ty.ndim
     shape[dim] = count
     index = op.broadcast_to(op.reshape(places, shape), src.ty.dims)

@@ -89,12 +89,12 @@ def _begins_first(
     Where no loop is both one of the reduction and says which element is reduced, it comes with the
     first step of all of its loops, whatever their order.
     """
-    fed: dict[str, set[str]] = {"spatial": set(), "reduction": set()}
+    bound: dict[str, set[str]] = {"spatial": set(), "reduction": set()}
     for kind, value in zip(tree.iter_types(block), indices.bindings(block), strict=True):
-        fed[kind] |= value.symbols
+        bound[kind] |= value.symbols
     names = {loop: indices.var(tree.variable(loop)).name for loop in line}
-    reducing = [loop for loop in line if names[loop] in fed["reduction"]]
-    mixed = [loop for loop in reducing if names[loop] in fed["spatial"]]
+    reducing = [loop for loop in line if names[loop] in bound["reduction"]]
+    mixed = [loop for loop in reducing if names[loop] in bound["spatial"]]
     if mixed and [loop for loop in order if loop in reducing] != reducing:
         raise state.error(
             f"{tree.describe(mixed[0])} says which element {tree.describe(block)} reduces and is a "

@@ -11,7 +11,7 @@ from relax_mlir.tir.schedule.analysis.written_region import Box, written_box, wr
 from relax_mlir.tir.schedule.attributes import attribute
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV
-from relax_mlir.tir.schedule.primitives.decompose_reduction import fed_by
+from relax_mlir.tir.schedule.primitives.decompose_reduction import bound_by_kind
 from relax_mlir.tir.schedule.state import ScheduleState
 from relax_mlir.tir.view import buffers, edit, tree
 from relax_mlir.tir.view.accesses import Access, accesses, declare
@@ -238,9 +238,9 @@ def _copier_of(
     """Write a block that copies the elements that another block stores, after a statement."""
     loops = tree.loops_around(block)
     inside = loops[loops.index(at) :] if at in loops else []
-    fed = fed_by(indices, block)
+    of_kind = bound_by_kind(indices, block)
     names = {each: str(indices.var(tree.variable(each))) for each in inside}
-    kept = [each for each in inside if names[each] in fed["spatial"]]
+    kept = [each for each in inside if names[each] in of_kind["spatial"]]
     gone = {names[each] for each in inside if each not in kept}
     conditions: list[Comparison | ir.Value] = []
     for each in indices.block_conditions(block):

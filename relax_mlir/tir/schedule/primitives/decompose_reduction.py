@@ -33,9 +33,9 @@ def decompose_reduction(
                 f"'{buffers.name_of(buffer)}', which {what} uses, is made inside "
                 f"{tree.describe(loop)}", loop, block,
             )  # fmt: skip
-    fed = fed_by(indices, block)
+    of_kind = bound_by_kind(indices, block)
     for outer in loops[: loops.index(loop)]:
-        if indices.var(tree.variable(outer)).symbols & fed["reduction"]:
+        if indices.var(tree.variable(outer)).symbols & of_kind["reduction"]:
             raise state.error(
                 f"{tree.describe(outer)}, around {tree.describe(loop)}, is one of the reduction",
                 outer, loop, block,
@@ -51,7 +51,7 @@ def decompose_reduction(
     return begin_before(state, block, loop, f"{title}_init", f"{title}_update")
 
 
-def fed_by(indices: Indices, block: ir.Operation) -> dict[str, frozenset[str]]:
+def bound_by_kind(indices: Indices, block: ir.Operation) -> dict[str, frozenset[str]]:
     """Return which symbols the iterators of each type are made of."""
     found: dict[str, frozenset[str]] = {"spatial": frozenset(), "reduction": frozenset()}
     for kind, value in zip(tree.iter_types(block), indices.bindings(block), strict=True):
@@ -76,12 +76,12 @@ def begin_before(
     """
     indices = state.indices(block)
     loops = tree.loops_around(block)
-    fed = fed_by(indices, block)
+    of_kind = bound_by_kind(indices, block)
     inside = loops[loops.index(loop) :]
     name = {each: str(indices.var(tree.variable(each))) for each in inside}
     # Loops that only conditions are about stay too: which elements there are hangs on them.
-    reduced = fed["reduction"] | (free or frozenset())
-    wanted = fed["spatial"] | (named_by(indices.block_conditions(block)) - reduced)
+    reduced = of_kind["reduction"] | (free or frozenset())
+    wanted = of_kind["spatial"] | (named_by(indices.block_conditions(block)) - reduced)
     kept = [each for each in inside if name[each] in wanted]
     gone = {name[each] for each in inside if each not in kept}
     if free is None:

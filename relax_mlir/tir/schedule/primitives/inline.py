@@ -9,7 +9,7 @@ from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV
 from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.schedule.inverses import inverse_of
-from relax_mlir.tir.schedule.primitives.decompose_reduction import fed_by
+from relax_mlir.tir.schedule.primitives.decompose_reduction import bound_by_kind
 from relax_mlir.tir.schedule.primitives.loaded_arithmetic import settle
 from relax_mlir.tir.schedule.state import ScheduleState
 from relax_mlir.tir.view import buffers, edit, tree
@@ -219,7 +219,7 @@ def _written_again(
         return None
     if block.name != tree.BLOCK:
         return found
-    follows = str(indices.var(tree.variable(loop))) in fed_by(indices, block)["reduction"]
+    follows = str(indices.var(tree.variable(loop))) in bound_by_kind(indices, block)["reduction"]
     if follows or scopes.outside_problem(block, moves=False):
         return found
     return None if scopes.writes_once(indices, block, found) else found

@@ -209,12 +209,12 @@ def _reductions(indices: Indices, loop: ir.Operation) -> list[ir.Operation]:
     variable = indices.var(tree.variable(loop)).symbols
     found = []
     for block in tree.blocks_under(loop):
-        fed = {
+        kinds = {
             kind
             for kind, value in zip(tree.iter_types(block), indices.bindings(block), strict=True)
             if variable & value.symbols
         }
-        if fed == {"reduction"} and tree.has_init(block):
+        if kinds == {"reduction"} and tree.has_init(block):
             found.append(block)
     return found
 

@@ -12,7 +12,7 @@ from relax_mlir.tir.schedule.analysis.reducers import Reducer, reducer_of
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV, LoopRV
 from relax_mlir.tir.schedule.primitives import checks
-from relax_mlir.tir.schedule.primitives.decompose_reduction import begin_before, fed_by
+from relax_mlir.tir.schedule.primitives.decompose_reduction import begin_before, bound_by_kind
 from relax_mlir.tir.schedule.state import ScheduleState
 from relax_mlir.tir.view import buffers, edit, tree
 from relax_mlir.tir.view.accesses import declare
@@ -194,19 +194,19 @@ def _factored(
     loops = tree.loops_around(block)
     for each in loops:
         checks.starts_at_zero(state, indices, each)
-    fed = fed_by(indices, block)
-    _beside(state, block, loops, _shared(block, loops), fed["reduction"], indices)
+    of_kind = bound_by_kind(indices, block)
+    _beside(state, block, loops, _shared(block, loops), of_kind["reduction"], indices)
     for number, each in enumerate(loops):
         names = indices.var(tree.variable(each)).symbols
         around = [indices.var(tree.variable(o)).symbols for o in loops[:number]]
-        determined = names & (fed["reduction"] | fed["spatial"])
+        determined = names & (of_kind["reduction"] | of_kind["spatial"])
         if (
             not determined
-            and any(o & fed["reduction"] for o in around)
+            and any(o & of_kind["reduction"] for o in around)
             and (indices.lift(each.operands[1]).value != 1)
         ):
             raise state.error(f"{tree.describe(each)} repeats {tree.describe(block)}", each, block)
-        if names & fed["reduction"] and names & fed["spatial"]:
+        if names & of_kind["reduction"] and names & of_kind["spatial"]:
             raise state.error(
                 f"{tree.describe(each)} says which element is reduced and is one of the reduction",
                 each, block,
@@ -215,7 +215,7 @@ def _factored(
                indices.lift(value).symbols & {str(indices.var(tree.variable(o))) for o in loops}
                for value in each.operands):  # fmt: skip
             raise state.error(f"the extent of {tree.describe(each)} depends on another loop", each)
-    if not indices.var(tree.variable(loop)).symbols & fed["reduction"]:
+    if not indices.var(tree.variable(loop)).symbols & of_kind["reduction"]:
         raise state.error(f"{what} is no loop of the reduction", loop, block)
     rank = ir.MemRefType(reducer.parts[0].buffer.type).rank
     if not -rank - 1 <= axis <= rank:
@@ -296,11 +296,11 @@ def _written_back(
     loop: ir.Operation, partials: list[ir.Value], axis: int,
 ) -> None:  # fmt: skip
     """Make of the block one that adds up the partial results, under the loops that this needs."""
-    loops, fed = tree.loops_around(block), fed_by(indices, block)
+    loops, of_kind = tree.loops_around(block), bound_by_kind(indices, block)
     loops = loops[_shared(block, loops) :]
     kept = [
         each for each in loops
-        if each == loop or not indices.var(tree.variable(each)).symbols & fed["reduction"]
+        if each == loop or not indices.var(tree.variable(each)).symbols & of_kind["reduction"]
     ]  # fmt: skip
     names = {str(indices.var(tree.variable(each))) for each in loops if each not in kept}
     made, variables = _copied(indices, kept, loops[0])
@@ -371,7 +371,7 @@ def _with_beginning(
     """Give partial results a beginning of their own where a predicate may skip all of one."""
     indices = state.indices(partial)
     own = indices.bindings(partial)[0].symbols
-    hanging = own | fed_by(indices, partial)["reduction"]
+    hanging = own | bound_by_kind(indices, partial)["reduction"]
     if all(
         isinstance(each, Comparison) and not each.symbols & hanging
         for each in indices.block_conditions(partial)
