@@ -1,5 +1,6 @@
 """What a compilation did: its stages, how long each took, and the IR after each."""
 
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 # Constants are not program text; past this many elements they are elided in dumps.
 ELIDE_ELEMENTS = 16
 _SUFFIXES = (".mlir", ".ll", ".s")
+_LOGGER = logging.getLogger("relax_mlir.build")
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class BuildLog:
             path = self._dir / f"{len(self.stages):02d}_{_file_name(name)}.{suffix}"
             path.write_text(text)
         self.stages.append(BuildStage(name, seconds, path))
+        _LOGGER.debug("%s: %.1f ms", name, seconds * 1e3)
 
     @property
     def dumps(self) -> bool:

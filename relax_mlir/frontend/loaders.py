@@ -1,7 +1,9 @@
 """The kinds of models that `relax_mlir.compile` takes, recognised without imports."""
 
 import importlib
+import logging
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -12,6 +14,8 @@ import numpy as np
 from relax_mlir.errors import ModelError
 from relax_mlir.frontend.comparison import Comparison
 from relax_mlir.frontend.coverage import Coverage
+
+_LOGGER = logging.getLogger("relax_mlir.frontend")
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,10 @@ def load_model(model: Any, **options: Any) -> Any:
         if options:
             raise TypeError(f"{', '.join(options)}: {type(model).__name__} is no model")
         return None
-    return _function(kind.load)(model, **options)
+    start = time.perf_counter()
+    result = _function(kind.load)(model, **options)
+    _LOGGER.info("imported a model of %s: %.2f s", kind.name, time.perf_counter() - start)
+    return result
 
 
 def report(model: Any) -> Coverage:

@@ -1,6 +1,8 @@
 """Pass classes: module to module, run by MLIR's PassManager, instrumented."""
 
+import logging
 import sys
+import time
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -25,6 +27,7 @@ from relax_mlir.pass_infra.text.pipeline import MODULE, Pipeline, Step, parse_st
 from relax_mlir.pass_infra.text.reproducer import recording, remaining
 
 ModuleLike = TypeVar("ModuleLike", IRModule, ir.Module)
+_LOGGER = logging.getLogger("relax_mlir.passes")
 
 
 class Pass(AnyPass):
@@ -105,6 +108,7 @@ class Pass(AnyPass):
             return True
 
     def _run(self, mod: IRModule, ctx: PassContext) -> None:
+        start = time.perf_counter()
         try:
             path = ctx.option(config.REPRODUCER)
             if path:
@@ -115,6 +119,7 @@ class Pass(AnyPass):
         except BaseException as error:
             ctx.instrument_pass_failed(mod, self.info, error)
             raise
+        _LOGGER.debug("%s: %.1f ms", self.info.name, (time.perf_counter() - start) * 1e3)
         ctx.instrument_after_pass(mod, self.info)
 
     def execute(self, mod: IRModule, ctx: PassContext) -> None:
