@@ -33,6 +33,7 @@ KINDS = {
     "dtype": "str",
     "float": "float",
     "floats": "float | Sequence[float]",
+    "index_map": "object",
     "int": "int",
     "int_or_ints": "int | Sequence[int]",
     "ints": "int | Sequence[int]",

@@ -7,7 +7,8 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import broadcast_dims
-from relax_mlir.dialects.relax.ops.base import build, infer_result, prim_value
+from relax_mlir.dialects.relax.ops.base import build, infer_result, prim_value, scalar_constant
+from relax_mlir.dialects.relax.ops.params import UNKNOWN, constant_value
 from relax_mlir.dialects.relax.ops.reduce import collapsed_axes
 from relax_mlir.dialects.relax.tuples import get_item, make_tuple
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
@@ -86,6 +87,31 @@ def pixel_shuffle(op: ir.Operation, own: bool) -> ir.Value | None:
     split = reshape(op.operands[0], [*outer, channels, r, r, height, width])
     order = [*range(rank), rank, rank + 3, rank + 1, rank + 4, rank + 2]
     return reshape(_op("permute_dims", split, axes=order), result)
+
+
+@_composed
+def layout_transform(op: ir.Operation, own: bool) -> ir.Value | None:
+    """Write a map of indices as a reshape, a permutation, a reshape; padded before."""
+    (data,), attrs = op.operands, attributes(op)
+    dims, index_map = T.tensor_dims(data.type), attrs["index_map"]
+    if dims is None:
+        return None
+    value, wide = attrs["pad_value"], list(dims)
+    fill = constant_value(0 if value is None else value)
+    dtype = T.tensor_dtype(data.type)
+    for axis, whole in enumerate(index_map.padded(dims)):
+        if whole == dims[axis]:
+            continue
+        if fill is UNKNOWN or not dtype:
+            return None
+        wide[axis] = whole - dims[axis]
+        rest = _op("full", _shape(wide), scalar_constant(fill, dtype), dtype=dtype)
+        data = _op("concat", [data, rest], axis=axis)
+        wide[axis] = whole
+    digits = [digit for axis in index_map.axes() for digit in axis]
+    split = reshape(data, [index_map.size(digit, dims) for digit in digits])
+    order = [digits.index(digit) for output in index_map.outputs for digit in output]
+    return reshape(_op("permute_dims", split, axes=order), index_map.shape(dims))
 
 
 @_composed
@@ -169,6 +195,7 @@ COMPOSITIONS: dict[str, Decomposition] = {
     "memory_view": view,
     "batch_flatten": batch_flatten,
     "pixel_shuffle": pixel_shuffle,
+    "layout_transform": layout_transform,
     "collapse_sum_to": collapse_sum,
     "collapse_sum_like": collapse_sum,
     "median": median,

@@ -10,7 +10,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
-from relax_mlir.dialects.relax.ops.params import library_order, read_attributes, to_attribute
+from relax_mlir.dialects.relax.ops.params import library_attribute, library_order, read_attributes
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import PassError
@@ -131,7 +131,7 @@ class UserLegalization:
         if self.packed is None:
             return None
         params = library_order(COMPUTE_OPS[self.name].PARAMS)
-        static = [to_attribute(param.kind, attrs[param.name]) for param in params]
+        static = [library_attribute(param.kind, attrs[param.name]) for param in params]
         declared = op.results[0].type
         loose = T.tensor_type(None, T.tensor_dtype(declared), T.tensor_ndim(declared))
         with ir.InsertionPoint(op), op.location:

@@ -1,5 +1,6 @@
 """Operations that are compositions of others, against numpy: three kinds of shape."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -126,6 +127,10 @@ def trilinear(x: np.ndarray, size: tuple[int, ...], corners: bool) -> np.ndarray
     return x
 
 
+def in_threes(x: np.ndarray, fill: float) -> np.ndarray:
+    return np.pad(x, (0, -len(x) % 3), constant_values=fill).reshape(-1, 3).T
+
+
 PROB = np.array([[0.2, 0.3, 0.5], [0.3, 0.4, 0.3]], "float32")
 CASES = [
     Case("nn.batch_flatten", [floats(3, 5, 2, 7)], [("n", "c", 2, 7)], lambda x: x.reshape(3, 70)),
@@ -133,6 +138,17 @@ CASES = [
     Case("nn.pixel_shuffle", [floats(2, 12, 3, 5)], [("n", 12, "h", "w")], shuffled,
          {"upscale_factor": 2}),
     Case("nn.pixel_shuffle", [floats(4, 3, 5)], [(4, "h", "w")], shuffled, {"upscale_factor": 2}),
+    Case("layout_transform", [floats(2, 8, 5, 3)], [("n", 8, 5, "w")],
+         lambda x: x.reshape(2, 2, 4, 5, 3).transpose(0, 1, 3, 4, 2),
+         {"index_map": lambda n, c, h, w: (n, c // 4, h, w, c % 4)}),
+    Case("layout_transform", [floats(2, 2, 5, 3, 4)], [("n", 2, 5, "w", 4)],
+         lambda x: x.transpose(0, 2, 3, 1, 4).reshape(2, 5, 3, 8),
+         {"index_map": lambda n, c, h, w, i: (n, h, w, c * 4 + i)}),
+    *(Case("layout_transform", [floats(n)], [("n",)], functools.partial(in_threes, fill=2.0),
+           {"index_map": lambda i: (i % 3, i // 3), "pad_value": 2.0}) for n in (0, 1, 7, 9)),
+    Case("layout_transform", [RNG.integers(-9, 9, (2, 7))], [("n", 7)],
+         lambda x: np.pad(x, ((0, 0), (0, 1))).reshape(2, 2, 4).transpose(1, 0, 2).reshape(2, 8),
+         {"index_map": lambda i, j: (j // 4, i * 4 + j % 4)}),
     Case("collapse_sum_to", [floats(3, 4, 5)], [("n", "m", 5)],
          lambda x: x.sum((0, 1)).reshape(1, 5), call=lambda x: op.collapse_sum_to(x, (1, 5)),
          tolerance=1e-5),
@@ -246,6 +262,8 @@ def test_what_does_not_fit_is_rejected_at_run_time() -> None:
              {"start": 1, "end": 6, "step": 2, "axis": 1}),
         Case("memory.view", [data], [], slices, {"shape": (22,)}),
         Case("nn.pixel_shuffle", [floats(3, 2, 2)], [], shuffled, {"upscale_factor": 2}),
+        Case("layout_transform", [data], [], in_threes, {"index_map": lambda i: (i // 2, i % 2)}),
+        Case("layout_transform", [data], [], in_threes, {"index_map": lambda i, j: (i % 2, j)}),
         Case("reverse_sequence", [data, np.array([1, 2])], [], slices),
         Case("collapse_sum_like", [data, floats(2, 1)], [], slices),
         Case("median", [floats(0, 3)], [], slices),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -140,6 +141,55 @@ def other(x: relax.Expr) -> relax.Expr:
 
 def halves(a: te.Tensor) -> list[te.Tensor]:
     return topi.split(a, 2)
+
+
+MAPPED = """
+@R.function
+def f(x: R.Tensor((6, 8), "float32")):
+    return R.layout_transform(x, index_map={})
+"""
+
+
+@pytest.mark.parametrize(
+    ("index_map", "written", "shape"),
+    [
+        ("lambda i, j: (j // block, i, j % block)", "i1 // 4, i0, i1 % 4", "(2, 6, 4)"),
+        ("T.index_map(lambda i, j: i * 8 + j, index_dtype='int32')", "i0 * 8 + i1,", "(48,)"),
+        ("lambda i, j: (i, 0, j % T.int64(4) + 4 * (j // 4))", "i0, 0, i1 // 4 * 4 + i1 % 4",
+         "(6, 1, 8)"),
+        ("swapped", "i1, i0", "(8, 6)"),
+    ],
+)  # fmt: skip
+def test_maps_of_indices(index_map: str, written: str, shape: str) -> None:
+    known = {"block": 4, "swapped": lambda i, j: (j, i)}
+    module = from_source(
+        MAPPED.format(index_map),
+        extra_vars=known,
+    )
+    text = module.script()
+    assert f"index_map=T.index_map(lambda i0, i1: ({written}))" in text
+    assert f'-> R.Tensor({shape}, dtype="float32")' in text
+    assert from_source(text).script() == text
+
+
+@pytest.mark.parametrize(
+    ("index_map", "message"),
+    [
+        ("lambda i, j: (i + 1, j)", "does more than to split, order and join axes: 1"),
+        ("lambda i, j: (i * 2, j)", "leaves gaps"),
+        ("lambda i, j: (i + j,)", "leaves gaps"),
+        ("lambda i, j: (i, j % 4)", "keeps 4 of 8 along axis 1"),
+        ("lambda i, j: (i, i)", "does not map index 0 one to one"),
+        ("lambda i, j: (i // 2, j)", "does not map index 0 one to one"),
+        ("lambda i: (i,)", "takes 1 indices, got 2 dimensions"),
+        ("lambda i, j: (k, j)", "'k' is none"),
+        ("3", "expected a function of indices, got 3"),
+        ("'i, j'", "'i, j' is no function of indices"),
+    ],
+)
+def test_what_is_no_map_of_indices(index_map: str, message: str) -> None:
+    with pytest.raises(ScriptError, match=re.escape(message)):
+        from_source(MAPPED.format(index_map))
 
 
 def test_texts_are_values() -> None:

@@ -224,3 +224,26 @@ declare(
     ],
     _reverse_sequence,
 )
+
+
+def _layout_transform(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
+    (data,), index_map = types, attrs["index_map"]
+    dtype, ndim, dims = T.tensor_dtype(data), T.tensor_ndim(data), T.tensor_dims(data)
+    if ndim not in (-1, index_map.rank):
+        raise InferError(f"{index_map} takes {index_map.rank} indices, got {ndim} dimensions")
+    index_map.axes()
+    return T.tensor_type(dims and index_map.shape(dims), dtype, len(index_map.outputs))
+
+
+declare(
+    "layout_transform",
+    "The elements where a function of their indices says; what is left over is `pad_value` or 0.",
+    [
+        Param("x", "tensor"),
+        Param("index_map", "index_map"),
+        Param("pad_value", "number", None),
+        Param("axis_separators", "ints", None),
+        Param("input_axis_separators", "ints", None),
+    ],
+    _layout_transform,
+)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.axis_map import AxisMap
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.validity import dims_problem
@@ -28,8 +29,8 @@ class Param:
         kind: operands are `"tensor"`, `"tensors"` (any number of them, one tuple in the IR),
             `"shape"`, `"prim"` (one number) or `"any"`. Attributes are `"int"`, `"ints"`,
             `"int_or_ints"`, `"bool"`, `"float"`, `"floats"`, `"str"`, `"dtype"`, `"device"`; the
-            symbolic integers `"dim"` and `"dims"`; and `"number"`, an integer, a symbolic one or
-            a float.
+            symbolic integers `"dim"` and `"dims"`; `"index_map"`, a function of indices; and
+            `"number"`, an integer, a symbolic one or a float.
         default: REQUIRED, or the value used when left out. None is a value only where it is the
             default; an operand left out is the empty tuple in the IR.
         scalar: of a tensor operand, whether one number, `R.Prim`, may stand in its place.
@@ -60,9 +61,11 @@ def to_attribute(kind: str, value: Any) -> ir.Attribute:
     try:
         # A string is a sequence, true, and perhaps a number, but no parameter means that.
         texts = ("str", "dtype", "device")
-        if isinstance(value, (str, bytes)) != (kind in texts) and kind != "device":
+        if isinstance(value, (str, bytes)) != (kind in texts) and kind not in _ANY:
             raise TypeError(kind)
         return _TO_ATTRIBUTE[kind](value)
+    except InferError:
+        raise
     except (TypeError, ValueError, OverflowError) as error:
         raise InferError(f"expected {_EXPECTED.get(kind, kind)}, got {value!r}") from error
 
@@ -120,7 +123,10 @@ _EXPECTED = {
     "dim": "an integer or symbol",
     "dims": "integers and symbols",
     "number": "a number or symbol",
+    "index_map": "a function of indices",
 }
+# Kinds of which values may be texts or others.
+_ANY = ("device", "index_map")
 _TO_ATTRIBUTE: dict[str, Callable[[Any], ir.Attribute]] = {
     "int": _i64,
     "ints": _ints,
@@ -134,6 +140,7 @@ _TO_ATTRIBUTE: dict[str, Callable[[Any], ir.Attribute]] = {
     "dim": _dim_attribute,
     "dims": _dims_attribute,
     "number": _number_attribute,
+    "index_map": lambda value: ir.StringAttr.get(str(AxisMap.of(value))),
 }
 _ATTRIBUTES: dict[str, tuple[type, ...]] = {
     "int": (ir.IntegerAttr,),
@@ -148,6 +155,7 @@ _ATTRIBUTES: dict[str, tuple[type, ...]] = {
     "dim": (ir.IntegerAttr, Dims),
     "dims": (ir.DenseI64ArrayAttr, Dims),
     "number": (ir.IntegerAttr, ir.FloatAttr, Dims),
+    "index_map": (ir.StringAttr,),
 }
 
 # How lists are written, which the dense arrays of MLIR do not look like.
@@ -182,6 +190,8 @@ def from_attribute(kind: str, attribute: ir.Attribute) -> Any:
         return list(attribute)
     if isinstance(attribute, ir.DenseI64ArrayAttr):
         return [SymExpr.const(i) for i in attribute] if kind == "dims" else list(attribute)
+    if kind == "index_map":
+        return AxisMap.of(attribute.value)
     if kind in SYMBOLIC_KINDS and isinstance(attribute, ir.IntegerAttr):
         return SymExpr.const(attribute.value)
     return attribute.value
@@ -248,8 +258,17 @@ def library_order(params: Sequence[Param]) -> list[Param]:
     return sorted(attributes, key=lambda param: param.kind not in SYMBOLIC_KINDS)
 
 
+def library_attribute(kind: str, value: Any) -> ir.Attribute:
+    """Return the attribute that the library takes for a parameter: a map of indices as numbers."""
+    if isinstance(value, AxisMap):
+        return ir.DenseI64ArrayAttr.get(value.flat)
+    return to_attribute(kind, value)
+
+
 def constant_value(value: Any) -> Any:
     """Return an attribute's value as the library takes it, UNKNOWN where it is symbolic."""
+    if isinstance(value, AxisMap):
+        return tuple(value.flat)
     if isinstance(value, SymExpr):
         return UNKNOWN if value.value is None else value.value
     if isinstance(value, list):

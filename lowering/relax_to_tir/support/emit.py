@@ -14,11 +14,11 @@ from relax_mlir.dialects.relax.ops.base import (
     UNKNOWN,
     constant_value,
     infer_result,
+    library_attribute,
     library_order,
     prim_value,
     read_attributes,
     scalar_constant,
-    to_attribute,
 )
 from relax_mlir.dialects.relax.tuples import (
     field_types,
@@ -228,7 +228,7 @@ class Legalizer:
                 f"{LIBRARY_PREFIX}{name}",
                 operands,
                 _loose(op.results[0].type),
-                [to_attribute(param.kind, attrs[param.name]) for param in static],
+                [library_attribute(param.kind, attrs[param.name]) for param in static],
                 pure=cls.PURE,
             )
         return matched(op, result)

@@ -152,6 +152,7 @@ __all__ = [
     "isinf",
     "isnan",
     "layer_norm",
+    "layout_transform",
     "leakyrelu",
     "left_shift",
     "less",
@@ -1091,6 +1092,15 @@ def layer_norm(
 
     Normalise over some axes, then scale and shift element by element of those axes.
     """
+
+def layout_transform(
+    x: TensorLike,
+    index_map: object,
+    pad_value: IntLike | float | None = None,
+    axis_separators: int | Sequence[int] | None = None,
+    input_axis_separators: int | Sequence[int] | None = None,
+) -> Call:
+    """The elements where a function of their indices says; what is left over is `pad_value` or 0."""
 
 def leakyrelu(data: TensorLike, alpha: float = 0.01) -> Call:
     """x where positive, else alpha * x.

@@ -199,6 +199,45 @@ def _reverse_sequence(data: _Array, lengths: _Array, seq_axis: int, batch_axis: 
     return np.take_along_axis(data, np.where(place < length, length - 1 - place, place), axis)
 
 
+def _layout_transform(
+    data: _Array, pad_value: float | None, index_map: Sequence[int], *separators: Any
+) -> _Array:
+    """Return the elements where a map of indices puts them.
+
+    Args:
+        data: the elements.
+        pad_value: what else is there, None for 0.
+        index_map: the rank, then for each output how many digits it has and, from the highest, the
+            axis of each, how many of its index are one, how many values it has (0: what is left),
+            and its factor.
+        separators: of axes, of no consequence here.
+    """
+    check(data)
+    rank, *numbers = index_map
+    if data.ndim != rank:
+        raise ShapeMismatchError(f"needs {rank} dimensions, got {describe(data)}")
+    outputs = []
+    while numbers:
+        count, *numbers = numbers
+        parts = numbers[: 4 * count]
+        outputs.append([tuple(parts[i : i + 3]) for i in range(0, len(parts), 4)])
+        numbers = numbers[4 * count :]
+    digits = sorted((d for each in outputs for d in each), key=lambda d: (d[0], -d[1]))
+    sizes = [size or -(-data.shape[axis] // low) for axis, low, size in digits]
+    whole = [
+        math.prod(size for digit, size in zip(digits, sizes, strict=True) if digit[0] == axis)
+        for axis in range(rank)
+    ]
+    rests = [(0, size - dim) for size, dim in zip(whole, data.shape, strict=True)]
+    if any(rest < 0 for _, rest in rests):
+        raise ShapeMismatchError(f"the map of indices does not reach all of {describe(data)}")
+    padded = np.pad(data, rests, constant_values=np.asarray(pad_value or 0).astype(data.dtype))
+    order = [digits.index(digit) for each in outputs for digit in each]
+    moved = padded.reshape(sizes).transpose(order)
+    shape = [math.prod(sizes[digits.index(digit)] for digit in each) for each in outputs]
+    return moved.reshape(shape).copy()
+
+
 # Name -> function of the operands, the attributes that may be symbolic, then the other attributes.
 MANIPULATE: dict[str, Callable[..., Any]] = {
     "reshape": _reshape,
@@ -220,5 +259,6 @@ MANIPULATE: dict[str, Callable[..., Any]] = {
     "pad": _pad,
     "batch_flatten": _batch_flatten,
     "pixel_shuffle": _pixel_shuffle,
+    "layout_transform": _layout_transform,
     "reverse_sequence": _reverse_sequence,
 }

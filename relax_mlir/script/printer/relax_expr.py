@@ -106,6 +106,8 @@ class RelaxExprPrinter:
                 value = from_attribute(param.kind, op.attributes[param.name])
                 if param.default is REQUIRED or value != default_value(param):
                     text = spelling.python(value)
+                    if param.kind == "index_map":
+                        text = f"T.index_map({value})"
             # Whatever follows something left out, and every attribute, is named.
             plain = plain and param.is_operand and text is not None
             if text is not None:

@@ -1,6 +1,7 @@
 """Calls of operations: `R.concat((x, y), axis=1)`."""
 
 import ast
+import copy
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -144,8 +145,28 @@ def _attribute(p: ExprParser, param: Param, node: Node) -> Any:
         if param.kind == "dims" and isinstance(node, (ast.Tuple, ast.List)):
             return [integer(p, item) for item in node.elts]
         return integer(p, node)
+    if param.kind == "index_map":
+        return _index_map(p, node)
     value = literal(p.scope, node)
     return [value] if param.kind == "ints" and isinstance(value, int) else value
+
+
+def _index_map(p: ExprParser, node: Node) -> Any:
+    """Return the text of a lambda, with what it names around it, or what a name stands for."""
+    if isinstance(node, ast.Call) and p.scope.path(node.func) == "T.index_map" and node.args:
+        return _index_map(p, node.args[0])
+    if not isinstance(node, ast.Lambda):
+        return literal(p.scope, node)
+    names = {arg.arg for arg in node.args.args}
+
+    class Known(ast.NodeTransformer):
+        def visit_Name(self, name: ast.Name) -> ast.AST:
+            return name if name.id in names else ast.Constant(literal(p.scope, name))
+
+        def visit_Call(self, call: ast.Call) -> ast.AST:
+            return ast.Constant(literal(p.scope, call))
+
+    return ast.unparse(Known().visit(copy.deepcopy(node)))
 
 
 def integer(p: ExprParser, node: Node) -> Any:
