@@ -1,4 +1,4 @@
-"""What the verifiers of our dialects share. A verifier emits and returns False, never raises."""
+"""Helpers of the dialects' verifiers. A verifier emits and returns False, never raises."""
 
 import functools
 import threading

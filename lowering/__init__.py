@@ -1,4 +1,4 @@
-"""How one IR becomes the next: the table of lowering passes, by flag."""
+"""The lowerings between dialects, and the table of lowering passes by flag."""
 
 from relax_mlir.lowering.pass_spec import TARGET, PassSpec
 

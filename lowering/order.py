@@ -1,4 +1,4 @@
-"""The order of the lowering passes, for who runs them one by one in relax-opt."""
+"""Order constraints of the lowering passes, for relax-opt."""
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError

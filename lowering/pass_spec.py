@@ -1,4 +1,4 @@
-"""How a pass of this package describes itself: an entry of a table, loaded when it first runs."""
+"""Declarations of passes: entries of a table, whose code is imported at the first run."""
 
 import importlib
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Modules that TVM has elsewhere, or alone: importing one gives ours, or says what to take."""
+"""Module names of TVM that are elsewhere here, or unsupported, as an import finder."""
 
 import importlib
 import sys

@@ -1,4 +1,4 @@
-"""What MLIR's own passes may assume of a Relax computation: nothing, where tensors are written to.
+"""Side effects of Relax computations, as MLIR's own passes see them.
 
 A computation is pure, and upstream's `cse` merges equal ones. But an impure call may change a
 tensor in place, what a computation reads as well as what it made, and MLIR cannot see that. So in a

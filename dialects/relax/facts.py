@@ -1,4 +1,4 @@
-"""What the text of a function says about its symbols: declared bounds, asserted equalities.
+"""Facts about symbols from a function: declared bounds, asserted equalities.
 
 `R.func_attr({"tir_var_upper_bound": {"n": 1024}})`, `tir_var_lower_bound` and `relax.bounds`, which
 gives both as `{"n": [1, 1024]}`, are checked when the function is entered; a `relax.match_cast`

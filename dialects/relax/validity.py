@@ -1,4 +1,4 @@
-"""What MLIR cannot check where it is written: whether attributes and types of ours make sense.
+"""Validity of attributes and types that MLIR does not check at construction.
 
 Neither attributes nor types have verifiers in the Python bindings, so the verifiers of operations
 ask here about every type they meet, and the checks of whole functions about signatures.

@@ -1,4 +1,4 @@
-"""What was compiled, kept on disk, so that it is not compiled again.
+"""The cache of native objects on disk.
 
 An entry is named by a digest of all that it depends on: the kernels as they enter code generation,
 the target, the versions of the libraries, and the sources of this compiler. Processes may share a

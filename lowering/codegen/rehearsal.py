@@ -1,4 +1,4 @@
-"""Compilations that may end the process are tried in one of their own first.
+"""Trial compilation in a child process, for code at which LLVM may abort.
 
 LLVM and the translation to it end the process, by `exit`, `abort` or a crash, at what they cannot
 compile. What this project's lowering makes for the targets that its tests compile for is known not

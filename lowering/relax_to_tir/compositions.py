@@ -1,4 +1,4 @@
-"""Operations written as compositions of others where shapes are known, for LegalizeOps only."""
+"""Operations decomposed by LegalizeOps alone, where shapes are known."""
 
 import functools
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The places of what is not zero as prim funcs: how many there are is found first, then where.
+"""Nonzero as prim funcs: one counts the elements, one writes their indices.
 
 One kernel counts by blocks, a `match_cast` gives the sum a name, and a second kernel fills a result
 of that length.

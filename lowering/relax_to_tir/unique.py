@@ -1,4 +1,4 @@
-"""Distinct elements, or parts along an axis, as prim funcs: they are sorted, counted, collected.
+"""Unique elements or slices as prim funcs: sort, count, compact.
 
 Equal elements follow each other once they are sorted. One kernel sorts them, a second one counts
 where others begin, a `match_cast` gives that number a name, and a third one fills results of that

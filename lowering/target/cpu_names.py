@@ -1,4 +1,4 @@
-"""Which names of CPUs and features LLVM knows: at others it may end the process."""
+"""Names of CPUs and features that LLVM knows: unknown ones may end the process."""
 
 import functools
 import subprocess

@@ -1,4 +1,4 @@
-"""What the vector code needs to know of the machine."""
+"""The machine description that the vector lowering reads: caches, cores, bandwidth."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Functions that can fail inside loops: a cell of memory holds the status, what follows asks it."""
+"""Error status of functions that can fail inside loops: a stack slot, tested after them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Pass `sink-constants`: what runs in parallel has its constants itself, not from memory.
+"""Pass `sink-constants`: constants are rematerialised inside parallel regions.
 
 Folding moves constants to a function's entry. What a parallel region uses from there is handed to
 it in a struct, and LLVM no longer knows that it is a constant: `max(x, 0)` took six instructions.

@@ -1,4 +1,4 @@
-"""How much memory native functions need for what they make and do not return."""
+"""Arena sizes of native functions: memory for their intermediate buffers."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Executables kept on disk: what was built once is not built again."""
+"""The build cache: executables on disk, by a hash of the program and the options."""
 
 import contextlib
 import copy

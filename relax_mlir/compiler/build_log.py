@@ -1,4 +1,4 @@
-"""What a compilation did: its stages, how long each took, and the IR after each."""
+"""The log of a compilation: its stages, their times, and the IR after each."""
 
 import logging
 import time

@@ -1,4 +1,4 @@
-"""`relax_mlir.compile`: one way in for Relax programs, prim funcs, schedules and models."""
+"""`relax_mlir.compile`: the entry point for Relax programs, prim funcs, schedules and models."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""Estimates of what each native function computes and moves, kept in the executable's metadata."""
+"""Operations and bytes of each native function, for the executable's metadata."""
 
 import contextlib
 from collections.abc import Sequence

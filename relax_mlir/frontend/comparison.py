@@ -1,4 +1,4 @@
-"""What a comparison of a model with its source found."""
+"""The result of comparing a model with its source framework."""
 
 from dataclasses import dataclass
 

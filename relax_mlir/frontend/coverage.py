@@ -1,4 +1,4 @@
-"""What a model needs and what there is: every gap in one error, or all of it as a table."""
+"""Coverage of a model: operations without converters, as one error or as a table."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

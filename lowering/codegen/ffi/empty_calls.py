@@ -1,4 +1,4 @@
-"""Skipping kernels whose results are all empty: their loops over other axes may be huge."""
+"""Early exit of kernels whose results are all empty: their other loops may be huge."""
 
 from collections.abc import Mapping, Sequence
 from types import ModuleType

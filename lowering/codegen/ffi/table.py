@@ -1,4 +1,4 @@
-"""What a prim func promises about its arguments as numbers, which one function checks.
+"""The argument table of a prim func, which the shared checking function reads.
 
 All exported functions of an object share that function, so each is little more than a table.
 """

@@ -1,4 +1,4 @@
-"""Object code of optimised modules, several at a time."""
+"""Object code of optimised modules, emitted in parallel."""
 
 import ctypes
 import functools

@@ -1,4 +1,4 @@
-"""Large modules of LLVM IR in parts, which are optimised and emitted at the same time."""
+"""Splitting of large LLVM IR modules, for parallel optimisation and code generation."""
 
 import re
 from collections.abc import Collection, Mapping

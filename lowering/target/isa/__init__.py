@@ -1,1 +1,1 @@
-"""What instruction sets can do, a module for each; no other code names one to find that out."""
+"""Instruction sets, a module for each; no other code asks for one by name."""

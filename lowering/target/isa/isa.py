@@ -1,4 +1,4 @@
-"""What code needs to know of an instruction set: one declarative object for each."""
+"""The description of an instruction set: one declarative object for each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

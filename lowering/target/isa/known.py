@@ -1,4 +1,4 @@
-"""The instruction sets that there is code for, and which of them a processor has."""
+"""The supported instruction sets, and which of them a processor has."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""NEON: AArch64."""
+"""NEON: 128-bit vectors of AArch64."""
 
 from relax_mlir.lowering.target.isa.isa import Isa
 

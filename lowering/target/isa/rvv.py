@@ -1,4 +1,4 @@
-"""RISC-V's vectors, as registers of the size that a processor at least has."""
+"""RISC-V vectors, at the minimum register size of the processor."""
 
 from relax_mlir.lowering.target.isa.isa import Isa
 

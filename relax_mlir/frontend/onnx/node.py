@@ -1,4 +1,4 @@
-"""What a converter gets: one node, its attributes and inputs, and ways to emit."""
+"""The context of an ONNX converter: the node, its attributes and inputs, the builder."""
 
 import functools
 import json
