@@ -78,6 +78,23 @@ class TupleValue:
     fields: tuple[Any, ...]
 
 
+@dataclass(eq=False, slots=True)
+class ObjectValue:
+    """A sequence whose length only run time knows, or an optional of a tensor.
+
+    Attributes:
+        expr: the object.
+        dtype: of its tensors, empty where none was put in yet.
+        kind: `sequence`, which may be optional, or `optional`.
+        ndim: the rank of its tensors, None where none was put in yet, -1 where it differs.
+    """
+
+    expr: Expr
+    dtype: str = ""
+    kind: str = "sequence"
+    ndim: int | None = None
+
+
 def of_expr(expr: Any, dtype: str = "") -> Value:
     """Return the value that an expression has."""
     expr = convert(expr)

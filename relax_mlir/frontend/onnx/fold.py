@@ -7,7 +7,7 @@ import numpy as np
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.frontend.onnx.weights import dtype_name
-from relax_mlir.frontend.values import TupleValue, Value, number, of_ints
+from relax_mlir.frontend.values import Value, number, of_ints
 
 # Larger arrays are weights: the compiler folds those.
 MAX_ELEMENTS = 1024
@@ -25,7 +25,7 @@ def fold(node: Any) -> Value | None:
     for value in node.inputs:
         if value is None:
             continue
-        if isinstance(value, TupleValue) or value.data is None or value.data.size > MAX_ELEMENTS:
+        if not isinstance(value, Value) or value.data is None or value.data.size > MAX_ELEMENTS:
             return None
         if value.dtype not in _INTEGERS:
             return None
@@ -33,13 +33,15 @@ def fold(node: Any) -> Value | None:
 
 
 def _shape(node: Any) -> Value | None:
-    if isinstance(node.inputs[0], TupleValue) or node.ndim() < 0:
+    if node.value(0).ndim < 0:
         return None
     dims = node.dims()[slice(node.attrs.get("start", 0), node.attrs.get("end"))]
     return of_ints(list(dims))
 
 
-def _size(node: Any) -> Value:
+def _size(node: Any) -> Value | None:
+    if node.value(0).ndim < 0:
+        return None
     total: Any = SymExpr.of(1)
     for dim in node.dims():
         total = total * dim
@@ -119,7 +121,7 @@ def _slice(node: Any) -> Value | None:
 def _axes(node: Any) -> list[int] | None:
     if node.has(1):
         known = node.const(1)
-        return None if known is None else known.tolist()
+        return None if known is None else known.reshape(-1).tolist()
     return node.attrs.get("axes")
 
 

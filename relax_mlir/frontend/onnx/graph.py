@@ -1,6 +1,7 @@
 """Graphs of ONNX, node by node, into a block builder."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from relax_mlir.frontend.onnx.model import Model, in_order, label
 from relax_mlir.frontend.onnx.node import Node
 from relax_mlir.frontend.onnx.weights import dtype_name, elements
 from relax_mlir.frontend.registry import find_converter
-from relax_mlir.frontend.values import TupleValue, Value, of_expr
+from relax_mlir.frontend.values import ObjectValue, TupleValue, Value, of_expr
 from relax_mlir.relax.expr import Expr
 
 
@@ -36,8 +37,15 @@ class Graph:
         return self.names.fresh(prefix)
 
     def inner(self) -> "Graph":
-        """Return an importer of a body inside of this graph."""
-        return Graph(self.model, self.builder, self.names, self.values)
+        """Return an importer of a body inside of this graph.
+
+        What it learns of values, such as symbols of their sizes, means nothing outside.
+        """
+        values = {
+            name: replace(value) if isinstance(value, Value) and value.data is None else value
+            for name, value in self.values.items()
+        }
+        return Graph(self.model, self.builder, self.names, values)
 
     def add_initializers(self, graph: Any) -> None:
         """Take the weights of a graph as constants."""
@@ -102,7 +110,7 @@ class Graph:
 
     def bound(self, item: Any, name: str) -> Any:
         """Return a result as a value; an expression that is not emitted is bound to a variable."""
-        if isinstance(item, (Value, TupleValue)) or item is None:
+        if isinstance(item, (Value, TupleValue, ObjectValue)) or item is None:
             return item
         if isinstance(item, np.ndarray):
             return Value(str(item.dtype), data=item)

@@ -14,10 +14,11 @@ from relax_mlir.frontend.onnx.coverage import coverage_of
 from relax_mlir.frontend.onnx.graph import Graph, identifier
 from relax_mlir.frontend.onnx.model import Model, read_model
 from relax_mlir.frontend.onnx.weights import dtype_name, elements, storage_dtype
-from relax_mlir.frontend.values import TupleValue, Value, materialize
+from relax_mlir.frontend.values import ObjectValue, TupleValue, Value, materialize
 from relax_mlir.ir.module import IRModule
+from relax_mlir.relax import op
 from relax_mlir.relax.builder.block_builder import BlockBuilder
-from relax_mlir.relax.expr import TensorType, Tuple, TupleType, Var
+from relax_mlir.relax.expr import ObjectType, TensorType, Tuple, Var
 
 MAX_ELEMENTS = 2**48
 
@@ -65,8 +66,9 @@ def from_onnx(
     builder = BlockBuilder()
     params = {each.name: _parameter(each, shapes, dtype_dict) for each in inputs}
     importer = Graph(read, builder, Names(_symbols(params)), {})
-    for name, (var, dtype) in params.items():
-        importer.values[name] = _input(var, dtype)
+    for proto in inputs:
+        var, dtype = params[proto.name]
+        importer.values[proto.name] = Value(dtype, var) if dtype else _object(proto, var)
     kept = _weights(read, importer) if keep_params_in_input else {}
     importer.add_initializers(graph)
     attrs = {"num_input": len(params)} if keep_params_in_input else {}
@@ -103,11 +105,11 @@ def _with_dataflow(module: IRModule) -> IRModule:
 def _parameter(proto: Any, shapes: Mapping[str, Any], dtypes: Any) -> tuple[Var, str]:
     what = f"input '{proto.name}'"
     kind = proto.type.WhichOneof("value")
-    if kind == "sequence_type" or kind == "optional_type":
-        raise ModelError(f"{what} is a {kind.removesuffix('_type')}; only tensors are supported")
-    if kind not in ("tensor_type", None):
-        raise ModelError(f"{what} is a {kind}; only tensors are supported")
     type_ = proto.type.tensor_type
+    if kind in ("sequence_type", "optional_type"):
+        return Var(identifier(proto.name), ObjectType()), ""
+    if kind not in ("tensor_type", None):
+        raise ModelError(f"{what} is a {kind}; tensors, sequences and optionals are supported")
     if type_.elem_type:
         dtype = dtype_name(type_.elem_type, what)
     else:
@@ -162,14 +164,21 @@ def _weights(model: Model, importer: Graph) -> dict[str, tuple[Var, str]]:
     return kept
 
 
-def _input(var: Var, dtype: str) -> Any:
-    assert not isinstance(var.ty, TupleType), "inputs are tensors"
-    return Value(dtype, var)
+def _object(proto: Any, var: Var) -> ObjectValue:
+    """Return an input that is a sequence or an optional, perhaps of a sequence."""
+    type_ = proto.type
+    if type_.WhichOneof("value") == "optional_type":
+        type_ = type_.optional_type.elem_type
+    is_sequence = type_.WhichOneof("value") == "sequence_type"
+    tensor = (type_.sequence_type.elem_type if is_sequence else type_).tensor_type
+    dtype = dtype_name(tensor.elem_type, f"input '{proto.name}'")
+    ndim = len(tensor.shape.dim) if tensor.HasField("shape") else -1
+    return ObjectValue(var, dtype, "sequence" if is_sequence else "optional", ndim)
 
 
 def _output(value: Any) -> Any:
     if isinstance(value, TupleValue):
         return Tuple([_output(each) for each in value.fields])
-    if value is None:
-        raise ModelError("an output of the model is an empty optional")
-    return materialize(value)
+    if isinstance(value, ObjectValue):
+        return value.expr
+    return op.null_value() if value is None else materialize(value)

@@ -12,11 +12,14 @@ from relax_mlir.errors import ModelError
 from relax_mlir.frontend.onnx.model import label
 from relax_mlir.frontend.onnx.package import onnx_package
 from relax_mlir.frontend.onnx.weights import storage_dtype
-from relax_mlir.frontend.values import TupleValue, Value, ints, materialize, of_expr
+from relax_mlir.frontend.registry import find_converter
+from relax_mlir.frontend.values import ObjectValue, Value, ints, materialize, of_expr
 from relax_mlir.relax import op
-from relax_mlir.relax.expr import Expr, TensorType, TupleType
+from relax_mlir.relax.expr import Expr, ObjectType, TensorType, TupleType
 from relax_mlir.relax.expr import Tuple as TupleExpr
 from relax_mlir.runtime.bytecode.builtins import MODEL_PREFIX
+
+APPLIED_OPSET = 21
 
 
 class Node:
@@ -27,7 +30,7 @@ class Node:
         graph: the importer of the graph that it stands in.
         version: of the operator set.
         attrs: attributes as Python values, those left out with the defaults of the schema.
-        inputs: a `Value`, a `TupleValue`, or None where left out.
+        inputs: a `Value`, `TupleValue` or `ObjectValue`, or None where left out.
     """
 
     def __init__(self, proto: Any, graph: Any, version: int, inputs: Sequence[Any]) -> None:
@@ -74,7 +77,7 @@ class Node:
         if not self.has(index):
             raise self.fail(f"input {index} is missing")
         value = self.inputs[index]
-        if isinstance(value, TupleValue):
+        if not isinstance(value, Value):
             raise self.fail(f"input {index} is a sequence; a tensor is expected")
         return value
 
@@ -133,6 +136,21 @@ class Node:
 
     # Emitting
 
+    def apply(self, op_type: str, *inputs: Any, **attrs: Any) -> Value:
+        """Convert another operation of ONNX over values, and return its first result.
+
+        Args:
+            op_type: the operation, of opset `APPLIED_OPSET`.
+            inputs: values; None where one is left out.
+            attrs: attributes.
+        """
+        proto = onnx_package().helper.make_node(op_type, [], [self.proto.output[0]], **attrs)
+        made = Node(proto, self.graph, APPLIED_OPSET, inputs)
+        converter = find_converter("onnx", op_type, APPLIED_OPSET)
+        assert converter is not None, f"{op_type} has a converter"
+        results = converter(made)
+        return self.graph.bound(results[0] if isinstance(results, list) else results, op_type)
+
     def emit(self, expr: Any) -> Expr:
         """Bind an expression to a variable."""
         return self.graph.builder.emit(expr)
@@ -157,12 +175,7 @@ class Node:
             TensorType(ndim=-1 if shape is None else len(_dims(shape)), dtype=storage_dtype(dtype))
             for dtype, shape in outputs
         ]
-        call = op.call_pure_packed(
-            f"{MODEL_PREFIX}{name}:{json.dumps(config)}",
-            *[TupleExpr([]) if arg is None else arg for arg in args],
-            sinfo_args=TupleType(types) if len(types) > 1 else types[0],
-        )
-        made = builder.emit(call)
+        made = self._call(name, args, TupleType(types) if len(types) > 1 else types[0], config)
         fields = [made] if len(types) == 1 else [made[i] for i in range(len(types))]
         values = []
         for field, (dtype, shape) in zip(fields, outputs, strict=True):
@@ -173,6 +186,18 @@ class Node:
             made = builder.match_cast(field, TensorType(dims, storage_dtype(dtype)))
             values.append(of_expr(made, dtype))
         return values if len(values) > 1 else values[0]
+
+    def object(self, name: str, args: Sequence[Any], form: Any, **config: Any) -> ObjectValue:
+        """Call a function of that library which gives a sequence; `form` says what is in it."""
+        made = self._call(name, args, ObjectType(), config)
+        return ObjectValue(made, form.dtype, "sequence", form.ndim)
+
+    def _call(self, name: str, args: Sequence[Any], type_: Any, config: Any) -> Expr:
+        return self.emit(op.call_pure_packed(
+            f"{MODEL_PREFIX}{name}:{json.dumps(config)}",
+            *[TupleExpr([]) if arg is None else arg for arg in args],
+            sinfo_args=type_,
+        ))  # fmt: skip
 
 
 def _dims(shape: Any) -> list[Any]:

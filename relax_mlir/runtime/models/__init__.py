@@ -15,11 +15,12 @@ from relax_mlir.runtime.bytecode.builtins import MODEL_PREFIX
 from relax_mlir.runtime.models.images import IMAGES
 from relax_mlir.runtime.models.lowbits import LOWBITS
 from relax_mlir.runtime.models.recurrent import RECURRENT
+from relax_mlir.runtime.models.sequences import SEQUENCES
 from relax_mlir.runtime.models.signal import SIGNAL
 from relax_mlir.runtime.models.structural import STRUCTURAL
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **IMAGES, **LOWBITS, **RECURRENT, **SIGNAL, **STRUCTURAL,
+    **IMAGES, **LOWBITS, **RECURRENT, **SEQUENCES, **SIGNAL, **STRUCTURAL,
 }  # fmt: skip
 
 
@@ -31,16 +32,24 @@ def model_function(name: str) -> Callable[..., Any] | None:
         return None
     bound = functools.partial(compute, **json.loads(config or "{}"))
 
+    # An empty tuple is an operand that is left out, and where sequences are, an empty one.
+    is_sequence = key in SEQUENCES
+
     def call(*args: Any) -> Any:
         try:
             with np.errstate(all="ignore"):
                 result = bound(
-                    *[None if isinstance(arg, tuple) and not arg else arg for arg in args]
+                    *[
+                        None if isinstance(arg, tuple) and not arg and not is_sequence else arg
+                        for arg in args
+                    ]
                 )
         except TypeError as error:
             raise ArgumentTypeError(f"{key}: {error}") from None
         except (ValueError, IndexError) as error:
             raise ShapeMismatchError(f"{key}: {error}") from None
+        if is_sequence:
+            return result
         if isinstance(result, (list, tuple)):
             return tuple(_own(each) for each in result)
         return _own(result)

@@ -3,8 +3,8 @@
 import importlib
 
 CATEGORIES = (
-    "control", "elementwise", "image", "index", "nn", "norm", "quant", "recurrent", "reduce",
-    "shape", "training",
+    "control", "elementwise", "image", "index", "nn", "norm", "quant",
+    "recurrent", "reduce", "sequence", "shape", "training",
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Shapes, and moving elements: reshape, transpose, concatenate, split, pad, tile."""
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -207,6 +208,11 @@ def split(node: Any) -> Any:
         total = node.dims()[axis]
         part = (total + (count - 1)) // count
         sizes = [*[part] * (count - 1), total - part * (count - 1)]
+    return parts(node, axis, sizes)
+
+
+def parts(node: Any, axis: int, sizes: Sequence[Any]) -> list[Any]:
+    """Return input 0 in parts of given sizes, which run time checks where it has to."""
     ends = list(itertools.accumulate(map(SymExpr.of, sizes)))
     dims, x = list(node.dims()), node.x()
     if dims[axis] != ends[-1]:
