@@ -225,7 +225,20 @@ def _reduce(
     return np.asarray(_REDUCE[kind](x, along or tuple(range(x.ndim)), keepdims)).astype(x.dtype)
 
 
+def _append_cache(past: Any, new: _Array, before: _Array, total: _Array) -> Any:
+    """Return a cache (batch, heads, length, depth) with what is new after each batch's own."""
+    held = 0 if past is None else past.shape[2]
+    shape = (*new.shape[:2], max(held, int(total.reshape(-1)[0])), new.shape[3])
+    cache = np.zeros(shape, new.dtype)
+    if past is not None:
+        cache[:, :, :held] = past
+    for batch, start in enumerate(_ints(before)):
+        cache[batch, :, start : start + new.shape[2]] = new[batch]
+    return cache
+
+
 STRUCTURAL: dict[str, Callable[..., Any]] = {
+    "append_cache": _append_cache,
     "center_crop_pad": _center_crop_pad,
     "compress": _compress,
     "cumprod": _scan(np.cumprod, 1),

@@ -3,7 +3,7 @@
 import importlib
 
 CATEGORIES = (
-    "control", "elementwise", "image", "index", "nn", "norm", "quant",
+    "attention", "control", "elementwise", "fused", "image", "index", "nn", "norm", "quant",
     "recurrent", "reduce", "sequence", "shape", "training",
 )  # fmt: skip
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.frontend.registry import converts
-from relax_mlir.frontend.values import of_expr
+from relax_mlir.frontend.values import Value, of_expr
 from relax_mlir.relax import op
 from relax_mlir.relax.expr import const
 
@@ -26,12 +26,16 @@ def dim_int(node: Any, index: int, axis: int) -> int:
     return value
 
 
-def kernel_shape(node: Any, index: int = 1) -> list[int]:
-    """Return the spatial sizes of a kernel, by attribute or weight."""
-    given = node.attrs.get("kernel_shape")
-    if given:
-        return list(given)
-    return [dim_int(node, index, 2 + i) for i in range(node.ndim(index) - 2)]
+def _kernel_shape(node: Any, weight: Value) -> list[int]:
+    """Return the spatial sizes of a kernel, by attribute or weight.
+
+    Raises:
+        ModelError: they are not known at import.
+    """
+    sizes = node.attrs.get("kernel_shape") or [dim.value for dim in (weight.dims or [])[2:]]
+    if not sizes or None in sizes:
+        raise node.fail("padding by auto_pad needs a kernel whose size is known at import")
+    return list(sizes)
 
 
 def window(
@@ -83,7 +87,7 @@ def convolved(node: Any, x: Any, weight: Any, rank: int) -> Any:
     convolve = CONV.get(rank)
     if convolve is None:
         raise node.fail(f"convolution in {rank} dimensions is not supported")
-    strides, pads, dilations = window(node, rank, lambda: kernel_shape(node))
+    strides, pads, dilations = window(node, rank, lambda: _kernel_shape(node, of_expr(weight)))
     return convolve(x, weight, strides=strides, padding=pads, dilation=dilations,
                     groups=node.attrs.get("group", 1))  # fmt: skip
 
@@ -108,7 +112,7 @@ def conv_transpose(node: Any) -> Any:
     pads = list(node.attrs.get("pads") or [0] * (2 * rank))
     shape, auto = node.attrs.get("output_shape"), node.attrs.get("auto_pad", "NOTSET")
     if shape or auto in ("SAME_UPPER", "SAME_LOWER"):
-        kernel = kernel_shape(node)
+        kernel = _kernel_shape(node, node.value(1))
         shape = list(shape or [dim_int(node, 0, 2 + i) * strides[i] for i in range(rank)])[-rank:]
         for i in range(rank):
             reach = (kernel[i] - 1) * dilations[i] + 1

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import numpy as np
+
 from relax_mlir.frontend.onnx.ops.nn import convolved
 from relax_mlir.frontend.onnx.weights import dtype_name
 from relax_mlir.frontend.registry import converts
-from relax_mlir.frontend.values import Value, of_expr
+from relax_mlir.frontend.values import Value, of_array, of_expr
 from relax_mlir.relax import op
+from relax_mlir.relax.expr import const
 
 
 @converts("onnx", "QuantizeLinear", since=10)
@@ -86,8 +89,37 @@ def conv_integer(node: Any) -> Any:
     x = op.astype(node.x(0), "int32")
     x = op.subtract(x, op.reshape(op.astype(node.x(2), "int32"), ())) if node.has(2) else x
     w = op.astype(node.x(1), "int32")
-    w = op.subtract(w, _kernel_offset(node, 3)) if node.has(3) else w
+    w = node.emit(op.subtract(w, _kernel_offset(node, 3)) if node.has(3) else w)
     return convolved(node, x, w, node.ndim(1) - 2)
+
+
+@converts("onnx", "DynamicQuantizeLinear", since=11)
+def dynamically_quantized(node: Any) -> list[Value]:
+    """Return a tensor as `uint8`, with its scale and zero point; its range has 0 in it."""
+    x, zero = node.x(0), const(0.0, "float32")
+    low = op.minimum(op.min(x), zero)
+    high = op.maximum(op.max(x), zero)
+    scale = node.emit(op.divide(op.subtract(high, low), const(255.0, "float32")))
+    point = op.clip(op.round(op.divide(op.negative(low), scale)), 0, 255)
+    point = of_expr(node.emit(op.astype(point, "uint8")))
+    return [node.apply("QuantizeLinear", node.value(0), of_expr(scale), point), of_expr(scale),
+            point]  # fmt: skip
+
+
+@converts("onnx", "QLinearConv", since=10)
+def qlinear_conv(node: Any) -> Any:
+    """Convolve integers less their zero points, and quantize the result."""
+    rank = node.ndim(3) - 2
+    column = (-1, *[1] * rank)
+    x = op.subtract(op.astype(node.x(0), "int32"), op.astype(node.x(2), "int32"))
+    offset = op.reshape(op.astype(node.x(5), "int32"), (-1, *[1] * (rank + 1)))
+    w = node.emit(op.subtract(op.astype(node.x(3), "int32"), offset))
+    y = convolved(node, x, w, rank)
+    y = op.add(y, op.reshape(node.x(8), column)) if node.has(8) else y
+    scale = op.divide(op.multiply(node.x(1), node.x(4)), node.x(6))
+    y = op.multiply(op.astype(y, "float32"), op.reshape(scale, column))
+    one = of_array(np.array(1, "float32"))
+    return node.apply("QuantizeLinear", of_expr(node.emit(y)), one, node.value(7))
 
 
 @converts("onnx", "Einsum", since=12)
