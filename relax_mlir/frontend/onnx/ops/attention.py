@@ -160,15 +160,15 @@ def _rotated(node: Any, x: Any, cos: Any, sin: Any, interleaved: bool) -> Any:
         node.emit(op.strided_slice(x, [3], [begin], [end], [ways[2]]))
         for begin, end in zip(*ways[:2], strict=True)
     )
-    turned = [
+    rotated = [
         op.subtract(op.multiply(first, cos), op.multiply(second, sin)),
         op.add(op.multiply(first, sin), op.multiply(second, cos)),
     ]
     if interleaved:
-        pairs = op.stack(turned, -1)
-        turned = [op.reshape(pairs, ShapeExpr([*of_expr(x).dims[:3], 2 * half]))]
+        pairs = op.stack(rotated, -1)
+        rotated = [op.reshape(pairs, ShapeExpr([*of_expr(x).dims[:3], 2 * half]))]
     rest = [op.strided_slice(x, [3], [2 * half], [depth])] if depth > 2 * half else []
-    return op.concat([*turned, *rest], 3) if len(turned + rest) > 1 else turned[0]
+    return op.concat([*rotated, *rest], 3) if len(rotated + rest) > 1 else rotated[0]
 
 
 @converts(_MS, "RotaryEmbedding")
