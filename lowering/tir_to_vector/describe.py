@@ -1,22 +1,13 @@
-"""The plan of each nest of a prim func, as text for `--report`."""
+"""The plan of each nest of a prim func, for `--report`."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention
-from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import product_tile
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import VECTORS
-from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
-from relax_mlir.lowering.tir_to_vector.contraction.tall_skinny_gemm import is_tall_skinny
-from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
-from relax_mlir.lowering.tir_to_vector.convolution.tiles import tiles_of
-from relax_mlir.lowering.tir_to_vector.flat import FlatNest
-from relax_mlir.lowering.tir_to_vector.plan import Plan, Transpose
+from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, Plan, Problem
+from relax_mlir.lowering.tir_to_vector.nest_cost import Size, cost, size_of
+from relax_mlir.lowering.tir_to_vector.plan import matches
 from relax_mlir.lowering.tir_to_vector.slow_kernels import is_small
-from relax_mlir.lowering.tir_to_vector.winograd.pattern import Winograd
-from relax_mlir.lowering.tir_to_vector.winograd.sizes import block_sizes
 
 
 @dataclass(frozen=True)
@@ -26,21 +17,30 @@ class NestPlan:
     Attributes:
         blocks: their names.
         kinds: their classes, as `BlockInfo` has them.
-        tile: elements in registers at a time, such as `12x32` (rows by columns), and the Winograd
-            tile, if any.
+        lines: the decision, its alternatives with their estimated costs, and why other kernel
+            classes do not match.
+        cycles: the estimated instructions' cycles of one unit for vectors; None for plain loops.
+        tile: elements in registers at a time, such as `12x32` (rows by columns).
         vector: the vector type, such as `16 x f32`; empty for plain loops.
         reason: why there is no fast path; empty if there is one, or next to nothing to do.
     """
 
     blocks: tuple[str, ...]
     kinds: tuple[str, ...]
+    lines: tuple[str, ...]
+    cycles: float | None = None
     tile: str = ""
     vector: str = ""
     reason: str = ""
 
 
-def describe(plan: Plan, machine: Machine) -> NestPlan:
-    """Return the description of a plan."""
+def describe(plan: Plan, sizes: Mapping[str, int] | None = None) -> NestPlan:
+    """Return the description of a plan, before it is carried out.
+
+    Args:
+        plan: the plan.
+        sizes: values of symbolic sizes, for estimates; others are assumed.
+    """
     names = tuple(info.name for info in plan.blocks)
     # What is fast is a map, also where it writes only a part: padding, a copy into a whole.
     kinds = tuple(
@@ -50,51 +50,51 @@ def describe(plan: Plan, machine: Machine) -> NestPlan:
         )
     )
     reason = "; ".join(dict.fromkeys(info.reason for info in plan.blocks if info.reason))
-    if plan.write is None or plan.form is None:
-        return NestPlan(names, kinds, reason="" if is_small(plan) else reason)
-    element = _element(plan)
-    lanes = machine.lanes(element)
+    size = size_of(sizes)
+    lines = tuple(_explain(plan, size))
+    if plan.problem is None:
+        return NestPlan(names, kinds, lines, reason="" if is_small(plan) else reason)
+    chosen, element = plan.decision[-1], plan.form.element
+    lanes = plan.machine.lanes(element)
+    cycles = chosen.work(size).cycles
     if lanes is None:
-        return NestPlan(names, kinds, reason=reason)
-    tile = "x".join(map(str, _tile(plan, machine, lanes)))
-    if isinstance(plan.form, Winograd) and plan.form.note is not None:
-        outputs, *_ = plan.form.note
-        tile = f"{tile} of Winograd {outputs}x{outputs}"
-    return NestPlan(names, kinds, tile, f"{lanes} x {element}", reason)
+        return NestPlan(names, kinds, lines, cycles, reason=reason)
+    tile = _tile(chosen) or str(lanes)
+    return NestPlan(names, kinds, lines, cycles, tile, f"{lanes} x {element}", reason)
 
 
-def _element(plan: Plan) -> ir.Type:
-    form = plan.form
-    if isinstance(form, Transpose):
-        return form.flat.accesses[form.flat.store].buffer.type.element_type
-    if isinstance(form, list):
-        return form[-1].accesses[form[-1].store].buffer.type.element_type
-    assert form is not None
-    return form.element
+def _explain(plan: Plan, size: Size) -> list[str]:
+    """Return the decision, the alternatives, and why others do not match."""
+    chosen = plan.kernel_class
+    lines = ["plain loops"]
+    if chosen is not None:
+        decision = " or, as run time says, ".join(
+            _estimate(each, plan.machine, size) for each in plan.decision
+        )
+        lines = [f"{chosen.name}: {decision}"]
+        others = [each for each in plan.candidates if each not in plan.decision]
+        lines += _list("other ways", [_estimate(each, plan.machine, size) for each in others])
+    matched, reasons = [], dict[str, list[str]]()
+    for kernel_class, found in matches(plan.nests):
+        if isinstance(found, Problem):
+            if kernel_class is not chosen:
+                best = kernel_class.candidates(found, plan.machine)[-1]
+                matched.append(f"{kernel_class.name}: {_estimate(best, plan.machine, size)}")
+        else:
+            reasons.setdefault(found, []).append(kernel_class.name)
+    lines += _list("other classes that match", matched)
+    no = [f"{', '.join(names)} ({reason})" for reason, names in reasons.items()]
+    return lines + _list("classes that do not match", no)
 
 
-def _tile(plan: Plan, machine: Machine, lanes: int) -> tuple[int, ...]:
-    form, most = plan.form, machine.row_tiles[0]
-    if isinstance(form, Contraction):
-        if is_tall_skinny(form, machine):
-            return (1, lanes)
-        rows = 1 if form.m is None else _known(form.flat, form.m)
-        tile = product_tile(form, machine)
-        return (tile.rows if rows is None else min(tile.rows, rows), tile.vectors * lanes)
-    if isinstance(form, Attention):
-        rows = form.rows.value
-        return (most if rows is None else max(1, min(most, rows)), VECTORS * lanes)
-    if isinstance(form, Convolution):
-        sizes = tiles_of(form, machine)
-        return (sizes.rows[0] * sizes.cols[0], sizes.blocks[0] * lanes)
-    if isinstance(form, Winograd) and form.note is not None:
-        outputs, panel, _ = form.note
-        return (block_sizes(form, machine, outputs, panel).rows, panel)
-    if isinstance(form, Transpose):
-        return (lanes, lanes)
-    return (lanes,)
+def _list(title: str, entries: Sequence[str]) -> list[str]:
+    return [f"  {title}: {'; '.join(entries)}"] if entries else []
 
 
-def _known(flat: FlatNest, position: int) -> int | None:
-    extent: SymExpr = flat.iters[position].extent
-    return extent.value
+def _estimate(candidate: Candidate, machine: Machine, size: Size) -> str:
+    cycles = cost(candidate.work(size), machine)
+    return " ".join(filter(None, (candidate.name, _tile(candidate), f"({cycles:.2g} cycles)")))
+
+
+def _tile(candidate: Candidate) -> str:
+    return "x".join(map(str, candidate.tile))

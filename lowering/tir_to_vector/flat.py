@@ -135,8 +135,8 @@ def _flatten(nest: Nest) -> FlatNest:
     accesses = {access.op: flat_access(access, order) for access in (*nest.loads, store)}
     value, total, init = store.op.operands[0], None, None
     if "reduction" in nest.types:
-        total, value = _split_reduction(nest, store)
-        init = _init(nest, store)
+        total, value = split_reduction(nest, store)
+        init = init_of(nest, store)
     elif nest.has_init():
         raise NotFlat("it has an init region and no reduction")
     flat = FlatNest(nest, iters, accesses, store.op, total, value, slice_of(nest, value), init)
@@ -284,7 +284,12 @@ def linear(expr: ir.AffineExpr) -> tuple[int, dict[int, int]]:
     return constant * factor, {i: value * factor for i, value in terms.items()}
 
 
-def _split_reduction(nest: Nest, store: Access) -> tuple[ir.Operation, ir.Value]:
+def split_reduction(nest: Nest, store: Access) -> tuple[ir.Operation, ir.Value]:
+    """Return the load of a reduction's sum, and what is combined with it.
+
+    Raises:
+        NotFlat: what is stored is no such combination.
+    """
     owner = store.op.operands[0].owner
     if isinstance(owner, ir.Block) or owner.operation.name not in COMBINERS:
         raise NotFlat("it does not combine what it stores with one operation")
@@ -297,7 +302,12 @@ def _split_reduction(nest: Nest, store: Access) -> tuple[ir.Operation, ir.Value]
     raise NotFlat("it does not combine what it stores with what it held")
 
 
-def _init(nest: Nest, store: Access) -> ir.Attribute | None:
+def init_of(nest: Nest, store: Access) -> ir.Attribute | None:
+    """Return a reduction's initial value, None for the buffer's contents.
+
+    Raises:
+        NotFlat: the init region does more than store a constant in the place of the sum.
+    """
     if not nest.has_init():
         return None
     block = nest.block.regions[1].blocks[0]

@@ -8,8 +8,9 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import lower_block
 from relax_mlir.lowering.tir_to_vector.init import split_inits
 from relax_mlir.lowering.tir_to_vector.int4 import lower_int4
+from relax_mlir.lowering.tir_to_vector.kernel_class import Plan
 from relax_mlir.lowering.tir_to_vector.packed_calls import make_packed_calls_serial
-from relax_mlir.lowering.tir_to_vector.plan import Writer, plan_function, prepare
+from relax_mlir.lowering.tir_to_vector.plan import plan_function, prepare
 from relax_mlir.lowering.tir_to_vector.scheduled.program import apply_kinds
 from relax_mlir.lowering.tir_to_vector.scheduled.promote import promote
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import check_parallel
@@ -74,8 +75,8 @@ def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> lis
     plans = plan_function(func, machine)
     slow.warn(ir.StringAttr(func.operation.attributes["sym_name"]).value, plans)
     for plan in plans:
-        if plan.write is not None:
-            _write(plan.tops, plan.write, emit, machine)
+        if plan.problem is not None:
+            _write(plan, emit)
     for view in list(func.entry_block.operations):
         # Intermediate buffers whose nests keep single rows are no longer used.
         if view.operation.name == "memref.alloc" and not list(view.operation.results[0].uses):
@@ -105,10 +106,10 @@ def _lower_rest(func: ir.OpView, emit: Emitter, machine: Machine) -> None:
     promote(func, emit)
 
 
-def _write(tops: list[ir.Operation], write: Writer, emit: Emitter, machine: Machine) -> None:
+def _write(plan: Plan, emit: Emitter) -> None:
     # At the last of the nests: the buffers that the others use were allocated before them.
-    last = tops[-1]
+    last = plan.tops[-1]
     with ir.InsertionPoint(last), last.location:
-        write(emit, machine)
-    for top in tops:
+        plan.write(emit)
+    for top in plan.tops:
         top.erase()

@@ -1,7 +1,13 @@
-"""Costs of the steps of nests and of register tiles."""
+"""The cost model: of candidates for a nest, of register tiles, and of a nest's steps."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.flat import FlatNest
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest
 
 # Functions of dozens of instructions, and of one or a few; three of the others count as long.
 _LONG = frozenset(
@@ -22,6 +28,104 @@ _QUICK = frozenset(
 _MANY = 8
 # Independent accumulators that hide the latency of an FMA.
 FMA_LATENCY = 8
+# Instructions of an elementary function, and of a long one.
+FUNCTION, _LONG_FUNCTION = 16, 48
+# Bytes that a core loads in a cycle from memory, from L3, and from its own caches.
+_MEMORY_BYTES, _SHARED_BYTES, _OWN_BYTES = 6, 16, 64
+# The value of sizes that are not known.
+_SOME_SIZE = 256
+
+Size = Callable[[SymExpr], int]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a candidate takes on one thread.
+
+    Attributes:
+        cycles: of one unit for vectors.
+        bytes: that it loads and stores, each once.
+    """
+
+    cycles: float
+    bytes: float
+
+
+def cost(work: Work, machine: Machine) -> float:
+    """Return the cycles of a thread: those of its instructions, or of its bytes if they are more.
+
+    All kernel classes are compared by this.
+    """
+    speed = _OWN_BYTES if work.bytes <= machine.l2_bytes else _SHARED_BYTES
+    if work.bytes > machine.l3_bytes:
+        speed = _MEMORY_BYTES
+    return max(work.cycles / machine.fma_units, work.bytes / speed)
+
+
+def size_of(values: Mapping[str, int] | None = None) -> Size:
+    """Return a function from a symbolic size to its value; symbols without one are assumed."""
+    known = values or {}
+    return lambda expr: max(0, expr.evaluate({s: known.get(s, _SOME_SIZE) for s in expr.symbols}))
+
+
+def nest_work(flat: FlatNest, machine: Machine, size: Size, lanes: int | None = None) -> Work:
+    """Return the work of a nest whose steps are computed one vector after the other.
+
+    Args:
+        flat: the nest.
+        machine: what for.
+        size: the values of sizes.
+        lanes: elements that are computed together; by default those of a register.
+    """
+    count = lanes or machine.isa.lanes(bits_of(flat.value.type))
+    moves = sum(op in flat.accesses for op in flat.slice) + (flat.total is None)
+    steps = sum(_instructions(op) for op in flat.slice if op not in flat.accesses)
+    steps += flat.total is not None
+    return Work(_points(flat, size) / count * max(steps, moves, 1), _bytes(flat, size))
+
+
+def total_work(parts: Iterable[Work]) -> Work:
+    """Return the work of several nests."""
+    every = list(parts)
+    return Work(sum(each.cycles for each in every), sum(each.bytes for each in every))
+
+
+def tile_work(
+    flat: FlatNest, machine: Machine, size: Size, tile: tuple[int, int], products: int = 1
+) -> Work:
+    """Return the work of a sum of products by register tiles.
+
+    Args:
+        flat: the nest.
+        machine: what for.
+        size: the values of sizes.
+        tile: rows and vectors of a register tile.
+        products: of a lane in one instruction.
+    """
+    steps = _points(flat, size) / machine.isa.lanes(bits_of(flat.value.type)) / products
+    return Work(steps * tile_cycles(*tile) / math.prod(tile), _bytes(flat, size))
+
+
+def _instructions(op: ir.Operation) -> int:
+    if not is_function(op):
+        return 1
+    return _LONG_FUNCTION if op.name in _LONG else FUNCTION
+
+
+def _points(flat: FlatNest, size: Size) -> int:
+    return math.prod(size(it.extent) for it in flat.iters)
+
+
+def _bytes(flat: FlatNest, size: Size) -> float:
+    def elements(access: FlatAccess) -> int:
+        moved = zip(flat.iters, access.strides, strict=True)
+        return math.prod(size(it.extent) for it, stride in moved if stride != 0)
+
+    most: dict[ir.Value, float] = {}
+    for access in flat.accesses.values():
+        width = bits_of(access.buffer.type.element_type) / 8
+        most[access.buffer] = max(most.get(access.buffer, 0), elements(access) * width)
+    return sum(most.values())
 
 
 def tile_cycles(rows: int, vectors: int) -> int:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import BY_HAND_REASON, WITHOUT_BLOCKS, BlockInfo
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
-from relax_mlir.lowering.tir_to_vector.plan import Plan
+from relax_mlir.lowering.tir_to_vector.kernel_class import Plan
 
 # Quiet it by its level: logging.getLogger("relax_mlir.kernels").setLevel(logging.ERROR).
 LOGGER = logging.getLogger("relax_mlir.kernels")
@@ -64,7 +64,7 @@ def slow_blocks(plans: Iterable[Plan]) -> list[BlockInfo]:
     return [
         info
         for plan in plans
-        if plan.write is None and not is_small(plan)
+        if plan.problem is None and not is_small(plan)
         for info in plan.blocks
         if not info.fast and info.reason != BY_HAND_REASON
     ]

@@ -27,10 +27,7 @@ from relax_mlir.lowering.tir_to_vector.reductions.reduction import (
     reduce_along,
     reduce_split,
 )
-from relax_mlir.lowering.tir_to_vector.reductions.split_rows import (
-    reduce_split_rows,
-    splits_rows,
-)
+from relax_mlir.lowering.tir_to_vector.reductions.split_rows import reduce_split_rows, splits_rows
 
 # Steps for each thread from which on a loop is split evenly enough.
 _STEPS_EACH = 4

@@ -35,7 +35,8 @@ def _module(function, **params):
 
 
 def _rows(mod, target=DEFAULT, **sizes):
-    lines = report(mod, Target(target), builds.DEFAULT_PIPELINE, sizes).splitlines()
+    table, *_ = report(mod, Target(target), builds.DEFAULT_PIPELINE, sizes).split("\n\n")
+    lines = table.splitlines()
     return {line.split()[0]: line for line in lines[1:]}
 
 

@@ -4,9 +4,11 @@ Keys and values of a head are packed once. The scores of a block are computed by
 exponentiated in cache, and multiplied by values; earlier sums are rescaled when the maximum grows.
 """
 
+import math
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
@@ -24,13 +26,14 @@ from relax_mlir.lowering.tir_to_vector.attention.pack import (
     pack_columns,
     pack_rows,
 )
-from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention
+from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention, match_attention
 from relax_mlir.lowering.tir_to_vector.attention.plan import (
     DECODE_MAX_QUERIES,
     KEY_BLOCK,
     REGISTERS,
     VECTORS,
     Plan,
+    tile_rows,
 )
 from relax_mlir.lowering.tir_to_vector.attention.prefetcher import Prefetcher, find_prefetcher
 from relax_mlir.lowering.tir_to_vector.attention.score_mod import ScoreMod
@@ -48,6 +51,8 @@ from relax_mlir.lowering.tir_to_vector.attention.vnni_packing import (
 from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import WinogradDot
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
+from relax_mlir.lowering.tir_to_vector.nest_cost import FUNCTION, Size, Work, bits_of, tile_cycles
 
 
 @dataclass(frozen=True)
@@ -91,20 +96,51 @@ class _Keys:
     is_last: bool | ir.Value
 
 
-def emit_attention(attention: Attention, emit: Emitter, machine: Machine) -> None:
-    """Write the kernel at the insertion point."""
-    setup = Setup(attention, emit, machine)
-    adjacent = all(place.column == 1 for place in (attention.query, attention.key, attention.value))
-    if not adjacent:
-        _Kernel(setup).write()
-    elif isinstance(setup.rows, int):
-        kernel = DecodeAttention(setup) if setup.rows <= DECODE_MAX_QUERIES else _Kernel(setup)
-        kernel.write()
-    else:
-        with emit.when(emit.compare("sle", setup.rows, DECODE_MAX_QUERIES)) as branch:
-            DecodeAttention(setup).write()
-        with emit.otherwise(branch):
-            _Kernel(setup).write()
+def _match(nests: Nests) -> Problem | str:
+    found = match_attention(nests.tops, nests.machine)
+    if found is None:
+        return "they are no product with a softmax of another product"
+    return Problem(found.nests, found, "attention")
+
+
+def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
+    attention: Attention = problem.form
+    places = (attention.query, attention.key, attention.value)
+    lanes = machine.isa.lanes(bits_of(attention.element))
+
+    @cache
+    def setup(emit: Emitter) -> Setup:
+        return Setup(attention, emit, machine)
+
+    def few(emit: Emitter) -> bool | ir.Value:
+        if any(place.column != 1 for place in places):
+            return False
+        rows = attention.rows.value
+        return emit.holds("sle", setup(emit).rows if rows is None else rows, DECODE_MAX_QUERIES)
+
+    def work(tile: tuple[int, int], size: Size) -> Work:
+        points = math.prod(map(size, (*attention.outer, attention.rows, attention.keys)))
+        width = sum(map(size, (attention.depth, attention.width)))
+        rows = math.prod(map(size, attention.outer)) * bits_of(attention.element) / 8
+        moved = rows * (size(attention.rows) + size(attention.keys)) * width
+        step = tile_cycles(*tile) / math.prod(tile)
+        return Work(points / lanes * (width * step + FUNCTION), moved)
+
+    rows = attention.rows.value
+    most = tile_rows(machine.row_tiles[0] if rows is None else rows, machine)
+    return [
+        Candidate(
+            "decode", lambda emit, _: DecodeAttention(setup(emit)).write(),
+            partial(work, (1, 1)), (1, lanes), few,
+        ),
+        Candidate(
+            "blocks of queries", lambda emit, _: _Kernel(setup(emit)).write(),
+            partial(work, (most, VECTORS)), (most, VECTORS * lanes),
+        ),
+    ]  # fmt: skip
+
+
+ATTENTION = KernelClass("attention", _match, _candidates, one_nest=False)
 
 
 class _Kernel(Plan):

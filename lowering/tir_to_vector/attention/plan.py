@@ -49,7 +49,7 @@ class Plan:
         # Keys of one step of the sums over values.
         self.unit = 1 if self.pairs is None else PAIR
         self.steps: Index = self._units(self.depth)
-        self.tile: int = _tile_rows(self.rows, setup.machine)
+        self.tile: int = tile_rows(self.rows, setup.machine)
         self.block: int = max(round(QUERY_BLOCK / self.tile), 1) * self.tile
         value, width = self.attention.value, self.width
         # Panels partition the rows, so each cache line is used in full.
@@ -99,7 +99,7 @@ class Plan:
         return not has_set_conflicts(self.tile, row * size, self.depth * size, ways)
 
 
-def _tile_rows(rows: Index, machine: Machine) -> int:
+def tile_rows(rows: Index, machine: Machine) -> int:
     """Return the rows of a register tile, chosen for a full last tile if `rows` is static."""
     most = machine.row_tiles[0]
     if not isinstance(rows, int):

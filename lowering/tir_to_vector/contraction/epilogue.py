@@ -1,7 +1,7 @@
 """Epilogues: maps over the sums of a contraction, computed in registers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -48,7 +48,7 @@ class Epilogue:
 
 @dataclass
 class Fused:
-    """A contraction with its epilogue.
+    """A contraction with its epilogue, if it has one.
 
     Attributes:
         contraction: over iterators that all nests share.
@@ -57,8 +57,13 @@ class Fused:
     """
 
     contraction: Contraction
-    epilogue: Epilogue
-    followers: list[Nest]
+    epilogue: Epilogue | None = None
+    followers: list[Nest] = field(default_factory=list)
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of the sum."""
+        return self.contraction.element
 
 
 def take_epilogue(nest: Nest, rest: Sequence[ir.Operation], machine: Machine) -> Fused | None:

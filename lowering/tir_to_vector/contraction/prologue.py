@@ -10,7 +10,11 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.gemm import emit_contraction
-from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import is_matrix_product
+from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import (
+    is_matrix_product,
+    product_tile,
+)
+from relax_mlir.lowering.tir_to_vector.contraction.packed_operands import match_packed_contraction
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     Contraction,
     assign,
@@ -24,6 +28,8 @@ from relax_mlir.lowering.tir_to_vector.data_movement.transposed import (
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
+from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, nest_work, tile_work
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
 
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
@@ -63,6 +69,11 @@ class Prologue:
     product: Contraction
 
     @property
+    def element(self) -> ir.Type:
+        """The type of the sum."""
+        return self.product.element
+
+    @property
     def reads_once(self) -> bool:
         """Whether the operand that all rows share is computed."""
         return any(isinstance(x, Computed) and self.product.n in x.walk for x in self.factors)
@@ -93,20 +104,46 @@ def match_prologue(flat: FlatNest, machine: Machine) -> Prologue | None:
     return prologue
 
 
-def emit_prologue(prologue: Prologue, emit: Emitter, machine: Machine) -> None:
-    """Write the kernel at the insertion point; few rows compute operands when they read them."""
-    along, m = vector_iter(prologue.flat), prologue.product.m
-    if not prologue.reads_once or not isinstance(along, int) or m is None:
-        _multiply(prologue, emit, machine)
-        return
-    rows = emit.size(prologue.flat.iters[m].extent)
-    if isinstance(rows, int):
-        _multiply(prologue, emit, machine)
-        return
-    with emit.when(emit.compare("slt", rows, _FEW)) as branch:
-        NestWriter(prologue.flat, along, emit, machine).write([])
-    with emit.otherwise(branch):
-        _multiply(prologue, emit, machine)
+def _match(nests: Nests) -> Problem | str:
+    plain = nests.once(match_packed_contraction)
+    if isinstance(nests.merged, str) or not isinstance(plain, str):
+        return plain if isinstance(plain, str) else "its operands are loads"
+    found = match_prologue(nests.merged, nests.machine)
+    if found is None:
+        return "it is no product of matrices with computed elements"
+    return Problem([nests.nest], found, "contraction")
+
+
+def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
+    prologue: Prologue = problem.form
+    flat, m, tile = prologue.flat, prologue.product.m, product_tile(prologue.product, machine)
+    along = vector_iter(flat)
+
+    def few_rows(emit: Emitter) -> bool | ir.Value:
+        if not prologue.reads_once or not isinstance(along, int) or m is None:
+            return False
+        rows = emit.size(flat.iters[m].extent)
+        return False if isinstance(rows, int) else emit.compare("slt", rows, _FEW)
+
+    def in_place(emit: Emitter, machine: Machine) -> None:
+        assert isinstance(along, int)  # as `few_rows` says
+        NestWriter(flat, along, emit, machine).write([])
+
+    lanes = machine.isa.lanes(bits_of(prologue.element))
+    return [
+        Candidate(
+            "computed when read", in_place, lambda size: nest_work(flat, machine, size),
+            when=few_rows,
+        ),
+        Candidate(
+            "computed before", lambda emit, machine: _multiply(prologue, emit, machine),
+            lambda size: tile_work(flat, machine, size, (tile.rows, tile.vectors)),
+            (tile.rows, tile.vectors * lanes),
+        ),
+    ]  # fmt: skip
+
+
+COMPUTED_OPERANDS = KernelClass("GEMM of computed operands", _match, _candidates)
 
 
 def _multiply(prologue: Prologue, emit: Emitter, machine: Machine) -> None:

@@ -5,20 +5,41 @@ B^T, whose few rows are those of a skinny GEMM.
 """
 
 from dataclasses import replace
+from functools import cache
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import find_dot_product
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue, EpilogueEmitter
-from relax_mlir.lowering.tir_to_vector.contraction.gemm import GemmWriter, emit_contraction
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import (
+    Epilogue,
+    EpilogueEmitter,
+    Fused,
+    take_epilogue,
+)
+from relax_mlir.lowering.tir_to_vector.contraction.gemm import SKINNY_MAX_ROWS, GemmWriter
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import Span
+from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import (
+    is_matrix_product,
+    is_sum_of_products,
+    product_tile,
+)
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
+from relax_mlir.lowering.tir_to_vector.contraction.packed_operands import match_packed_contraction
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.contraction.skinny_gemm import SkinnyGemm
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.kernel_class import (
+    Candidate,
+    Condition,
+    KernelClass,
+    Nests,
+    Problem,
+    Writer,
+)
+from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work, bits_of, tile_work
 
 # Steps of k for each column from which on a horizontal sum pays.
 _STEPS_EACH = 32
@@ -28,22 +49,76 @@ _MIN_ROWS = 16
 _TOGETHER = 16
 
 
-def emit_product(
-    gemm: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None = None
-) -> None:
-    """Write the kernel of a contraction, tall-skinny or not.
+def _match_gemm(nests: Nests) -> Problem | str:
+    found = nests.once(match_packed_contraction)
+    if isinstance(found, str):
+        return found
+    if is_matrix_product(found, nests.machine) or is_sum_of_products(found, nests.machine):
+        return _problem(found, nests)
+    return "it is no sum of products of matrices"
 
-    If columns or steps of k are dynamic, there may be code for both.
-    """
-    skinny = is_tall_skinny(gemm, machine) or _at_run_time(gemm, emit, machine)
-    alone = skinny is False and _may_be_single(gemm, machine)
-    if alone:
-        skinny = emit.compare("eq", emit.size(gemm.flat.iters[gemm.n].extent), 1)
-    emit.choose(
-        skinny,
-        lambda: _TallSkinnyGemm(gemm, emit, machine, epilogue, alone).skinny(),
-        lambda: emit_contraction(gemm, emit, machine, epilogue),
-    )
+
+def _match_contraction(nests: Nests) -> Problem | str:
+    found = nests.once(match_packed_contraction)
+    if isinstance(found, str):
+        return found
+    if nests.machine.lanes(found.element) is None:
+        return "its sums have no vector form"
+    return _problem(found, nests)
+
+
+def _problem(gemm: Contraction, nests: Nests) -> Problem:
+    fused = take_epilogue(nests.nest, nests.tops[1:], nests.machine) or Fused(gemm)
+    return Problem([nests.nest, *fused.followers], fused, "contraction", nests.nest)
+
+
+def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
+    gemm, epilogue = problem.form.contraction, problem.form.epilogue
+    dot, tile = find_dot_product(gemm, machine), product_tile(gemm, machine)
+    lanes, (m, *_) = machine.isa.lanes(bits_of(gemm.element)), _extents(gemm)
+    rows = 1 if gemm.m is None else min(tile.rows, tile.rows if m is None else m)
+
+    @cache
+    def writer(emit: Emitter) -> GemmWriter:
+        return GemmWriter(gemm, emit, machine, epilogue)
+
+    def few_columns(emit: Emitter) -> bool | ir.Value:
+        return is_tall_skinny(gemm, machine) or _at_run_time(gemm, emit, machine)
+
+    def one_column(emit: Emitter) -> bool | ir.Value:
+        if few_columns(emit) is not False or not _may_be_single(gemm, machine):
+            return False
+        return emit.compare("eq", emit.size(gemm.flat.iters[gemm.n].extent), 1)
+
+    def candidate(
+        name: str, write: Writer, rows: int, vectors: int, when: Condition | None = None
+    ) -> Candidate:
+        def work(size: Size) -> Work:
+            products = 1 if dot is None else dot.group
+            return tile_work(gemm.flat, machine, size, (max(1, rows), vectors), products)
+
+        return Candidate(name, write, work, (rows, vectors * lanes), when)
+
+    def tall(name: str, when: Condition, alone: bool) -> Candidate:
+        def write(emit: Emitter, machine: Machine) -> None:
+            _TallSkinnyGemm(gemm, emit, machine, epilogue, alone).skinny()
+
+        return candidate(name, write, 1, 1, when)
+
+    return [
+        tall("tall-skinny", few_columns, False),
+        tall("one column", one_column, True),
+        candidate(
+            "skinny" if tile.panel is None else "GEMV of packed panels",
+            lambda emit, _: writer(emit).skinny(), min(rows, SKINNY_MAX_ROWS), tile.vectors,
+            lambda emit: writer(emit).is_skinny(),
+        ),
+        candidate("tiles", lambda emit, _: writer(emit).tiles(), rows, tile.vectors),
+    ]  # fmt: skip
+
+
+GEMM = KernelClass("GEMM", _match_gemm, _candidates)
+CONTRACTION = KernelClass("sums of GEMMs", _match_contraction, _candidates)
 
 
 def is_tall_skinny(gemm: Contraction, machine: Machine) -> bool:

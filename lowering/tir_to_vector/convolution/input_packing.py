@@ -110,6 +110,11 @@ class PackedConvolution:
     followers: list[Nest] = field(default_factory=list)
 
     @property
+    def element(self) -> ir.Type:
+        """The type of the sum."""
+        return self.conv.element
+
+    @property
     def flat(self) -> FlatNest:
         """The convolution's nest."""
         return self.conv.flat

@@ -14,46 +14,103 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
 from relax_mlir.lowering.tir_to_vector.convolution.input_packer import InputPacker
-from relax_mlir.lowering.tir_to_vector.convolution.input_packing import PackedConvolution
+from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
+    PackedConvolution,
+    find_packed_convolution,
+)
 from relax_mlir.lowering.tir_to_vector.convolution.padding_taps import (
     PaddingTaps,
     padding_tap_tiles,
 )
-from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
+    Convolution,
+    find_convolution,
+    match_convolution,
+)
 from relax_mlir.lowering.tir_to_vector.convolution.store import Live, TileStore
-from relax_mlir.lowering.tir_to_vector.convolution.tiles import small_tiles, tiles_of
+from relax_mlir.lowering.tir_to_vector.convolution.tiles import TileSizes, small_tiles, tiles_of
 from relax_mlir.lowering.tir_to_vector.convolution.vnni_input_packer import VnniInputPacker
 from relax_mlir.lowering.tir_to_vector.convolution.vnni_weights import VnniWeights
 from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import WeightBlocks
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.fma import add, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
+from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work, nest_work
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
 Span = tuple[Index, Index]
 
 
-def emit_convolution(
-    conv: Convolution, emit: Emitter, machine: Machine, copied: PackedConvolution | None = None,
+# Tiles that reports compare.
+_COMPARED = 3
+
+
+def _match(nests: Nests) -> Problem | str:
+    found = nests.once(match_convolution)
+    if isinstance(found, str):
+        return found
+    conv, followers = find_convolution(nests.nest, nests.tops[1:], nests.machine) or (found, [])
+    return Problem([nests.nest, *followers], conv, "window", nests.nest)
+
+
+def _match_packed(nests: Nests) -> Problem | str:
+    found = find_packed_convolution(nests.tops, nests.machine)
+    if found is None:
+        return "no image is worth packing"
+    return Problem(found.nests, found, "window", found.flat.nest)
+
+
+def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
+    return direct_candidates(problem.form, machine)
+
+
+def _packed_candidates(problem: Problem, machine: Machine) -> list[Candidate]:
+    return direct_candidates(problem.form.conv, machine, problem.form)
+
+
+CONVOLUTION = KernelClass("convolution in place", _match, _candidates)
+PACKED_CONVOLUTION = KernelClass(
+    "convolution of a packed input", _match_packed, _packed_candidates, one_nest=False
+)
+
+
+def direct_candidates(
+    conv: Convolution, machine: Machine, copied: PackedConvolution | None = None,
     is_cold: bool = False,
-) -> None:  # fmt: skip
-    """Write the kernel of a convolution at the insertion point.
+) -> list[Candidate]:  # fmt: skip
+    """Return the candidates of a direct convolution: the best register tiles.
 
     Args:
         conv: the convolution.
-        emit: where to write.
         machine: what for.
         copied: its packed input; None to read the image in place.
-        is_cold: whether it runs so is_cold that short code is better.
+        is_cold: whether it runs so seldom that short code is better.
     """
-    _Writer(conv, emit, machine, copied, is_cold).write()
+    lanes = machine.lanes(conv.element) or 1
+    group = 1 if copied is None or copied.grouped is None else copied.grouped.dot.group
+
+    def candidate(each: float, sizes: TileSizes) -> Candidate:
+        sizes = sizes if copied is None else padding_tap_tiles(sizes, copied)
+
+        def write(emit: Emitter, machine: Machine) -> None:
+            _Writer(conv, emit, machine, copied, sizes, is_cold).write()
+
+        def work(size: Size) -> Work:
+            plain = nest_work(conv.flat, machine, size, lanes * group)
+            return Work(plain.cycles * each, plain.bytes)
+
+        tile = sizes.rows[0] * sizes.cols[0], sizes.blocks[0] * lanes
+        return Candidate("direct", write, work, tile)
+
+    return [candidate(*each) for each in tiles_of(conv, machine)[:_COMPARED]]
 
 
 class _Writer:
     def __init__(
         self, conv: Convolution, emit: Emitter, machine: Machine, copied: PackedConvolution | None,
-        is_cold: bool,
+        often: TileSizes, is_cold: bool,
     ) -> None:  # fmt: skip
         self.conv, self.emit, self.machine = conv, emit, machine
         lanes = machine.lanes(conv.element)
@@ -68,9 +125,6 @@ class _Writer:
         self.blocks = self.weights.count
         self.rows, self.cols = self._extent(conv.row), self._extent(conv.col)
         self.is_cold = is_cold
-        often = tiles_of(conv, machine)
-        if copied is not None:
-            often = padding_tap_tiles(often, copied)
         self.sizes = small_tiles(conv, machine) if is_cold else often
         self.outer = [i for i in conv.outer if i != self.weights.block]
         self.copy: InputPacker | None = None

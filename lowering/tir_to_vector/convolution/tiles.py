@@ -1,5 +1,6 @@
 """Register tiles of a convolution, by a cost model."""
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -27,10 +28,10 @@ class TileSizes:
 
 
 @lru_cache(maxsize=256)
-def choose_tiles(
+def rank_tiles(
     registers: int, blocks: int | None, rows: int | None, cols: int | None
-) -> TileSizes:
-    """Return the tiles with the fewest cycles, counting FMAs and loads.
+) -> list[tuple[float, TileSizes]]:
+    """Return tiles with the cycles of a step of a vector, counting FMAs and loads, the best first.
 
     Args:
         registers: vector registers.
@@ -38,7 +39,7 @@ def choose_tiles(
         rows: rows of pixels, None if dynamic.
         cols: pixels of a row, None if dynamic.
     """
-    best: tuple[float, TileSizes] | None = None
+    found: list[tuple[float, TileSizes]] = []
     for vectors in range(1, 5):
         most = (registers - 1 - vectors) // vectors
         if most < 1 or (blocks is not None and vectors > blocks):
@@ -54,12 +55,9 @@ def choose_tiles(
                 sizes = TileSizes(
                     block_sizes, _sizes(rows, height, (1,)), _sizes(cols, width, (4, 1))
                 )
-                cost = _cost(sizes, blocks, rows, cols)
-                if best is None or cost < best[0]:
-                    best = (cost, sizes)
-    if best is None:
-        return TileSizes((1,), (1,), (1,))
-    return best[1]
+                found.append((_cost(sizes, blocks, rows, cols), sizes))
+    found.sort(key=lambda each: each[0])
+    return found or [(1.0, TileSizes((1,), (1,), (1,)))]
 
 
 def _sizes(extent: int | None, size: int, rests: tuple[int, ...]) -> tuple[int, ...]:
@@ -76,7 +74,7 @@ def _cost(sizes: TileSizes, blocks: int | None, rows: int | None, cols: int | No
         for height, r in _counts(sizes.rows, extents[1]):
             for width, c in _counts(sizes.cols, extents[2]):
                 total += b * r * c * tile_cycles(height * width, vectors)
-    return total
+    return total / max(1, math.prod(extents))
 
 
 def _counts(sizes: tuple[int, ...], extent: int) -> list[tuple[int, int]]:
@@ -95,8 +93,8 @@ def small_tiles(conv: Convolution, machine: Machine) -> TileSizes:
     return TileSizes((1,), (1,), (width if cols is None else max(1, min(width, cols)), 1))
 
 
-def tiles_of(conv: Convolution, machine: Machine) -> TileSizes:
-    """Return the tiles for a convolution on a machine."""
+def tiles_of(conv: Convolution, machine: Machine) -> list[tuple[float, TileSizes]]:
+    """Return the tiles for a convolution on a machine, as `rank_tiles` does."""
     lanes = machine.lanes(conv.element) or 1
     channels = conv.iter(conv.lane).extent.value
     blocks = None if channels is None else -(-channels // lanes)
@@ -104,4 +102,4 @@ def tiles_of(conv: Convolution, machine: Machine) -> TileSizes:
         outer = conv.iter(conv.blocks[-1]).extent.value
         blocks = None if outer is None else blocks * outer
     pixels = [conv.iter(position).extent.value for position in (conv.row, conv.col)]
-    return choose_tiles(machine.registers, blocks, *pixels)
+    return rank_tiles(machine.registers, blocks, *pixels)

@@ -11,10 +11,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
     is_signed,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
-from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import (
-    VnniLoader,
-    VnniPacker,
-)
+from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniLoader, VnniPacker
 from relax_mlir.lowering.tir_to_vector.convolution.input_packing import VnniGroups
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import WeightBlocks

@@ -13,14 +13,9 @@ from relax_mlir.lowering.tir_to_vector.analysis import Nest
 from relax_mlir.lowering.tir_to_vector.branches import is_within
 from relax_mlir.lowering.tir_to_vector.data_movement.index_space import Found, IndexSpace, spaces
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.flat import (
-    FlatNest,
-    NotFlat,
-    collapse,
-    root,
-    slice_of,
-)
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, root, slice_of
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.kernel_class import Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
 
 # Elements of a static run from which on it is worth a loop.
@@ -122,7 +117,7 @@ def uses(value: ir.Value, nest: Nest) -> set[ir.Value]:
         if op.parent.operation.name != "func.func" and op.name != "arith.constant":
             raise NotFlat("it computes with a value of its loops")
         return set()
-    if op.name != "memref.load" and not op.name.startswith("arith."):
+    if op.name != "memref.load" and not op.name.startswith(("arith.", "math.")):
         raise NotFlat(f"'{op.name}' in an index")
     operands: list[Any] = list(op.operands)[1 if op.name == "memref.load" else 0 :]
     return set().union(*(uses(operand, nest) for operand in operands))
@@ -182,3 +177,14 @@ class GatherWriter(NestWriter):
         place, walks = super()._address(op, env, at)
         begin = self._begins.get(op, 0)
         return self.emit.add(place, begin), walks
+
+
+def _match_first(nests: Nests) -> Gather | str:
+    return match_gather(nests.nest) if isinstance(nests.flat, str) else "its addresses are affine"
+
+
+GATHER = one_nest(
+    "gather of runs",
+    _match_first,
+    lambda gather, emit, machine: GatherWriter(gather, emit, machine).write([]),
+)

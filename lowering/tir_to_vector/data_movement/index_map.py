@@ -48,6 +48,11 @@ class IndexMap:
         return self.flat.written.type.element_type
 
     @property
+    def kind(self) -> str:
+        """The kind of the block in reports, nothing for what its accesses say."""
+        return "scatter" if self.ordered else ""
+
+    @property
     def inner(self) -> set[int]:
         """The iterators of lanes."""
         return set() if self.vector is None else set(range(self.vector, self.vector + self.width))

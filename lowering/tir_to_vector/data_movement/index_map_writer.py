@@ -1,6 +1,6 @@
 """Vector code of maps whose lanes have places of their own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
@@ -13,9 +13,17 @@ from relax_mlir.lowering.tir_to_vector.branches import (
     operations,
     result_of,
 )
-from relax_mlir.lowering.tir_to_vector.data_movement.index_map import MAX_STEP, IndexMap, Varying
+from relax_mlir.lowering.tir_to_vector.data_movement.index_map import (
+    MAX_STEP,
+    IndexMap,
+    Varying,
+    match_branches,
+    match_index_map,
+)
+from relax_mlir.lowering.tir_to_vector.data_movement.transposed import transposed_iters
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, constant_or_value
+from relax_mlir.lowering.tir_to_vector.kernel_class import Final, Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.nest_elements import DIVIDES, work_of
 from relax_mlir.lowering.tir_to_vector.reductions.strided import load_stepped
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
@@ -268,19 +276,17 @@ class Chunk:
         self._made = before
 
     def _branch(self, op: ir.Operation) -> ir.Value:
-        """Return a branch's value; for several lanes both sides are computed."""
+        """Return a branch's value; of both sides if lanes differ."""
         emit = self._emit
         condition = self.value(op.operands[0])
-        if self._lanes == 1:
-            made = ir.Operation.create(
-                op.name, results=[op.results[0].type], operands=[condition], regions=2
-            )
+        if not isinstance(condition.type, ir.VectorType):
+            type_ = self._writer._typed(op.results[0].type, self._width)
+            made = ir.Operation.create(op.name, results=[type_], operands=[condition], regions=2)
             for number in range(2):
                 block = made.regions[number].blocks.append()
                 with ir.InsertionPoint(block), self.scope():
-                    emit.op("scf.yield", [self.value(result_of(op, number))])
+                    emit.op("scf.yield", [self.vector(self.value(result_of(op, number)))])
             return made.results[0]
-        condition = self.vector(condition)
         sides = []
         for number in range(2):
             taken = condition
@@ -455,6 +461,26 @@ def _is_read(index: ir.Value) -> bool:
     return isinstance(index.owner, ir.Block) or index.owner.operation.name == "memref.load"
 
 
-def emit_index_map(index_map: IndexMap) -> Callable[[Emitter, Machine], None]:
-    """Return what writes an index map."""
-    return lambda emit, machine: IndexMapWriter(index_map, emit, machine).write([])
+def _match_first(nests: Nests) -> IndexMap | str:
+    flat = nests.merged
+    if isinstance(flat, str) or flat.total is None:
+        index_map = match_index_map(nests.nest)
+        if isinstance(index_map, IndexMap):
+            return index_map
+    return flat if isinstance(flat, str) else str(transposed_iters(flat))
+
+
+def _match_branches(nests: Nests) -> IndexMap | str:
+    if not isinstance(nests.first, str):
+        return "it has no branches"
+    nest = nests.opened
+    index_map = nests.first if isinstance(nest, str) else match_branches(nest)
+    return Final(index_map) if isinstance(index_map, str) else index_map
+
+
+def _write(index_map: IndexMap, emit: Emitter, machine: Machine) -> None:
+    IndexMapWriter(index_map, emit, machine).write([])
+
+
+INDEX_MAP = one_nest("index map", _match_first, _write)
+BRANCHES = one_nest("map with branches", _match_branches, _write)

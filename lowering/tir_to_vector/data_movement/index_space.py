@@ -5,12 +5,7 @@ from dataclasses import dataclass, field
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
-from relax_mlir.lowering.tir_to_vector.flat import (
-    FlatAccess,
-    FlatIter,
-    extent_of,
-    inner_dims,
-)
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, extent_of, inner_dims
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.symbols import symbolic
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -11,6 +11,7 @@ from relax_mlir.lowering.tir_to_vector.data_movement.copy_order import reading_o
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.kernel_class import Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.non_temporal import streams
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
@@ -34,6 +35,19 @@ _ROWS, _ROWS_PLAIN = 48, 64
 _REGISTER = 512
 # The cost of an element, in FMAs.
 _ELEMENT = 16
+
+
+@dataclass
+class Transpose:
+    """A nest that reads along one iterator and writes along another."""
+
+    flat: FlatNest
+    along: tuple[int, int]
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of the elements."""
+        return self.flat.written.type.element_type
 
 
 def transposed_iters(flat: FlatNest) -> tuple[int, int] | str:
@@ -441,3 +455,18 @@ class Prefetcher:
         """Write all prefetches of a tile."""
         for row in range(self._writer.height):
             self.fetch(row)
+
+
+def _match_first(nests: Nests) -> Transpose | str:
+    if isinstance(nests.merged, str):
+        return nests.merged
+    along = transposed_iters(nests.merged)
+    return along if isinstance(along, str) else Transpose(nests.merged, along)
+
+
+TRANSPOSE = one_nest(
+    "transpose",
+    _match_first,
+    lambda form, emit, machine: TransposeWriter(form.flat, form.along, emit, machine).write([]),
+    "square tiles",
+)

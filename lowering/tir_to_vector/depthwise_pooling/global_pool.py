@@ -2,7 +2,6 @@
 
 import functools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
@@ -11,6 +10,8 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest, inner_dims
+from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate
+from relax_mlir.lowering.tir_to_vector.nest_cost import nest_work
 from relax_mlir.lowering.tir_to_vector.row_fusion.fusion import emit_fused, shared_loops
 
 # Taps from which on a window may be a whole image.
@@ -84,26 +85,26 @@ def _with(nest: FlatNest, known: dict[str, SymExpr]) -> FlatNest:
     )
 
 
-def emit_global_pool(
-    pool: DepthwisePool, emit: Emitter, machine: Machine, others: Callable[[], None]
-) -> None:
-    """Write a reduction for windows as large as images, and `others` for the rest.
-
-    Args:
-        pool: the pooling.
-        emit: where to write.
-        machine: what for.
-        others: writes the kernel of all windows.
-    """
+def global_pool(pool: DepthwisePool, machine: Machine) -> list[Candidate]:
+    """Return the candidate for windows as large as images, if there can be such."""
     whole = match_global_pool(pool)
     if whole is None:
-        others()
-        return
-    same: list[ir.Value] = [
-        emit.compare("eq", emit.size(SymExpr.var(name)), size) for name, size in whole.sizes.items()
+        return []
+
+    def is_whole(emit: Emitter) -> ir.Value:
+        return functools.reduce(
+            emit.both,
+            [
+                emit.compare("eq", emit.size(SymExpr.var(s)), size)
+                for s, size in whole.sizes.items()
+            ],
+        )
+
+    return [
+        Candidate(
+            "a reduction",
+            lambda emit, machine: emit_fused(whole.nests, whole.shared, emit, machine),
+            lambda size: nest_work(whole.nests[0], machine, size),
+            when=is_whole,
+        )
     ]
-    emit.choose(
-        functools.reduce(emit.both, same),
-        lambda: emit_fused(whole.nests, whole.shared, emit, machine),
-        others,
-    )

@@ -1,12 +1,15 @@
 """The kernel of depthwise convolution and pooling in NCHW: in place, or by copies of planes."""
 
+from functools import partial
+
+from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.channel_in_lane import (
     ChannelInLane,
     channel_in_lane_pays,
     fits_channel_in_lane,
 )
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.global_pool import emit_global_pool
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.global_pool import global_pool
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_copied_rows import CopiedRowsNchw
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_in_place import (
     InPlaceNchw,
@@ -21,52 +24,72 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_paired_rows import
     max_paired_columns,
     pairing_pays,
 )
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import DepthwisePool
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import (
+    DepthwisePool,
+    Match,
+    find_depthwise_pool,
+    match_nchw,
+)
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_separable import (
     SUMS,
     SeparableNchw,
     is_separable,
 )
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import DepthwisePoolWriter
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.kernel_class import (
+    Candidate,
+    Condition,
+    KernelClass,
+    Nests,
+    Problem,
+)
+from relax_mlir.lowering.tir_to_vector.nest_cost import nest_work
 
 
-def emit_nchw(pool: DepthwisePool, emit: Emitter, machine: Machine) -> None:
-    """Write the kernel at the insertion point."""
-    emit_global_pool(pool, emit, machine, lambda: _emit_windows(pool, emit, machine))
+def match_window(nests: Nests, match: Match) -> Problem | str:
+    """Return the window that some nests begin with, or why there is none."""
+    found = find_depthwise_pool(nests.tops, nests.machine, match)
+    if found is None:
+        return "no window slides over planes or over adjacent channels"
+    return Problem(found.nests, found, "window", found.flat.nest)
 
 
-def _emit_windows(pool: DepthwisePool, emit: Emitter, machine: Machine) -> None:
+def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
+    pool: DepthwisePool = problem.form
+    work = partial(nest_work, pool.flat, machine)
+
+    def kernel(
+        name: str, writer: type[DepthwisePoolWriter], when: Condition | None = None
+    ) -> Candidate:
+        return Candidate(
+            name, lambda emit, machine: writer(pool, emit, machine).write(), work, when=when
+        )
+
+    def paired(emit: Emitter) -> bool | ir.Value:
+        short = pairing_pays(pool, emit, machine)
+        # Sums of few pixels are not worth the code for both.
+        return short if pool.weight is not None or isinstance(short, bool) else False
+
+    found = global_pool(pool, machine)
     sums = pool.weight is not None or pool.flat.combiner in SUMS
     if (sums or not is_separable(pool)) and reads_in_place(pool, machine):
-        _emit_in_place(pool, emit, machine)
-        return
+        if max_paired_columns(pool, machine):
+            found.append(kernel("two rows in a vector", PairedRowsNchw, paired))
+        return [*found, kernel("planes in place", InPlaceNchw)]
     if packed_rows(pool, machine) is not None:
-        PackedRowsNchw(pool, emit, machine).write()
-    elif is_separable(pool):
-        SeparableNchw(pool, emit, machine).write()
-    else:
-        _emit_copied(pool, emit, machine)
+        return [*found, kernel("packed rows", PackedRowsNchw)]
+    if is_separable(pool):
+        return [*found, kernel("separable", SeparableNchw)]
+    if fits_channel_in_lane(pool, machine):
+        pays = partial(channel_in_lane_pays, pool, machine=machine)
+        found.append(kernel("channel in lane", ChannelInLane, pays))
+    return [*found, kernel("copied planes", CopiedRowsNchw)]
 
 
-def _emit_copied(pool: DepthwisePool, emit: Emitter, machine: Machine) -> None:
-    """Write a kernel that copies planes."""
-    emit.choose(
-        fits_channel_in_lane(pool, machine) and channel_in_lane_pays(pool, emit, machine),
-        lambda: ChannelInLane(pool, emit, machine).write(),
-        lambda: CopiedRowsNchw(pool, emit, machine).write(),
-    )
-
-
-def _emit_in_place(pool: DepthwisePool, emit: Emitter, machine: Machine) -> None:
-    """Write a kernel that reads planes in place."""
-    short = False
-    if max_paired_columns(pool, machine):
-        short = pairing_pays(pool, emit, machine)
-    if pool.weight is None and not isinstance(short, bool):
-        # Sums of few pixels are not worth the code for both.
-        short = False
-    emit.choose(
-        short,
-        lambda: PairedRowsNchw(pool, emit, machine).write(),
-        lambda: InPlaceNchw(pool, emit, machine).write(),
-    )
+NCHW_WINDOW = KernelClass(
+    "depthwise convolution or pooling, NCHW",
+    lambda nests: match_window(nests, match_nchw),
+    _candidates,
+    one_nest=False,
+)

@@ -17,11 +17,7 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import (
     Padded,
     match_first_reduction,
 )
-from relax_mlir.lowering.tir_to_vector.flat import (
-    FlatAccess,
-    FlatNest,
-    linear,
-)
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, linear
 
 # Output channels of a group from which on vectors of channels are better.
 _FEW_CHANNELS = 4
@@ -233,42 +229,29 @@ Match = Callable[[Nest, FlatNest, Padded | None, Machine], DepthwisePool | None]
 
 
 def find_depthwise_pool(
-    tops: Sequence[ir.Operation], machine: Machine, matches: Sequence[Match]
+    tops: Sequence[ir.Operation], machine: Machine, match: Match
 ) -> DepthwisePool | None:
     """Return the window that some nests begin with, or pad an image for.
 
     Args:
         tops: the nests.
         machine: what for.
-        matches: the matchers; the first that accepts wins.
+        match: the matcher.
     """
     padded, flat = match_first_reduction(tops)
     if flat is None:
         return None
 
-    for recognise in matches:
-        pool = _joined(flat, padded, tops[1 if padded is None else 3 :], recognise, machine)
-        if pool is not None:
-            return pool
-    return None
-
-
-def _joined(
-    flat: FlatNest, padded: Padded | None, rest: Sequence[ir.Operation], recognise: Match,
-    machine: Machine,
-) -> DepthwisePool | None:  # fmt: skip
-    """Return a window with its epilogue."""
-
-    def match(extended: FlatNest) -> DepthwisePool | None:
-        return recognise(flat.nest, extended, padded, machine)
+    def extend(extended: FlatNest) -> DepthwisePool | None:
+        return match(flat.nest, extended, padded, machine)
 
     def fits(pool: DepthwisePool) -> bool:
         return walks(pool.flat, pool.col)
 
-    pool = match(flat)
+    pool = extend(flat)
     if pool is None:
         return None
-    joined = join_window(flat, rest, match, fits)
+    joined = join_window(flat, tops[1 if padded is None else 3 :], extend, fits)
     if joined is None:
         return pool
     return replace(joined.window, epilogue=joined.epilogue, followers=joined.followers)

@@ -10,18 +10,20 @@ from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.global_pool import emit_global_pool
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.global_pool import global_pool
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_kernel import match_window
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_separable import (
     IDEMPOTENT,
     is_separable,
 )
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_kernel import (
-    NhwcWriter,
-    WindowAxis,
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_kernel import NhwcWriter, WindowAxis
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_pattern import (
+    NhwcDepthwisePool,
+    match_nhwc,
 )
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_pattern import NhwcDepthwisePool
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Problem
+from relax_mlir.lowering.tir_to_vector.nest_cost import nest_work
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
@@ -47,12 +49,6 @@ def is_nhwc_separable(pool: NhwcDepthwisePool) -> bool:
         return False
     padded = pool.padded
     return padded is None or not any(padded.before[d] or padded.after[d] for d in deep)
-
-
-def emit_nhwc(pool: NhwcDepthwisePool, emit: Emitter, machine: Machine) -> None:
-    """Write the kernel of an NHWC window at the insertion point."""
-    writer = SeparableNhwc if is_nhwc_separable(pool) else NhwcWriter
-    emit_global_pool(pool, emit, machine, lambda: writer(pool, emit, machine).write())
 
 
 class SeparableNhwc(NhwcWriter):
@@ -243,3 +239,23 @@ class SeparableNhwc(NhwcWriter):
     def _both(self, a: ir.Value, b: ir.Value) -> ir.Value:
         combiner = self.pool.flat.combiner if self.ordered is None else self.ordered.combiner
         return self.emit.op(combiner, [a, b], self.kept)
+
+
+def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
+    pool: NhwcDepthwisePool = problem.form
+    separable = is_nhwc_separable(pool)
+    writer = SeparableNhwc if separable else NhwcWriter
+    kernel = Candidate(
+        "separable" if separable else "vectors of channels",
+        lambda emit, machine: writer(pool, emit, machine).write(),
+        lambda size: nest_work(pool.flat, machine, size),
+    )
+    return [*global_pool(pool, machine), kernel]
+
+
+NHWC_WINDOW = KernelClass(
+    "depthwise convolution or pooling, NHWC",
+    lambda nests: match_window(nests, match_nhwc),
+    _candidates,
+    one_nest=False,
+)

@@ -6,7 +6,7 @@ before the vector. So float sums are grouped by vectors from the start of the ro
 the target only.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -25,6 +25,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     slice_of,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.kernel_class import Final, Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
@@ -327,6 +328,13 @@ class ScanWriter(NestWriter):
         return value
 
 
-def emit_scan(scan: Scan) -> Callable[[Emitter, Machine], None]:
-    """Return what writes a scan."""
-    return lambda emit, machine: ScanWriter(scan, emit, machine).write([])
+def _match_first(nests: Nests) -> Scan | str:
+    if "scan" not in nests.nest.types:
+        return "it has no scanned iterator"
+    scan = match_scan(nests.nest)
+    return Final(scan) if isinstance(scan, str) else scan
+
+
+SCAN = one_nest(
+    "scan", _match_first, lambda scan, emit, machine: ScanWriter(scan, emit, machine).write([])
+)

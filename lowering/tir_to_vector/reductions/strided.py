@@ -9,6 +9,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.kernel_class import Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
 # With a larger stride elements are loaded one by one.
@@ -160,6 +161,18 @@ class StridedWriter(NestWriter):
         return load_strided(self.emit, self.bases[op], place, stride, lanes, self.lanes)
 
 
-def emit_strided(reduction: StridedReduction, emit: Emitter, machine: Machine) -> None:
-    """Write such a reduction."""
-    StridedWriter(reduction.flat, reduction.vector, emit, machine).write([])
+def _match_first(nests: Nests) -> StridedReduction | str:
+    flat = nests.merged
+    if isinstance(flat, str) or flat.total is None:
+        return flat if isinstance(flat, str) else "it reduces nothing"
+    vector = strided_iter(flat)
+    if vector is None:
+        return "its loads have no iterator of lanes"
+    return StridedReduction(flat, vector)
+
+
+STRIDED_REDUCTION = one_nest(
+    "reduction of strided elements",
+    _match_first,
+    lambda form, emit, machine: StridedWriter(form.flat, form.vector, emit, machine).write([]),
+)

@@ -8,6 +8,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import COMBINERS
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.kernel_class import Final, Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of
 from relax_mlir.lowering.tir_to_vector.reductions.strided import StridedWriter
 from relax_mlir.lowering.tir_to_vector.reductions.variadic import (
@@ -15,6 +16,7 @@ from relax_mlir.lowering.tir_to_vector.reductions.variadic import (
     Choice,
     Sameness,
     VariadicReduction,
+    match_variadic,
 )
 
 _EQUAL, _LESS_THAN = 0, 2
@@ -293,6 +295,15 @@ def _order_type() -> ir.Type:
     return ir.IntegerType.get_signless(32)
 
 
-def emit_variadic(reduction: VariadicReduction, emit: Emitter, machine: Machine) -> None:
-    """Write such a reduction."""
-    VariadicWriter(reduction, emit, machine).write([])
+def _match_first(nests: Nests) -> VariadicReduction | str:
+    if len(nests.nest.stores) < 2 or "reduction" not in nests.nest.types:
+        return "it does not reduce several values"
+    reduction = match_variadic(nests.nest)
+    return Final(reduction) if isinstance(reduction, str) else reduction
+
+
+VARIADIC_REDUCTION = one_nest(
+    "reduction of several values",
+    _match_first,
+    lambda reduction, emit, machine: VariadicWriter(reduction, emit, machine).write([]),
+)

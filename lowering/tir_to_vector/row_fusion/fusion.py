@@ -1,13 +1,16 @@
 """Row fusion: several nests for each row, or for a block of rows."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.analysis import is_adjacent
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, collapse, root
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
+from relax_mlir.lowering.tir_to_vector.nest_cost import nest_work, total_work
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.non_temporal import fence, streams
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
@@ -87,6 +90,47 @@ def _rows_are_independent(group: list[FlatNest], count: int) -> bool:
         if len(places) != 1 or None in places:
             return False
     return True
+
+
+@dataclass
+class Rows:
+    """Nests that share the loop over their rows, or one nest."""
+
+    flats: list[FlatNest]
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of what the last nest stores."""
+        return self.flats[-1].written.type.element_type
+
+
+def _match(nests: Nests) -> Problem | str:
+    if isinstance(nests.flat, str) or isinstance(nests.merged, str):
+        return nests.flat if isinstance(nests.flat, str) else ""
+    along = vector_iter(nests.merged)
+    return along if isinstance(along, str) else Problem([nests.nest], Rows([nests.flat]))
+
+
+def _join(before: Problem, problem: Problem) -> Problem | None:
+    flats = [*before.form.flats, *problem.form.flats]
+    if is_adjacent(before.nests[-1].top, problem.nests[0].top) and shared_loops(flats):
+        return Problem([*before.nests, *problem.nests], Rows(flats))
+    return None
+
+
+def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
+    flats = problem.form.flats
+    count = shared_loops(flats) if len(flats) > 1 else 0
+    return [
+        Candidate(
+            "rows in turn" if count else "vectors",
+            lambda emit, machine: emit_fused(flats, count, emit, machine),
+            lambda size: total_work(nest_work(flat, machine, size) for flat in flats),
+        )
+    ]
+
+
+ROW_FUSION = KernelClass("maps and reductions", _match, _candidates, join=_join)
 
 
 def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machine) -> None:

@@ -1,6 +1,6 @@
 """Nests that each write a part of every row of one buffer, such as padding and concat."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -11,6 +11,8 @@ from relax_mlir.lowering.tir_to_vector.data_movement.index_map import IndexMap, 
 from relax_mlir.lowering.tir_to_vector.data_movement.index_map_writer import IndexMapWriter
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
+from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work, nest_work, total_work
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
 # Steps for each thread from which on a loop is split evenly enough.
@@ -82,8 +84,17 @@ def _belong(first: IndexMap, index_map: IndexMap) -> bool:
     return first.flat.written == index_map.flat.written and rows[0] == rows[1]
 
 
-def emit_row_parts(parts: RowParts) -> Callable[[Emitter, Machine], None]:
-    """Return what writes them."""
+def _match(nests: Nests) -> Problem | str:
+    found = find_row_parts(nests.tops)
+    return (
+        "not several maps write parts of the same rows"
+        if found is None
+        else Problem(found.nests, found)
+    )
+
+
+def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
+    parts: RowParts = problem.form
 
     def write(emit: Emitter, machine: Machine) -> None:
         writers = [IndexMapWriter(each, emit, machine) for each in parts.maps]
@@ -100,4 +111,10 @@ def emit_row_parts(parts: RowParts) -> Callable[[Emitter, Machine], None]:
             for writer in writers:
                 writer.write_row(env)
 
-    return write
+    def work(size: Size) -> Work:
+        return total_work(nest_work(each.flat, machine, size) for each in parts.maps)
+
+    return [Candidate("row by row", write, work)]
+
+
+ROW_PARTS = KernelClass("parts of rows", _match, _candidates, one_nest=False)

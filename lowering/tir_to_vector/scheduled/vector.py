@@ -10,11 +10,7 @@ from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, root
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of
 from relax_mlir.lowering.tir_to_vector.scheduled.copy import Copier, integer_of
-from relax_mlir.lowering.tir_to_vector.scheduled.index import (
-    Lin,
-    is_inside,
-    linear,
-)
+from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, is_inside, linear
 from relax_mlir.lowering.tir_to_vector.scheduled.lanes import Along, LaneCopier, NotVectorizable
 from relax_mlir.lowering.walk import collect
 

@@ -5,14 +5,29 @@ and transformed back. If an output is infinite or NaN, all outputs are computed 
 tile's outputs would share what only some of them see.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
+    PackedConvolution,
+    find_packed_convolution,
+)
+from relax_mlir.lowering.tir_to_vector.convolution.kernel import direct_candidates
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution, find_convolution
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.fma import multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.kernel_class import (
+    Candidate,
+    KernelClass,
+    Nests,
+    Problem,
+    Writer,
+)
+from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.winograd.image import Run, TransformedImage
@@ -24,13 +39,16 @@ from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     OUTPUTS,
     ROWS,
     Winograd,
+    find_winograd,
 )
 from relax_mlir.lowering.tir_to_vector.winograd.sizes import (
     SUMMED,
     SharedCost,
+    block_sizes,
     fastest_variant,
     knows_tiles,
     shared_cost,
+    winograd_cost,
 )
 from relax_mlir.lowering.tir_to_vector.winograd.store import TransformedSums
 from relax_mlir.lowering.tir_to_vector.winograd.transforms import TAPS, TILES
@@ -39,17 +57,64 @@ from relax_mlir.lowering.tir_to_vector.winograd.variants import WinogradVariant,
 Span = tuple[Index, Index]
 
 
-def emit_winograd(
-    conv: Winograd, emit: Emitter, machine: Machine, direct: Callable[[Emitter, Machine], None]
-) -> None:
-    """Write the kernel of a convolution at the insertion point.
+@dataclass
+class _Transformed:
+    """A convolution with transformed weights, and the same one with the weights themselves."""
 
-    Args:
-        conv: the convolution, with transformed weights.
-        emit: where to write.
-        machine: what for.
-        direct: writes the direct convolution.
-    """
+    conv: Winograd
+    direct: Convolution
+    copied: PackedConvolution | None
+
+    @property
+    def element(self) -> ir.Type:
+        return self.conv.element
+
+
+def _match(nests: Nests) -> Problem | str:
+    conv = find_winograd(nests.tops)
+    if conv is None or conv.note is None:
+        return "no weights of 3 x 3 are transformed"
+    tops = [nest.top for nest in conv.nests]
+    copied = find_packed_convolution(tops, nests.machine)
+    if copied is not None:
+        direct, same = copied.conv, copied.nests
+    else:
+        window = find_convolution(conv.flat.nest, tops[1:], nests.machine)
+        if window is None:
+            return "there is no direct convolution for outputs that are not finite"
+        direct, same = window[0], [conv.flat.nest, *window[1]]
+    if [nest.top for nest in same] != tops:
+        return "the direct convolution has another epilogue"
+    return Problem(conv.nests, _Transformed(conv, direct, copied), "window", conv.flat.nest)
+
+
+def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
+    conv, direct, copied = problem.form.conv, problem.form.direct, problem.form.copied
+    outputs, panel, _ = conv.note
+    seldom, *_ = direct_candidates(direct, machine, copied, is_cold=True)
+
+    def work(size: Size) -> Work:
+        tiles = size(conv.extent(IMAGES))
+        for axis in (ROWS, COLUMNS):
+            tiles *= -(-size(conv.extent(axis)) // outputs)
+        cycles = winograd_cost(conv, machine, outputs)
+        total = (cycles.fixed + cycles.each * tiles) * machine.fma_units
+        return Work(total, seldom.work(size).bytes)
+
+    rows = block_sizes(conv, machine, outputs, panel).rows
+    winograd = Candidate(
+        f"Winograd {outputs}x{outputs}",
+        lambda emit, machine: _emit(conv, emit, machine, seldom.write),
+        work, (rows, panel), lambda emit: True,
+    )  # fmt: skip
+    return [winograd, *direct_candidates(direct, machine, copied)]
+
+
+WINOGRAD = KernelClass("Winograd convolution", _match, _candidates, one_nest=False)
+
+
+def _emit(conv: Winograd, emit: Emitter, machine: Machine, direct: Writer) -> None:
+    """Write the kernel, and the direct convolution, for outputs that are not finite."""
     assert conv.note is not None  # or it would be computed directly
     outputs, *_ = conv.note
     again = emit.alloc(1, emit.index_type)

@@ -14,17 +14,11 @@ from relax_mlir.lowering.tir_to_vector.describe import NestPlan, describe
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_for
 from relax_mlir.lowering.tir_to_vector.plan import plan_function, prepare
 from relax_mlir.lowering.tir_to_vector.slow_kernels import silence_warnings
-from relax_mlir.lowering.walk import named
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.text_table import text_table
 from relax_mlir.tools.relax_compile.kernel_runs import Runs, Timing
 from relax_mlir.transform.packing.pack_weights import packed_weights
 
-# What a nest of a class reaches of the FMA peak when nothing disturbs it.
-_SHARES = {"contraction": 0.95, "window": 0.9, "attention": 0.75}
-# Instructions that a function of the `math` dialect becomes, about.
-_MATH = 16
-_CHEAP_MATH = ("math.fma", "math.absf", "math.sqrt", "math.floor", "math.ceil", "math.copysign")
 _CALL = 1e-7  # seconds
 _ONE_NATIVE = "OutlineNative"
 COLUMNS = ("kernel", "class", "tile", "vector", "threads", "limit", "expected", "measured")
@@ -38,7 +32,7 @@ class Kernel:
         name: as the program calls it.
         nests: what was chosen for each, in order.
         threads: the most that run it.
-        instructions: vector instructions for each arithmetic operation of it, about.
+        flops: those of the FMAs that would take as long as its vector instructions should.
         has_while: whether a condition of the data ends it.
         timing: what was found by running it.
     """
@@ -46,13 +40,13 @@ class Kernel:
     name: str
     nests: list[NestPlan]
     threads: int
-    instructions: float
+    flops: float
     has_while: bool = False
     timing: Timing = field(default_factory=Timing)
 
 
 def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mapping[str, int]) -> str:
-    """Return the table of a module's kernels, one line each, and what packed weights take.
+    """Return a table of a module's kernels, how each is planned, and what packed weights take.
 
     Args:
         mod: what to compile.
@@ -64,7 +58,13 @@ def report(mod: IRModule, target: Target, pipeline: Sequence[str], sizes: Mappin
         PassError: a pass failed.
     """
     kernels, notes = measure(mod, target, pipeline, sizes)
-    return "\n".join([_table(kernels), *notes])
+    plans = [
+        f"{'' if line.startswith(' ') else f'plan of {kernel.name}: '}{line}"
+        for kernel in kernels
+        for nest in kernel.nests
+        for line in nest.lines
+    ]
+    return "\n".join([_table(kernels), *(["", *plans, ""] if plans else []), *notes])
 
 
 def measure(
@@ -83,7 +83,7 @@ def measure(
             lowered = builds.lower(mod, names[-1], target=target, pipeline=pipeline)
         executable = builds.build(mod, target, relax_pipeline=pipeline or "default")
         weights = packed_weights(lowered.mlir_module.operation)
-        kernels = _kernels(lowered, machine)
+        kernels = _kernels(lowered, machine, sizes)
     runs = Runs(executable, sizes)
     for kernel in kernels:
         kernel.timing = runs.limits(kernel.name, kernel.threads)
@@ -102,7 +102,7 @@ def kernels_alone() -> Iterator[None]:
         yield
 
 
-def _kernels(lowered: IRModule, machine: Machine) -> list[Kernel]:
+def _kernels(lowered: IRModule, machine: Machine, sizes: Mapping[str, int]) -> list[Kernel]:
     found: dict[str, Kernel] = {}
     module = lowered.mlir_module
     with module.context, ir.Location.unknown():
@@ -112,10 +112,10 @@ def _kernels(lowered: IRModule, machine: Machine) -> list[Kernel]:
             elif _is_kernel(op.operation):
                 name = ir.StringAttr(op.operation.attributes["sym_name"]).value
                 prepare(op, machine)
-                nests = [describe(plan, machine) for plan in plan_function(op, machine)]
-                found[name] = Kernel(
-                    name, nests, 1, _instructions(op.operation), _holds(op.operation, "scf.while")
-                )
+                nests = [describe(plan, sizes) for plan in plan_function(op, machine)]
+                cycles = sum(nest.cycles or 0 for nest in nests)
+                flops = cycles * 2 * machine.isa.lanes(32)
+                found[name] = Kernel(name, nests, 1, flops, _holds(op.operation, "scf.while"))
         lower_for(module.operation, machine)
         for op in module.body.operations:
             name = ir.StringAttr(op.operation.attributes["sym_name"]).value
@@ -146,42 +146,16 @@ def _holds(op: ir.Operation, name: str) -> bool:
     return found
 
 
-def _instructions(op: ir.Operation) -> float:
-    """Return the vector instructions that an operation of a kernel becomes, on average."""
-    counts = [0, 0]
-    blocks = named(op, ("tir.block",))
-    # What runs once for each row counts for little.
-    most = max((len(block.operands) for block in blocks), default=0)
-    whole = [block for block in blocks if len(block.operands) == most]
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        if inner.name.startswith("math.") and inner.name not in _CHEAP_MATH:
-            counts[1] += 1
-        elif inner.name.startswith(("arith.", "math.")) and inner.name.endswith("f"):
-            counts[0] += 1
-        return ir.WalkResult.ADVANCE
-
-    for each in whole or [op]:
-        each.walk(visit)
-    return (counts[0] + _MATH * counts[1]) / max(1, sum(counts))
-
-
 def _expected(kernel: Kernel) -> float | None:
     """Return the share of its limit that a kernel should reach, None where it is not known."""
     timing = kernel.timing
     if timing.limit is None:
         return None
-    compute = 0.0
     kinds = [kind for nest in kernel.nests for kind in nest.kinds]
-    shares = [_SHARES[kind] for kind in kinds if kind in _SHARES]
-    if "sort" in kinds or (shares and not timing.fma_seconds):
+    if "sort" in kinds or ("contraction" in kinds and not timing.fma_seconds):
         # Steps of a sort, and products of integers, are not counted.
         return None
-    if shares:
-        compute = timing.fma_seconds / min(shares)
-    else:
-        # An instruction does half of what a multiply-add does.
-        compute = timing.fma_seconds * 2 * kernel.instructions
+    compute = kernel.flops / timing.peak
     slow = sum(not nest.vector for nest in kernel.nests) / max(1, len(kernel.nests))
     if slow:
         # One element after the other, and its address for each.

@@ -41,6 +41,7 @@ class Timing:
         limit: the least that the machine needs for its arithmetic and its tensors, in seconds.
         limit_text: what limits it.
         fma_seconds: what its arithmetic takes at the peak of multiply-adds.
+        peak: multiplications and additions of float32 in a second, at that peak.
         elements_seconds: what one multiply-add for each element of its tensors takes there.
         note: why something is missing.
     """
@@ -50,6 +51,7 @@ class Timing:
     limit_text: str = "-"
     fma_seconds: float = 0.0
     elements_seconds: float = 0.0
+    peak: float = 1.0
     note: str = ""
 
 
@@ -177,9 +179,8 @@ class Runs:
         size = self._value(entry.get("bytes")) or 0
         flops = self._value(entry.get("flops")) or 0
         doubles = any(kind == np.float64 for _, kind in tensors)
-        peak = self._known("fma", threads, lambda: roofs.flops(threads, _PEAK_SECONDS)) / (
-            2 if doubles else 1
-        )
+        single = self._known("fma", threads, lambda: roofs.flops(threads, _PEAK_SECONDS))
+        peak = single / (2 if doubles else 1)
         copied = max(_MIN_COPIED, 1 << max(0, size - 1).bit_length())
         width = self._known(copied, threads, lambda: roofs.bandwidth(copied, threads))
         times = {
@@ -188,7 +189,7 @@ class Runs:
         }
         text = max(times, key=lambda each: times[each])
         elements = sum(math.prod(shape) for shape, _ in tensors)
-        return Timing(None, times[text] or None, text, flops / peak, 2 * elements / peak)
+        return Timing(None, times[text] or None, text, flops / peak, 2 * elements / peak, single)
 
     def _known(self, what: Any, threads: int, measure: Callable[[], float]) -> float:
         if (what, threads) not in self._peaks:

@@ -8,8 +8,11 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest, top_level
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Fused
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import is_matrix_product
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction, match_contraction
+from relax_mlir.lowering.tir_to_vector.contraction.prologue import Prologue
+from relax_mlir.lowering.tir_to_vector.convolution.input_packing import PackedConvolution
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
@@ -150,6 +153,7 @@ class KernelCloner:
         return self.builder.symbol(expr.substitute(self.kernel.call.symbols)).value
 
 
+_WINDOWS = (Convolution, PackedConvolution, DepthwisePool, Fused, Prologue)
 _REDUCES = ("reduction", "scan", "contraction", "attention")
 
 
@@ -161,9 +165,7 @@ def match_window_kernel(call: TirCall | None, machine: Machine) -> ContractionKe
     if call is None or not nests_alone(call):
         return None
     plans = plan_function(call.callee, machine)
-    windows = [
-        plan for plan in plans if isinstance(plan.form, (Convolution, DepthwisePool, Contraction))
-    ]
+    windows = [plan for plan in plans if isinstance(plan.form, _WINDOWS)]
     rest = [info for plan in plans if plan not in windows for info in plan.blocks]
     if len(windows) != 1 or any(info.kind in _REDUCES or not info.fast for info in rest):
         return None

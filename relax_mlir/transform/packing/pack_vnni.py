@@ -16,10 +16,7 @@ from relax_mlir.dialects.relax.constants import (
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.of_module import target_of
-from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
-    PackedConvolution,
-    find_packed_convolution,
-)
+from relax_mlir.lowering.tir_to_vector.convolution.input_packing import PackedConvolution
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.convolution.vnni_weights import (
     VNNI_WEIGHTS,
@@ -93,15 +90,11 @@ class _Packer:
         name = call.callee.name.value
         if name not in self._found:
             plans = plan_function(call.callee, self._machine)
-            windows = [plan for plan in plans if isinstance(plan.form, Convolution)]
-            found = (
-                find_packed_convolution(windows[0].tops, self._machine)
-                if len(windows) == 1
-                else None
-            )
-            if found is not None and [nest.top for nest in found.nests] != windows[0].tops:
-                found = None
-            self._found[name] = found
+            windows = [
+                p.form for p in plans if isinstance(p.form, (Convolution, PackedConvolution))
+            ]
+            found = windows[0] if len(windows) == 1 else None
+            self._found[name] = found if isinstance(found, PackedConvolution) else None
         return self._found[name]
 
     def _grouped(self, value: ir.Value, note: list[int]) -> ir.Attribute:

@@ -20,6 +20,7 @@ from relax_mlir.dialects.relax.constants import (
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.of_module import target_of
+from relax_mlir.lowering.tir_to_vector.convolution.input_packing import PackedConvolution
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
@@ -36,12 +37,7 @@ from relax_mlir.lowering.tir_to_vector.winograd.sizes import best_outputs, panel
 from relax_mlir.lowering.tir_to_vector.winograd.transforms import transformed_weights
 from relax_mlir.pass_infra.config import WINOGRAD_TILE
 from relax_mlir.pass_infra.context import PassContext
-from relax_mlir.transform.kernels.calls import (
-    KernelMaker,
-    TirCall,
-    kernel_calls,
-    match_call,
-)
+from relax_mlir.transform.kernels.calls import KernelMaker, TirCall, kernel_calls, match_call
 from relax_mlir.transform.kernels.contraction import nests_alone
 from relax_mlir.transform.packing.packed_operand import give_buffer
 
@@ -123,7 +119,8 @@ class _Packer:
 
     def _only_convolution(self, call: TirCall) -> Winograd | None:
         plans = plan_function(call.callee, self._machine)
-        windows = [plan for plan in plans if isinstance(plan.form, Convolution)]
+        forms = (Convolution, PackedConvolution)
+        windows = [plan for plan in plans if isinstance(plan.form, forms)]
         if len(windows) != 1:
             return None
         found = find_winograd(windows[0].tops)

@@ -365,7 +365,7 @@ def test_classify_names_the_reason() -> None:
     assert [(info.name, info.kind, info.fast) for info in told] == [
         ("contract", "contraction", True),
         ("peak", "reduction", True),
-        ("powers", "broadcast", True),
+        ("exps", "broadcast", True),
         ("total", "reduction", True),
         ("softmax", "broadcast", True),
         ("h", "injective", True),
