@@ -28,6 +28,7 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import split_pa
 from relax_mlir.lowering.tir_to_vector.kernel_class import Final, KernelClass, Nests, Plan, Problem
 from relax_mlir.lowering.tir_to_vector.reductions.bool_reductions import combine_bytes
 from relax_mlir.lowering.tir_to_vector.reductions.data_init import split_data_inits
+from relax_mlir.lowering.tir_to_vector.reductions.indexed import INDEXED_REDUCTION
 from relax_mlir.lowering.tir_to_vector.reductions.scan import SCAN
 from relax_mlir.lowering.tir_to_vector.reductions.split_quotients import split_quotients
 from relax_mlir.lowering.tir_to_vector.reductions.strided import STRIDED_REDUCTION
@@ -48,6 +49,7 @@ KERNEL_CLASSES = (
     WINOGRAD,
     PACKED_CONVOLUTION,
     ROW_PARTS,
+    INDEXED_REDUCTION,
     BRANCHES,
     SCAN,
     VARIADIC_REDUCTION,

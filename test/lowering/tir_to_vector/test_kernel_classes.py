@@ -2,10 +2,12 @@
 
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
-from relax_mlir import relax
+from relax_mlir import nd, relax, te, tir, topi
 from relax_mlir.compiler import pipeline as builds
+from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector import plan as registry
@@ -98,3 +100,50 @@ def test_a_class_is_one_object_in_the_registry(monkeypatch):
     with _plans(op.nn.softmax, [(7, "n")], WIDE) as (plan, *_):
         assert plan.kernel_class is registry.ROW_FUSION
         assert any("alone (there are several nests)" in line for line in describe(plan).lines)
+
+
+def _is_fast(func):
+    with func.mlir_op.context:
+        return all(info.fast for info in registry.classify(func.mlir_op))
+
+
+def _bag(rows, columns, sums):
+    table = te.placeholder((11, columns), "float32", name="table")
+    places = te.placeholder((rows, sums), "int64", name="places")
+    k = te.reduce_axis((0, sums), "k")
+    return [
+        table,
+        places,
+        te.compute((rows, columns), lambda i, j: te.sum(table[places[i, k], j], axis=k)),
+    ]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(
+    ("rows", "columns", "sums"), [(0, 3, 2), (1, 1, 1), (5, 37, 3), (3, 64, 0)]
+)
+def test_sums_of_gathered_rows(dynamic, rows, columns, sums):
+    sizes = (te.var("r", "int64"), te.var("c", "int64"), te.var("s", "int64"))
+    func = te.create_prim_func(_bag(*(sizes if dynamic else (rows, columns, sums))))
+    random = np.random.default_rng(0)
+    table = random.standard_normal((11, columns)).astype("float32")
+    places = random.integers(0, 11, (rows, sums))
+    out = nd.array(np.full((rows, columns), np.nan, "float32"))
+    tir.build(IRModule({"main": func}))["main"](nd.array(table), nd.array(places), out)
+    np.testing.assert_allclose(out.numpy(), table[places].sum(1), rtol=1e-6, atol=1e-6)
+    assert _is_fast(func)
+
+
+@pytest.mark.parametrize("shape", [(1, 7, 3, 37), (2, 1, 1, 1), (1, "n", 4, "w")])
+def test_windows_that_end_at_borders(shape):
+    known = [{"n": 6, "w": 19}.get(size, size) for size in shape]
+    sizes = [te.var(size, "int64") if isinstance(size, str) else size for size in shape]
+    x = te.placeholder(sizes, "float32", name="x")
+    func = te.create_prim_func([x, topi.nn.lrn(x, 5)])
+    data = np.random.default_rng(1).standard_normal(known).astype("float32")
+    out = nd.array(np.zeros(known, "float32"))
+    tir.build(IRModule({"main": func}))["main"](nd.array(data), out)
+    total = [(data[:, max(0, i - 2) : i + 3] ** 2).sum(1) for i in range(known[1])]
+    expected = data / (2 + 1e-4 / 5 * np.stack(total, 1)) ** 0.75
+    np.testing.assert_allclose(out.numpy(), expected, rtol=2e-6)
+    assert _is_fast(func)
