@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -35,7 +36,27 @@ class TirCall:
         return self.op.results[0]
 
 
-def match_call(op: ir.Operation, symbols: ir.SymbolTable) -> TirCall | None:
+class KernelSymbols(ir.SymbolTable):
+    """The prim funcs of a module, and what calls of them were found to pass for their symbols."""
+
+    def __init__(self, module: ir.Operation) -> None:
+        super().__init__(module)
+        # Layers repeat: a pass meets few kinds of calls, which the types and attributes tell.
+        self._solved: dict[tuple[Any, ...], dict[str, SymExpr] | None] = {}
+
+    def solve(
+        self, callee: ir.OpView, types: Sequence[ir.Type], op: ir.Operation
+    ) -> dict[str, SymExpr] | None:
+        """Return what `solve_symbols` does; None also where a buffer is both read and written."""
+        key = (callee.operation.attributes.get("arg_attrs"), op.attributes.get("tir_vars"), *types)
+        if key not in self._solved:
+            inplace = any("tir.inplace" in each for each in _argument_attributes(callee))
+            self._solved[key] = None if inplace else solve_symbols(callee, types, op)
+        known = self._solved[key]
+        return None if known is None else dict(known)
+
+
+def match_call(op: ir.Operation, symbols: KernelSymbols) -> TirCall | None:
     """Return the call when compile time can vouch for every check its callee would make."""
     name = op.attributes["callee"].value
     if name not in symbols or isinstance(op.results[0].type, ir.TupleType):
@@ -44,9 +65,7 @@ def match_call(op: ir.Operation, symbols: ir.SymbolTable) -> TirCall | None:
     arguments = known_fields(op.operands[1])
     if arguments is None or not callee.operation.regions[0].blocks:
         return None
-    if any("tir.inplace" in each for each in _argument_attributes(callee)):
-        return None
-    known = solve_symbols(callee, [value.type for value in (*arguments, op.results[0])], op)
+    known = symbols.solve(callee, [value.type for value in (*arguments, op.results[0])], op)
     return None if known is None else TirCall(op, callee, arguments, known)
 
 
@@ -160,7 +179,7 @@ class KernelMaker:
     """Prim funcs that a pass makes in a module: one for all calls that need the same."""
 
     def __init__(self, module: ir.Operation) -> None:
-        self.symbols: ir.SymbolTable = ir.SymbolTable(module)
+        self.symbols = KernelSymbols(module)
         self._module = module
         self._made: dict[str, str] = {}
 

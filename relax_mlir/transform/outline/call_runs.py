@@ -16,7 +16,7 @@ from relax_mlir.dialects.relax.side_effects import is_pure
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.dialects.symbolic.prover import Facts
-from relax_mlir.transform.kernels.calls import match_call
+from relax_mlir.transform.kernels.calls import KernelSymbols, match_call
 
 _ENDS = ("relax.output", "relax.yield", "relax.condition")
 _CASTS = ("relax.match_cast", "relax.match_prim")
@@ -45,7 +45,7 @@ class Run:
     facts: Facts = field(default_factory=Facts)
 
 
-def find_runs(function: ir.Operation, symbols: ir.SymbolTable) -> list[Run]:
+def find_runs(function: ir.Operation, symbols: KernelSymbols) -> list[Run]:
     """Return the runs of at least two calls in a function and its branches and loops."""
     runs: list[Run] = []
     # Blocks to look at, with what is known and the symbols that are bound where they begin.
@@ -85,7 +85,7 @@ def symbols_of(op: ir.Operation) -> set[str]:
 class _Scan:
     """Reads one block."""
 
-    def __init__(self, symbols: ir.SymbolTable, facts: Facts, bound: set[str]) -> None:
+    def __init__(self, symbols: KernelSymbols, facts: Facts, bound: set[str]) -> None:
         self._symbols, self.facts, self.bound = symbols, facts, bound
         self.runs: list[Run] = []
         self._begin()

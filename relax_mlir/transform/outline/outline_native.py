@@ -26,6 +26,7 @@ from relax_mlir.lowering.relax_to_vm.storage_plan import (
 )
 from relax_mlir.lowering.relax_to_vm.symbolic_sizes import ALIGNMENT
 from relax_mlir.transform.kernels.calls import (
+    KernelSymbols,
     TirCall,
     buffer_decls,
     create_call,
@@ -49,7 +50,7 @@ _STACK = 1 << 14
 
 def outline_native(module: ir.Operation) -> None:
     """Merge every run of at least two calls of prim funcs with symbolically known shapes."""
-    symbols = ir.SymbolTable(module)
+    symbols = KernelSymbols(module)
     overlapping: list[ir.Operation] = []
     for view in list(module.regions[0].blocks[0].operations):
         op = view.operation
@@ -62,7 +63,7 @@ def outline_native(module: ir.Operation) -> None:
     _separate(symbols, overlapping)
 
 
-def _separate(symbols: ir.SymbolTable, calls: Sequence[ir.Operation]) -> None:
+def _separate(symbols: KernelSymbols, calls: Sequence[ir.Operation]) -> None:
     """Let calls whose arguments overlap call prim funcs that do not assume the contrary."""
     copies: dict[str, str] = {}
     for call in calls:
@@ -81,7 +82,7 @@ def _separate(symbols: ir.SymbolTable, calls: Sequence[ir.Operation]) -> None:
         call.attributes["callee"] = ir.FlatSymbolRefAttr.get(copies[name])
 
 
-def _matched(op: ir.Operation, symbols: ir.SymbolTable) -> TirCall:
+def _matched(op: ir.Operation, symbols: KernelSymbols) -> TirCall:
     call = match_call(op, symbols)
     assert call is not None  # as it was when the runs were found
     return call
@@ -95,7 +96,7 @@ class _Outliner:
     """Rewrites one run of calls."""
 
     def __init__(
-        self, module: ir.Operation, symbols: ir.SymbolTable, function: str, run: Run
+        self, module: ir.Operation, symbols: KernelSymbols, function: str, run: Run
     ) -> None:
         self._module, self._symbols, self._function = module, symbols, function
         self._run = run

@@ -10,7 +10,7 @@ from relax_mlir.dialects.tir.builder import Buffer
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest, top_level
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.reductions.split_quotients import QUOTIENTS, REMAINDERS
-from relax_mlir.transform.kernels.calls import TirCall, match_call
+from relax_mlir.transform.kernels.calls import KernelSymbols, TirCall, match_call
 from relax_mlir.transform.kernels.elementwise import (
     ElementwiseKernel,
     copied,
@@ -124,7 +124,7 @@ def computes(value: ir.Value) -> bool:
     return any(map(is_constant, arguments)) or (len(arguments) == 1 and computes(arguments[0]))
 
 
-def find_source(value: ir.Value, symbols: ir.SymbolTable) -> Source | None:
+def find_source(value: ir.Value, symbols: KernelSymbols) -> Source | None:
     """Return what a matrix is made of, None where nothing of it is known at compile time.
 
     That is the value itself, or the only argument of its shape of a call that computes each element
@@ -204,7 +204,7 @@ def _in_groups(source: Source, grouped: tuple[int, int], inside: ir.Value) -> So
     return source
 
 
-def _joined(call: TirCall, symbols: ir.SymbolTable) -> Source | None:
+def _joined(call: TirCall, symbols: KernelSymbols) -> Source | None:
     """Return the source of what joins two of three dimensions: the second is what is in a group."""
     source = find_source(call.arguments[0], symbols)
     dims = tuple(dim.value for dim in T.known_dims(call.result.type))
