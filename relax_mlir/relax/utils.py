@@ -42,7 +42,8 @@ def var(name: str, shape: Any = None, dtype: Any = None, ty: Any = None) -> Var:
         dtype: of a tensor.
         ty: the type, where there is no shape.
     """
-    if isinstance(shape, Type):
+    # A type of a script, R.Tensor((2,), "float32"), has a path.
+    if isinstance(shape, Type) or "script_path" in getattr(shape, "__dict__", ()):
         shape, ty = None, shape
     return Var(name, ty, shape=shape, dtype=dtype)
 

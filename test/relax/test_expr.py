@@ -371,3 +371,8 @@ def test_namespaces() -> None:
     for wrong in ("2n", 3):
         with pytest.raises(ExprError):
             tir.Var(wrong)
+
+
+def test_relax_var_takes_types_of_scripts_in_the_place_of_a_shape() -> None:
+    assert str(relax.var("x", R.Tensor((2, 3), "float32")).ty) == 'R.Tensor((2, 3), "float32")'
+    assert str(relax.var("x", shape=[2], dtype="int32").ty) == 'R.Tensor((2,), "int32")'

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,8 @@ def pages() -> dict[str, str]:
     """Return the pages by the names of their pictures."""
     snippet = re.search(r"```python\n(.*?)```", GUIDE.read_text(), re.S)
     assert snippet is not None
-    path, names = "model.py", {}  # type: str, dict[str, Any]
+    path = "model.py"
+    names: dict[str, Any] = {}
     linecache.cache[path] = (len(snippet[1]), None, snippet[1].splitlines(keepends=True), path)
     exec(compile(snippet[1], path, "exec"), names)
     graph, change = names["graph"], names["change"]
