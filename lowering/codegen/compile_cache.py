@@ -12,8 +12,10 @@ import importlib.metadata
 import json
 import logging
 import os
+import shutil
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +34,11 @@ _LENGTH_BYTES = 8
 _OBJECT = ".relaxobj"
 _SUFFIX = ".relax"  # of all entries: what comes before `obj` and the like
 _LIBRARIES = ("torch-mlir", "llvmlite", "relax-mlir")
-DEFAULT_MOST_BYTES = 1 << 30
+# What entries may take: a share of the free space, as a model's weights may be gigabytes, or this.
+_MOST_BYTES = 1 << 30
+_SHARE = 10
+# Large constants are digested in pieces, by as many threads as there are cores.
+_PIECE = 8 << 20
 _LOGGER = logging.getLogger("relax_mlir.cache")
 
 
@@ -55,11 +61,12 @@ class CompileCache:
 
     Attributes:
         folder: where.
-        most_bytes: what entries together may take; those used longest ago are deleted.
+        most_bytes: what entries together may take; those used longest ago are deleted. None is a
+            tenth of the free space, at least 1 GiB.
     """
 
     folder: Path
-    most_bytes: int = DEFAULT_MOST_BYTES
+    most_bytes: int | None = None
 
     @staticmethod
     def find(setting: "str | os.PathLike[str] | bool" = True) -> "CompileCache | None":
@@ -123,16 +130,18 @@ class CompileCache:
 
         What takes more than half of the folder's room is not kept.
         """
-        if sum(memoryview(part).nbytes for part in parts) > self.most_bytes // 2:
-            return
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_file(self.folder / name, parts)
-            self._shrink()
+            most = self.most_bytes
+            if most is None:
+                most = max(_MOST_BYTES, shutil.disk_usage(self.folder).free // _SHARE)
+            if sum(memoryview(part).nbytes for part in parts) <= most // 2:
+                write_file(self.folder / name, parts)
+                self._shrink(most)
         except OSError as error:
             _LOGGER.info("%s is not kept: %s", self.folder / name, error)
 
-    def _shrink(self) -> None:
+    def _shrink(self, most: int) -> None:
         entries = []
         with os.scandir(self.folder) as found:
             for item in found:
@@ -142,7 +151,7 @@ class CompileCache:
                         entries.append((status.st_mtime_ns, status.st_size, item.path))
         total = sum(size for _, size, _ in entries)
         for _, size, path in sorted(entries):
-            if total <= self.most_bytes:
+            if total <= most:
                 return
             with contextlib.suppress(OSError):
                 Path(path).unlink()
@@ -161,9 +170,22 @@ def key_of(program: str, settings: Mapping[str, object], arrays: Iterable[np.nda
     digest.update(json.dumps(dict(settings), sort_keys=True).encode())
     digest.update(b"\0")
     digest.update(program.encode())
-    for array in arrays:
-        digest.update(array.reshape(-1).view(np.uint8).data)
+    for each in _digests(arrays):
+        digest.update(each)
     return digest.hexdigest()
+
+
+def _digests(arrays: Iterable[np.ndarray]) -> Iterable[bytes]:
+    flat = [array.reshape(-1).view(np.uint8).data for array in arrays]
+    pieces = [data[i : i + _PIECE] for data in flat for i in range(0, len(data), _PIECE)]
+    if len(pieces) == 1 or sum(map(len, pieces)) < _PIECE:
+        return map(_digest, pieces)
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return list(pool.map(_digest, pieces))
+
+
+def _digest(piece: memoryview) -> bytes:
+    return hashlib.sha256(piece).digest()
 
 
 @functools.cache

@@ -67,10 +67,13 @@ def flat_bytes(array: np.ndarray) -> np.ndarray:
     return array.reshape(-1).view(np.uint8) if array.size else np.empty(0, np.uint8)
 
 
-def checksums(data: np.ndarray) -> list[int]:
-    """Return the CRC-32 of each piece of the bytes; several threads work on large ones."""
-    pieces = [data[i : i + PIECE].data for i in range(0, len(data), PIECE)]
-    if len(data) < _PARALLEL_FROM:
-        return [zlib.crc32(piece) for piece in pieces]
-    with ThreadPoolExecutor(min(_MAX_THREADS, os.cpu_count() or 1)) as pool:
-        return list(pool.map(zlib.crc32, pieces))
+def checksums(*arrays: np.ndarray) -> list[list[int]]:
+    """Return the CRC-32 of each piece of the bytes of arrays; several threads work on much."""
+    pieces = [[data[i : i + PIECE].data for i in range(0, len(data), PIECE)] for data in arrays]
+    flat = [piece for each in pieces for piece in each]
+    if sum(map(len, flat)) < _PARALLEL_FROM:
+        sums = map(zlib.crc32, flat)
+    else:
+        with ThreadPoolExecutor(min(_MAX_THREADS, os.cpu_count() or 1)) as pool:
+            sums = pool.map(zlib.crc32, flat)
+    return [[next(sums) for _ in each] for each in pieces]

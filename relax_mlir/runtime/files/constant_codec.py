@@ -95,7 +95,7 @@ class ConstantEncoder:
         # The file is little-endian whatever the host.
         plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
         raw = flat_bytes(plain)
-        item = {"dtype": array.dtype.name, "shape": list(array.shape), "crc": checksums(raw)}
+        item = {"dtype": array.dtype.name, "shape": list(array.shape), "crc": checksums(raw)[0]}
         if self.weights is None:
             return {"kind": "tensor", **item, **self.blob.add(raw.data)}
         self.weights[name] = plain.reshape(array.shape)

@@ -35,13 +35,16 @@ class CheckedConstants(Sequence[Any]):
         if not self._checks:
             return
         with self._lock:
-            for index in list(self._checks) if indices is None else indices:
-                for array, expected in self._checks.get(index, ()):
-                    if checksums(flat_bytes(array)) != expected:
-                        raise ExecutableFormatError(
-                            f"Invalid VM file format in the data section: constant {index}, "
-                            f"{array.dtype.name}{list(array.shape)}, has a wrong checksum"
-                        )
+            wanted = self._checks if indices is None else dict.fromkeys(indices)
+            found = [(i, *each) for i in wanted for each in self._checks.get(i, ())]
+            sums = checksums(*(flat_bytes(array) for _, array, _ in found))
+            for (index, array, expected), actual in zip(found, sums, strict=True):
+                if actual != expected:
+                    raise ExecutableFormatError(
+                        f"Invalid VM file format in the data section: constant {index}, "
+                        f"{array.dtype.name}{list(array.shape)}, has a wrong checksum"
+                    )
+            for index in list(wanted):
                 self._checks.pop(index, None)
 
     def trust(self) -> None:

@@ -2,12 +2,14 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -183,6 +185,16 @@ def test_the_folder_is_bounded(tmp_path: Path) -> None:
     assert cache.load("a") == entry  # now used last
     cache.store("d", entry)
     assert [path.stem for path in entries(tmp_path)] == ["a", "c", "d"]
+
+
+def test_the_bound_follows_the_free_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = CompileCache(tmp_path)
+    monkeypatch.setattr(compile_cache, "_MOST_BYTES", 100)
+    for free, size, kept in ((0, 50, True), (0, 51, False), (2000, 100, True), (2000, 101, False)):
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=free))
+        name = f"{free} {size}.relaxexe"
+        cache.write(name, [bytes(size)])
+        assert (cache.find_file(name) is not None) == kept
 
 
 def test_folders_that_cannot_be_used(tmp_path: Path) -> None:

@@ -219,11 +219,12 @@ def test_a_large_array_is_checked_when_it_is_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [0, 1, PIECE, PIECE + 1, 5 * PIECE - 3])
 def test_checksums_of_pieces(size: int) -> None:
     data = np.zeros(size, np.uint8)
-    before = checksums(data)
+    (before,) = checksums(data)
     assert len(before) == -(-size // PIECE)
+    assert checksums(data, data[: size // 2]) == [before, *checksums(data[: size // 2])]
     for position in {0, size // 2, size - 1} if size else ():
         data[position] ^= 16
-        assert checksums(data) != before
+        assert checksums(data) != [before]
         data[position] ^= 16
 
 
