@@ -273,6 +273,15 @@ class Emitter(ParallelEmitter):
         )
         return self.op("vector.bitcast", [hidden], type_) if is_small else hidden
 
+    def opaque_index(self, value: ir.Value) -> ir.Value:
+        """Return an index that LLVM cannot see through, as it would a select; no instruction."""
+        word = self.op("arith.index_cast", [value], self._i64)
+        hidden = self.op(
+            "llvm.inline_asm", [word], self._i64,
+            asm_string=ir.StringAttr.get(""), constraints=ir.StringAttr.get("=r,0"),
+        )  # fmt: skip
+        return self.op("arith.index_cast", [hidden], self.index_type)
+
     def mask(self, live: Index, lanes: int) -> ir.Value:
         """Return a mask whose first `live` lanes are on; none when that is negative."""
         type_ = ir.VectorType.get([lanes], self.bool_type)
@@ -334,6 +343,15 @@ class Emitter(ParallelEmitter):
             yield loop
             self.op("scf.yield", loop._next)
         loop.results = list(made.results)
+
+    @contextmanager
+    def each_step(self, lower: Index, upper: Index, step: Index = 1) -> Iterator[Index]:
+        """Write a loop and yield its counter, or the place of its only step, if that is known."""
+        if all(isinstance(x, int) for x in (lower, upper, step)) and 0 < upper - lower <= step:
+            yield lower
+            return
+        with self.loop(lower, upper, step) as loop:
+            yield loop.counter
 
     @contextmanager
     def parallel(self, lower: Index, upper: Index, step: Index = 1) -> Iterator[ir.Value]:

@@ -13,6 +13,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import (
     GemmBlocking,
     Span,
     column_tiles,
+    panel_tiles,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Edge, Panels
@@ -126,9 +127,9 @@ class BOperand:
         blocking, (first, last) = self._blocking, columns
         emit, count = blocking.emit, blocking.emit.sub(last, first)
         if not blocking.has_n_tail:
-            return [
-                (ColumnTiles(blocking.vectors, 0, count, False), self.panels(b, columns, steps))
-            ]
+            panels = self.panels(b, columns, steps)
+            cut = panel_tiles(blocking, count, panels.padded)
+            return [(tiles, panels.beginning(emit, tiles.first)) for tiles in cut]
         exact = isinstance(blocking.n, int) and blocking.n % blocking.lanes == 0
         cut = column_tiles(emit, count, blocking.lanes, exact)
         if blocking.is_even:
@@ -198,13 +199,18 @@ class BOperand:
                 base, block.offset, k_stride, width, width, prefetch_distance=_PREFETCH_STEPS
             )
         else:
+            stride = emit.select(self.pack, width, k_stride)
+            if isinstance(k_stride, int):
+                # LLVM would shift by a select of exponents in each step.
+                stride = emit.opaque_index(stride)
             panels = Panels(
                 emit.select(self.pack, packed, base),
                 emit.select(self.pack, first, block.offset),
-                emit.select(self.pack, width, k_stride),
+                stride,
                 emit.select(self.pack, size, width),
                 width,
                 prefetch_distance=0 if self._blocking.has_n_tail else _PREFETCH_STEPS,
+                chosen=True,
             )
         panels.padded = not by_masks
         if self._has_edge and not by_masks:

@@ -159,6 +159,8 @@ class GemmBlocking:
 
 
 _WIDE = 3
+# One of this many columns may be wasted.
+_WASTE = 50
 
 
 @dataclass(frozen=True)
@@ -169,12 +171,16 @@ class ColumnTiles:
         vectors: of a row of a tile.
         first, last: the range of columns, relative to the block.
         masked: whether the last tile may be partial.
+        whole: whether it is tested if a tile is, as masked stores are slower than plain ones.
+        left: the columns of the only tile, if they are known; None to count them.
     """
 
     vectors: int
     first: Index
     last: Index
     masked: bool
+    whole: bool = True
+    left: int | None = None
 
 
 def column_tiles(emit: Emitter, columns: Index, lanes: int, exact: bool) -> list[ColumnTiles]:
@@ -204,3 +210,34 @@ def column_tiles(emit: Emitter, columns: Index, lanes: int, exact: bool) -> list
     done = emit.mul(emit.max(emit.sub(count, rest), 0), lanes)
     done = emit.min(done, columns)
     return [ColumnTiles(_WIDE, 0, done, not exact), ColumnTiles(VECTORS, done, columns, True)]
+
+
+def panel_tiles(blocking: GemmBlocking, columns: Index, padded: bool) -> list[ColumnTiles]:
+    """Cut columns into tiles as wide as panels.
+
+    The last columns use the code of the others, with masks, if that wastes few columns.
+
+    Args:
+        blocking: the sizes.
+        columns: the number of columns.
+        padded: whether the last panel can be read whole.
+    """
+    emit, n, width, lanes = blocking.emit, blocking.n, blocking.width, blocking.lanes
+    free = blocking.machine.isa.free_masks
+    if not isinstance(n, int):
+        joined = free or padded
+    else:
+        missing = -n % width // lanes * lanes
+        joined = n % width == 0 or (free and padded and missing * _WASTE <= n)
+    if joined:
+        masked = not isinstance(n, int) or n % width != 0
+        return [ColumnTiles(blocking.vectors, 0, columns, masked, whole=not free)]
+    done = emit.round_down(columns, width)
+    # Ranges of columns end at whole tiles, or where all columns end.
+    left = n % width if isinstance(n, int) else None
+    vectors = blocking.vectors if left is None else -(-left // lanes)
+    both = [
+        ColumnTiles(blocking.vectors, 0, done, False),
+        ColumnTiles(vectors, done, columns, True, whole=False, left=left),
+    ]
+    return [tiles for tiles in both if tiles.first != tiles.last]

@@ -26,8 +26,6 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Sums that are on the stack: an allocation takes as long as a small GEMM.
 _SUMS = 512
-# One of this many columns may be wasted.
-_WASTE = 50
 PanelsOfTiles = Sequence[tuple[ColumnTiles, Panels]]
 
 
@@ -101,7 +99,7 @@ class TileWriter:
             steps: the range of k.
         """
         emit, gemm, blocking = self._emit, self._blocking.gemm, self._blocking
-        (j0, j1), (k0, k1) = columns, steps
+        (j0, _), (k0, k1) = columns, steps
         first: bool | ir.Value | None = None
         if self._init is not None:
             first = k0 == 0 if isinstance(k0, int) else emit.compare("eq", k0, 0)
@@ -127,13 +125,9 @@ class TileWriter:
                 # Only the largest tiles are worth long code.
                 short = blocking.rows.fine and tile < blocking.rows.largest
                 store = Store(out, first, self._init, last, finish, j0, self._scratch, there, short)
-                if blocking.has_n_tail:
-                    self._with_n_tail(tile, source, column_tiles, store, many)
-                    continue
-                ((_, panels),) = column_tiles
-                self._columns(tile, source, panels, store, emit.sub(j1, j0), many)
+                self._columns(tile, source, column_tiles, store, many)
 
-    def _with_n_tail(
+    def _columns(
         self, rows: int, a: StridedRef, column_tiles: PanelsOfTiles, store: Store, steps: Index
     ) -> None:
         emit, blocking = self._emit, self._blocking
@@ -163,29 +157,35 @@ class TileWriter:
         # Only the largest tiles are worth long code.
         main = isinstance(blocking.m, int) or rows == blocking.rows.largest
         widest = isinstance(blocking.m, int) or zone.vectors == blocking.vectors
-        k_unroll = 2 if main and widest else 1
         tile = RegisterTile(
             rows,
             zone.vectors,
             blocking.vector,
             blocking.machine.fma,
-            k_unroll=k_unroll,
-            short=not main,
+            blocking.dot,
+            k_unroll=2 if main and widest and blocking.dot is None else 1,
+            short=blocking.has_n_tail and not main,
+            load=panels.load,
         )
-        store = replace(store, short=not main or zone.vectors < blocking.vectors)
-        with emit.loop(zone.first, zone.last, width) as column:
-            left = emit.sub(zone.last, column.counter)
-            b = self._at(panels, emit.sub(column.counter, zone.first), left, zone.vectors)
-            to = store.at(emit, column.counter)
-            masks: list[ir.Value | None] = [None] * zone.vectors
-            if zone.masked:
-                masks = [emit.mask(emit.sub(left, i * lanes), lanes) for i in range(zone.vectors)]
-                if not isinstance(left, int):
-                    to = replace(to, whole=emit.compare("sge", left, width))
-            odd = blocking.may_be_odd
-            emit_tile(
-                emit, tile, a, b, to, steps, masks, panels.padded, panels.prefetch_distance, odd
-            )
+        if blocking.has_n_tail:
+            store = replace(store, short=not main or zone.vectors < blocking.vectors)
+        with emit.each_step(zone.first, zone.last, width) as column:
+            left = zone.left
+            if left is None:
+                left = emit.sub(zone.last, column) if zone.masked else width
+            b = self._at(panels, emit.sub(column, zone.first), left, zone.vectors)
+            to = store.at(emit, column)
+            masks = [self._mask(left, i * lanes) for i in range(zone.vectors)]
+            if not isinstance(left, int) and zone.whole:
+                to = replace(to, whole=emit.compare("sge", left, width))
+            self._tile(tile, a, b, to, blocking.groups(steps), masks, panels)
+
+    def _mask(self, left: Index, first: int) -> ir.Value | None:
+        """Return the mask of a vector that begins `first` columns after a tile's first one."""
+        lanes = self._blocking.lanes
+        if isinstance(left, int) and left >= first + lanes:
+            return None
+        return self._emit.mask(self._emit.sub(left, first), lanes)
 
     def _narrow(
         self, rows: int, a: StridedRef, column_tiles: PanelsOfTiles, store: Store, steps: Index
@@ -233,66 +233,6 @@ class TileWriter:
         left = emit.min(emit.sub(zone.last, start), width)
         return panels.base, [place, panels.row_stride, start, left]
 
-    def _columns(
-        self, rows: int, a: StridedRef, panels: Panels, store: Store, columns: Index, steps: Index
-    ) -> None:
-        emit, blocking = self._emit, self._blocking
-        tile = RegisterTile(
-            rows,
-            blocking.vectors,
-            blocking.vector,
-            blocking.machine.fma,
-            blocking.dot,
-            load=panels.load,
-        )
-        steps = blocking.groups(steps)
-        joined = self._joined(panels)
-        done = columns if joined else emit.round_down(columns, blocking.width)
-        if not isinstance(done, int) or done:
-            with emit.loop(0, done, blocking.width) as column:
-                left = emit.sub(columns, column.counter) if joined else blocking.width
-                b = self._at(panels, column.counter, left, blocking.vectors)
-                to = store.at(emit, column.counter)
-                masks: list[ir.Value | None] = [None] * blocking.vectors
-                if joined and not self._is_whole:
-                    masks = [
-                        emit.mask(emit.sub(left, number * blocking.lanes), blocking.lanes)
-                        for number in range(blocking.vectors)
-                    ]
-                self._tile(tile, a, b, to, steps, masks, panels.prefetch_distance, panels.padded)
-        if joined:
-            return
-        left = emit.sub(columns, done)
-        at = self._at(panels, done, left, blocking.vectors), store.at(emit, done)
-        if isinstance(left, int):
-            self._tail(tile, a, at, left, steps, panels.prefetch_distance)
-            return
-        # Ranges of columns end at whole tiles, or where all columns end.
-        known = blocking.n % blocking.width if isinstance(blocking.n, int) else left
-        with emit.when(emit.compare("sgt", left, 0)):
-            self._tail(tile, a, at, known, steps, panels.prefetch_distance)
-
-    @property
-    def _is_whole(self) -> bool:
-        """Whether all columns are those of whole tiles."""
-        n = self._blocking.n
-        return isinstance(n, int) and n % self._blocking.width == 0
-
-    def _joined(self, panels: Panels) -> bool:
-        """Whether the last columns use the code of the others, with masks.
-
-        That pays if masks are free and few columns are wasted.
-        """
-        n, blocking = self._blocking.n, self._blocking
-        if self._is_whole:
-            return True
-        if not blocking.machine.isa.free_masks:
-            return False
-        if not isinstance(n, int):
-            return True
-        missing = -n % blocking.width // blocking.lanes * blocking.lanes
-        return panels.padded and missing * _WASTE <= n
-
     def _at(self, panels: Panels, column: Index, left: Index, vectors: int) -> StridedRef:
         """Return the first element of B of a tile.
 
@@ -317,46 +257,19 @@ class TileWriter:
                 edge = emit.both(edge, panels.edge.used)
             base = emit.select(edge, panels.edge.base, base)
             offset, stride = emit.select(edge, 0, offset), emit.select(edge, width, stride)
+        if panels.edge is not None or panels.chosen:
             # LLVM sinks a select of pointers into the loops that use it, unless it is a buffer.
             base, offset = emit.from_place(base, offset, emit.mul(stride, self._blocking.kc)), 0
         return StridedRef(base, offset, {"k": stride})
 
-    def _tail(
-        self,
-        tile: RegisterTile,
-        a: StridedRef,
-        at: tuple[StridedRef, Store],
-        left: Index,
-        steps: Index,
-        prefetch_distance: int,
-    ) -> None:
-        """Write a partial tile of the last columns."""
-        lanes = tile.lanes
-        vectors = -(-left // lanes) if isinstance(left, int) else self._blocking.vectors
-        if not vectors:
-            return
-        # If `left` is static, all vectors but the last are full.
-        first = vectors - 1 if isinstance(left, int) else 0
-        masks: list[ir.Value | None] = [None] * vectors
-        if left != vectors * lanes:
-            for number in range(first, vectors):
-                masks[number] = self._emit.mask(self._emit.sub(left, number * lanes), lanes)
-        self._tile(
-            replace(tile, vectors=vectors),
-            a,
-            *at,
-            steps,
-            masks,
-            prefetch_distance=prefetch_distance,
-        )
-
     def _tile(
         self, tile: RegisterTile, a: StridedRef, b: StridedRef, store: Store, steps: Index,
-        masks: list[ir.Value | None], prefetch_distance: int, padded: bool = False,
+        masks: list[ir.Value | None], panels: Panels,
     ) -> None:  # fmt: skip
         emit = self._emit
         if tile.dot is None or not tile.dot.matrices:
-            emit_tile(emit, tile, a, b, store, steps, masks, padded, prefetch_distance)
+            padded, ahead, odd = panels.padded, panels.prefetch_distance, self._blocking.may_be_odd
+            emit_tile(emit, tile, a, b, store, steps, masks, padded, ahead, odd)
             return
         assert store.scratch is not None
         emit_matrix_sums(emit, tile.dot, tile.rows, tile.vectors, a, b, steps, store.scratch)

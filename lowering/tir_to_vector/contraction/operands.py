@@ -1,6 +1,6 @@
 """The memory layout of operands of a contraction, and of packed panels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
@@ -37,6 +37,7 @@ class Panels:
         padded: whether the last panel is as wide as the others, so that it can be read whole.
         prefetch_distance: steps of k that elements are prefetched ahead; 0 for no prefetch.
         edge: a copy of the last panel, if the others are read in place.
+        chosen: whether run time chooses the buffer.
         load: loads elements that have another type than what is multiplied; None for plain loads.
     """
 
@@ -49,7 +50,14 @@ class Panels:
     padded: bool = False
     prefetch_distance: int = 0
     edge: Edge | None = None
+    chosen: bool = False
     load: PanelLoad | None = None
+
+    def beginning(self, emit: Emitter, column: Index) -> "Panels":
+        """Return the panels from a column of the block on."""
+        if self.width:
+            return replace(self, first=emit.add(self.first, column))
+        return replace(self, offset=emit.add(self.offset, column))
 
 
 class Layout:

@@ -22,7 +22,7 @@
 // Whole tiles store without masks, and not by way of the rows that a partial one keeps on the stack.
 // X86: vector.store %{{.*}} : memref<?xf32{{.*}}>, vector<16xf32>
 // X86: vector.maskedstore
-// COPIED-NOT: llvm.inline_asm
+// COPIED-NOT: llvm.inline_asm has_side_effects
 func.func @main(%a: !A, %b: !B) -> !C attributes {relax.function} {
   %0 = "relax.matmul"(%a, %b) : (!A, !B) -> !C
   return %0 : !C
