@@ -5,6 +5,7 @@ import pytest
 
 import relax_mlir
 from relax_mlir import relax, tir, transform
+from relax_mlir.compiler import pipeline
 from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE
 from relax_mlir.errors import ExprError, PassTypeError, PipelineError
 from relax_mlir.script import ir as I
@@ -56,6 +57,49 @@ def test_level_0_leaves_out_what_only_optimizes() -> None:
         lowered = relax.get_pipeline("default")(Model)
     assert str(lowered.mlir_module).count("relax.alloc_tensor") == 0
     np.testing.assert_allclose(run(relax.build(lowered, relax_pipeline=None), X, W), X @ W)
+
+
+KERNEL = np.random.default_rng(7).normal(size=(16, 8, 3, 3)).astype("float32")
+BACK = KERNEL.transpose(1, 0, 2, 3).copy()
+SCALE = np.linspace(0.5, 2, 8, dtype="float32").reshape(8, 1, 1)
+
+
+@I.ir_module
+class Scaled:
+    @R.function
+    def main(x: R.Tensor(("n", 8, 9, 9), "float32")):
+        with R.dataflow():
+            kernel = R.multiply(R.const(KERNEL), R.const(2.0, "float32"))
+            y = R.nn.conv2d(x, kernel, padding=1)
+            z = R.add(R.nn.relu(y), R.tanh(R.nn.relu(y)))
+            v = R.nn.conv2d(z, R.const(BACK))
+            u = R.multiply(v, R.const(SCALE))
+            R.output(u)
+        return u
+
+
+@pytest.mark.codegen
+def test_each_level_adds_what_the_guide_says() -> None:
+    def kernels(level: int) -> list[str]:
+        with transform.PassContext(opt_level=level):
+            results.append(run(relax.build(Scaled), image))
+            return pipeline.lower(Scaled, "symbol-dce").function_names
+
+    results: list[np.ndarray] = []
+    image = np.random.default_rng(8).normal(size=(2, 8, 9, 9)).astype("float32")
+    plain, fused, packed, moved = map(kernels, range(4))
+    # 0: each operation is a kernel.
+    assert {"conv2d", "conv2d1", "relu", "tanh", "add", "multiply", "multiply1"} < set(plain)
+    # 1: kernels are fused; what is computed of constants is computed at each run.
+    assert {"multiply", "conv2d_relu_tanh_add"} < set(fused)
+    # 2: constants are folded.
+    assert "multiply" not in packed
+    assert [name for name in packed if "conv2d" in name and "multiply" in name]
+    # 3: the scale is part of the weights, and images are in another layout.
+    assert "permute_dims" in moved
+    assert not [name for name in moved if "multiply" in name]
+    for result in results[1:]:
+        np.testing.assert_allclose(result, results[0], rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("given", ["zero", "test.tidy", transform.CanonicalizeBindings()])

@@ -1,9 +1,16 @@
 """Programs of every stage of a build are printed, read back, and built from there."""
 
+import functools
+import random
+from collections.abc import Callable
+
+import class_programs
 import numpy as np
 import pytest
+import random_programs
+import tvm_scripts
 
-from relax_mlir import relax
+from relax_mlir import IRModule, instrument, relax, transform
 from relax_mlir.compiler import pipeline
 from relax_mlir.errors import ScriptError
 from relax_mlir.script import from_source, script_with_metadata
@@ -34,6 +41,44 @@ class Program:
     @R.function
     def known(x: R.Tensor(("n",), "int64")):
         return R.unique(x)
+
+
+_CHOICES = random.Random(3)
+RANDOM = [[[_CHOICES.randrange(9999) for _ in range(3)] for _ in range(14)] for _ in range(2)]
+# Programs of the suite, and how many stages are left out between those that are read back.
+SUITE: dict[str, tuple[Callable[[], IRModule], int]] = {
+    "classes": (class_programs.program, 5),
+    "random": (lambda: from_source(random_programs.program(RANDOM)), 1),
+    **{
+        name: (functools.partial(from_source, text), 1)
+        for name, text in tvm_scripts.PRINTED.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", SUITE)
+def test_programs_of_the_suite_parse_back_after_each_pass(name: str) -> None:
+    made, step = SUITE[name]
+    seen: list[str] = []
+
+    @instrument.pass_instrument
+    class ReadsBack:
+        def run_after_pass(self, mod: IRModule, info: transform.PassInfo) -> None:
+            seen.append(info.name)
+            if len(seen) % step and info.name != "VMShapeLower":
+                return
+            text, constants = script_with_metadata(mod)
+            again = script_with_metadata(from_source(text, {"metadata": constants}))[0]
+            # Constants are folded while a script is read.
+            if again != text:
+                text, again = again, script_with_metadata(
+                    from_source(again, {"metadata": constants})
+                )[0]  # fmt: skip
+            assert again == text, info.name
+
+    with transform.PassContext(opt_level=3, instruments=[ReadsBack()]):
+        relax.get_pipeline("default")(made())
+    assert set(pipeline.DEFAULT_PIPELINE) <= set(seen)
 
 
 @pytest.mark.parametrize("stage", pipeline.stages())

@@ -126,6 +126,8 @@ class RelaxExprPrinter:
         for name, attribute in op.attributes.items():
             text = spelling.attribute(attribute)
             args.append(f"{name}={text if text is not None else attribute}")
+        if op.name == "vm.call" and len(op.results) and self.namer.get(op.results[0]) is None:
+            args.append(f"ty_args={spelling.type_text(op.results[0].type)}")
         path = op.name if op.name.startswith("vm.") else f"builtin.{op.name.removeprefix('relax.')}"
         return f"R.{path}({', '.join(args)})"
 

@@ -154,7 +154,7 @@ class TirPrinter:
         elif op.name == "tir.assert":
             message = spelling.quote(ir.StringAttr(op.attributes["message"]).value)
             self._line(f"T.Assert({self.expr.value(op.operands[0])}, {message})")
-        elif op.name == "memref.alloc":
+        elif op.name in ("memref.alloc", "memref.alloca"):
             self._alloc(op)
         elif op.name == "memref.reinterpret_cast" and self._view(op):
             return
@@ -208,6 +208,8 @@ class TirPrinter:
             dtype = ir.StringAttr(attributes["tir.dtype"]).value
         else:
             dims, dtype = self._sizes(op, list(op.operands))
+            # Bytes of which tensors are parts.
+            dtype = "uint8" if op.name == "memref.alloca" and dtype == "int8" else dtype
         self.expr.buffers[op.results[0]] = (name, dtype)
         notes = _notes(attributes)
         self._line(f'{name} = T.alloc_buffer({spelling.sequence(dims)}, "{dtype}"{notes})')

@@ -50,7 +50,11 @@ def compare(p: ExprParser, node: ast.Compare, name: str | None) -> Any:
         ScriptError: the operands cannot be compared.
     """
     terms = [node.left, *node.comparators]
-    raws = [integer(p, p.evaluate(term), term) for term in terms]
+    # What a call returns needs no symbol: nothing else names it.
+    raws = [
+        p.evaluate(term) if isinstance(term, ast.Call) else integer(p, p.evaluate(term), term)
+        for term in terms
+    ]
     found = [
         _pair(p, kind, (terms[i], raws[i]), (terms[i + 1], raws[i + 1]), node, name)
         for i, kind in enumerate(node.ops)
@@ -66,19 +70,30 @@ def _pair(
     if word is None:
         p.scope.fail(node, "compare with == != < <= > >=")
     a, b = left[1], right[1]
+    if _is_integer(a) and _is_integer(b):
+        left_, right_ = SymExpr.of(a), SymExpr.of(b)
+        if left_.is_const and right_.is_const:
+            return _DECIDED[type(kind)](left_.value, right_.value)
+        return _compared(p, word, (left, right), node, name)
+    if all(_is_integer(raw) or _is_number(raw) for raw in (a, b)):
+        return _compared(p, word, (left, right), node, name)
     if not any(isinstance(raw, ir.Value) for raw in (a, b)):
-        if _is_integer(a) and _is_integer(b):
-            left_, right_ = SymExpr.of(a), SymExpr.of(b)
-            if left_.is_const and right_.is_const:
-                return _DECIDED[type(kind)](left_.value, right_.value)
-            operands = [p.materialize(left_, left[0]), p.materialize(right_, right[0])]
-            attribute = ir.StringAttr.get(word)
-            i1 = ir.IntegerType.get_signless(1)
-            return p.emit("relax.compare_prim", operands, i1, node, name, kind=attribute)
         if any(isinstance(raw, SymExpr) for raw in (a, b)):
             p.scope.fail(node, "an integer is compared with another, or a tensor with a tensor")
         return _DECIDED[type(kind)](a, b)
     return p.compute(word, [left, right], node, name)
+
+
+def _is_number(raw: Any) -> bool:
+    return isinstance(raw, ir.Value) and raw.type == ir.IntegerType.get_signless(64)
+
+
+def _compared(
+    p: ExprParser, word: str, sides: Sequence[tuple[Node, Any]], node: Node, name: str | None
+) -> ir.Value:
+    operands = [p.materialize(raw, place) for place, raw in sides]
+    i1, kind = ir.IntegerType.get_signless(1), ir.StringAttr.get(word)
+    return p.emit("relax.compare_prim", operands, i1, node, name, kind=kind)
 
 
 def combine(p: ExprParser, node: ast.BoolOp, name: str | None) -> Any:

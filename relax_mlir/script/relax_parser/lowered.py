@@ -13,7 +13,7 @@ from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.vm.ops import OPERATIONS, ShapeHeap, Storage, VmOp
 from relax_mlir.errors import did_you_mean, wrong_count
 from relax_mlir.script.parser.annotations import AnnotationParser
-from relax_mlir.script.parser.arguments import arguments
+from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.literals import literal, static_arguments
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.relax_parser.expr import ExprParser, Hint
@@ -63,7 +63,9 @@ def _vm_operation(
     operands = _operands(p, cls, node)
     attributes = _attributes(p, cls, node)
     results = [_result(p, kind, hint, node) for kind in cls.RESULTS]
-    if cls.OPTIONAL_RESULT and (declared := hint.get()) is not None:
+    written = [k for k in node.keywords if k.arg in TYPE_KEYWORDS]
+    if cls.OPTIONAL_RESULT and (written or hint.get() is not None):
+        declared = AnnotationParser(p.scope).parse(written[0].value) if written else hint.get()
         results = [declared.type]
     made = ir.Operation.create(
         cls.OPERATION_NAME,
@@ -114,6 +116,8 @@ def _attributes(p: ExprParser, cls: type[VmOp], node: Node) -> dict[str, ir.Attr
     for keyword in node.keywords:
         # `**options` has no name.
         name = keyword.arg or "**"
+        if cls.OPTIONAL_RESULT and name in TYPE_KEYWORDS:
+            continue
         kind = kinds.get(name)
         if kind is None:
             p.scope.fail(keyword, f"{what} has no argument '{name}'{did_you_mean(name, kinds)}")
