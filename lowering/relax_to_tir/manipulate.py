@@ -7,6 +7,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, infer_result, read_attributes
+from relax_mlir.dialects.relax.ops.core import CHECKED
 from relax_mlir.dialects.relax.ops.repeat import pad_pairs, roll_shifts
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.symbolic.prover import can_prove_different, can_prove_less_equal
@@ -16,6 +17,7 @@ from relax_mlir.lowering.relax_to_tir.support.axes import broadcast_indices, bro
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
 from relax_mlir.lowering.relax_to_tir.support.index_checks import check_not_empty
 
+_CHECKED = "number of elements of the reshape to ({})"
 Indices = Sequence[Scalar]
 # From the builder, the operand and an element of the result to the element of the operand.
 Source = Callable[[PrimFuncBuilder, Buffer, Indices], "tuple[Scalar | int, ...]"]
@@ -68,11 +70,13 @@ def legalize_reshape(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     if before != after:
         if op.name != "relax.reshape" or can_prove_different(before, after):
             return None
+        what = _CHECKED.format(", ".join(map(str, result)))
         with ir.InsertionPoint(op), op.location:
             count = ir.Operation.create("relax.shape_expr", results=[T.shape_type([before])]).result
             ir.Operation.create(
-                "relax.match_cast", results=[T.shape_type([after])], operands=[count]
-            )
+                "relax.match_cast", results=[T.shape_type([after])], operands=[count],
+                attributes={CHECKED: ir.StringAttr.get(what)},
+            )  # fmt: skip
     return injective(legalizer, op, lambda builder, data, at: tuple(at), flat=True)
 
 

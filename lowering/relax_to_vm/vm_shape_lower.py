@@ -8,6 +8,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.facts import declared_bounds
 from relax_mlir.dialects.relax.infer import describe
+from relax_mlir.dialects.relax.ops.core import CHECKED
 from relax_mlir.dialects.relax.tuples import field_types, make_tuple
 from relax_mlir.dialects.relax.well_formed import require_sound_types
 from relax_mlir.dialects.symbolic.atoms import SIGNED
@@ -412,7 +413,10 @@ class _FunctionLowering:
         what = f"match_cast of '{name}'" if name else "match_cast"
         if not name and [use.owner.operation.name for use in op.results[0].uses] == ["func.return"]:
             what = f"return value: {what}"
-        context = f"{self._name}: {what} to {describe(type_)}{at_source(op.location)}"
+        what = f"{what} to {describe(type_)}"
+        if CHECKED in op.attributes:
+            what = ir.StringAttr(op.attributes[CHECKED]).value
+        context = f"{self._name}: {what}{at_source(op.location)}"
         with ir.InsertionPoint(op), op.location:
             checks: list[Check] = []
             self._check(value, type_, Subject(what, context), known, checks)

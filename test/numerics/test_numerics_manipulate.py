@@ -133,7 +133,7 @@ def test_reshape_asserts_how_many_elements_there_are() -> None:
     x = sample((6, 4), "float32")
     check(vm["rest"](x, x[0, :1]), x.reshape(-1, 4))
     check(vm["other"](x, np.zeros(12, "float32")), x.reshape(12, 2))
-    with pytest.raises(ShapeMismatchError, match=r"dimension 0 is 15, expected 12"):
+    with pytest.raises(ShapeMismatchError, match=r"of the reshape to .*is 15, expected 12"):
         vm["rest"](sample((5, 3), "float32"), x[0])
     with pytest.raises(ShapeMismatchError, match=r"dimension 0 is 24, expected 8 \(k \* 2\)"):
         vm["other"](x, x[0])

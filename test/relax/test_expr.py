@@ -208,6 +208,7 @@ def test_types_of_expressions_not_emitted() -> None:
     assert relax.Tuple([x, w])[1] is w
     assert op.split(x, 2, axis=1)[0].ty == relax.TensorType((n, 2), "float32")
     assert x.sum(axis=[0]).shape.values == (4,)
+    assert x.T.shape.values == (4, n)
     assert x.astype("float16").dtype == "float16"
     assert (relax.PrimValue(n) * 2 + 1).value == n * 2 + 1
     assert relax.const(1).dtype == "int32"

@@ -110,6 +110,10 @@ class TupleGetItemOp(CheckedOp, name="tuple_get_item", traits=[ext.Pure]):
         return True
 
 
+# Of a match_cast that a pass made: what it checks, for the message.
+CHECKED = "relax.checked"
+
+
 class MatchCastOp(CheckedOp, name="match_cast"):
     """Assert a type at run time (`match_shape` in the design document).
 

@@ -154,6 +154,11 @@ class Expr(Scripted):
         """Return `relax.op.astype(self, dtype)`."""
         return _operators().operation("astype", self, dtype)
 
+    @property
+    def T(self) -> "Expr":
+        """The tensor with its axes in reversed order, as numpy has it."""
+        return _operators().operation("permute_dims", self)
+
     def __getitem__(self, index: Any) -> "Expr":
         """Return a field of a tuple, a value of a shape, or a part of a tensor as numpy has it."""
         return extension("relax.index_expr")(self, index)

@@ -22,7 +22,7 @@ func.func @f(%x: tensor<?x?xf32, #nm>, %z: tensor<2x3x4xi1>) -> tuple<> attribut
 // Whether there are as many elements is asserted before a kernel that trusts it.
 // CHECK-LABEL: func.func @asserted(
 // CHECK: %[[COUNT:.*]] = "relax.shape_expr"() : () -> !relax.shape<#relax.dims<["m", "n"],
-// CHECK-NEXT: "relax.match_cast"(%[[COUNT]]) : {{.*}} -> !relax.shape<#relax.dims<["k"],
+// CHECK-NEXT: "relax.match_cast"(%[[COUNT]]) {relax.checked = "number of elements of the reshape to (k, 2)"} : {{.*}} -> !relax.shape<#relax.dims<["k"],
 // CHECK: "relax.call_tir"
 func.func @asserted(%x: tensor<?x?xf32, #nm>, %s: !relax.shape<#k2>) -> tensor<?x2xf32, #k2> attributes {relax.function} {
   %0 = "relax.reshape"(%x, %s) : (tensor<?x?xf32, #nm>, !relax.shape<#k2>) -> tensor<?x2xf32, #k2>
