@@ -5,8 +5,16 @@ from dataclasses import dataclass, field, replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
-from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, affine_of, known_nests
-from relax_mlir.lowering.tir_to_vector.branches import BRANCH, is_within, operations, result_of
+from relax_mlir.lowering.tir_to_vector.analysis import (
+    BRANCH,
+    Access,
+    Nest,
+    affine_of,
+    is_within,
+    known_nests,
+    operations,
+    result_of,
+)
 from relax_mlir.lowering.tir_to_vector.symbols import symbolic
 
 _VIEWS = (

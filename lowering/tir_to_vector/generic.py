@@ -3,9 +3,8 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.lowering.tir_to_vector.emit import AS_IT_LIKES, Emitter
-from relax_mlir.lowering.tir_to_vector.externs import lower_call
+from relax_mlir.lowering.tir_to_vector.externs import lower_call, lower_packed
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
-from relax_mlir.lowering.tir_to_vector.packed_calls import lower_packed
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import MARK, write_parallel
 
 

@@ -4,17 +4,17 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.of_module import target_of
+from relax_mlir.lowering.tir_to_vector.describe import SlowKernels
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.externs import make_packed_calls_serial
 from relax_mlir.lowering.tir_to_vector.generic import lower_block
 from relax_mlir.lowering.tir_to_vector.init import split_inits
 from relax_mlir.lowering.tir_to_vector.int4 import lower_int4
 from relax_mlir.lowering.tir_to_vector.kernel_class import Plan
-from relax_mlir.lowering.tir_to_vector.packed_calls import make_packed_calls_serial
 from relax_mlir.lowering.tir_to_vector.plan import plan_function, prepare
 from relax_mlir.lowering.tir_to_vector.scheduled.program import apply_kinds
 from relax_mlir.lowering.tir_to_vector.scheduled.promote import promote
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import check_parallel
-from relax_mlir.lowering.tir_to_vector.slow_kernels import SlowKernels
 from relax_mlir.lowering.tir_to_vector.storage_align import align_storage
 from relax_mlir.lowering.tir_to_vector.symbols import replace_symbols
 from relax_mlir.lowering.tir_to_vector.zero_trip_loops import (

@@ -25,12 +25,11 @@ from relax_mlir.lowering.tir_to_vector.data_movement.transposed import TRANSPOSE
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_kernel import NCHW_WINDOW
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_separable import NHWC_WINDOW
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import split_paddings
+from relax_mlir.lowering.tir_to_vector.init import split_data_inits
 from relax_mlir.lowering.tir_to_vector.kernel_class import Final, KernelClass, Nests, Plan, Problem
-from relax_mlir.lowering.tir_to_vector.reductions.bool_reductions import combine_bytes
-from relax_mlir.lowering.tir_to_vector.reductions.data_init import split_data_inits
 from relax_mlir.lowering.tir_to_vector.reductions.indexed import INDEXED_REDUCTION
+from relax_mlir.lowering.tir_to_vector.reductions.rewrites import combine_bytes, split_quotients
 from relax_mlir.lowering.tir_to_vector.reductions.scan import SCAN
-from relax_mlir.lowering.tir_to_vector.reductions.split_quotients import split_quotients
 from relax_mlir.lowering.tir_to_vector.reductions.strided import STRIDED_REDUCTION
 from relax_mlir.lowering.tir_to_vector.reductions.variadic_writer import VARIADIC_REDUCTION
 from relax_mlir.lowering.tir_to_vector.row_fusion.fusion import ROW_FUSION

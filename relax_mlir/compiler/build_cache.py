@@ -20,7 +20,7 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.shape_rules import has_op_attrs
 from relax_mlir.lowering.codegen.compile_cache import CompileCache, add_sources, key_of
 from relax_mlir.lowering.target.target import Target
-from relax_mlir.lowering.tir_to_vector.slow_kernels import capture_warnings, warn
+from relax_mlir.lowering.tir_to_vector.describe import capture_warnings, warn
 from relax_mlir.pass_infra import config
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.runtime.executable import Executable

@@ -16,7 +16,7 @@ from relax_mlir.instrument import PassInstrument
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.op import register_op_attr, reset_op_attr
 from relax_mlir.lowering.codegen.compile_cache import CompileCache
-from relax_mlir.lowering.tir_to_vector.slow_kernels import silence_warnings
+from relax_mlir.lowering.tir_to_vector.describe import silence_warnings
 from relax_mlir.transform import PassContext
 
 SMALL = """

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.attention.pack import Matrix
 from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOWEST
 from relax_mlir.lowering.tir_to_vector.attention.setup import Setup
+from relax_mlir.lowering.tir_to_vector.attention.tile import Matrix
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Vectors of sums in registers.

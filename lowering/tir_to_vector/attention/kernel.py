@@ -12,35 +12,37 @@ from functools import cache, partial
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.attention.bounded_scores import (
-    BoundedScores,
-    are_bounded,
-    max_key_norm,
-    max_query_norm,
-)
 from relax_mlir.lowering.tir_to_vector.attention.decode import DecodeAttention
-from relax_mlir.lowering.tir_to_vector.attention.pack import (
-    Matrix,
-    Rows,
-    copy_rows,
-    pack_columns,
-    pack_rows,
-)
 from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention, match_attention
-from relax_mlir.lowering.tir_to_vector.attention.plan import (
+from relax_mlir.lowering.tir_to_vector.attention.prefetcher import Prefetcher, find_prefetcher
+from relax_mlir.lowering.tir_to_vector.attention.score_mod import ScoreMod
+from relax_mlir.lowering.tir_to_vector.attention.setup import (
     DECODE_MAX_QUERIES,
     KEY_BLOCK,
     REGISTERS,
     VECTORS,
     Plan,
+    Setup,
     tile_rows,
 )
-from relax_mlir.lowering.tir_to_vector.attention.prefetcher import Prefetcher, find_prefetcher
-from relax_mlir.lowering.tir_to_vector.attention.score_mod import ScoreMod
-from relax_mlir.lowering.tir_to_vector.attention.setup import Setup
-from relax_mlir.lowering.tir_to_vector.attention.softmax import RowState, Softmax
+from relax_mlir.lowering.tir_to_vector.attention.softmax import (
+    BoundedScores,
+    RowState,
+    Softmax,
+    are_bounded,
+    max_key_norm,
+    max_query_norm,
+)
 from relax_mlir.lowering.tir_to_vector.attention.sums import Sums
-from relax_mlir.lowering.tir_to_vector.attention.tile import Lines, sum_products
+from relax_mlir.lowering.tir_to_vector.attention.tile import (
+    Lines,
+    Matrix,
+    Rows,
+    copy_rows,
+    pack_columns,
+    pack_rows,
+    sum_products,
+)
 from relax_mlir.lowering.tir_to_vector.attention.vnni_packing import (
     PAIR,
     copy_row_pairs,

@@ -6,8 +6,8 @@ Without them, packing the next keys and the first products of a tile wait for L3
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.attention.pack import Matrix
 from relax_mlir.lowering.tir_to_vector.attention.setup import Setup, Span
+from relax_mlir.lowering.tir_to_vector.attention.tile import Matrix
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # The last queries of a head, beside which the next head's keys and values are prefetched. Earlier

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.attention.pack import Matrix
-from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic
+from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, Matrix
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 LOWEST = float("-inf")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes, choose
-from relax_mlir.lowering.tir_to_vector.attention.pack import Matrix
 from relax_mlir.lowering.tir_to_vector.attention.setup import Setup
 from relax_mlir.lowering.tir_to_vector.attention.softmax import RowState
+from relax_mlir.lowering.tir_to_vector.attention.tile import Matrix
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.attention.pack import Matrix, Rows
 from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention
-from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic
+from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, Matrix, Rows
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, bf16_dot_product
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index

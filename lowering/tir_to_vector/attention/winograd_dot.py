@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.attention.bounded_scores import MAX_BOUNDED_SCORE, is_less
+from relax_mlir.lowering.tir_to_vector.attention.softmax import MAX_BOUNDED_SCORE, is_less
 from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, Lines, sum_products
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 

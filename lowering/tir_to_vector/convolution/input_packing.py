@@ -16,14 +16,12 @@ from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import (
 from relax_mlir.lowering.tir_to_vector.contraction.packed_operands import match_packed_contraction
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution, match_convolution
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.epilogue import (
-    join_window,
-    walks,
-    window_nests,
-)
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import (
     Padded,
+    join_window,
     match_first_reduction,
+    walks,
+    window_nests,
 )
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (

@@ -13,14 +13,10 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
-from relax_mlir.lowering.tir_to_vector.convolution.input_packer import InputPacker
+from relax_mlir.lowering.tir_to_vector.convolution.input_packer import InputPacker, VnniInputPacker
 from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
     PackedConvolution,
     find_packed_convolution,
-)
-from relax_mlir.lowering.tir_to_vector.convolution.padding_taps import (
-    PaddingTaps,
-    padding_tap_tiles,
 )
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
     Convolution,
@@ -28,10 +24,14 @@ from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
     match_convolution,
 )
 from relax_mlir.lowering.tir_to_vector.convolution.store import Live, TileStore
-from relax_mlir.lowering.tir_to_vector.convolution.tiles import TileSizes, small_tiles, tiles_of
-from relax_mlir.lowering.tir_to_vector.convolution.vnni_input_packer import VnniInputPacker
-from relax_mlir.lowering.tir_to_vector.convolution.vnni_weights import VnniWeights
-from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import WeightBlocks
+from relax_mlir.lowering.tir_to_vector.convolution.tiles import (
+    PaddingTaps,
+    TileSizes,
+    padding_tap_tiles,
+    small_tiles,
+    tiles_of,
+)
+from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import VnniWeights, WeightBlocks
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.fma import add, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index

@@ -9,7 +9,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Nest
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.epilogue import join_window, walks
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import join_window, walks
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatIter,

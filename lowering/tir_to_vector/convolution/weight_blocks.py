@@ -1,15 +1,26 @@
 """The weights of a convolution in blocks of a vector of output channels, in place or packed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
+import numpy as np
+
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
+    flipped_zeros,
+    groups_type,
+    is_signed,
+)
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader, PanelPacker
+from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniLoader, VnniPacker
+from relax_mlir.lowering.tir_to_vector.convolution.input_packing import VnniGroups
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.fma import add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.winograd.pattern import read_besides
 
 
 class WeightBlocks:
@@ -180,3 +191,246 @@ class WeightBlocks:
         if self._blocked or whole_blocks:
             return whole
         return emit.min(emit.sub(self._channels, emit.mul(block, self._lanes)), whole)
+
+
+# Independent accumulators of one block.
+_IN_FLIGHT = 4
+
+
+class VnniWeights(WeightBlocks):
+    """Blocks of weights in VNNI layout; packed by the kernel or prepacked.
+
+    If the sign bits of the image are flipped, sums of a block start from a correction.
+    """
+
+    def __init__(
+        self, conv: Convolution, emit: Emitter, vector: ir.VectorType, grouped: VnniGroups
+    ) -> None:
+        self._grouped, self._dot = grouped, grouped.dot
+        super().__init__(conv, emit, vector)
+        self.ready = False
+        self._operand = groups_type(self._lanes)
+        base = self._layout.base
+        self._load = VnniLoader(emit, base, self._dot, self._dot.widen[0], False, self._lanes)
+        self._starts: ir.Value | None = None
+        prepacked = prepacked_weights(conv, grouped, self._lanes)
+        self.prepacked: bool = prepacked is not None
+        if prepacked is not None:
+            self._packed = emit.flatten_once(prepacked)
+
+    def _ordered(self, order: list[int]) -> list[int]:
+        # Groups are contiguous: several are packed at once.
+        return group_order(self._conv, self._grouped)
+
+    def extent(self, position: int | None) -> Index:
+        """Return the number of steps of an iterator, in groups for the grouped one."""
+        extent = super().extent(position)
+        return self._grouped.count(self._emit, extent) if self._is_group(position) else extent
+
+    def _is_group(self, position: int | None) -> bool:
+        return position == self._grouped.position
+
+    def stride(self, position: int | None) -> Index:
+        """Return the stride of a reduction, in groups."""
+        return 0 if position is None else self._strides[position]
+
+    def allocate(self, blocks: Index) -> None:
+        """Allocate packed blocks, and the corrections of their sums."""
+        if self.prepacked:
+            return
+        super().allocate(blocks)
+        if self._dot.flips_signs:
+            emit = self._emit
+            with emit.outside():
+                size = emit.mul(blocks, self._lanes)
+            self._starts = emit.alloc(size, self._vector.element_type)
+
+    def pack(self, env: dict[int, Index], first: Index, last: Index) -> None:
+        """Pack a range of blocks."""
+        if self.prepacked:
+            return
+        emit, lanes = self._emit, self._lanes
+        *others, channels = self._order
+        steps = WeightBlocks.extent(self, channels)
+        stride = self._layout.stride(channels)
+        with self._each_step(env, first, last, others) as (block, place, to):
+            if self._blocked:
+                self._pack_rows(place, stride, steps, to)
+            else:
+                source = StridedRef(
+                    self._layout.base, place,
+                    {"n": self._layout.stride(self._conv.lane), "k": stride},
+                )  # fmt: skip
+                left = emit.min(emit.sub(self._channels, emit.mul(block, lanes)), lanes)
+                VnniPacker(self._load, lanes, self._packed, 0, to).pack(source, left, steps)
+        if self._dot.flips_signs:
+            self._write_starts(first, last)
+
+    def _pack_rows(self, place: Index, stride: Index, steps: Index, to: Index) -> None:
+        """Pack weights in blocks: a vector of output channels for each input channel."""
+        emit, lanes, group = self._emit, self._lanes, self._dot.group
+
+        def copy(number: Index, live: Index | None) -> None:
+            at = emit.add(place, emit.mul(emit.mul(number, group), stride))
+            if stride == lanes:
+                value = self._load.in_order(at, live)
+            else:
+                value = self._strided_group(at, stride, live)
+            emit.vector_store(value, self._packed, [emit.add(to, emit.mul(number, lanes))])
+
+        whole = emit.div(steps, group)
+        with emit.loop(0, whole) as loop:
+            copy(loop.counter, None)
+        left = emit.sub(steps, emit.mul(whole, group))
+        if isinstance(left, int):
+            if left:
+                copy(whole, left)
+            return
+        with emit.when(emit.compare("sgt", left, 0)):
+            copy(whole, left)
+
+    def _strided_group(self, at: Index, stride: Index, live: Index | None) -> ir.Value:
+        emit, lanes, group = self._emit, self._lanes, self._dot.group
+        rows = live if isinstance(live, int) else group
+        places = [emit.add(at, emit.mul(i, stride)) for i in range(rows)]
+        masks: list[ir.Value | None] = [None] * rows
+        if isinstance(live, ir.Value):
+            there = [emit.select(emit.compare("slt", i, live), lanes, 0) for i in range(rows)]
+            masks = [emit.mask(count, lanes) for count in there]
+        return self._load.across_k(places, masks)
+
+    def _write_starts(self, first: Index, last: Index) -> None:
+        """Write the correction of flipped signs of each channel."""
+        emit, lanes = self._emit, self._lanes
+        zeros = flipped_zeros(emit, self._dot, self._operand)
+        nothing = emit.constant(self._vector, 0)
+        with emit.loop(0, emit.sub(last, first)) as block:
+            start = self.at({}, block.counter, 0)
+
+            def after(step: Index, total: ir.Value) -> ir.Value:
+                value = self.load(emit.add(start, emit.mul(step, lanes)))
+                return self._dot.multiply_add(emit, value, zeros, total)
+
+            whole = emit.round_down(self._steps, _IN_FLIGHT)
+            with emit.loop(0, whole, _IN_FLIGHT, [nothing] * _IN_FLIGHT) as loop:
+                loop.carry(
+                    [after(emit.add(loop.counter, i), x) for i, x in enumerate(loop.carried)]
+                )
+            total, *others = loop.results
+            for other in others:
+                total = add(emit, total, other)
+            with emit.loop(whole, self._steps, 1, [total]) as loop:
+                loop.carry([after(loop.counter, loop.carried[0])])
+            value = emit.op("arith.subi", [nothing, loop.results[0]], self._vector)
+            emit.vector_store(value, self._starts, [emit.mul(block.counter, lanes)])
+
+    def at(self, env: dict[int, Index], packed: Index, block: Index) -> Index:
+        """Return the place of a packed block."""
+        steps = self._steps
+        if self.prepacked and self._dot.flips_signs:
+            steps = self._emit.add(steps, 1)
+        return self._emit.mul(packed, self._emit.mul(steps, self._lanes))
+
+    def start(self, packed: Index) -> ir.Value | None:
+        """Return the initial sums of a packed block, None for zeros."""
+        if self.prepacked and self._dot.flips_signs:
+            end = self._emit.mul(self._steps, self._lanes)
+            return self.load(self._emit.add(self.at({}, packed, packed), end))
+        if self._starts is None:
+            return None
+        place = self._emit.mul(packed, self._lanes)
+        return self._emit.vector_load(self._starts, [place], self._vector)
+
+
+# A block's annotation: the layout of packed weights, see `note_of`.
+VNNI_WEIGHTS = "tir.vnni_weights"
+_HEADER = 6
+
+
+def group_order(conv: Convolution, grouped: VnniGroups) -> list[int]:
+    """Return the reductions in the order of the packed weights, the grouped one last."""
+    order = [i for i in (*conv.reductions, conv.k, conv.taps) if i is not None]
+    return [*(i for i in order if i != grouped.position), grouped.position]
+
+
+def note_of(conv: Convolution, grouped: VnniGroups, lanes: int) -> list[int] | None:
+    """Return the layout of a convolution's packed weights, None if it has none.
+
+    It has the lanes of a vector, the elements of a group and their bits, whether the image's sign
+    bits are flipped, whether weights are the instruction's second operand, and whether they are
+    signed; then extents and strides in the weights: of blocks of output channels, of channels of a
+    block, of reductions.
+    """
+    block = conv.blocks[-1] if conv.unit is None and conv.blocks else None
+    order, dot = group_order(conv, grouped), grouped.dot
+    walked = [block, conv.lane, *order]
+    strides = conv.weight.strides
+    others = [i for i in range(len(strides)) if i not in walked]
+    if conv.weight.offset != 0 or any(strides[i] != 0 for i in others):
+        return None
+    note = [lanes, dot.group, dot.part.width, dot.flips_signs, dot.b_first, is_signed(dot.widen[0])]
+    for i in walked:
+        extent, stride = (1, 0) if i is None else (conv.iter(i).extent.value, strides[i].value)
+        if extent is None or stride is None:
+            return None
+        note += [extent, stride]
+    return [int(number) for number in note]
+
+
+def packed_shape(note: Sequence[int]) -> tuple[int, int, int]:
+    """Return the shape of packed weights: blocks, steps and a correction of signs, lanes."""
+    lanes, group, _, flips_signs, *_ = note
+    blocks, channels, *steps, last = note[_HEADER::2]
+    rows = int(np.prod(steps, dtype=np.int64)) * -(-last // group)
+    return -(-blocks * channels // lanes), rows + flips_signs, lanes
+
+
+def packed_weights(weights: np.ndarray, note: Sequence[int]) -> np.ndarray:
+    """Return constant weights in groups of 32 bits, zeros after the last channels.
+
+    If the image's sign bits are flipped, a block ends with the correction that its sums start from.
+    """
+    lanes, group, bits, flips_signs, second, _ = note[:_HEADER]
+    extents, strides = note[_HEADER::2], note[_HEADER + 1 :: 2]
+    flat = np.ascontiguousarray(weights).reshape(-1)
+    width = flat.itemsize
+    view = np.lib.stride_tricks.as_strided(
+        flat, extents, [width * stride for stride in strides], writeable=False
+    )
+    steps, last = int(np.prod(extents[2:-1], dtype=np.int64)), extents[-1]
+    matrix = view.reshape(extents[0] * extents[1], steps, last)
+    if width * 8 != bits:
+        matrix = matrix.astype(f"int{bits}")
+    whole = np.pad(
+        matrix.view(f"int{bits}"),
+        ((0, -len(matrix) % lanes), (0, 0), (0, -last % group)),
+    )
+    split = whole.reshape(-1, lanes, steps, whole.shape[2] // group, group)
+    packed = np.ascontiguousarray(split.transpose(0, 2, 3, 1, 4)).view("int32")
+    packed = packed.reshape(len(split), -1, lanes)
+    if not flips_signs:
+        return packed
+    sums = matrix.sum((1, 2), dtype=np.int64) << (bits - 1)
+    starts = np.pad(-sums if second else sums, (0, -len(matrix) % lanes))
+    return np.concatenate([packed, starts.astype("int32").reshape(-1, 1, lanes)], 1)
+
+
+def prepacked_weights(conv: Convolution, grouped: VnniGroups, lanes: int) -> ir.Value | None:
+    """Return the buffer of a convolution's packed weights, None if there is none in this layout.
+
+    Args:
+        conv: the convolution.
+        grouped: the layout that the kernel needs.
+        lanes: groups of a vector.
+    """
+    block = conv.flat.nest.block
+    if "annotations" not in block.attributes:
+        return None
+    layout = {each.name: each.attr for each in ir.DictAttr(block.attributes["annotations"])}
+    note = note_of(conv, grouped, lanes) if VNNI_WEIGHTS in layout else None
+    if note is None or list(ir.DenseI64ArrayAttr(layout[VNNI_WEIGHTS])) != note:
+        return None
+    buffer = read_besides(conv.flat.nest)
+    if buffer is None or str(buffer.type.element_type) != "i32":
+        return None
+    return buffer if tuple(buffer.type.shape) == packed_shape(note) else None

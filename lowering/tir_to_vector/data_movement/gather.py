@@ -8,15 +8,146 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.analysis import Nest
-from relax_mlir.lowering.tir_to_vector.branches import is_within
-from relax_mlir.lowering.tir_to_vector.data_movement.index_space import Found, IndexSpace, spaces
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, is_within
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, root, slice_of
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.flat import (
+    FlatAccess,
+    FlatIter,
+    FlatNest,
+    NotFlat,
+    collapse,
+    extent_of,
+    inner_dims,
+    root,
+    slice_of,
+)
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, constant_or_value
 from relax_mlir.lowering.tir_to_vector.kernel_class import Nests, one_nest
+from relax_mlir.lowering.tir_to_vector.symbols import symbolic
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
+
+_ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
+_DIVISIONS = ("arith.floordivsi", "arith.divsi", "arith.divui")
+
+Linear = tuple[SymExpr, dict[int, SymExpr]]
+# Indices that are no linear function of the iterators, and what one step of each is in memory.
+Found = list[tuple[ir.Value, SymExpr]]
+
+
+@dataclass
+class IndexSpace:
+    """The iterators of a nest, in loop order, some of them split.
+
+    Attributes:
+        iters: outermost first.
+        terms: for each of the block's arguments the iterators that it is a sum of.
+        quotients: for each divided argument the divisor, and the iterator of the quotient.
+    """
+
+    iters: list[FlatIter]
+    terms: dict[ir.Value, dict[int, SymExpr]]
+    quotients: dict[ir.Value, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def whole(self) -> dict[ir.Value, int]:
+        """For each argument that is one iterator, its position."""
+        return {value: next(iter(parts)) for value, parts in self.terms.items() if len(parts) == 1}
+
+    def linear(self, value: ir.Value) -> Linear | None:
+        """Return an index as a symbolic constant and factors, None if it is not linear."""
+        if value in self.terms:
+            return _ZERO, self.terms[value]
+        known = symbolic(value)
+        if known is not None:
+            return known, {}
+        if isinstance(value.owner, ir.Block):
+            return None
+        op = value.owner.operation
+        if op.name in _DIVISIONS:
+            by, position = self.quotients.get(op.operands[0], (0, 0))
+            same = by != 0 and constant_or_value(op.operands[1]) == by
+            return (_ZERO, {position: _ONE}) if same else None
+        if op.name not in ("arith.addi", "arith.subi", "arith.muli"):
+            return None
+        lhs, rhs = (self.linear(operand) for operand in op.operands)
+        if lhs is None or rhs is None:
+            return None
+        (a, left), (b, right) = lhs, rhs
+        if op.name == "arith.muli":
+            if left and right:
+                return None
+            factor, terms = (b, left) if left else (a, right)
+            return a * b, {i: factor * each for i, each in terms.items()}
+        if op.name == "arith.subi":
+            b, right = -b, {i: -each for i, each in right.items()}
+        merged = {i: left.get(i, _ZERO) + right.get(i, _ZERO) for i in {**left, **right}}
+        return a + b, {i: each for i, each in merged.items() if each != 0}
+
+    def access(self, access: Access) -> tuple[FlatAccess, Found]:
+        """Return the linear part of an address, and the indices that are not linear.
+
+        Raises:
+            NotFlat: a dimension of the buffer has no name.
+        """
+        offset, strides, stride = _ZERO, [_ZERO] * len(self.iters), _ONE
+        found: Found = []
+        count = len(access.exprs)
+        indices = list(access.op.operands)[-count:] if count else []
+        dims = [_ONE, *inner_dims(access.buffer)][:count]
+        for dim, index in zip(reversed(dims), reversed(indices), strict=True):
+            known = self.linear(index)
+            if known is None:
+                found.append((index, stride))
+            else:
+                offset = offset + stride * known[0]
+                for position, factor in known[1].items():
+                    strides[position] = strides[position] + stride * factor
+            stride = stride * dim
+        return FlatAccess(access.buffer, offset, strides), found
+
+
+def spaces(nest: Nest) -> list[IndexSpace]:
+    """Return the space of a nest's iterators, and that with split iterators, if any.
+
+    Raises:
+        NotFlat: a loop's extent has no name.
+    """
+    arguments = list(nest.block.regions[0].blocks[0].arguments)
+    order = sorted(range(len(arguments)), key=lambda i: nest.loop_of[i])
+    extents = {i: extent_of(nest.loops[nest.loop_of[i]].operands[1]) for i in order}
+    plain = [FlatIter(extents[i], False) for i in order]
+    whole = IndexSpace(plain, {arguments[i]: {n: _ONE} for n, i in enumerate(order)})
+    by = _divisors(nest, arguments)
+    by = {i: c for i, c in by.items() if extents[i] % c == 0}
+    if not by:
+        return [whole]
+    parts = IndexSpace([], {})
+    for i in order:
+        here = len(parts.iters)
+        if i not in by:
+            parts.iters.append(FlatIter(extents[i], False))
+            parts.terms[arguments[i]] = {here: _ONE}
+            continue
+        width = SymExpr.const(by[i])
+        parts.iters += [FlatIter(extents[i] // width, False), FlatIter(width, False)]
+        parts.terms[arguments[i]] = {here: width, here + 1: _ONE}
+        parts.quotients[arguments[i]] = (by[i], here)
+    return [whole, parts]
+
+
+def _divisors(nest: Nest, arguments: list[ir.Value]) -> dict[int, int]:
+    """Return the divisors of arguments that one number divides."""
+    found: dict[int, set[int]] = {}
+    for op in nest.body():
+        if op.name in _DIVISIONS and op.operands[0] in arguments:
+            by = constant_or_value(op.operands[1])
+            found.setdefault(arguments.index(op.operands[0]), set()).add(
+                by if isinstance(by, int) else 0
+            )
+    return {i: min(by) for i, by in found.items() if len(by) == 1 and min(by) > 1}
+
 
 # Elements of a static run from which on it is worth a loop.
 _SHORT = 8

@@ -8,10 +8,15 @@ may collide.
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
-from relax_mlir.lowering.tir_to_vector.branches import BRANCH, guard_of, is_within, result_of
-from relax_mlir.lowering.tir_to_vector.data_movement.gather import uses
-from relax_mlir.lowering.tir_to_vector.data_movement.index_space import Found, IndexSpace, spaces
+from relax_mlir.lowering.tir_to_vector.analysis import (
+    BRANCH,
+    Access,
+    Nest,
+    guard_of,
+    is_within,
+    result_of,
+)
+from relax_mlir.lowering.tir_to_vector.data_movement.gather import Found, IndexSpace, spaces, uses
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, NotFlat, root, slice_of
 
 # The maximal stride of whole vectors: with larger ones a gather is as good.

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.branches import (
+from relax_mlir.lowering.tir_to_vector.analysis import (
     BRANCH,
     guard_of,
     is_within,

@@ -1,13 +1,20 @@
-"""What kernels that copy planes share: loops, buffers, taps."""
+"""Kernels of copied planes in NCHW: the copies, and vectors of one row of outputs."""
 
+import itertools
 from abc import abstractmethod
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import DepthwisePoolWriter
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import (
+    REST_ROWS,
+    DepthwisePoolWriter,
+)
+from relax_mlir.lowering.tir_to_vector.emit import KEEP
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
+from relax_mlir.lowering.tir_to_vector.shuffles import every_nth
 
 # Small planes that are copied before the first of them is read: a load of bytes of several stores
 # waits until these have left the store buffer.
@@ -151,3 +158,181 @@ class CopiedNchw(DepthwisePoolWriter):
         return [
             self.combined(total, pixel, element) for total, pixel in zip(sums, pixels, strict=True)
         ]
+
+
+# Maximal rows of a window that are unrolled with those of a tile.
+_MAX_DOWN = 11
+
+
+class CopiedRowsNchw(CopiedNchw):
+    """Writes the kernel: register tiles are a vector wide and several rows high."""
+
+    def _shape(self) -> None:
+        emit, pool = self.emit, self.pool
+        self.down: int | None = self._window_rows()
+        # Vectors that begin before a row's end may end beyond it.
+        phase = emit.div(emit.add(self.reach[-1], pool.stride - 1), pool.stride)
+        vectors = emit.add(emit.div(phase, self.lanes), 2)
+        self.phase: Index = emit.mul(vectors, self.lanes)
+        self.strides = []
+        size = emit.mul(self.phase, pool.stride)
+        for axis, reach in reversed(list(zip(pool.axes[:-1], self.reach, strict=False))):
+            self.strides.insert(0, size)
+            if not isinstance(self.extent(pool.row), int):
+                # The last tile may begin at the last row.
+                step = 0 if pool.row is None else axis.inner.get(pool.row, 0)
+                reach = emit.add(reach, step * (REST_ROWS - 1))
+            size = emit.mul(size, reach)
+        self.size = size
+
+    def _copy(self, place: Index, to: Index) -> None:
+        emit, lanes, stride = self.emit, self.lanes, self.pool.stride
+        count, before = self.counts[-1], self.befores[-1]
+        whole = emit.round_down(count, lanes * stride)
+        # The border after a row was filled before, and stays.
+        other = self._fill_value()
+        targets = []
+        for r in range(stride):
+            phase, quotient = (before + r) % stride, (before + r) // stride
+            targets.append(emit.add(to, emit.add(emit.mul(phase, self.phase), quotient)))
+
+        def run(at: Index, quotient: Index, masks: Sequence[ir.Value | None]) -> None:
+            vectors = [
+                self.load(emit.add(emit.add(place, at), v * lanes), mask, other)
+                for v, mask in enumerate(masks)
+            ]
+            for r, target in enumerate(targets):
+                value = every_nth(emit, vectors, r)
+                emit.vector_store(value, self.plane, [emit.add(target, quotient)])
+
+        with emit.loop(0, whole, lanes * stride) as loop:
+            run(loop.counter, emit.div(loop.counter, stride), [None] * stride)
+        left = emit.sub(count, whole)
+        if isinstance(left, int) and left == 0:
+            return
+        masks = [emit.mask(emit.sub(left, v * lanes), lanes) for v in range(stride)]
+        run(whole, emit.div(whole, stride), masks)
+
+    def _tiles(self, env: dict[int, Index]) -> None:
+        emit, pool = self.emit, self.pool
+        rows, cols = self.extent(pool.row), self.extent(pool.col)
+        done: Index = 0
+        for height, guarded in self._heights(0, rows):
+            upto = rows
+            if not guarded:
+                upto = emit.add(done, emit.round_down(emit.sub(rows, done), height))
+            if isinstance(upto, int) and upto == done:
+                continue
+            with emit.loop(done, upto, height) as loop:
+                row = loop.counter
+                left = emit.sub(rows, row) if guarded else height
+                whole = emit.round_down(cols, self.lanes)
+                with emit.loop(0, whole, self.lanes) as col:
+                    self._tile(env, (height, left), row, col.counter, None)
+                rest = emit.sub(cols, whole)
+                if not isinstance(rest, int):
+                    mask = emit.mask(rest, self.lanes)
+                    with emit.when(emit.compare("sgt", rest, 0)):
+                        self._tile(env, (height, left), row, whole, mask)
+                elif rest:
+                    mask = emit.mask(rest, self.lanes)
+                    self._tile(env, (height, left), row, whole, mask)
+            done = upto
+
+    def _tile(
+        self, env: dict[int, Index], height: tuple[int, Index], row: Index, col: Index,
+        mask: ir.Value | None,
+    ) -> None:  # fmt: skip
+        """Write a tile of rows, of which the second number exist."""
+        emit, pool = self.emit, self.pool
+        init, (rows, left) = pool.flat.init, height
+        here = {**env, pool.col: col}
+        if pool.row is not None:
+            here[pool.row] = row
+        places = []
+        for r in range(rows):
+            there = dict(here)
+            if pool.row is not None:
+                there[pool.row] = emit.add(row, r)
+            places.append(there)
+        if init is None:
+            at = [[self.out.at(there).offset] for there in places]
+            sums = [emit.vector_load(self.out.base, each, self.vector, mask) for each in at]
+        else:
+            sums = [self.splat(init)] * rows
+        if self.elements is None and self.down is not None:
+            others = [i for i in pool.reductions if i != self.down]
+            sums = self._by_columns(here, others, sums)
+        else:
+            sums = self.window(here, [], pool.reductions, sums)
+        for number, (there, value) in enumerate(zip(places, sums, strict=True)):
+            if number == 0 or isinstance(left, int):
+                self.put(value, there, mask)
+                continue
+            with emit.when(emit.compare("slt", number, left)):
+                self.put(value, there, mask)
+
+    def _window_rows(self) -> int | None:
+        """Return the reduction along which windows slide as a tile's rows do, if it is short."""
+        pool = self.pool
+        for axis in pool.axes[:-1]:
+            if pool.row not in axis.inner:
+                continue
+            along = [i for i in axis.inner if i in pool.reductions]
+            extent = pool.flat.iters[along[0]].extent.value if len(along) == 1 else None
+            return along[0] if extent is not None and extent <= _MAX_DOWN else None
+        return None
+
+    def _by_columns(
+        self, env: dict[int, Index], left: list[int], sums: list[ir.Value]
+    ) -> list[ir.Value]:
+        """Sum a large window a column at a time: each pixel goes to all rows that see it."""
+        emit, pool, down = self.emit, self.pool, self.down
+        if left:
+            position, *rest = left
+            with emit.loop(0, self.extent(position), 1, sums, KEEP) as loop:
+                inner = {**env, position: loop.counter}
+                loop.carry(self._by_columns(inner, rest, loop.carried))
+            return loop.results
+        assert down is not None  # asked before
+        assert pool.row is not None
+        size = pool.flat.iters[down].extent.value or 1
+        elements = [self._element({**env, down: step}) for step in range(size)]
+        axis, stride = next(
+            each for each in zip(pool.axes, self.strides, strict=False) if pool.row in each[0].inner
+        )
+        step, factor = axis.inner[pool.row], axis.inner[down]
+        uses: dict[int, list[tuple[int, int]]] = {}
+        for row, number in itertools.product(range(len(sums)), range(size)):
+            uses.setdefault(row * step + number * factor, []).append((row, number))
+        corner, sums = self._place({**env, down: 0}, 0), list(sums)
+        for offset in sorted(uses):
+            at = emit.add(corner, emit.mul(offset, stride))
+            pixel = emit.vector_load(self.plane, [at], self.vector)
+            for row, number in uses[offset]:
+                sums[row] = self.combined(sums[row], pixel, elements[number])
+        return sums
+
+    def _pixels(self, env: dict[int, Index], count: int) -> list[ir.Value]:
+        places = [self._place(env, r) for r in range(count)]
+        return [self.emit.vector_load(self.plane, [place], self.vector) for place in places]
+
+    def _place(self, env: dict[int, Index], below: int) -> Index:
+        """Return the place of the pixels of a row of the tile, `below` rows below the first."""
+        emit, pool = self.emit, self.pool
+        *outer, last = pool.axes
+        shift: Index = 0
+        for i, factor in last.inner.items():
+            if i != pool.col:
+                shift = emit.add(shift, emit.mul(env[i], factor))
+        quotient = emit.div(shift, pool.stride)
+        phase = emit.sub(shift, emit.mul(quotient, pool.stride))
+        along = emit.add(emit.mul(phase, self.phase), emit.add(env[pool.col], quotient))
+        place = emit.add(self.start, along)
+        for axis, stride in zip(outer, self.strides, strict=True):
+            index: Index = 0
+            for i, factor in axis.inner.items():
+                at = emit.add(env[i], below) if i == pool.row else env[i]
+                index = emit.add(index, emit.mul(at, factor))
+            place = emit.add(place, emit.mul(index, stride))
+        return place

@@ -13,20 +13,18 @@ from functools import partial
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import DepthwisePool
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pixels import (
-    PixelMasks,
-    PixelSources,
-    RowPixels,
-    Shifter,
-    Tile,
-)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import (
     MAX_ELEMENTS,
     REST_ROWS,
     ROWS,
     DepthwisePoolWriter,
+    PixelMasks,
+    PixelSources,
+    RowPixels,
+    Shifter,
     Span,
+    Tile,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 

@@ -11,9 +11,8 @@ from dataclasses import replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_in_place import InPlaceNchw
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import DepthwisePool
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pixels import PixelMasks, Tile
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import Span
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import PixelMasks, Span, Tile
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.shuffles import pick_lanes

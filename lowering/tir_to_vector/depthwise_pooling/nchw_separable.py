@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import is_zero
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import DepthwisePoolWriter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
-from relax_mlir.lowering.tir_to_vector.reductions.combine import Sums
+from relax_mlir.lowering.tir_to_vector.reductions.reduction import Sums
 from relax_mlir.lowering.tir_to_vector.shuffles import every_nth
 
 # Rows, or columns, of windows up to which they are unrolled.

@@ -10,14 +10,16 @@ from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.global_pool import global_pool
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_kernel import match_window
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_kernel import (
+    global_pool,
+    match_window,
+)
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_separable import (
     IDEMPOTENT,
     is_separable,
 )
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_kernel import NhwcWriter, WindowAxis
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_pattern import (
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import (
     NhwcDepthwisePool,
     match_nhwc,
 )

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.analysis import Nest
-from relax_mlir.lowering.tir_to_vector.branches import BRANCH, guard_of, operations
+from relax_mlir.lowering.tir_to_vector.analysis import BRANCH, Nest, guard_of, operations
+from relax_mlir.lowering.tir_to_vector.data_movement.gather import spaces
 from relax_mlir.lowering.tir_to_vector.data_movement.index_map import IndexMap, Varying
 from relax_mlir.lowering.tir_to_vector.data_movement.index_map_writer import Chunk, IndexMapWriter
-from relax_mlir.lowering.tir_to_vector.data_movement.index_space import spaces
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatNest,
@@ -23,7 +22,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Nests, one_nest
-from relax_mlir.lowering.tir_to_vector.reductions.combine import Sums
+from relax_mlir.lowering.tir_to_vector.reductions.reduction import Sums
 
 
 @dataclass

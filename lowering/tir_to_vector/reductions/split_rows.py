@@ -10,7 +10,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
-from relax_mlir.lowering.tir_to_vector.reductions.combine import Sums
+from relax_mlir.lowering.tir_to_vector.reductions.reduction import Sums
 
 # The maximal number of parts, and the minimal rows of one.
 _PIECES, _MIN_ROWS = 32, 64

@@ -15,21 +15,19 @@ from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.non_temporal import fence, streams
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.producer_fusion import fuse_producers
-from relax_mlir.lowering.tir_to_vector.row_fusion.row_blocks import (
-    come_from_memory,
-    merge_shared,
-    row_length,
-    rows_together,
-    size_of_rows,
-)
 from relax_mlir.lowering.tir_to_vector.row_fusion.row_memory import (
     accesses_of,
+    come_from_memory,
     kept_rows,
+    merge_shared,
     on_rows,
     outer_places,
     overwritten_rows,
     placed,
+    row_length,
+    rows_together,
     shared_buffers,
+    size_of_rows,
     without_overwriting,
 )
 from relax_mlir.lowering.tir_to_vector.row_fusion.software_pipelining import (

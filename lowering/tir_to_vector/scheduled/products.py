@@ -19,7 +19,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
 )
 from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
-from relax_mlir.lowering.tir_to_vector.reductions.split_quotients import split_quotients_of
+from relax_mlir.lowering.tir_to_vector.reductions.rewrites import split_quotients_of
 from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, linear
 from relax_mlir.lowering.tir_to_vector.scheduled.merged_loops import merged
 from relax_mlir.lowering.tir_to_vector.symbols import symbolic

@@ -15,8 +15,8 @@ from relax_mlir.lowering.tir_to_vector.scheduled.threads import (
     is_parallel,
     shares_writes,
     sink_allocs,
+    unroll,
 )
-from relax_mlir.lowering.tir_to_vector.scheduled.unroll import unroll
 from relax_mlir.lowering.tir_to_vector.scheduled.vector import vectorize
 from relax_mlir.lowering.walk import collect
 

@@ -1,19 +1,25 @@
-"""The input transform of Winograd convolution: runs of tiles, in vectors of channels.
-
-A run of tiles is copied with its padding, a vector of channels for each pixel. Its columns are
-transformed in place, for all tiles that see them, and then the rows of each tile.
-"""
+"""Winograd transforms of images into slabs, and of sums into outputs."""
 
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
-from relax_mlir.lowering.tir_to_vector.winograd.pattern import COLUMNS, INPUTS, ROWS, Winograd
-from relax_mlir.lowering.tir_to_vector.winograd.transforms import TAPS
-from relax_mlir.lowering.tir_to_vector.winograd.variants import WinogradVariant, WinogradVariants
+from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
+    COLUMNS,
+    GROUPS,
+    IMAGES,
+    INPUTS,
+    OUTPUTS,
+    ROWS,
+    TAPS,
+    Winograd,
+)
+from relax_mlir.lowering.tir_to_vector.winograd.sizes import WinogradVariant, WinogradVariants
 
 
 @dataclass(frozen=True)
@@ -207,3 +213,170 @@ class TransformedImage:
         values = variant.transforms.image(pixels)
         for value, place in zip(values, targets, strict=True):
             emit.vector_store(value, to, [place])
+
+
+class TransformedSums:
+    """The sums of a block for a panel of channels, `[element][tile][channel]`.
+
+    Attributes:
+        base: the buffer.
+        element: the stride of the elements of a tile.
+        not_finite: a buffer of a vector that is NaN in some lane if an output was infinite or NaN.
+    """
+
+    def __init__(
+        self, conv: Winograd, emit: Emitter, machine: Machine, variants: WinogradVariants
+    ) -> None:
+        self._conv, self._emit, self._variants, self._panel = conv, emit, variants, variants.panel
+        self._outputs = variants.pick(lambda variant: variant.outputs)
+        self._lanes = machine.lanes(conv.element) or 1
+        self._vector = ir.VectorType.get([self._lanes], conv.element)
+        self.element: Index = variants.pick(self._element)
+        self._row = variants.pick(self._line)
+        self._channels = conv.extent(OUTPUTS).value or 1
+        self._extents = [emit.size(conv.extent(axis)) for axis in (ROWS, COLUMNS)]
+        self._finish: EpilogueEmitter | None = None
+        if conv.epilogue is None:
+            self._out = Layout(conv.out, emit)
+        else:
+            self._finish = EpilogueEmitter(
+                conv.epilogue, conv.out.buffer, conv.along, emit, machine
+            )
+
+    def _element(self, variant: WinogradVariant) -> int:
+        lines = variant.sizes.room * self._panel // self._lanes
+        return (lines + 1 + lines % 2) * self._lanes
+
+    def _line(self, variant: WinogradVariant) -> int:
+        return (variant.sizes.run * variant.outputs + self._lanes) * self._lanes
+
+    def allocate(self) -> None:
+        """Allocate a block and a run."""
+        emit, variants, element = self._emit, self._variants, self._conv.element
+        self.base: ir.Value = emit.alloc(
+            variants.most(lambda variant: variant.side**2 * self._element(variant)), element
+        )
+        self._copy = emit.alloc(
+            variants.most(lambda variant: variant.side * self._line(variant)), element
+        )
+        self._square = emit.alloc(self._lanes * self._lanes, element)
+        self.not_finite: ir.Value = emit.alloc(self._lanes, element)
+        emit.vector_store(emit.constant(self._vector, 0), self.not_finite, [0])
+
+    def write(self, run: Run, group: Index, panel: Index) -> None:
+        """Write the outputs of a run of tiles.
+
+        Args:
+            run: the tiles.
+            group: the number of their group.
+            panel: that of the panel in the group.
+        """
+        emit, lanes = self._emit, self._lanes
+        first = emit.mul(panel, self._panel)
+        left = emit.min(emit.sub(self._channels, first), self._panel)
+        rows, columns = (
+            emit.min(emit.sub(extent, at), most)
+            for extent, at, most in zip(
+                self._extents, (run.row, run.column),
+                (self._outputs, emit.mul(run.tiles, self._outputs)), strict=True,
+            )
+        )  # fmt: skip
+        with emit.loop(0, left, lanes) as vector:
+
+            def transformed(variant: WinogradVariant, vector: Index = vector.counter) -> None:
+                self._across(variant, run, vector)
+                self._down(variant, columns)
+
+            self._variants.each(transformed)
+            channel = emit.add(first, vector.counter)
+            env = {IMAGES: run.image, GROUPS: group}
+            live = emit.min(emit.sub(left, vector.counter), lanes)
+            if self._conv.along == OUTPUTS:
+                self._pixels(env, run, channel, live, (rows, columns))
+            else:
+                self._transposed(env, run, channel, live, (rows, columns))
+
+    def _across(self, variant: WinogradVariant, run: Run, vector: Index) -> None:
+        """Transform the rows of each tile to sums for its outputs' columns."""
+        emit, lanes, element = self._emit, self._lanes, self._element(variant)
+        start = emit.add(emit.mul(run.first, self._panel), vector)
+        with emit.loop(0, run.tiles) as tile, emit.loop(0, variant.side) as step:
+            at = emit.add(start, emit.mul(tile.counter, self._panel))
+            at = emit.add(at, emit.mul(step.counter, variant.side * element))
+            products = [
+                emit.vector_load(self.base, [emit.add(at, i * element)], self._vector)
+                for i in range(variant.side)
+            ]
+            to = emit.mul(tile.counter, variant.outputs * lanes)
+            to = emit.add(to, emit.mul(step.counter, self._line(variant)))
+            for number, value in enumerate(variant.transforms.sums(products)):
+                emit.vector_store(value, self._copy, [emit.add(to, number * lanes)])
+
+    def _down(self, variant: WinogradVariant, columns: Index) -> None:
+        """Transform columns to outputs in place, and test whether these are finite."""
+        emit, lanes = self._emit, self._lanes
+        zero = emit.constant(self._vector, 0)
+        not_finite = emit.vector_load(self.not_finite, [0], self._vector)
+        with emit.loop(0, columns, 1, [not_finite]) as column:
+            at = emit.mul(column.counter, lanes)
+            places = [emit.add(at, step * self._line(variant)) for step in range(variant.side)]
+            values = [emit.vector_load(self._copy, [place], self._vector) for place in places]
+            (not_finite,) = column.carried
+            for place, value in zip(places, variant.transforms.sums(values), strict=False):
+                emit.vector_store(value, self._copy, [place])
+                # Zero times an infinite number or NaN is NaN.
+                not_finite = emit.fused(value, zero, not_finite)
+            column.carry([not_finite])
+        emit.vector_store(column.results[0], self.not_finite, [0])
+
+    def _pixels(
+        self, env: dict[int, Index], run: Run, channel: Index, live: Index,
+        sizes: tuple[Index, Index],
+    ) -> None:  # fmt: skip
+        """Write vectors of channels."""
+        emit = self._emit
+        mask = None if self._channels % self._lanes == 0 else emit.mask(live, self._lanes)
+        with emit.loop(0, sizes[0]) as row, emit.loop(0, sizes[1]) as column:
+            at = emit.mul(row.counter, self._row)
+            at = emit.add(at, emit.mul(column.counter, self._lanes))
+            value = emit.vector_load(self._copy, [at], self._vector)
+            there = {
+                **env,
+                ROWS: emit.add(run.row, row.counter),
+                COLUMNS: emit.add(run.column, column.counter),
+            }
+            self._put(there, value, OUTPUTS, channel, mask)
+
+    def _transposed(
+        self, env: dict[int, Index], run: Run, channel: Index, live: Index,
+        sizes: tuple[Index, Index],
+    ) -> None:  # fmt: skip
+        """Write vectors of adjacent pixels."""
+        emit, lanes = self._emit, self._lanes
+        with emit.loop(0, sizes[0]) as row, emit.loop(0, sizes[1], lanes) as column:
+            at = emit.mul(row.counter, self._row)
+            at = emit.add(at, emit.mul(column.counter, lanes))
+            pixels = [
+                emit.vector_load(self._copy, [emit.add(at, lane * lanes)], self._vector)
+                for lane in range(lanes)
+            ]
+            for lane, value in enumerate(transpose_tile(emit, pixels)):
+                emit.vector_store(value, self._square, [lane * lanes])
+            mask = emit.mask(emit.sub(sizes[1], column.counter), lanes)
+            there = {**env, ROWS: emit.add(run.row, row.counter)}
+            where = emit.add(run.column, column.counter)
+            with emit.loop(0, live) as lane:
+                value = emit.vector_load(
+                    self._square, [emit.mul(lane.counter, lanes)], self._vector
+                )
+                here = {**there, OUTPUTS: emit.add(channel, lane.counter)}
+                self._put(here, value, COLUMNS, where, mask)
+
+    def _put(
+        self, env: dict[int, Index], value: ir.Value, along: int, at: Index, mask: ir.Value | None
+    ) -> None:
+        if self._finish is not None:
+            self._finish.at(env)(value, at, mask)
+            return
+        place = self._out.at({**env, along: at}).offset
+        self._emit.vector_store(value, self._out.base, [place], mask)

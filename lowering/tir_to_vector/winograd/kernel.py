@@ -30,7 +30,7 @@ from relax_mlir.lowering.tir_to_vector.kernel_class import (
 from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
-from relax_mlir.lowering.tir_to_vector.winograd.image import Run, TransformedImage
+from relax_mlir.lowering.tir_to_vector.winograd.image import Run, TransformedImage, TransformedSums
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     COLUMNS,
     GROUPS,
@@ -38,21 +38,22 @@ from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     INPUTS,
     OUTPUTS,
     ROWS,
+    TAPS,
+    TILES,
     Winograd,
     find_winograd,
 )
 from relax_mlir.lowering.tir_to_vector.winograd.sizes import (
     SUMMED,
     SharedCost,
+    WinogradVariant,
+    WinogradVariants,
     block_sizes,
     fastest_variant,
     knows_tiles,
     shared_cost,
     winograd_cost,
 )
-from relax_mlir.lowering.tir_to_vector.winograd.store import TransformedSums
-from relax_mlir.lowering.tir_to_vector.winograd.transforms import TAPS, TILES
-from relax_mlir.lowering.tir_to_vector.winograd.variants import WinogradVariant, WinogradVariants
 
 Span = tuple[Index, Index]
 

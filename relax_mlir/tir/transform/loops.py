@@ -13,7 +13,7 @@ from relax_mlir.lowering.tir_to_vector.init import split_inits
 from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of
 from relax_mlir.lowering.tir_to_vector.scheduled.partition import partition
 from relax_mlir.lowering.tir_to_vector.scheduled.program import set_kind
-from relax_mlir.lowering.tir_to_vector.scheduled.unroll import unroll
+from relax_mlir.lowering.tir_to_vector.scheduled.threads import unroll
 from relax_mlir.lowering.tir_to_vector.scheduled.vector import vectorize
 from relax_mlir.lowering.walk import collect
 from relax_mlir.pass_infra.context import PassContext

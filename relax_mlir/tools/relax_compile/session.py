@@ -12,7 +12,7 @@ from relax_mlir.errors import PassError, PipelineError, RelaxMLIRError, did_you_
 from relax_mlir.instrument import PrintOnChange
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.target.target import Target
-from relax_mlir.lowering.tir_to_vector.slow_kernels import silence_warnings
+from relax_mlir.lowering.tir_to_vector.describe import silence_warnings
 from relax_mlir.pass_infra import config, registry
 from relax_mlir.pass_infra.context import DEFAULT_OPT_LEVEL, PassContext
 from relax_mlir.pass_infra.execution.diagnostics import Diagnostic, DiagnosticContext

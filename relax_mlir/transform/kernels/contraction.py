@@ -14,7 +14,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction, m
 from relax_mlir.lowering.tir_to_vector.contraction.prologue import Prologue
 from relax_mlir.lowering.tir_to_vector.convolution.input_packing import PackedConvolution
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_pattern import DepthwisePool
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
 from relax_mlir.transform.kernels.calls import TirCall

@@ -18,7 +18,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.tir_to_vector.convolution.input_packing import PackedConvolution
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
-from relax_mlir.lowering.tir_to_vector.convolution.vnni_weights import (
+from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import (
     VNNI_WEIGHTS,
     note_of,
     packed_weights,

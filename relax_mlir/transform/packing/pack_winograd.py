@@ -32,9 +32,9 @@ from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     WINOGRAD,
     Winograd,
     find_winograd,
+    transformed_weights,
 )
 from relax_mlir.lowering.tir_to_vector.winograd.sizes import best_outputs, panel_vectors
-from relax_mlir.lowering.tir_to_vector.winograd.transforms import transformed_weights
 from relax_mlir.pass_infra.config import WINOGRAD_TILE
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.transform.kernels.calls import KernelMaker, TirCall, kernel_calls, match_call

@@ -14,7 +14,7 @@ from relax_mlir import relax, tir
 from relax_mlir.compiler.pipeline import lower
 from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.lowering.tir_to_vector import parallel_region
-from relax_mlir.lowering.tir_to_vector.convolution.vnni_weights import (
+from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import (
     packed_shape,
     packed_weights,
 )
