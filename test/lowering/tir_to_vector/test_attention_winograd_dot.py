@@ -15,7 +15,7 @@ from targets import with_threads
 from thread_counts import check_bits
 
 from relax_mlir.lowering.tir_to_vector import parallel_region
-from relax_mlir.lowering.tir_to_vector.attention import plan as attention_plan
+from relax_mlir.lowering.tir_to_vector.attention import setup as attention_setup
 from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import winograd_dot_pays
 
 # The squared norm from which on Winograd's dot product is not used, as a power of e.
@@ -29,7 +29,7 @@ def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     def can(machine: Any, steps: Any) -> bool:
         return winograd_dot_pays(replace(machine, fma_units=1), steps)
 
-    monkeypatch.setattr(attention_plan, "winograd_dot_pays", can)
+    monkeypatch.setattr(attention_setup, "winograd_dot_pays", can)
 
 
 def program(*dims: Any, scale: float = 1.0, dtype: str = "float32", **attrs: Any) -> Program:
@@ -62,7 +62,7 @@ def test_errors(d: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # Of values that are the identity matrix the shares are left.
     m = 160
     winograd = program(53, m, d, m).build()["f"]
-    monkeypatch.setattr(attention_plan, "winograd_dot_pays", lambda *_: False)
+    monkeypatch.setattr(attention_setup, "winograd_dot_pays", lambda *_: False)
     plain = program(53, m, d, m).build()["f"]
     v = np.tile(np.eye(m, dtype="float32").reshape(1, m, 1, m), (2, 1, 1, 1))
     x, y = (sample((2, size, 1, d), "float32", size, scale=1) for size in (53, m))
