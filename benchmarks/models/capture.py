@@ -46,9 +46,8 @@ def _traced(model: Model, small: bool, sizes: dict[str, int] | None) -> Any:
 
     inputs = model.arguments(sizes or model.checked[0], small)
     names = [f"input{i}" for i in range(len(inputs))]
-    dims = [
-        each for one in model.inputs for each in one.dynamic({n: n for n in model.sizes}, small)
-    ]
+    symbols = {name: name for name in model.checked[0]}
+    dims = [each for one in model.inputs for each in one.dynamic(symbols, small)]
     axes = {} if sizes else dict(zip(names, dims, strict=True))
     file = io.BytesIO()
     torch.onnx.export(

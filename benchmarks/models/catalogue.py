@@ -65,7 +65,7 @@ class Model:
     Attributes:
         make: from whether the model is to be small, the module.
         inputs: what it takes.
-        sizes: of the dynamic dimensions when it is measured.
+        measured: sizes of the dynamic dimensions for each measurement.
         checked: other ones, at which small models are checked; the first are those of the export.
         specialised: whether `torch.export` fixes its sizes.
         tolerance: of results, relative to their largest element.
@@ -73,7 +73,7 @@ class Model:
 
     make: Callable[[bool], torch.nn.Module]
     inputs: Sequence[Input]
-    sizes: dict[str, int]
+    measured: dict[str, dict[str, int]]
     checked: Sequence[dict[str, int]]
     specialised: bool = False
     tolerance: float = 1e-4
@@ -94,7 +94,7 @@ class Model:
 
     def dynamic_shapes(self, module: torch.nn.Module, small: bool = False) -> Any:
         """Return which dimensions are dynamic, nested as the parameters of a module."""
-        dims = {name: Dim(name, max=512) for name in self.sizes}
+        dims = {name: Dim(name, max=512) for name in self.checked[0]}
         shapes = [each for one in self.inputs for each in one.dynamic(dims, small)]
         params = list(inspect.signature(module.forward).parameters.values())
         if params[-1].kind is not inspect.Parameter.VAR_POSITIONAL:
@@ -104,10 +104,12 @@ class Model:
 
 IMAGES = Input(("n", 3, (224, 64), (224, 64)))
 WORDS = Input(("n", "s"), "tokens")
+ONE = {"1": {"n": 1}}
 BATCHES = [{"n": 3}, {"n": 1}, {"n": 7}]
 LENGTHS = [{"n": 2, "s": 11}, {"n": 1, "s": 1}, {"n": 3, "s": 16}]
 STEPS = [{"n": 2, "s": 5, "p": 3}, {"n": 1, "s": 7, "p": 0}, {"n": 1, "s": 1, "p": 9}]
-PREFILL = {"n": 1, "s": 128, "p": 0}
+# A prompt of 128 tokens; a token in the middle of the 64 that follow.
+DECODING = {"prefill": {"n": 1, "s": 128, "p": 0}, "decode": {"n": 1, "s": 1, "p": 160}}
 
 
 def _cache(heads: tuple[int, int], width: tuple[int, int], layers: int, **kind: Any) -> Input:
@@ -115,38 +117,38 @@ def _cache(heads: tuple[int, int], width: tuple[int, int], layers: int, **kind: 
 
 
 MODELS = {
-    "ResNet-50": Model(vision.resnet50, [IMAGES], {"n": 1}, BATCHES),
-    "MobileNetV2": Model(vision.mobilenet_v2, [IMAGES], {"n": 1}, BATCHES),
-    "EfficientNet-B0": Model(vision.efficientnet_b0, [IMAGES], {"n": 1}, BATCHES),
+    "ResNet-50": Model(vision.resnet50, [IMAGES], ONE, BATCHES),
+    "MobileNetV2": Model(vision.mobilenet_v2, [IMAGES], ONE, BATCHES),
+    "EfficientNet-B0": Model(vision.efficientnet_b0, [IMAGES], ONE, BATCHES),
     "U-Net": Model(
-        vision.unet, [Input(("n", 3, ("h", 8), ("w", 8)))], {"n": 1, "h": 32, "w": 32},
+        vision.unet, [Input(("n", 3, ("h", 8), ("w", 8)))], {"256x256": {"n": 1, "h": 32, "w": 32}},
         [{"n": 2, "h": 3, "w": 4}, {"n": 1, "h": 5, "w": 3}],
     ),
     "detector": Model(
-        vision.detector, [Input((1, 3, ("h", 32), ("w", 32)))], {"h": 10, "w": 10},
+        vision.detector, [Input((1, 3, ("h", 32), ("w", 32)))], {"320x320": {"h": 10, "w": 10}},
         [{"h": 2, "w": 3}, {"h": 3, "w": 2}],
     ),
     "ViT-B/16": Model(
         language.vit, [Input(("n", 3, (224, 32), (224, 32)))], {"n": 1}, BATCHES
     ),
     "BERT-base": Model(
-        language.bert, [WORDS, Input(("n", "s"), "mask")], {"n": 1, "s": 128}, LENGTHS
+        language.bert, [WORDS, Input(("n", "s"), "mask")], {"128": {"n": 1, "s": 128}}, LENGTHS
     ),
     "T5-small": Model(
-        language.t5, [WORDS, Input(("n", "t"), "tokens")], {"n": 1, "s": 128, "t": 32},
+        language.t5, [WORDS, Input(("n", "t"), "tokens")], {"128+32": {"n": 1, "s": 128, "t": 32}},
         [{**sizes, "t": 4 + i} for i, sizes in enumerate(LENGTHS)],
     ),
-    "GPT-2": Model(language.gpt2, [WORDS, _cache((12, 4), (64, 16), 12)], PREFILL, STEPS),
-    "Llama": Model(language.llama, [WORDS, _cache((4, 2), (64, 16), 8)], PREFILL, STEPS),
+    "GPT-2": Model(language.gpt2, [WORDS, _cache((12, 4), (64, 16), 12)], DECODING, STEPS),
+    "Llama": Model(language.llama, [WORDS, _cache((4, 2), (64, 16), 8)], DECODING, STEPS),
     "Llama bfloat16": Model(
         language.llama_bfloat16,
-        [WORDS, _cache((4, 2), (64, 16), 8, dtype=torch.bfloat16)], PREFILL, STEPS, tolerance=3e-2,
+        [WORDS, _cache((4, 2), (64, 16), 8, dtype=torch.bfloat16)], DECODING, STEPS, tolerance=3e-2,
     ),
-    "Llama int4": Model(language.llama_int4, [WORDS, _cache((4, 2), (64, 16), 8)], PREFILL, STEPS),
+    "Llama int4": Model(language.llama_int4, [WORDS, _cache((4, 2), (64, 16), 8)], DECODING, STEPS),
     "Whisper-tiny": Model(
-        language.whisper, [Input(("n", 80, (3000, 80)))], {"n": 1}, BATCHES
+        language.whisper, [Input(("n", 80, (3000, 80)))], ONE, BATCHES
     ),
     "LSTM tagger": Model(
-        language.tagger, [WORDS], {"n": 1, "s": 64}, LENGTHS, specialised=True
+        language.tagger, [WORDS], {"64": {"n": 1, "s": 64}}, LENGTHS, specialised=True
     ),
 }  # fmt: skip

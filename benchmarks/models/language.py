@@ -154,4 +154,4 @@ class Tagger(nn.Module):
 
 def tagger(small):
     """Return the tagger."""
-    return Tagger(50, 16, 24, 5) if small else Tagger(10000, 128, 256, 20)
+    return Tagger(100, 16, 24, 5) if small else Tagger(10000, 128, 256, 20)

@@ -17,7 +17,7 @@ _DEPTH = 2
 _MAX_FACTS = 64
 # Of extrema, quotients and facts a proof may try every choice with every other: after so many
 # expressions it gives up.
-_MAX_STEPS = 500
+_MAX_STEPS = 100
 
 
 class Facts:

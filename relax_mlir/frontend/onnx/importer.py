@@ -138,6 +138,10 @@ def _dim(value: Any) -> Any:
 def _proto_dim(name: str, index: int, dim: Any) -> Any:
     if dim.HasField("dim_value") and dim.dim_value >= 0:
         return int(dim.dim_value)
+    # torch.onnx writes multiples of a size so.
+    multiple = re.fullmatch(r"(\d+) ?\* ?([A-Za-z_]\w*)", dim.dim_param)
+    if multiple:
+        return SymExpr.var(multiple[2]) * int(multiple[1])
     if dim.dim_param and re.search(r"\w", dim.dim_param):
         return SymExpr.var(identifier(dim.dim_param))
     return SymExpr.var(identifier(f"{name}_{index}"))

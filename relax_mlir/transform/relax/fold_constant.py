@@ -102,12 +102,30 @@ class _Folder:
             if fields is not None:
                 op.results[0].replace_all_uses_with(fields[op.attributes["index"].value])
                 op.erase()
+            else:
+                self._take_out(op)
         elif any(result in self._written for result in op.results):
             return
         elif name in COMPUTE_OPS and not is_impure(op):
             self._compute(op, name)
         elif op.name == "relax.call_tir":
             self._call_tir(op)
+
+    def _take_out(self, op: ir.Operation) -> None:
+        """Replace a field of what a dataflow block gives by the constant that it is there."""
+        if isinstance(op.operands[0].owner, ir.Block):
+            return
+        block = op.operands[0].owner.operation
+        if block.name != "relax.dataflow" or op.results[0] in self._written:
+            return
+        *_, output = block.regions[0].blocks[0].operations
+        fields = known_fields(output.operands[0])
+        field = None if fields is None else fields[op.attributes["index"].value]
+        if field is not None and isinstance(self._known(field), np.ndarray):
+            with ir.InsertionPoint(op):
+                value = constant_op(field.owner.operation.attributes["value"], op.location)
+            op.results[0].replace_all_uses_with(value)
+            op.erase()
 
     def _call_tir(self, op: ir.Operation) -> None:
         values = [self._known(value) for value in known_fields(op.operands[1]) or ()]

@@ -100,17 +100,3 @@ def test_without_the_package_an_error_says_how_to_get_it(monkeypatch: pytest.Mon
 def test_the_frontend_is_imported_without_onnx() -> None:
     code = "import relax_mlir.frontend.loaders, sys; sys.exit('onnx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_suppression_is_native_where_its_limits_are_known() -> None:
-    text = """
-g (float[1,n,4] boxes, float[1,2,n] scores) => (int64[k,3] y)
-<int64[1] most = {3}, float[1] share = {0.5}, float[1] least = {0.2}> {
-    y = NonMaxSuppression<center_point_box = 1>(boxes, scores, most, share, least)
-}"""
-    imported = from_onnx(model(text, 18))
-    assert "R.vision.all_class_non_max_suppression" in imported.script()
-    boxes, scores = np.abs(normal(1, 40, 4)), np.abs(normal(1, 2, 40))
-    boxes[0, 20:] = boxes[0, :20]  # overlaps of 1, and of all below and above the threshold
-    (expected,) = ReferenceEvaluator(model(text, 18)).run(None, {"boxes": boxes, "scores": scores})
-    np.testing.assert_array_equal(relax_mlir.compile(imported)(boxes, scores), expected)

@@ -137,3 +137,27 @@ func.func @main() -> !T attributes {relax.function} {
   %c = "relax.call_tir"(%s, %u) {callee = @double} : (!S, tuple<!T>) -> !T
   return %c : !T
 }
+
+// -----
+
+// A constant that a dataflow block gives is one after it, too.
+
+!T = tensor<2xf32>
+
+// CHECK-LABEL: func.func @out_of_dataflow
+// CHECK: "relax.dataflow"
+// CHECK: %[[C:.*]] = "relax.constant"() {value = {{.*}} : tensor<2xf32>}
+// CHECK: "relax.subtract"(%{{.*}}, %[[C]])
+func.func @out_of_dataflow(%x: !T) -> !T attributes {relax.function} {
+  %0 = "relax.dataflow"() ({
+    %a = "relax.constant"() {value = dense<1.0> : !T} : () -> !T
+    %b = "relax.add"(%a, %a) : (!T, !T) -> !T
+    %y = "relax.exp"(%x) : (!T) -> !T
+    %t = builtin.unrealized_conversion_cast %b, %y : !T, !T to tuple<!T, !T>
+    "relax.output"(%t) : (tuple<!T, !T>) -> ()
+  }) : () -> tuple<!T, !T>
+  %1 = "relax.tuple_get_item"(%0) {index = 0 : i64} : (tuple<!T, !T>) -> !T
+  %2 = "relax.tuple_get_item"(%0) {index = 1 : i64} : (tuple<!T, !T>) -> !T
+  %3 = "relax.subtract"(%2, %1) : (!T, !T) -> !T
+  return %3 : !T
+}

@@ -7,6 +7,7 @@ import numpy as np
 from relax_mlir.frontend.registry import converts
 from relax_mlir.frontend.values import of_expr
 from relax_mlir.relax import op
+from relax_mlir.relax.expr.types import TensorType
 from relax_mlir.relax.expr.values import const
 
 _RESIZE = {
@@ -16,17 +17,50 @@ _RESIZE = {
 }  # fmt: skip
 
 
-def _resize(node: Any, roi: Any, scales: Any, sizes: Any, **changes: Any) -> Any:
+_METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic"}
+_COORDINATES = ("half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners")
+
+
+def _resize(
+    node: Any, roi: int | None, scales: int | None, sizes: int | None, **changes: Any
+) -> Any:
+    """Resize natively, or by the library where Relax has no operation for it."""
     config = {name: node.attrs.get(name, default) for name, default in _RESIZE.items()}
     config.update(changes)
     axes = list(node.attrs.get("axes") or [])
-    dims = _resized(node, axes, sizes, config)
+    dims = _resized(node, axes, scales, sizes, config)
+    if _is_native(node, dims, config):
+        resize_images = op.image.resize2d if node.ndim() == 4 else op.image.resize3d
+        made = resize_images(
+            node.x(0), dims[2:], layout="NCHW" if node.ndim() == 4 else "NCDHW",
+            method=_METHODS[config["mode"]], rounding_method=config["nearest_mode"],
+            coordinate_transformation_mode=config["coordinate_transformation_mode"],
+            cubic_alpha=config["cubic_coeff_a"], cubic_exclude=config["exclude_outside"],
+        )  # fmt: skip
+        return of_expr(node.emit(made))
     args = [node.x(0), *(None if each is None else node.x(each) for each in (roi, scales, sizes))]
     return node.runtime("resize", args, [(node.dtype(), dims)], axes=axes, **config)
 
 
-def _resized(node: Any, axes: list[int], sizes: int | None, config: Any) -> list[Any]:
-    """Return the dimensions of the result, None for those that run time computes."""
+def _is_native(node: Any, dims: list[Any], config: dict[str, Any]) -> bool:
+    return (
+        node.ndim() in (4, 5)
+        and node.dtype().startswith("float")
+        and all(dim is not None for dim in dims)
+        and list(node.dims()[:2]) == dims[:2]
+        and config["coordinate_transformation_mode"] in _COORDINATES
+        and not config["antialias"]
+        and (config["mode"] == "cubic" or not config["exclude_outside"])
+    )
+
+
+def _resized(
+    node: Any, axes: list[int], scales: int | None, sizes: int | None, config: Any
+) -> list[Any]:
+    """Return the dimensions of the result, None for those that run time computes.
+
+    Those of a scale are given where it is a whole number: else it is not the ratio of the sizes.
+    """
     rank = node.ndim()
     places = [node.normalized(axis, rank) for axis in axes] or list(range(rank))
     dims = [None if i in places else dim for i, dim in enumerate(node.dims())]
@@ -34,6 +68,9 @@ def _resized(node: Any, axes: list[int], sizes: int | None, config: Any) -> list
     if known and config["keep_aspect_ratio_policy"] == "stretch":
         for axis, size in zip(places, known, strict=True):
             dims[axis] = size
+    by = None if scales is None or sizes is not None else node.const(scales)
+    for axis, scale in zip(places, () if by is None else by.reshape(-1), strict=False):
+        dims[axis] = node.dims()[axis] * int(scale) if scale == int(scale) else None
     return dims
 
 
@@ -93,7 +130,8 @@ def non_max_suppression(node: Any) -> Any:
             boxes, node.x(1), const(count), const(above), const(least)
         )
     )
-    return of_expr(found[0])
+    rows = TensorType([node.graph.fresh("d"), 3], "int64")
+    return of_expr(node.graph.builder.match_cast(found[0], rows))
 
 
 def _corners(node: Any) -> Any:

@@ -2,16 +2,30 @@
 
 from typing import Any
 
+from relax_mlir.frontend.recurrent import (
+    gru_step,
+    gru_step_reset_first,
+    lstm_step,
+    recurrent_layer,
+    simple_step,
+)
 from relax_mlir.frontend.registry import converts
+from relax_mlir.frontend.values import of_expr
+from relax_mlir.relax import op
 
 _ACTIVATIONS = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
 # Operands of a layer: of them RNN and GRU have six, LSTM eight.
 _OPERANDS = 8
+_LENGTHS, _PEEPHOLES = 4, 7
+# Where ONNX has the gates that `relax_mlir.frontend.recurrent` has in its order.
+_GATES = {"RNN": [0], "GRU": [1, 0, 2], "LSTM": [0, 2, 3, 1]}
 
 
 @converts("onnx", "RNN", "GRU", "LSTM", since=7)
 def recurrent(node: Any) -> Any:
     """Run a recurrent layer in one or both directions.
+
+    The library does it where sequences have lengths of their own, or gates see the cell.
 
     Raises:
         ModelError: it clips, or has activations other than the default.
@@ -23,6 +37,9 @@ def recurrent(node: Any) -> Any:
     given = (attrs.get("activations") or default)[: len(default)]
     if given != default or attrs.get("clip"):
         raise node.fail(f"activations {given} or clipping are not supported")
+    outputs = 3 if kind == "LSTM" else 2
+    if not (node.has(_LENGTHS) or node.has(_PEEPHOLES) or attrs.get("input_forget")):
+        return _native(node, directions)[:outputs]
     dims, size, layout = node.dims(), node.dims(2)[2], attrs.get("layout", 0)
     time, batch = (dims[1], dims[0]) if layout else (dims[0], dims[1])
     state: list[Any] = [batch, directions, size] if layout else [directions, batch, size]
@@ -33,7 +50,57 @@ def recurrent(node: Any) -> Any:
         "recurrent", args, [(dtype, y), (dtype, state), (dtype, state)], kind=kind,
         direction=attrs["direction"], layout=layout,
         variant=bool(attrs.get("linear_before_reset", attrs.get("input_forget", 0))),
-    )[: 3 if kind == "LSTM" else 2]  # fmt: skip
+    )[:outputs]  # fmt: skip
+
+
+def _native(node: Any, directions: int) -> list[Any]:
+    kind, layout = node.op_type, node.attrs.get("layout", 0)
+    steps = {
+        "RNN": simple_step(op.tanh), "LSTM": lstm_step,
+        "GRU": gru_step if node.attrs.get("linear_before_reset") else gru_step_reset_first,
+    }  # fmt: skip
+    x, size = node.x(), node.dims(2)[2]
+    x = node.emit(op.permute_dims(x, [1, 0, 2])) if layout else x
+    batch, dtype = x.ty.dims[1], node.dtype()
+    results, lasts = [], []
+    for direction in range(directions):
+        weights = [_of_direction(node, i, direction) for i in (1, 2)]
+        biases: list[Any] = [None, None]
+        if node.has(3):
+            biases = op.split(_of_direction(node, 3, direction), 2, axis=0)
+            biases = list(node.emit(biases))
+        weights = [_reordered(node, each, size) for each in (*weights, *biases)]
+        state = [
+            _of_direction(node, i, direction, layout) if node.has(i)
+            else op.zeros((batch, size), dtype) for i in (5, 6)[: 2 if kind == "LSTM" else 1]
+        ]  # fmt: skip
+        is_reversed = node.attrs["direction"] == "reverse" or direction == 1
+        result, last = recurrent_layer(
+            node.graph.builder, x, state, weights, steps[kind], is_reversed
+        )
+        results.append(result)
+        lasts.append(last)
+    y = op.stack(results, axis=1)
+    y = op.permute_dims(y, [2, 0, 1, 3]) if layout else y
+    states = [op.stack(each, axis=1 if layout else 0) for each in zip(*lasts, strict=True)]
+    return [of_expr(node.emit(each)) for each in (y, *states)]
+
+
+def _of_direction(node: Any, index: int, direction: int, axis: int = 0) -> Any:
+    """Return what an input has for a direction."""
+    part = op.strided_slice(node.x(index), axes=[axis], begin=[direction], end=[direction + 1])
+    return op.squeeze(part, axis=[axis])
+
+
+def _reordered(node: Any, weight: Any, size: Any) -> Any:
+    """Return a weight or bias with its gates in the order of the steps."""
+    if weight is None:
+        return None
+    parts = [
+        op.strided_slice(weight, axes=[0], begin=[size * i], end=[size * (i + 1)])
+        for i in _GATES[node.op_type]
+    ]
+    return node.emit(op.concat(parts, axis=0) if len(parts) > 1 else parts[0])
 
 
 @converts("onnx", "DFT", since=17)

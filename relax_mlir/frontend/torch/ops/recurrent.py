@@ -1,74 +1,12 @@
-"""LSTM, GRU and simple recurrent networks: a loop over time, whatever the length."""
+"""LSTM, GRU and simple recurrent networks of several layers and directions."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from relax_mlir.frontend.recurrent import gru_step, lstm_step, recurrent_layer, simple_step
 from relax_mlir.frontend.torch.importer import Importer
 from relax_mlir.frontend.torch.ops.table import converts
 from relax_mlir.relax import op
-
-
-def _columns(x: Any, count: int) -> list[Any]:
-    """Return equal parts of the last dimension."""
-    width = x.ty.dims[-1] // count
-    return [
-        op.strided_slice(x, axes=[1], begin=[width * i], end=[width * (i + 1)])
-        for i in range(count)
-    ]
-
-
-def _lstm_step(projected: Any, state: Sequence[Any], weight: Any, bias: Any) -> list[Any]:
-    hidden, cell = state
-    gates = op.add(projected, _project(hidden, weight, bias))
-    enter, forget, change, leave = _columns(gates, 4)
-    kept = op.multiply(op.sigmoid(forget), cell)
-    cell = op.add(kept, op.multiply(op.sigmoid(enter), op.tanh(change)))
-    return [op.multiply(op.sigmoid(leave), op.tanh(cell)), cell]
-
-
-def _gru_step(projected: Any, state: Sequence[Any], weight: Any, bias: Any) -> list[Any]:
-    (hidden,) = state
-    inputs = _columns(projected, 3)
-    hiddens = _columns(_project(hidden, weight, bias), 3)
-    reset, update = (op.sigmoid(op.add(inputs[i], hiddens[i])) for i in range(2))
-    new = op.tanh(op.add(inputs[2], op.multiply(reset, hiddens[2])))
-    return [op.add(op.multiply(op.subtract(hidden, new), update), new)]
-
-
-def _simple_step(activation: Callable[[Any], Any]) -> Callable[..., list[Any]]:
-    def step(projected: Any, state: Sequence[Any], weight: Any, bias: Any) -> list[Any]:
-        return [activation(op.add(projected, _project(state[0], weight, bias)))]
-
-    return step
-
-
-def _project(x: Any, weight: Any, bias: Any) -> Any:
-    product = op.matmul(x, op.permute_dims(weight, [1, 0]))
-    return product if bias is None else op.add(product, bias)
-
-
-def _layer(
-    m: Importer, x: Any, state: Sequence[Any], weights: Sequence[Any], step: Any, is_reversed: bool
-) -> tuple[Any, list[Any]]:
-    """Return a layer's results over time (time, batch, hidden) and its last state."""
-    bb = m.block_builder
-    inputs, hiddens, *biases = weights[:4]
-    bias, hidden_bias = biases if len(biases) == 2 else (None, None)
-    if is_reversed:
-        x = op.flip(x, axis=0)
-    projected = bb.emit(_project(x, inputs, bias))
-    time, batch = x.ty.dims[0], x.ty.dims[1]
-    width = state[0].ty.dims[-1]
-    state = [bb.emit(each) for each in state]
-    outputs = op.zeros((time, batch, width), m.dtype)
-    with bb.for_((0, time), [*state, outputs]) as loop, loop.body() as (i, *carried):
-        *current, results = carried
-        new = [bb.emit(each) for each in step(projected[i], current, hiddens, hidden_bias)]
-        place = op.reshape(op.shape_to_tensor([i]), (1, 1))
-        row = op.expand_dims(new[0], axis=0)
-        loop.yield_(*new, op.scatter_nd(results, place, row))
-    *last, results = loop.results
-    return (op.flip(results, axis=0) if is_reversed else results), last
 
 
 def _network(
@@ -94,7 +32,8 @@ def _network(
                 op.squeeze(op.strided_slice(each, axes=[0], begin=[index], end=[index + 1]), [0])
                 for each in states
             ]
-            result, last = _layer(m, x, first, weights, step, direction == 1)
+            weights = [*weights[:4], *[None] * (4 - len(weights))]
+            result, last = recurrent_layer(m.block_builder, x, first, weights, step, direction == 1)
             outputs.append(result)
             lasts.append(last)
         x = outputs[0] if directions == 1 else op.concat(outputs, axis=-1)
@@ -130,7 +69,7 @@ def _recurrent(step: Any, has_cell: bool = False) -> Callable[..., Any]:
     return convert
 
 
-converts("lstm.input")(_recurrent(_lstm_step, has_cell=True))
-converts("gru.input")(_recurrent(_gru_step))
-converts("rnn_tanh.input")(_recurrent(_simple_step(op.tanh)))
-converts("rnn_relu.input")(_recurrent(_simple_step(op.relu)))
+converts("lstm.input")(_recurrent(lstm_step, has_cell=True))
+converts("gru.input")(_recurrent(gru_step))
+converts("rnn_tanh.input")(_recurrent(simple_step(op.tanh)))
+converts("rnn_relu.input")(_recurrent(simple_step(op.relu)))

@@ -1,0 +1,130 @@
+"""A process that measures one thing and prints it as a line of JSON: worker.py ORDER."""
+
+import json
+import os
+import resource
+import sys
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+
+def export(folder, order):
+    """Write a model as ONNX, its inputs, and what torch computes of them."""
+    import onnx
+    import torch
+    from capture import onnx_of
+    from catalogue import MODELS
+    from torch.utils import _pytree as pytree
+
+    from relax_mlir.frontend.torch.arrays import array_of
+
+    model = MODELS[order["model"]]
+    (folder / "name").write_text(order["model"])
+    onnx.save(
+        onnx_of(model, small=False), folder / "model.onnx",
+        save_as_external_data=True, location="model.data",
+    )  # fmt: skip
+    with torch.inference_mode():
+        module = model.module()
+        for row, sizes in model.measured.items():
+            inputs = model.arguments(sizes)
+            results = pytree.tree_leaves(module(*inputs))
+            for what, tensors in (("inputs", inputs), ("results", results)):
+                arrays = [_plain(array_of(each)) for each in tensors]
+                np.savez(folder / f"{row}.{what}.npz", *arrays)
+            shapes = [list(each.shape) for each in inputs]
+            (folder / f"{row}.json").write_text(json.dumps(shapes))
+    return {}
+
+
+def _plain(array):
+    """Return an array as numpy can store it."""
+    return array.view("uint16") if array.dtype.name == "bfloat16" else array
+
+
+def build(folder, order):
+    """Import and build for a number of threads; the static twin for one row."""
+    from relax_mlir import relax
+    from relax_mlir.frontend.onnx import from_onnx
+
+    start = perf_counter()
+    shapes = None
+    if order["static"]:
+        import onnx
+
+        proto = onnx.load(folder / "model.onnx", load_external_data=False)
+        dims = json.loads((folder / f"{order['row']}.json").read_text())
+        shapes = dict(zip((each.name for each in proto.graph.input), dims, strict=True))
+    module = from_onnx(folder / "model.onnx", shape_dict=shapes)
+    imported = perf_counter()
+    built = relax.build(module, f"{order['target']} -num-threads={order['threads']}")
+    ended = perf_counter()
+    name = f"static-{order['row']}" if order["static"] else "model"
+    built.save(folder / f"{name}-{order['threads']}.rxe")
+    return {"import": imported - start, "build": ended - imported}
+
+
+def run(folder, order):
+    """Load, run once, compare, and run as often as fits in the time."""
+    import ml_dtypes
+    from runners import OURS, PEERS
+
+    inputs = _stored(folder / f"{order['row']}.inputs.npz")
+    expected = _stored(folder / f"{order['row']}.results.npz")
+    if order["narrow"]:
+        inputs, expected = (
+            [each.view(ml_dtypes.bfloat16) if each.dtype == "uint16" else each for each in arrays]
+            for arrays in (inputs, expected)
+        )
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = perf_counter()
+    name = order["framework"]
+    if name == "static":
+        call = OURS["ours"](folder, inputs, order["threads"], f"static-{order['row']}")
+    else:
+        call = {**OURS, **PEERS}[name](folder, inputs, order["threads"])
+    loaded = perf_counter() - start
+    results = call()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    results = list(results) if isinstance(results, (list, tuple)) else [results]
+    worst = max(_difference(*pair) for pair in zip(results, expected, strict=True))
+    times, end = [], perf_counter() + order["seconds"]
+    while order["seconds"] and (len(times) < 3 or perf_counter() < end):
+        start = perf_counter()
+        call()
+        times.append(perf_counter() - start)
+    return {
+        "load": loaded, "peak": peak / 1024, "before": before / 1024, "error": worst,
+        "seconds": min(times, default=None),
+    }  # fmt: skip
+
+
+def _stored(path):
+    with np.load(path) as arrays:
+        return list(arrays.values())
+
+
+def _difference(result, expected):
+    if hasattr(result, "to_host"):
+        result = result.to_host()
+    if type(result).__module__.startswith("torch"):
+        result = result.float()
+    result, expected = np.asarray(result).astype("float64"), expected.astype("float64")
+    if result.shape != expected.shape:
+        return float("inf")
+    scale = np.abs(expected).max(initial=0) or 1.0
+    return float(np.abs(result - expected).max(initial=0) / scale)
+
+
+def main():
+    order = json.loads(sys.argv[1])
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print is not an answer
+    found = globals()[order["do"]](Path(order["folder"]), order)
+    answers.write(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    main()
