@@ -10,55 +10,55 @@ _MAKERS = ("memref.alloc", "memref.view", "memref.get_global", "memref.reinterpr
 
 def collect(root: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> list[ir.Operation]:
     """Return the operations below `root` that are wanted, those in a region after its owner."""
-    found: list[ir.Operation] = []
+    result: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if wanted(op):
-            found.append(op)
+            result.append(op)
         return ir.WalkResult.ADVANCE
 
     root.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return result
 
 
 def named(root: ir.Operation, names: Container[str]) -> list[ir.Operation]:
     """Return the operations below `root` of some names, in the order of `collect`."""
-    found: list[ir.Operation] = []
+    result: list[ir.Operation] = []
     advance = ir.WalkResult.ADVANCE
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name in names:
-            found.append(op)
+            result.append(op)
         return advance
 
     root.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return result
 
 
 def names_below(root: ir.Operation) -> set[str]:
     """Return the names of the operations below `root`, its own among them."""
-    found: set[str] = set()
+    result: set[str] = set()
     advance = ir.WalkResult.ADVANCE
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        found.add(op.name)
+        result.add(op.name)
         return advance
 
     root.walk(visit)
-    return found
+    return result
 
 
 def by_name(root: ir.Operation) -> dict[str, list[ir.Operation]]:
     """Return the operations below `root` by their names, its own among them."""
-    found: dict[str, list[ir.Operation]] = {}
+    result: dict[str, list[ir.Operation]] = {}
     advance = ir.WalkResult.ADVANCE
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        found.setdefault(op.name, []).append(op)
+        result.setdefault(op.name, []).append(op)
         return advance
 
     root.walk(visit)
-    return found
+    return result
 
 
 def rename_callees(calls: Iterable[ir.Operation], names: Mapping[str, str]) -> None:

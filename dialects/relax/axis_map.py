@@ -66,10 +66,10 @@ class AxisMap:
     @property
     def flat(self) -> list[int]:
         """The map as numbers: the rank, then for each output how many digits and these."""
-        found = [self.rank]
+        result = [self.rank]
         for digits in self.outputs:
-            found += [len(digits), *(number for digit in digits for number in digit)]
-        return found
+            result += [len(digits), *(number for digit in digits for number in digit)]
+        return result
 
     def axes(self) -> list[list[Digit]]:
         """Return the digits of each axis, from the highest.
@@ -77,17 +77,17 @@ class AxisMap:
         Raises:
             InferError: some of an axis is missing, or there twice.
         """
-        found: list[list[Digit]] = [[] for _ in range(self.rank)]
+        result: list[list[Digit]] = [[] for _ in range(self.rank)]
         for digit in (digit for digits in self.outputs for digit in digits):
-            found[digit.axis].append(digit)
-        for axis, digits in enumerate(found):
+            result[digit.axis].append(digit)
+        for axis, digits in enumerate(result):
             digits.sort(key=lambda digit: digit.low, reverse=True)
             bound = 1
             for digit in reversed(digits):
                 if digit.low != bound or (not digit.size and digit is not digits[0]):
                     raise InferError(f"{self} does not map index {axis} one to one")
                 bound *= digit.size
-        return found
+        return result
 
     def size(self, digit: Digit, dims: Sequence[SymExpr]) -> SymExpr:
         """Return how many values a digit has for a shape."""

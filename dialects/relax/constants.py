@@ -136,11 +136,11 @@ def constant_array(attribute: ir.Attribute, *, filled: bool = True) -> np.ndarra
     name = resource_name(attribute)
     if name is None:
         return _from_dense(attribute, shape, dtype)
-    found = _ARRAYS.get(attribute.context, {}).get(name)
-    if found is not None:
+    result = _ARRAYS.get(attribute.context, {}).get(name)
+    if result is not None:
         if filled:
-            finish_copy(found)
-        return found if _is_of(found, shape, dtype) else _viewed(found, name, shape, dtype)
+            finish_copy(result)
+        return result if _is_of(result, shape, dtype) else _viewed(result, name, shape, dtype)
     return _from_text(attribute, name, shape, dtype)
 
 

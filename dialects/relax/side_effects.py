@@ -113,12 +113,12 @@ def _carried(loop: ir.Operation) -> list[ir.Value]:
 def captured_values(op: ir.Operation) -> list[ir.Value]:
     """Return the values from around an operation that its regions use, in order."""
     inside: set[ir.Value] = set()
-    found: dict[ir.Value, None] = {}
+    result: dict[ir.Value, None] = {}
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
         for operand in inner.operands:
             if operand not in inside:
-                found[operand] = None
+                result[operand] = None
         inside.update(inner.results)
         for region in inner.regions:
             for block in region.blocks:
@@ -130,19 +130,19 @@ def captured_values(op: ir.Operation) -> list[ir.Value]:
             inside.update(block.arguments)
             for view in block.operations:
                 view.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return list(found)
+    return list(result)
 
 
 def closure(values: Iterable[ir.Value]) -> set[ir.Value]:
     """Return the values and all that they may share memory with."""
-    found: set[ir.Value] = set()
+    result: set[ir.Value] = set()
     pending = list(values)
     while pending:
         value = pending.pop()
-        if value not in found:
-            found.add(value)
+        if value not in result:
+            result.add(value)
             pending += sources(value)
-    return found
+    return result
 
 
 def written_values(func: ir.Operation) -> set[ir.Value]:
@@ -180,7 +180,7 @@ _DEPENDS = ("relax.call", "relax.call_packed", "relax.invoke_closure", *_SCOPES)
 
 def writing_functions(module: ir.Operation) -> frozenset[str]:
     """Return the names of the Relax functions in which an operation may write to a tensor."""
-    found: set[str] = set()
+    result: set[str] = set()
     # An operation takes a microsecond: most are of a name that is known not to write.
     harmless: set[str] = {"func.func", "func.return", *_TERMINATORS, *_SCOPES}
 
@@ -202,5 +202,5 @@ def writing_functions(module: ir.Operation) -> frozenset[str]:
         writing: list[str] = []
         op.walk(visit)
         if writing:
-            found.add(op.attributes["sym_name"].value)
-    return frozenset(found)
+            result.add(op.attributes["sym_name"].value)
+    return frozenset(result)

@@ -171,13 +171,13 @@ def known_dims(type_: ir.Type) -> list[SymExpr]:
 
 def all_dims(types: Iterable[ir.Type]) -> list[list[SymExpr]] | None:
     """Return the dimensions of each tensor type, None unless those of all are known."""
-    found = []
+    result = []
     for type_ in types:
         dims = tensor_dims(type_)
         if dims is None:
             return None
-        found.append(dims)
-    return found
+        result.append(dims)
+    return result
 
 
 def shape_ndim(type_: ir.Type) -> int:

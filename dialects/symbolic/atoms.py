@@ -156,8 +156,8 @@ class Extremum:
 
     def evaluate(self, values: Mapping[str, int]) -> int:
         """Return the extremum of the values of the parts."""
-        found = [part.evaluate(values) for part in self.parts]
-        return max(found) if self.kind == "max" else min(found)
+        result = [part.evaluate(values) for part in self.parts]
+        return max(result) if self.kind == "max" else min(result)
 
     def bounds(self, known: Known = NOTHING) -> Bounds:
         """Return bounds: of a maximum, any low end holds, and all high ends together."""

@@ -60,11 +60,11 @@ def solutions(dims: Sequence[SymExpr], known: Container[str] = ()) -> list[Solut
     """
     # What is known may be much, and is asked about little: it is not copied.
     bound = _Either(set(), known)
-    found: list[Solution] = []
+    result: list[Solution] = []
     for index, dim in enumerate(dims):
         if dim.name and dim.name not in bound:
             bound.new.add(dim.name)
-            found.append(Solution(index, dim.name, 1, SymExpr.const(0)))
+            result.append(Solution(index, dim.name, 1, SymExpr.const(0)))
     progress = True
     while progress:
         progress = False
@@ -72,9 +72,9 @@ def solutions(dims: Sequence[SymExpr], known: Container[str] = ()) -> list[Solut
             solution = solve(index, dim, bound)
             if solution is not None:
                 bound.new.add(solution.symbol)
-                found.append(solution)
+                result.append(solution)
                 progress = True
-    return found
+    return result
 
 
 @dataclass(frozen=True)

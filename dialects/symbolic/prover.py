@@ -204,10 +204,10 @@ class Facts:
             atom = part.atom
             if isinstance(atom, Extremum):
                 rest = expr - part * coefficient
-                found = (
+                result = (
                     self._prove(rest + each * coefficient, depth, steps) for each in atom.parts
                 )
-                return any(found) if (atom.kind == "max") == (coefficient > 0) else all(found)
+                return any(result) if (atom.kind == "max") == (coefficient > 0) else all(result)
             by = atom.rhs.value if isinstance(atom, Quotient) and atom.kind == "floordiv" else None
             if isinstance(atom, Quotient) and by is not None and by > 0:
                 # d * (a // d) is at most a and at least a - d + 1.

@@ -345,13 +345,13 @@ def _parameter(
     decl: BufferDecl | ScalarDecl, dims: Sequence[SymExpr] | None
 ) -> dict[str, ir.Attribute]:
     """Return what a function says of a parameter: types do not tell names, shapes and signs."""
-    found: dict[str, ir.Attribute] = {"tir.name": ir.StringAttr.get(decl.name)}
+    result: dict[str, ir.Attribute] = {"tir.name": ir.StringAttr.get(decl.name)}
     if dims is not None and isinstance(decl, BufferDecl):
-        found["tir.shape"] = Dims.of(dims)
-        found |= decl.layout.attributes()
+        result["tir.shape"] = Dims.of(dims)
+        result |= decl.layout.attributes()
     if dims is not None or decl.dtype != "int64":
-        found["tir.dtype"] = ir.StringAttr.get(decl.dtype)
-    return found
+        result["tir.dtype"] = ir.StringAttr.get(decl.dtype)
+    return result
 
 
 def _describe(

@@ -32,17 +32,17 @@ _REMAINDERS = {"arith.remsi": "T.truncmod", "arith.remui": "%"}
 
 def find_guarded(op: ir.Operation) -> dict[ir.Operation, Guarded]:
     """Return the guarded operations of a function by their last operation."""
-    found: dict[ir.Operation, Guarded] = {}
+    result: dict[ir.Operation, Guarded] = {}
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
         inner = inner.operation
         guarded = _quotient(inner) or _remainder(inner) or _shift(inner)
         if guarded is not None:
-            found[inner] = guarded
+            result[inner] = guarded
         return ir.WalkResult.ADVANCE
 
     op.walk(visit)
-    return found
+    return result
 
 
 def _made_by(value: ir.Value, *names: str) -> ir.Operation | None:

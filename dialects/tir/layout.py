@@ -37,20 +37,20 @@ class Layout:
     def attributes(self) -> dict[str, ir.Attribute]:
         """Return what is not as usual as attributes of a parameter or an operation."""
         i64 = ir.IntegerType.get_signless(64)
-        found: dict[str, ir.Attribute] = {}
+        result: dict[str, ir.Attribute] = {}
         if self.strides is not None:
-            found["tir.strides"] = Dims.of(self.strides)
+            result["tir.strides"] = Dims.of(self.strides)
         if self.offset.value != 0:
-            found["tir.elem_offset"] = Dims.of([self.offset])
+            result["tir.elem_offset"] = Dims.of([self.offset])
         if self.scope != "global":
-            found["tir.scope"] = ir.StringAttr.get(self.scope)
+            result["tir.scope"] = ir.StringAttr.get(self.scope)
         for name in ("align", "offset_factor"):
             if getattr(self, name):
-                found[f"tir.{name}"] = ir.IntegerAttr.get(i64, getattr(self, name))
+                result[f"tir.{name}"] = ir.IntegerAttr.get(i64, getattr(self, name))
         if self.axis_separators:
             items = [ir.IntegerAttr.get(i64, each) for each in self.axis_separators]
-            found["tir.axis_separators"] = ir.ArrayAttr.get(items)
-        return found
+            result["tir.axis_separators"] = ir.ArrayAttr.get(items)
+        return result
 
 
 LAYOUT_ATTRIBUTES = tuple(

@@ -69,10 +69,10 @@ class ForOp(Tir.Operation, name="for"):
 
 def _annotated(view: ir.OpView) -> bool:
     """Check the annotations that loops and blocks may carry."""
-    found = attribute(view.operation, "annotations")
-    if found is None or isinstance(found, ir.DictAttr):
+    result = attribute(view.operation, "annotations")
+    if result is None or isinstance(result, ir.DictAttr):
         return True
-    return op_error(view, f"'annotations' must be a dictionary, got {found}")
+    return op_error(view, f"'annotations' must be a dictionary, got {result}")
 
 
 class BlockOp(Tir.Operation, name="block"):

@@ -133,10 +133,10 @@ def compile_module(
         with _timed(seconds, "cache"):
             program = native.operation.get_asm(assume_verified=True, enable_debug_info=False)
             key = key_of(program, {**target.settings, "split": split})
-            found = cache.load(key)
-        if found is not None:
-            objects = tuple(ObjectFile(*each) for each in found.objects)
-            return NativeCode(objects, target, seconds, found.source)
+            result = cache.load(key)
+        if result is not None:
+            objects = tuple(ObjectFile(*each) for each in result.objects)
+            return NativeCode(objects, target, seconds, result.source)
     if rehearsed:
         with _timed(seconds, "rehearsal"):
             rehearse(native, target)

@@ -71,8 +71,8 @@ def rests(dim: SymExpr) -> list[SymExpr]:
     """Return what is subtracted from a dimension to solve it for one of its symbols."""
     if dim.name:
         return []
-    found = [solve(0, dim, dim.symbols - {name}) for name in sorted(dim.symbols)]
-    return [each.rest for each in found if each is not None and not each.rest.is_const]
+    result = [solve(0, dim, dim.symbols - {name}) for name in sorted(dim.symbols)]
+    return [each.rest for each in result if each is not None and not each.rest.is_const]
 
 
 def is_foreign(op: ir.Operation) -> bool:

@@ -73,7 +73,7 @@ def _tensors(block: ir.Block, prim_funcs: set[str]) -> list[_Tensor]:
     operations = [view.operation for view in block.operations]
     positions = {op: position for position, op in enumerate(operations)}
     known: set[str] = _around(block)
-    found = []
+    result = []
     for position, op in enumerate(operations):
         if op.name == "relax.alloc_tensor":
             dims = T.shape_dims(op.operands[0].type)
@@ -82,9 +82,9 @@ def _tensors(block: ir.Block, prim_funcs: set[str]) -> list[_Tensor]:
             if dims is not None and last is not None and private:
                 size = product(dims) * T.dtype_size(op.attributes["dtype"].value)
                 tensor = _Tensor(op, last, size, position, positions[last], frozenset(known))
-                found.append(tensor)
+                result.append(tensor)
         known |= {n for each in op.results for dim in type_dims(each.type) for n in dim.symbols}
-    return found
+    return result
 
 
 def _around(block: ir.Block) -> set[str]:

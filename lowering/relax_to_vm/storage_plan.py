@@ -75,14 +75,14 @@ def needed(allocations: Sequence[Allocation]) -> SymExpr:
         NO_FACTS,
         next(_points(sizes, NO_FACTS)),
     )
-    found: dict[Sum, None] = {}
+    result: dict[Sum, None] = {}
     for position in sorted({allocation.start for allocation in allocations}):
         total: Sum = ()
         for i, allocation in enumerate(allocations):
             if allocation.start <= position <= allocation.end:
                 total = sums.add(total, i)
-        found[total] = None
-    return sums.maximum(sums.largest(list(found), exact=True))
+        result[total] = None
+    return sums.maximum(sums.largest(list(result), exact=True))
 
 
 def plan_arena(allocations: Sequence[Allocation], facts: Facts = NO_FACTS) -> Plan:
@@ -148,15 +148,15 @@ def _improved(
 
 def _conflicts(allocations: Sequence[Allocation]) -> list[set[int]]:
     """Return for each allocation those that live when it does."""
-    found: list[set[int]] = [set() for _ in allocations]
+    result: list[set[int]] = [set() for _ in allocations]
     alive: list[int] = []
     for i in sorted(range(len(allocations)), key=lambda i: allocations[i].start):
         alive = [j for j in alive if allocations[j].end >= allocations[i].start]
         for j in alive:
-            found[i].add(j)
-            found[j].add(i)
+            result[i].add(j)
+            result[j].add(i)
         alive.append(i)
-    return found
+    return result
 
 
 def _points(sizes: Sequence[SymExpr], facts: Facts) -> Iterator[dict[str, int]]:

@@ -129,8 +129,8 @@ class SymbolicSizes:
 
     def maximum(self, sums: Sequence[Sum]) -> SymExpr:
         """Return the largest of some sums as an expression."""
-        found = [sum((self._distinct[i] * times for i, times in each), _ZERO) for each in sums]
-        return found[0].max(*found[1:]) if len(found) > 1 else found[0]
+        result = [sum((self._distinct[i] * times for i, times in each), _ZERO) for each in sums]
+        return result[0].max(*result[1:]) if len(result) > 1 else result[0]
 
     def _covers(self, large: Sum, small: Sum) -> bool:
         key = (large, small)

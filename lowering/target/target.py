@@ -322,10 +322,10 @@ class Target:
         """
         _initialize()
         try:
-            found = llvm.Target.from_triple(self.triple)
+            result = llvm.Target.from_triple(self.triple)
         except RuntimeError as error:
             raise PipelineError(f"unknown target triple '{self.triple}': {error}") from error
-        return found.create_target_machine(
+        return result.create_target_machine(
             cpu=self.cpu,
             features=self.features,
             opt=self._emission_level,

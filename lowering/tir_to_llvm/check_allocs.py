@@ -66,18 +66,18 @@ def check_allocs(op: ir.Operation) -> None:
 
 def _packed(module: ir.Operation) -> set[str]:
     """Return the functions that stand for packed ones, each with the status that it returns."""
-    found = set()
+    result = set()
     i32 = ir.IntegerType.get_signless(32, module.context)
     for view in module.regions[0].blocks[0].operations:
         if view.operation.name != "func.func" or view.operation.regions[0].blocks:
             continue
         name = ir.StringAttr(view.operation.attributes["sym_name"]).value
         if name.startswith(PACKED_PREFIX):
-            found.add(name)
+            result.add(name)
             with module.context:
                 type_ = ir.FunctionType.get(view.type.inputs, [i32])
                 view.operation.attributes["function_type"] = ir.TypeAttr.get(type_)
-    return found
+    return result
 
 
 class _Inside:
@@ -153,7 +153,7 @@ def _guard(block: ir.Block, fallible: set[str]) -> ir.Value:
     # What checks an operation is made here, as it is moved with what it follows.
     scratch = ir.Module.create()
     rest: list[ir.Operation] = []
-    found: ir.Value | None = None
+    result: ir.Value | None = None
     for op in reversed(operations):
         calls = op.name == "func.call" and callee(op) in fallible
         if not calls and op not in groups:
@@ -172,18 +172,18 @@ def _guard(block: ir.Block, fallible: set[str]) -> ir.Value:
         with ir.InsertionPoint(terminator):
             branch = scf.IfOp(succeeded, [ir.IntegerType.get_signless(32)], has_else=True)
         with ir.InsertionPoint(branch.then_block):
-            end = scf.YieldOp([status(0) if found is None else found])
+            end = scf.YieldOp([status(0) if result is None else result])
         for each in reversed(rest):
             each.move_before(end.operation)
         with ir.InsertionPoint(branch.else_block):
             scf.YieldOp([status(1) if failure is None else failure])
-        rest, found = [branch.operation, *reversed(checks)], branch.results[0]
+        rest, result = [branch.operation, *reversed(checks)], branch.results[0]
         if calls:
             op.erase()
         else:
             rest.append(op)
-    if found is not None:
-        return found
+    if result is not None:
+        return result
     with ir.InsertionPoint(terminator):
         return status(0)
 

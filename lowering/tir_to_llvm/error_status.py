@@ -174,16 +174,16 @@ class ErrorStatus:
 
 def _under_guard(part: list[ir.Operation]) -> list[ir.Operation]:
     """Return what of a part may not run after a failure, or needs what may not."""
-    found: dict[ir.Operation, None] = {}
+    result: dict[ir.Operation, None] = {}
     for op in part:
         kind = op.name.partition(".")[2]
         safe = op.name.startswith(_SAFE) and not any(each in kind for each in _DIVISIONS)
         if not safe or any(
-            not isinstance(value.owner, ir.Block) and value.owner.operation in found
+            not isinstance(value.owner, ir.Block) and value.owner.operation in result
             for value in op.operands
         ):
-            found[op] = None
-    return list(found)
+            result[op] = None
+    return list(result)
 
 
 def _leaving(part: list[ir.Operation]) -> list[ir.Value]:

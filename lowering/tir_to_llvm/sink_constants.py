@@ -40,9 +40,9 @@ def _copy(constant: ir.Operation) -> None:
 
 def _region_around(op: ir.Operation) -> ir.Operation | None:
     """Return the outermost parallel region that an operation is in."""
-    found = None
+    result = None
     while op.name != "llvm.func":
         op = op.parent.operation
         if op.name in _REGIONS:
-            found = op
-    return found
+            result = op
+    return result

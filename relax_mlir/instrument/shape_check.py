@@ -79,10 +79,10 @@ def _known_types(mod: "IRModule") -> _Known:
     from relax_mlir.dialects.locations import value_name
     from relax_mlir.dialects.relax import types as T
 
-    found: _Known = {}
+    results: _Known = {}
 
     def note(function: str, name: str, type_: Any) -> None:
-        found.setdefault((function, name), []).append(type_)
+        results.setdefault((function, name), []).append(type_)
 
     with mod.context:
         for view in mod.mlir_module.body.operations:
@@ -105,7 +105,7 @@ def _known_types(mod: "IRModule") -> _Known:
                 return ir.WalkResult.ADVANCE
 
             op.walk(visit)
-    return found
+    return results
 
 
 class _Prover:

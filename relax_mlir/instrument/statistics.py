@@ -89,15 +89,15 @@ def count_operations(mod: "IRModule") -> "Counter[str]":
     """Return how many operations of each kind are in a module, itself left out."""
     from relax_mlir.dialects.bindings import ir
 
-    found: Counter[str] = Counter()
+    result: Counter[str] = Counter()
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
-        found[operation.name] += 1
+        result[operation.name] += 1
         return ir.WalkResult.ADVANCE
 
     mod.mlir_module.operation.walk(visit)
-    found["builtin.module"] -= 1
-    return +found
+    result["builtin.module"] -= 1
+    return +result
 
 
 def resident_bytes() -> int:

@@ -55,8 +55,8 @@ class VDevice(GlobalInfo):
 
     def fields(self) -> dict[str, Any]:
         """Return the arguments that made it."""
-        found = {"target": self.target, "vdevice_id": self.vdevice_id}
-        return {**found, "memory_scope": self.memory_scope}
+        result = {"target": self.target, "vdevice_id": self.vdevice_id}
+        return {**result, "memory_scope": self.memory_scope}
 
     @property
     def kind(self) -> str:
@@ -101,7 +101,9 @@ def _info(attribute: ir.DictAttr) -> GlobalInfo:
         return DummyGlobalInfo()
     target = fields["target"]
     if isinstance(target, ir.DictAttr):
-        found: Any = {named.name: attribute_value(named.attr.maybe_downcast()) for named in target}
+        result: Any = {named.name: attribute_value(named.attr.maybe_downcast()) for named in target}
     else:
-        found = attribute_value(target)
-    return VDevice(found, *(attribute_value(fields[key]) for key in ("vdevice_id", "memory_scope")))
+        result = attribute_value(target)
+    return VDevice(
+        result, *(attribute_value(fields[key]) for key in ("vdevice_id", "memory_scope"))
+    )

@@ -320,11 +320,11 @@ def module_of(given: Any) -> IRModule:
     """
     if is_function(given):
         return IRModule.from_expr(given)
-    found = given if isinstance(given, IRModule) else getattr(given, "mod", given)
-    if isinstance(found, IRModule):
-        return found
-    if isinstance(found, ir.Module):
-        return IRModule(found)
+    result = given if isinstance(given, IRModule) else getattr(given, "mod", given)
+    if isinstance(result, IRModule):
+        return result
+    if isinstance(result, ir.Module):
+        return IRModule(result)
     hint = ""
     items = given if isinstance(given, (list, tuple)) and given else [given]
     if all(type(each).__name__ == "Tensor" for each in items):

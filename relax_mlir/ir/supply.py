@@ -21,18 +21,18 @@ class UniqueNameSupply:
             add_underscore: whether an underscore stands before the number.
         """
         base = self._full(name, add_prefix)
-        found, count = base, 0
-        while found in self._taken:
+        result, count = base, 0
+        while result in self._taken:
             count += 1
-            found = f"{base}{'_' * add_underscore}{count}"
-        self._taken.add(found)
-        return found
+            result = f"{base}{'_' * add_underscore}{count}"
+        self._taken.add(result)
+        return result
 
     def reserve_name(self, name: str, add_prefix: bool = True) -> str:
         """Take a name, and return it with its prefix."""
-        found = self._full(name, add_prefix)
-        self._taken.add(found)
-        return found
+        result = self._full(name, add_prefix)
+        self._taken.add(result)
+        return result
 
     def contains_name(self, name: str, add_prefix: bool = True) -> bool:
         """Whether a name is taken."""

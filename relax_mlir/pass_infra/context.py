@@ -329,8 +329,8 @@ def _listed(names: Any) -> str:
 def _instruments(instruments: Iterable[PassInstrument] | None) -> list[PassInstrument]:
     if instruments is not None and not isinstance(instruments, Iterable):
         raise PassTypeError(f"instruments is a list of instruments, got {_kind(instruments)}")
-    found = list(instruments or ())
-    for instrument in found:
+    result = list(instruments or ())
+    for instrument in result:
         if not isinstance(instrument, PassInstrument):
             if isinstance(instrument, type) and issubclass(instrument, PassInstrument):
                 name = instrument.__name__
@@ -338,7 +338,7 @@ def _instruments(instruments: Iterable[PassInstrument] | None) -> list[PassInstr
             raise PassTypeError(
                 f"{instrument!r} is not an instrument; is @pass_instrument missing?"
             )
-    return found
+    return result
 
 
 class _Thread(threading.local):

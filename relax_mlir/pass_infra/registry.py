@@ -126,10 +126,10 @@ def file_of(name: str) -> str | None:
         return None
     make = inspect.unwrap(getattr(entry.make, "func", entry.make))
     try:
-        found = inspect.getsourcefile(make) or inspect.getfile(make)
+        result = inspect.getsourcefile(make) or inspect.getfile(make)
     except TypeError:
         return ""
-    return "" if found == __file__ else found
+    return "" if result == __file__ else result
 
 
 def unregister_pass(name: str) -> None:

@@ -30,7 +30,7 @@ def required_passes(wanted: AnyPass, *, transitive: bool) -> list[AnyPass]:
         return []
     if not transitive:
         return [registry.get_pass(name) for name in wanted.info.required]
-    found: dict[str, AnyPass] = {}
+    result: dict[str, AnyPass] = {}
     path = [wanted.info.name]
 
     def visit(names: tuple[str, ...]) -> None:
@@ -40,15 +40,15 @@ def required_passes(wanted: AnyPass, *, transitive: bool) -> list[AnyPass]:
             if own_name in path:
                 circle = " -> ".join([*path[path.index(own_name) :], own_name])
                 raise PipelineError(f"passes require each other: {circle}")
-            if own_name in found:
+            if own_name in result:
                 continue
             path.append(own_name)
             visit(each.info.required)
             path.pop()
-            found[own_name] = each
+            result[own_name] = each
 
     visit(wanted.info.required)
-    return list(found.values())
+    return list(result.values())
 
 
 class Results:

@@ -92,14 +92,14 @@ def extern_primfunc(
 
 
 def _buffers(title: str, func: ir.Operation) -> list[Buffer]:
-    found = []
+    result = []
     for param, buffer in parameters(func):
         if buffer is None:
             raise ExprTypeError(
                 f"{_WHAT} '{title}': parameter '{param.name}' is a number; specialize the prim func"
             )
-        found.append(buffer)
-    return found
+        result.append(buffer)
+    return result
 
 
 def _others(params: Sequence[Buffer], written: set[int]) -> list[Buffer]:
@@ -115,7 +115,7 @@ def _written(title: str, func: ir.Operation) -> set[int]:
     from relax_mlir.tir.view import tree
     from relax_mlir.tir.view.accesses import base_of
 
-    found: set[int] = set()
+    result: set[int] = set()
     for op in tree.walk(func):
         if op.name in ("func.call", "tir.call_packed", "tir.call_extern"):
             raise ExprError(
@@ -124,8 +124,8 @@ def _written(title: str, func: ir.Operation) -> set[int]:
         if op.name == "memref.store":
             base = base_of(op.operands[1])
             if isinstance(base.owner, ir.Block):
-                found.add(ir.BlockArgument(base).arg_number)
-    return found
+                result.add(ir.BlockArgument(base).arg_number)
+    return result
 
 
 def _is_blocks(func: ir.Operation) -> bool:
@@ -140,7 +140,7 @@ def _sizes(
     title: str, buffers: Sequence[Buffer], tensors: Sequence[Tensor]
 ) -> dict[str, SymExpr]:  # fmt: skip
     """Return what the symbols of a prim func's shapes are by the shapes of tensors."""
-    found: dict[str, SymExpr] = {}
+    result: dict[str, SymExpr] = {}
     for buffer, tensor in zip(buffers, tensors, strict=True):
         if buffer.dtype != tensor.dtype or len(buffer.shape) != len(tensor.shape):
             raise ExprError(
@@ -156,12 +156,12 @@ def _sizes(
                     f"{_WHAT} '{title}': dimension {size} of '{tensor.name}' is neither a number "
                     "nor a symbol, so a prim func cannot declare it"
                 )
-            if found.setdefault(dim.name, size) != size:
+            if result.setdefault(dim.name, size) != size:
                 raise ExprError(
-                    f"{_WHAT} '{title}': '{dim.name}' is {found[dim.name]} and {size} by the "
+                    f"{_WHAT} '{title}': '{dim.name}' is {result[dim.name]} and {size} by the "
                     f"shape of '{tensor.name}'"
                 )
-    return found
+    return result
 
 
 def _with_sizes(func: PrimFunc, sizes: Mapping[str, SymExpr]) -> PrimFunc:

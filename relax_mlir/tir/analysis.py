@@ -131,7 +131,7 @@ def calculate_allocated_bytes(func_or_mod: Any) -> dict[str, dict[str, int]]:
     """
     module = _module(func_or_mod, "calculate_allocated_bytes")
     whole = func_or_mod is module
-    found: dict[str, dict[str, int]] = {}
+    result: dict[str, dict[str, int]] = {}
     for func in _prim_funcs(module):
         scopes: dict[str, int] = {}
         for operation in tree.walk(func):
@@ -148,8 +148,8 @@ def calculate_allocated_bytes(func_or_mod: Any) -> dict[str, dict[str, int]]:
                 count *= dim
             size = (count * bits(buffer.dtype) + 7) // 8
             scopes[buffer.scope] = scopes.get(buffer.scope, 0) + size
-        found[tree.string(func, "sym_name") if whole else "main"] = scopes
-    return found
+        result[tree.string(func, "sym_name") if whole else "main"] = scopes
+    return result
 
 
 def get_block_access_region(
@@ -168,12 +168,12 @@ def get_block_access_region(
     Raises:
         ExprTypeError: it is no block.
     """
-    found = _regions(block, "get_block_access_region")
-    known = [(each, part) for each, part in found if each.ranges is not None]
+    result = _regions(block, "get_block_access_region")
+    known = [(each, part) for each, part in result if each.ranges is not None]
     return [
         [part for each, part in known if each.reads],
         [part for each, part in known if each.writes],
-        [part for each, part in found if each.ranges is None],
+        [part for each, part in result if each.ranges is None],
     ]
 
 
@@ -189,10 +189,10 @@ def get_block_read_write_region(
     Raises:
         ExprTypeError: it is no block.
     """
-    found = _regions(block, "get_block_read_write_region")
+    result = _regions(block, "get_block_read_write_region")
     return [
-        [part for each, part in found if each.reads],
-        [part for each, part in found if each.writes],
+        [part for each, part in result if each.reads],
+        [part for each, part in result if each.writes],
     ]
 
 
@@ -254,11 +254,11 @@ def undefined_vars(node: Any, defs: Iterable[Any] | None = None) -> list[Any]:
         ExprTypeError: it is no expression.
     """
     known = {_key(each) for each in defs or ()}
-    found: dict[Any, Any] = {}
+    result: dict[Any, Any] = {}
     for each in _variables(node):
         if _key(each) not in known:
-            found.setdefault(_key(each), each)
-    return list(found.values())
+            result.setdefault(_key(each), each)
+    return list(result.values())
 
 
 def _key(variable: Any) -> Any:
@@ -295,8 +295,8 @@ def _module(obj: Any, name: str) -> IRModule:
 
 
 def _prim_funcs(module: IRModule) -> list[ir.Operation]:
-    found = [view.operation for view in module.mlir_module.body.operations]
-    return [func for func in found if "tir.prim_func" in func.attributes]
+    result = [view.operation for view in module.mlir_module.body.operations]
+    return [func for func in result if "tir.prim_func" in func.attributes]
 
 
 def _roots(obj: Any, name: str) -> list[ir.Operation]:

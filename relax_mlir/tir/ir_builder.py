@@ -240,10 +240,10 @@ def current() -> IRBuilder:
     Raises:
         BuilderError: nothing is being written.
     """
-    found = getattr(_state, "builder", None)
-    if found is None:
+    result = getattr(_state, "builder", None)
+    if result is None:
         raise BuilderError("tir.ir_builder writes stages of te.extern, and none is being written")
-    return found
+    return result
 
 
 @contextmanager

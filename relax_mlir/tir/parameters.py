@@ -9,7 +9,7 @@ from relax_mlir.tir.stmt import Buffer
 
 def parameters(func: ir.Operation) -> list[tuple[Param, Buffer | None]]:
     """Return the parameters of a prim func in order, each with its buffer, None for a number."""
-    found: list[tuple[Param, Buffer | None]] = []
+    result: list[tuple[Param, Buffer | None]] = []
     arguments = func.regions[0].blocks[0].arguments
     notes: list[Any] = [{}] * len(arguments)
     if "arg_attrs" in func.attributes:
@@ -22,10 +22,10 @@ def parameters(func: ir.Operation) -> list[tuple[Param, Buffer | None]]:
         }
         name = given.get("name", f"arg{position}")
         if "tir.shape" not in attributes:
-            found.append((Param(name, given.get("dtype", str(argument.type))), None))
+            result.append((Param(name, given.get("dtype", str(argument.type))), None))
             continue
         dims = attributes["tir.shape"].dims
         shape = tuple(dim if dim.value is None else dim.value for dim in dims)
         dtype = given.get("dtype", "")
-        found.append((Param(name, "handle"), Buffer(name, shape, dtype)))
-    return found
+        result.append((Param(name, "handle"), Buffer(name, shape, dtype)))
+    return result

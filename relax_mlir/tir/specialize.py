@@ -59,13 +59,13 @@ def _numbers(
     scalars = {param.name: param.dtype for param, buffer in params if buffer is None}
     shapes = [SymExpr.of(dim) for _, buffer in params if buffer for dim in buffer.shape]
     known = sorted({*(symbol for dim in shapes for symbol in dim.symbols), *scalars})
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     shaped: list[tuple[Buffer, Buffer]] = []
 
     def note(symbol: str, number: int, why: str) -> None:
-        if found.setdefault(symbol, number) != number:
+        if result.setdefault(symbol, number) != number:
             raise ExprError(
-                f"specialize of '{name}': '{symbol}' is {found[symbol]} and {number}{why}"
+                f"specialize of '{name}': '{symbol}' is {result[symbol]} and {number}{why}"
             )
 
     for key, value in values.items():
@@ -91,8 +91,8 @@ def _numbers(
             raise ExprTypeError(f"specialize of '{name}': '{key}' becomes a number, got {value!r}")
         note(str(key), size.value, "")
     for own, given in shaped:
-        _check(name, own, given, found)
-    return found
+        _check(name, own, given, result)
+    return result
 
 
 def _solved(name: str, own: Buffer, given: Any) -> dict[str, int]:

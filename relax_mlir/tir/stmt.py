@@ -204,11 +204,11 @@ def _indices(what: str, buffer: Any, given: Any) -> list[PrimExpr]:
         raise ExprError(
             f"{what}: buffer '{buffer.name}' has {buffer.ndim} dimensions, got {len(given)} indices"
         )
-    found = [as_expr(each, SIZE) for each in given]
-    for each in found:
+    result = [as_expr(each, SIZE) for each in given]
+    for each in result:
         if "int" not in each.dtype:
             raise ExprTypeError(f"{what}: an index is an integer, got {each} of {each.dtype}")
-    return found
+    return result
 
 
 @dataclass(eq=False)

@@ -181,5 +181,5 @@ def _replaced(node: PrimExpr, names: dict[str, Any], leaves: dict[int, Any]) -> 
 
 
 def _slots(node: PrimExpr) -> list[str]:
-    found = [getattr(cls, "__slots__", ()) for cls in type(node).__mro__]
-    return [name for slots in found for name in slots]
+    result = [getattr(cls, "__slots__", ()) for cls in type(node).__mro__]
+    return [name for slots in result for name in slots]

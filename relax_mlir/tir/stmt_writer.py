@@ -105,15 +105,15 @@ def _check_names(builder: PrimFuncBuilder, decls: Sequence[BufferDecl | ScalarDe
 
 
 def _inside(func: Any, names: Sequence[str]) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
+    result: list[ir.Operation] = []
 
     def collect(op: ir.Operation) -> ir.WalkResult:
         if op.name in names:
-            found.append(op)
+            result.append(op)
         return ir.WalkResult.ADVANCE
 
     func.operation.walk(collect)
-    return found
+    return result
 
 
 def _check_places(func: ir.Operation) -> None:

@@ -60,15 +60,15 @@ class TensorIntrin:
         Raises:
             ValueError: there is none, and that is not allowed.
         """
-        found = TensorIntrin._registry.get(name)
-        if found is None and not allow_missing:
+        result = TensorIntrin._registry.get(name)
+        if result is None and not allow_missing:
             known = list(TensorIntrin._registry)
             near = did_you_mean(name, known)
             raise ScheduleValueError(
                 f"no tensor intrinsic '{name}'{near}; "
                 "TensorIntrin.register(name, desc, impl) makes one"
             )
-        return found
+        return result
 
 
 def _text_of(function: Any, what: str) -> tuple[str, list[str]]:
@@ -76,9 +76,9 @@ def _text_of(function: Any, what: str) -> tuple[str, list[str]]:
     operation = single(function) if is_function(function) else function
     if isinstance(function, IRModule):
         with lock_of(function.context), function.context, ir.Location.unknown():
-            found = [v.operation for v in function.mlir_module.body.operations]
-            if len(found) == 1:
-                return _described(found[0], what)
+            result = [v.operation for v in function.mlir_module.body.operations]
+            if len(result) == 1:
+                return _described(result[0], what)
     elif isinstance(operation, ir.Operation):
         with lock_of(operation.context), operation.context, ir.Location.unknown():
             return _described(operation, what)

@@ -57,5 +57,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    found = (name for table in _TABLES for name in _module(table).FUNCTIONS)
-    return sorted([*globals(), *_EXPORTS, *found, *_MODULES])
+    result = (name for table in _TABLES for name in _module(table).FUNCTIONS)
+    return sorted([*globals(), *_EXPORTS, *result, *_MODULES])

@@ -121,11 +121,11 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
     middle = batch_dims + len(places)
 
     def element(*i: Any) -> PrimExpr:
-        found = [
+        result = [
             from_end(at[(*i[:batch_dims], k, *i[batch_dims:middle])], a.shape[batch_dims + k])
             for k in range(depth)
         ]
-        return a[(*i[:batch_dims], *found, *i[middle:])]
+        return a[(*i[:batch_dims], *result, *i[middle:])]
 
     return compute(shape, element, name="T_gather_nd")
 

@@ -20,12 +20,12 @@ from relax_mlir.topi.support import at, broadcast_shape, scalar, shape_of, tenso
 
 def _indices(data: Tensor, given: Sequence[Tensor], where: str) -> tuple[list[Tensor], list[Dim]]:
     """Return tensors of indices for the first dimensions, and the shape that they broadcast to."""
-    found = [integer_indices(each, where) for each in given]
-    if not found or len(found) > tensor(data, where).ndim:
+    result = [integer_indices(each, where) for each in given]
+    if not result or len(result) > tensor(data, where).ndim:
         raise ExprError(
-            f"topi.{where} takes from 1 to {data.ndim} tensors of indices, got {len(found)}"
+            f"topi.{where} takes from 1 to {data.ndim} tensors of indices, got {len(result)}"
         )
-    return found, list(broadcast_shape([each.shape for each in found], where))
+    return result, list(broadcast_shape([each.shape for each in result], where))
 
 
 def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
@@ -127,12 +127,12 @@ def unravel_index(indices: Tensor, shape: Any) -> Tensor:
 
     def element(axis: Any, *i: Any) -> PrimExpr:
         rest = cast(numbers[i], SIZE)
-        found: Any = scalar(0, SIZE)
+        result: Any = scalar(0, SIZE)
         for position in range(len(dims))[::-1]:
             own = rest % dims[position]
-            found = Select(axis == position, own, found)
+            result = Select(axis == position, own, result)
             rest = rest // dims[position]
-        return cast(found, numbers.dtype)
+        return cast(result, numbers.dtype)
 
     return compute([len(dims), *numbers.shape], element, name="T_unravel_index")
 

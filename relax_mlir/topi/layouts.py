@@ -16,17 +16,17 @@ _AXIS = re.compile(r"([A-Z])|(\d+)([a-z])")
 
 def _axes(layout: str) -> list[tuple[str, int]]:
     """Return the axes of a layout: a letter and 0, or a small letter and the size of a block."""
-    found = [(m[1], 0) if m[1] else (m[3], int(m[2])) for m in _AXIS.finditer(layout)]
-    letters = [letter for letter, _ in found]
+    result = [(m[1], 0) if m[1] else (m[3], int(m[2])) for m in _AXIS.finditer(layout)]
+    letters = [letter for letter, _ in result]
     small = {letter for letter in letters if letter.islower()}
     if (
         "".join(m[0] for m in _AXIS.finditer(layout)) != layout
         or len(set(letters)) < len(letters)
         or any(letter.upper() not in letters for letter in small)
-        or any(letter.islower() and count < 1 for letter, count in found)
+        or any(letter.islower() and count < 1 for letter, count in result)
     ):
         raise ExprError(f"topi.layout_transform: '{layout}' is no layout such as NCHW or NCHW16c")
-    return found
+    return result
 
 
 def layout_transform(

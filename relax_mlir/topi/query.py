@@ -14,10 +14,10 @@ def shape(array: Tensor, dtype: str = "int32") -> Tensor:
     dims, kind = tensor(array, "shape").shape, checked(dtype)
 
     def element(i: PrimExpr) -> PrimExpr:
-        found: PrimExpr = const(0, SIZE)
+        result: PrimExpr = const(0, SIZE)
         for position, dim in enumerate(dims):
-            found = Select(i == position, as_expr(dim, SIZE), found)
-        return cast(found, kind)
+            result = Select(i == position, as_expr(dim, SIZE), result)
+        return cast(result, kind)
 
     return compute((len(dims),), element, name="T_shape")
 

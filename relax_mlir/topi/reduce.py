@@ -88,8 +88,8 @@ def variance(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
 
 def std(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Return the standard deviation of floating-point elements over axes."""
-    found = variance(data, axis, keepdims)
-    return compute(found.shape, lambda *i: functions.UNARY["sqrt"](found[i]), name="T_std")
+    result = variance(data, axis, keepdims)
+    return compute(result.shape, lambda *i: functions.UNARY["sqrt"](result[i]), name="T_std")
 
 
 def collapse_sum(data: Tensor, target_shape: Any) -> Tensor:

@@ -61,7 +61,7 @@ def dft(re_data: Tensor, im_data: Tensor, inverse: Any = False) -> tuple[Tensor,
         a, b = re_data[(*i[:-1], k)], im_data[(*i[:-1], k)]
         return a * c - b * s, a * s + b * c
 
-    found = [
+    result = [
         compute(
             re_data.shape, lambda *i, which=which: te.sum(parts(*i)[which], axis=k),
             name=f"T_dft_{name}",
@@ -70,8 +70,8 @@ def dft(re_data: Tensor, im_data: Tensor, inverse: Any = False) -> tuple[Tensor,
     ]  # fmt: skip
     if inverse:
         count = cast(as_expr(n, "int64"), dtype)
-        found = [compute(x.shape, lambda *i, x=x: x[i] / count, name="T_idft") for x in found]
-    return found[0], found[1]
+        result = [compute(x.shape, lambda *i, x=x: x[i] / count, name="T_idft") for x in result]
+    return result[0], result[1]
 
 
 def _last(a: Tensor, b: Tensor) -> Any:

@@ -161,11 +161,11 @@ def searchsorted(
 
 def _before(right: bool) -> Callable[[PrimExpr, PrimExpr], PrimExpr]:
     def before(edge: PrimExpr, value: PrimExpr) -> PrimExpr:
-        found = binary("le" if right else "lt", edge, value)
+        result = binary("le" if right else "lt", edge, value)
         if not is_float(value.dtype):
-            return found
+            return result
         # NaN goes behind all numbers.
         last = value != value
-        return functions.any(found, last if right else functions.all(last, edge == edge))
+        return functions.any(result, last if right else functions.all(last, edge == edge))
 
     return before

@@ -81,18 +81,18 @@ def broadcast_shape(shapes: Sequence[Sequence[Dim]], where: str) -> tuple[Dim, .
         ExprError: they do not, or it is not known whether they do.
     """
     rank = max((len(shape) for shape in shapes), default=0)
-    found: list[Dim] = [1] * rank
+    result: list[Dim] = [1] * rank
     for shape in shapes:
         for offset, dim in enumerate(shape, rank - len(shape)):
-            if same(dim, found[offset]) or same(dim, 1):
+            if same(dim, result[offset]) or same(dim, 1):
                 continue
-            if not same(found[offset], 1):
+            if not same(result[offset], 1):
                 raise ExprError(
-                    f"topi.{where}: dimensions {found[offset]} and {dim} do not broadcast; if they "
-                    "are equal at run time, say so by match_cast"
+                    f"topi.{where}: dimensions {result[offset]} and {dim} do not broadcast; if "
+                    "they are equal at run time, say so by match_cast"
                 )
-            found[offset] = dim
-    return tuple(found)
+            result[offset] = dim
+    return tuple(result)
 
 
 def at(source: Tensor, shape: Sequence[Dim], indices: Sequence[Any]) -> PrimExpr:

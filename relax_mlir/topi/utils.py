@@ -22,10 +22,10 @@ def get_const_int(expr: Any) -> int:
     Raises:
         ExprError: it is none.
     """
-    found = expr.value if isinstance(expr, IntImm) else getattr(size_of(expr), "value", None)
-    if found is None:
+    result = expr.value if isinstance(expr, IntImm) else getattr(size_of(expr), "value", None)
+    if result is None:
         raise ExprError(f"an integer is needed, got {expr!r}")
-    return int(found)
+    return int(result)
 
 
 def get_const_float(expr: Any) -> float:
@@ -43,14 +43,14 @@ def get_const_float(expr: Any) -> float:
 
 def equal_const_int(expr: Any, value: int) -> bool:
     """Whether a size is a certain number."""
-    found = size_of(expr)
-    return found is not None and found.value == value
+    result = size_of(expr)
+    return result is not None and result.value == value
 
 
 def get_const_tuple(in_tuple: Sequence[Any]) -> tuple[Any, ...]:
     """Return sizes with those that are numbers as such, symbolic ones as they are."""
-    found = [(each, size_of(each)) for each in in_tuple]
-    return tuple(each if own is None else plain(own) for each, own in found)
+    result = [(each, size_of(each)) for each in in_tuple]
+    return tuple(each if own is None else plain(own) for each, own in result)
 
 
 def get_float_tuple(in_tuple: Sequence[Any]) -> tuple[float, ...]:
@@ -80,8 +80,8 @@ def prod(x: Sequence[Any]) -> Any:
 
 def simplify(expr: Any) -> Any:
     """Return a size as a number where it is one; sizes are simplified as they are made."""
-    found = size_of(expr)
-    return expr if found is None else plain(found)
+    result = size_of(expr)
+    return expr if result is None else plain(result)
 
 
 def ceil_div(a: Any, b: Any) -> Any:
@@ -93,19 +93,19 @@ def ceil_div(a: Any, b: Any) -> Any:
 
 def ravel_index(indices: Sequence[Any], shape: Sequence[Any]) -> Any:
     """Return the number of an element in row-major order."""
-    found: Any = 0
+    result: Any = 0
     for index, dim in zip(indices, shape, strict=True):
-        found = index if isinstance(found, int) and found == 0 else found * dim + index
-    return found
+        result = index if isinstance(result, int) and result == 0 else result * dim + index
+    return result
 
 
 def unravel_index(idx: Any, shape: Sequence[Any]) -> list[Any]:
     """Return the indices of the element of a number in row-major order."""
-    found = []
+    result = []
     for dim in reversed(list(shape)):
-        found.append(idx % dim)
+        result.append(idx % dim)
         idx = idx // dim
-    return found[::-1]
+    return result[::-1]
 
 
 def within_index(b: Any, e: Any, s: Any, i: Any) -> Any:
@@ -140,17 +140,17 @@ def is_dynamic_shape(shape: Sequence[Any]) -> bool:
 
 def swap(arr: Sequence[Any], axis: int) -> list[Any]:
     """Return a list with an element and the last one in each other's place."""
-    found = list(arr)
-    found[axis], found[-1] = found[-1], found[axis]
-    return found
+    result = list(arr)
+    result[axis], result[-1] = result[-1], result[axis]
+    return result
 
 
 def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
     """Return the largest power of two that divides a number, of at most `max_value`."""
-    found = 1
-    while n and n % (found * 2) == 0 and (max_value is None or found * 2 <= max_value):
-        found *= 2
-    return found
+    result = 1
+    while n and n % (result * 2) == 0 and (max_value is None or result * 2 <= max_value):
+        result *= 2
+    return result
 
 
 def const_vector(vector: Any, name: str = "const_vector") -> Tensor:
@@ -177,10 +177,10 @@ def _constant(array: Any, name: str) -> Tensor:
     def element(*i: Any) -> Any:
         place = ravel_index(i, values.shape)
         flat = values.ravel()
-        found = const(flat[0].item(), str(values.dtype))
+        result = const(flat[0].item(), str(values.dtype))
         for number, value in enumerate(flat[1:], 1):
-            found = Select(place == number, const(value.item(), str(values.dtype)), found)
-        return found
+            result = Select(place == number, const(value.item(), str(values.dtype)), result)
+        return result
 
     return compute(values.shape, element, name=name)
 

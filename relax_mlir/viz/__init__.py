@@ -25,5 +25,5 @@ def graph(program: Any) -> Picture:
     Raises:
         ExprTypeError: it is no part of a program.
     """
-    found = graph_of(program)
-    return Picture("graph", draw(found), dot_of(found))
+    result = graph_of(program)
+    return Picture("graph", draw(result), dot_of(result))

@@ -41,9 +41,9 @@ def operand_layouts(layout: str) -> list[str]:
 
 def dims_by_letter(dims: Sequence[SymExpr], letters: str) -> dict[str, SymExpr]:
     """Return a tensor's dimensions by letter, those that it does not have as 1."""
-    found = {letter: SymExpr.const(1) for letter in LAYOUT}
-    found.update(zip(letters, dims, strict=True))
-    return found
+    result = {letter: SymExpr.const(1) for letter in LAYOUT}
+    result.update(zip(letters, dims, strict=True))
+    return result
 
 
 def heads_of_each(query: SymExpr, key: SymExpr) -> SymExpr | None:

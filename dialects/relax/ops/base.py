@@ -316,11 +316,11 @@ def first_tensor(raw: Iterable[Any]) -> ir.Value | None:
     for item in raw:
         if isinstance(item, ir.Value):
             fields = known_fields(item) if is_tuple(item.type) else [item]
-            found = next((field for field in fields or () if T.is_tensor(field.type)), None)
+            result = next((field for field in fields or () if T.is_tensor(field.type)), None)
         else:
-            found = first_tensor(item) if isinstance(item, (list, tuple)) else None
-        if found is not None:
-            return found
+            result = first_tensor(item) if isinstance(item, (list, tuple)) else None
+        if result is not None:
+            return result
     return None
 
 

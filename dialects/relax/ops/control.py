@@ -70,12 +70,12 @@ def _verify_carried(view: ir.OpView, position: int) -> list[ir.Type] | None:
 def _verify_yield(view: ir.OpView, end: ir.Operation) -> bool:
     """Check that the next turn of a loop gets what the first one got."""
     wanted = view.operation.results[0].type
-    found = [operand.type for operand in end.operands]
-    if found == [wanted]:
+    result = [operand.type for operand in end.operands]
+    if result == [wanted]:
         return True
     return op_error(
         view,
-        f"body yields ({', '.join(map(describe, found))}), the carried values are "
+        f"body yields ({', '.join(map(describe, result))}), the carried values are "
         f"{describe(wanted)}",
     )
 

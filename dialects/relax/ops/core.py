@@ -303,9 +303,9 @@ class AllocTensorOp(CheckedOp, name="alloc_tensor"):
         if not isinstance(dtype, ir.StringAttr):
             return op_error(self, f"attribute 'dtype' must be a string, got {dtype}")
         shape, result = op.operands[0].type, op.results[0].type
-        wanted, found = T.normalize_dtype(dtype.value), T.tensor_dtype(result)
-        if T.UNKNOWN_DTYPE not in (wanted, found) and wanted != found:
-            return op_error(self, f"result must be {wanted}, got {found}")
+        wanted, results = T.normalize_dtype(dtype.value), T.tensor_dtype(result)
+        if T.UNKNOWN_DTYPE not in (wanted, results) and wanted != results:
+            return op_error(self, f"result must be {wanted}, got {results}")
         expected = T.tensor_type(T.shape_dims(shape), wanted, T.shape_ndim(shape))
         if not compatible(result, expected):
             return op_error(self, f"result must be {describe(expected)}, got {describe(result)}")

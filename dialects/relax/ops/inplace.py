@@ -85,19 +85,19 @@ def verify_inplace(view: ir.OpView) -> bool:
     """Check which arguments a destination-passing call overwrites, and with what."""
     result = view.operation.results[0].type
     outputs = field_types(result) if isinstance(result, ir.TupleType) else [result]
-    found = attribute(view.operation, "inplace_indices")
-    if isinstance(found, ir.DenseI64ArrayAttr) and len(found) != len(outputs):
+    results = attribute(view.operation, "inplace_indices")
+    if isinstance(results, ir.DenseI64ArrayAttr) and len(results) != len(outputs):
         return op_error(
-            view, f"has {len(outputs)} outputs, 'inplace_indices' has {len(found)} numbers"
+            view, f"has {len(outputs)} outputs, 'inplace_indices' has {len(results)} numbers"
         )
     return _check_indices(view, view.operation.operands[1].type, outputs)
 
 
 def _check_indices(view: ir.OpView, arguments: ir.Type, outputs: Sequence[ir.Type] | None) -> bool:
-    found = attribute(view.operation, "inplace_indices")
-    if not isinstance(found, ir.DenseI64ArrayAttr):
-        return op_error(view, f"attribute 'inplace_indices' must be integers, got {found}")
-    indices, given = list(found), field_types(arguments)
+    result = attribute(view.operation, "inplace_indices")
+    if not isinstance(result, ir.DenseI64ArrayAttr):
+        return op_error(view, f"attribute 'inplace_indices' must be integers, got {result}")
+    indices, given = list(result), field_types(arguments)
     for index in indices:
         if not -1 <= index < len(given):
             return op_error(view, f"cannot overwrite argument {index}, there are {len(given)}")

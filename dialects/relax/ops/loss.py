@@ -33,11 +33,11 @@ def _nll_loss(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
         raise InferError(
             f"predictions must have one dimension more than targets, got {ranks[0]} and {ranks[1]}"
         )
-    found, wanted = T.tensor_dims(targets), T.tensor_dims(predictions)
-    if found is not None and wanted is not None:
+    result, wanted = T.tensor_dims(targets), T.tensor_dims(predictions)
+    if result is not None and wanted is not None:
         classes = 0 if len(wanted) == 1 else 1
         rest = [dim for axis, dim in enumerate(wanted) if axis != classes]
-        for a, b in zip(rest, found, strict=True):
+        for a, b in zip(rest, result, strict=True):
             if a != b and (a - b).is_const:
                 raise InferError(f"predictions and targets have {a} and {b} elements along an axis")
     if attrs["reduction"] not in REDUCTIONS:
@@ -45,7 +45,7 @@ def _nll_loss(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
         raise InferError(f"reduction must be one of {allowed}, got {attrs['reduction']}")
     if attrs["reduction"] != "none":
         return T.tensor_type([], dtype)
-    return T.tensor_type(found, dtype, T.tensor_ndim(targets))
+    return T.tensor_type(result, dtype, T.tensor_ndim(targets))
 
 
 declare(

@@ -103,9 +103,9 @@ def squeezed_axes(dims: Sequence[SymExpr], axes: Sequence[int] | None) -> list[i
         InferError: an axis is out of range or certainly longer than 1.
     """
     if axes is None:
-        found = [i for i, dim in enumerate(dims) if dim == 1]
-        others = [dim for i, dim in enumerate(dims) if i not in found]
-        return found if all(can_prove_different(dim, 1) for dim in others) else None
+        result = [i for i, dim in enumerate(dims) if dim == 1]
+        others = [dim for i, dim in enumerate(dims) if i not in result]
+        return result if all(can_prove_different(dim, 1) for dim in others) else None
     dropped = normalize_axes(axes, len(dims))
     for axis in dropped:
         if can_prove_different(dims[axis], 1):

@@ -25,7 +25,7 @@ def _sizes(types: Sequence[ir.Type], wanted: dict[str, _Pattern]) -> dict[str, S
     Raises:
         InferError: a rank is another, or two numbers for one size differ.
     """
-    found: dict[str, tuple[SymExpr, str]] = {}
+    result: dict[str, tuple[SymExpr, str]] = {}
     for type_, (operand, pattern) in zip(types, wanted.items(), strict=True):
         dims, ndim = T.tensor_dims(type_), T.tensor_ndim(type_)
         if ndim not in (-1, len(pattern)):
@@ -34,13 +34,13 @@ def _sizes(types: Sequence[ir.Type], wanted: dict[str, _Pattern]) -> dict[str, S
             )
         for axis, (name, dim) in enumerate(zip(pattern, dims or (), strict=False)):
             here = f"dimension {axis} of {operand}"
-            other = (SymExpr.const(name), "") if isinstance(name, int) else found.get(name)
+            other = (SymExpr.const(name), "") if isinstance(name, int) else result.get(name)
             if other is not None and other[0].is_const and dim.is_const and other[0] != dim:
                 beside = f", as {other[1]} is" if other[1] else ""
                 raise InferError(f"{here} must be {other[0]}{beside}, got {dim}")
             if isinstance(name, str) and (other is None or not other[0].is_const):
-                found[name] = (dim, here)
-    return {name: size for name, (size, _) in found.items()}
+                result[name] = (dim, here)
+    return {name: size for name, (size, _) in result.items()}
 
 
 def _tensor(sizes: dict[str, SymExpr], pattern: Sequence[Any], dtype: str) -> ir.Type:
@@ -145,8 +145,8 @@ def _non_max_suppression(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type
     boxes = _tensor(sizes, ["batch", "boxes", "width"], dtype)
     if not attrs["return_indices"]:
         return boxes
-    found = [_tensor(sizes, ["batch", "boxes"], "int32"), _tensor(sizes, ["batch", 1], "int32")]
-    return ir.TupleType.get_tuple([boxes, *found] if attrs["soft_nms_sigma"] > 0 else found)
+    result = [_tensor(sizes, ["batch", "boxes"], "int32"), _tensor(sizes, ["batch", 1], "int32")]
+    return ir.TupleType.get_tuple([boxes, *result] if attrs["soft_nms_sigma"] > 0 else result)
 
 
 def _all_class_non_max_suppression(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:

@@ -157,17 +157,17 @@ def take_signatures(module: ir.Operation) -> list[Signature]:
     # Found once: a walk over a large kernel takes a millisecond.
     calling = {_name(function): collect(function.operation, _may_call) for function in every}
     purity = _Purity({_name(f): calling[_name(f)] for f in functions if not f.is_external})
-    found = [_signature(function, purity) for function in functions]
+    result = [_signature(function, purity) for function in functions]
     calls = [op for each in calling.values() for op in each if op.name == "func.call"]
-    skipping = [each for each in found if each.skips_empty]
+    skipping = [each for each in result if each.skips_empty]
     skip_empty_calls(calls, {f.name: [(i, p.static) for i, p in f.written] for f in skipping})
-    rename_callees(calls, {signature.name: signature.kernel for signature in found})
-    for function, signature in zip(functions, found, strict=True):
+    rename_callees(calls, {signature.name: signature.kernel for signature in result})
+    for function, signature in zip(functions, result, strict=True):
         ir.SymbolTable.set_symbol_name(function, signature.kernel)
         _strip(function)
     name_externs(module)
     take_packed(module)
-    return found
+    return result
 
 
 def _name(function: ir.OpView) -> str:

@@ -94,8 +94,8 @@ def _loops(by_name: Mapping[str, list[ir.Operation]]) -> list[list[_Loop]]:
     bodies: dict[ir.Operation, None] = {}
     for branch in (op for name in _BRANCHES for op in by_name.get(name, ())):
         bodies.setdefault(branch.parent.operation)
-    found = [_loops_of(region) for body in bodies for region in body.regions]
-    return [loops for loops in found if loops]
+    result = [_loops_of(region) for body in bodies for region in body.regions]
+    return [loops for loops in result if loops]
 
 
 def _loops_of(region: ir.Region) -> list[_Loop]:

@@ -73,11 +73,11 @@ def _gelu(erf: ir.Operation) -> Composed | None:
 
 def _factors(product: ir.Operation) -> list[ir.Value]:
     """Return the factors of a product, and of those that are products themselves."""
-    found = []
+    result = []
     for value in product.operands:
         made = _made_by(value, "arith.mulf")
-        found += [value] if made is None else list(made.operands)
-    return found
+        result += [value] if made is None else list(made.operands)
+    return result
 
 
 def _is_over_root(value: ir.Value, x: ir.Value) -> bool:

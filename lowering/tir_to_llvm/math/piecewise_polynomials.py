@@ -166,11 +166,11 @@ def _angle(turn: float, count: int, growth: float) -> float:
 
 
 def _differences(function: Callable[[float], float], places: Sequence[float]) -> list[float]:
-    found = [function(place) for place in places]
+    result = [function(place) for place in places]
     for order in range(1, len(places)):
         for i in range(len(places) - 1, order - 1, -1):
-            found[i] = (found[i] - found[i - 1]) / (places[i] - places[i - order])
-    return found
+            result[i] = (result[i] - result[i - 1]) / (places[i] - places[i - order])
+    return result
 
 
 def _expand(differences: Sequence[float], places: Sequence[float]) -> list[float]:

@@ -47,8 +47,8 @@ class QuarterTurns:
         count = shifted.bits()
 
         def seldom() -> Sequence[Lanes]:
-            found = in_turn(x, _FAR_LANES, self.far, (rest, count))
-            return [far.select(a, b) for a, b in zip(found, (rest, count), strict=True)]
+            result = in_turn(x, _FAR_LANES, self.far, (rest, count))
+            return [far.select(a, b) for a, b in zip(result, (rest, count), strict=True)]
 
         rest, count = choose(far.any(), seldom, [rest, count])
         return rest, count

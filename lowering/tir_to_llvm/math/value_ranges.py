@@ -27,8 +27,8 @@ def range_of(value: ir.Value, depth: int = _DEPTH) -> Range:
     operands = list(op.operands)
     if op.name == "arith.select":
         return _select(operands, depth - 1)
-    found = rule(*(range_of(operand, depth - 1) for operand in operands))
-    return _ALL if any(math.isnan(bound) for bound in found) else found
+    result = rule(*(range_of(operand, depth - 1) for operand in operands))
+    return _ALL if any(math.isnan(bound) for bound in result) else result
 
 
 def _constant(op: ir.Operation) -> Range:

@@ -126,15 +126,15 @@ def _used_inside(operations: list[ir.Operation]) -> dict[ir.Operation, list[ir.V
         op = stack.pop()
         holders.append(op)
         stack += [inner for block in _bodies(op) for inner in block if len(inner.regions)]
-    found: dict[ir.Operation, list[ir.Value]] = {}
+    result: dict[ir.Operation, list[ir.Value]] = {}
     for op in reversed(holders):
         values: list[ir.Value] = []
         for block in _bodies(op):
-            for each in _arranged(block, found):
+            for each in _arranged(block, result):
                 values += each.operands
-                values += found.get(each, ())
-        found[op] = values
-    return found
+                values += result.get(each, ())
+        result[op] = values
+    return result
 
 
 def _bodies(op: ir.Operation) -> list[list[ir.Operation]]:

@@ -62,7 +62,7 @@ def steps(block: ir.Block) -> list[ir.Operation]:
 
     Where the order of operations says nothing, it is that of what uses them.
     """
-    found = []
+    result = []
     for view in block.operations:
         op = view.operation
         name = op.name
@@ -70,8 +70,8 @@ def steps(block: ir.Block) -> list[ir.Operation]:
             continue
         if name == "relax.dataflow" and _given_out(op) is not None:
             continue
-        found.append(op)
-    return in_order(found)
+        result.append(op)
+    return in_order(result)
 
 
 def operands_of(op: ir.Operation) -> list[ir.Value]:

@@ -42,8 +42,8 @@ def failure(name: str, text: str | None, read: Callable[[], list[Diagnostic]]) -
         nested = f"brackets are nested {depth} deep"
         what = nested if number is None or depth > DEEP else f"a number is too large, {number[0]}"
         suspicion = f"MLIR's parser crashes on it: {what}"
-    found = in_child(read)
-    return [Diagnostic("error", suspicion, name)] if found is None else found
+    result = in_child(read)
+    return [Diagnostic("error", suspicion, name)] if result is None else result
 
 
 def nesting(text: str) -> int:

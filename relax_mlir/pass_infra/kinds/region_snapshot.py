@@ -50,8 +50,8 @@ class Surroundings:
         """Whether a block, by default the whole function, is as it was or as it was accepted."""
         operation = self.block(path) if path else self._function
         return operation is not None and all(
-            self._accepted.get(place) == found
-            for place, found in self._look(operation, path).items()
+            self._accepted.get(place) == result
+            for place, result in self._look(operation, path).items()
         )
 
     def accept(self, path: Path, block: ir.Operation, before: list[int]) -> None:
@@ -74,20 +74,20 @@ class Surroundings:
 
     def _look(self, root: ir.Operation, path: Path) -> dict[Path, list[Any]]:
         """Return what stands in the root and in each block inside of it."""
-        found: dict[Path, list[Any]] = {path: [self._describe(root)]}
+        result: dict[Path, list[Any]] = {path: [self._describe(root)]}
 
         def visit(operation: ir.Operation, path: Path, around: list[Any]) -> None:
             for place, inner in _children(operation, path):
                 if inner.name == DATAFLOW:
                     around.append(place)
-                    found[place] = [self._describe(inner)]
-                    visit(inner, place, found[place])
+                    result[place] = [self._describe(inner)]
+                    visit(inner, place, result[place])
                 else:
                     around.append(self._describe(inner))
                     visit(inner, place, around)
 
-        visit(root, path, found[path])
-        return found
+        visit(root, path, result[path])
+        return result
 
     def _describe(self, operation: ir.Operation) -> tuple[object, ...]:
         # Types and attributes are unique: they are where they lie. Not their text: that of a

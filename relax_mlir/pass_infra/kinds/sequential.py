@@ -119,12 +119,12 @@ class Sequential(Pass):
 
     def _planned(self, passes: Sequence[AnyPass], ctx: PassContext) -> list[str]:
         """Return what passes of this one will run, in order."""
-        found: list[str] = []
+        result: list[str] = []
         for each in passes:
             if ctx.pass_enabled(each.info):
                 transitive = ctx.option(config.TRANSITIVE_REQUIRED)
-                found += _texts([*required_passes(each, transitive=transitive), each], ctx)
-        return found
+                result += _texts([*required_passes(each, transitive=transitive), each], ctx)
+        return result
 
     def __str__(self) -> str:
         if self.element is not None:
@@ -138,14 +138,14 @@ def passes_of(pipeline: Pipeline) -> list[AnyPass]:
     Raises:
         PipelineError: a pass or an option does not exist, or a pass stands under the wrong anchor.
     """
-    found: list[AnyPass] = []
+    result: list[AnyPass] = []
     for element in pipeline.steps:
         if element.is_group:
-            found.append(_group_pass(element))
+            result.append(_group_pass(element))
             continue
         for step in flatten([element], ()):
-            found.append(MLIRPass(str(step)) if isinstance(step, Step) else step[1])
-    return found
+            result.append(MLIRPass(str(step)) if isinstance(step, Step) else step[1])
+    return result
 
 
 def _group_pass(step: Step) -> AnyPass:
@@ -170,10 +170,10 @@ def _meant(each: object) -> str:
 
 def _texts(passes: Sequence[AnyPass], ctx: PassContext) -> list[str]:
     """Return passes as a command line runs them: a Sequential as what the context enables of it."""
-    found: list[str] = []
+    result: list[str] = []
     for each in passes:
         if isinstance(each, Sequential) and each.element is None:
-            found += each._planned(each.passes, ctx)
+            result += each._planned(each.passes, ctx)
         else:
-            found.append(str(each))
-    return found
+            result.append(str(each))
+    return result

@@ -93,13 +93,13 @@ def parse_steps(text: str) -> tuple[Step, ...]:
 
 def singled(steps: Iterable[Step]) -> list[Step]:
     """Return steps so that each runs one pass: `f(a,b)` becomes `f(a)` and `f(b)`."""
-    found: list[Step] = []
+    result: list[Step] = []
     for step in steps:
         if not step.children:
-            found.append(step)
+            result.append(step)
         else:
-            found += [replace(step, children=(inner,)) for inner in singled(step.children)]
-    return found
+            result += [replace(step, children=(inner,)) for inner in singled(step.children)]
+    return result
 
 
 class _Parser:
@@ -109,16 +109,16 @@ class _Parser:
 
     def steps(self, closing: str) -> tuple[Step, ...]:
         """Read elements up to the closing character (or the end of the text), which is consumed."""
-        found: list[Step] = []
+        result: list[Step] = []
         if self._at_end_of_list(closing):
             return ()
         while True:
-            found.append(self._step())
+            result.append(self._step())
             self._skip_space()
             if self.text.startswith(",", self.at):
                 self.at += 1
             elif self._at_end_of_list(closing):
-                return tuple(found)
+                return tuple(result)
             elif self.at == len(self.text):
                 raise self._error(f"expected '{closing}' to close the pipeline")
             else:

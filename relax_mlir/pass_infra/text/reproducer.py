@@ -167,12 +167,12 @@ def read_pipeline(text: str) -> str:
 
 def remarks_of(text: str) -> list[str]:
     """Return the lines that a reproducer begins with: how to run it."""
-    found = []
+    result = []
     for line in text.splitlines():
         if not line.startswith(_REMARK):
             break
-        found.append(line.removeprefix(_REMARK).strip())
-    return found
+        result.append(line.removeprefix(_REMARK).strip())
+    return result
 
 
 def _remarks(file: Path, pipeline: str, running: AnyPass) -> list[str]:

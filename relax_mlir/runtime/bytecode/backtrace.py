@@ -17,8 +17,8 @@ _LEFT = re.compile(r"\.\.\. (\d+) more frames? \.\.\.")
 def source_line(sources: Any, name: str, position: int) -> str:
     """Return the `file:line` that an instruction comes from, or "" when the compiler noted none."""
     runs = sources.get(name, ()) if isinstance(sources, dict) else ()
-    found = [run for run in runs if isinstance(run, list) and len(run) == 2 and run[0] <= position]
-    return str(found[-1][1]) if found else ""
+    result = [run for run in runs if isinstance(run, list) and len(run) == 2 and run[0] <= position]
+    return str(result[-1][1]) if result else ""
 
 
 def frame_line(executable: Program, index: int, position: int) -> str:

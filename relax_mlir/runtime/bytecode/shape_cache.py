@@ -78,10 +78,10 @@ def shape_memory(
     if not dtypes or not heaps:
         return None
     rest = [each for i, each in enumerate(code) if i >= end or i in skipped]
-    found = [f"r{r}" for r in sorted((written & _registers(rest)) - heaps)]
+    result = [f"r{r}" for r in sorted((written & _registers(rest)) - heaps)]
     for heap in sorted(heaps & _registers(rest)):
-        found += slots[heap]
-    return ShapeMemory(end, dtypes, found)
+        result += slots[heap]
+    return ShapeMemory(end, dtypes, result)
 
 
 def _registers(code: Sequence[Instruction]) -> set[int]:

@@ -78,16 +78,16 @@ def _read(path: str) -> str | None:
 
 
 def _model() -> str:
-    found = re.search(r"^model name\s*:\s*(.*)$", _read("/proc/cpuinfo") or "", re.M)
-    return found.group(1) if found else platform.processor() or platform.machine()
+    result = re.search(r"^model name\s*:\s*(.*)$", _read("/proc/cpuinfo") or "", re.M)
+    return result.group(1) if result else platform.processor() or platform.machine()
 
 
 def _clock() -> int | None:
     text = _read("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
     if text is not None:
         return int(text)
-    found = re.search(r"^cpu MHz\s*:\s*([0-9.]+)$", _read("/proc/cpuinfo") or "", re.M)
-    return int(1e3 * float(found.group(1))) if found else None
+    result = re.search(r"^cpu MHz\s*:\s*([0-9.]+)$", _read("/proc/cpuinfo") or "", re.M)
+    return int(1e3 * float(result.group(1))) if result else None
 
 
 def _second_cache() -> int | None:

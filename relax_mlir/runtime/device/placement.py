@@ -37,10 +37,10 @@ def empty(
         VMError: not so much memory.
     """
     place = cpu(0) if device is None else _device(device)
-    found = numpy_dtype(dtype)
+    result = numpy_dtype(dtype)
     allocator = mem_allocator or NaiveAllocator(place)
-    storage = allocator.alloc(int(np.prod(shape, dtype=np.int64)) * found.itemsize)
-    return ndarray(shape, found, storage)
+    storage = allocator.alloc(int(np.prod(shape, dtype=np.int64)) * result.itemsize)
+    return ndarray(shape, result, storage)
 
 
 _device = device

@@ -95,9 +95,9 @@ def _compiler() -> list[str]:
     if os.environ.get("CC"):
         return shlex.split(os.environ["CC"])
     for name in _COMPILERS:
-        found = shutil.which(name)
-        if found:
-            return [found]
+        result = shutil.which(name)
+        if result:
+            return [result]
     raise CompileError(
         _STAGE,
         "a library needs a C compiler, and none of "

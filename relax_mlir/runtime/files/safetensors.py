@@ -148,7 +148,7 @@ def load_file(
     data = read(path)
     header, begin = read_header(path, data)
     header.pop(_METADATA, None)
-    found = {}
+    result = {}
     try:
         ranges = sorted(
             ((*_range(name, e), name) for name, e in header.items()), key=lambda r: r[:2]
@@ -159,12 +159,12 @@ def load_file(
                 raise ValueError(f"the bytes of '{name}' are not where they must be")
             position = end
             raw = data[begin + start : begin + end].view(dtype.newbyteorder("<"))
-            found[name] = raw.reshape(shape)
+            result[name] = raw.reshape(shape)
         if begin + position != len(data):
             raise ValueError(f"{len(data)} bytes in the file, {begin + position} expected")
     except (ValueError, ArgumentTypeError) as error:
         raise _invalid(path, str(error)) from error
-    return found
+    return result
 
 
 def save_param_dict(params: Mapping[str, Any]) -> bytes:

@@ -132,7 +132,7 @@ def _sections(data: np.ndarray) -> dict[str, np.ndarray]:
     table = data[_HEADER.size : _HEADER_SIZE].tobytes()
     if zlib.crc32(_HEADER.pack(magic, version, count, size, 0) + table) != crc:
         raise _invalid("header", "its checksum is wrong")
-    found = {}
+    result = {}
     position = _HEADER_SIZE
     for index, name in enumerate(SECTIONS):
         stored, offset, length, section_crc = _ENTRY.unpack_from(table, index * _ENTRY.size)
@@ -147,10 +147,10 @@ def _sections(data: np.ndarray) -> dict[str, np.ndarray]:
         tail = data[position : position + pad(position)]
         if gap.any() or tail.any():
             raise _invalid(name, "the padding around it is not zero")
-        found[name] = data[offset:position]
+        result[name] = data[offset:position]
     if position + pad(position) != size or len(data) != size:
         raise _invalid("data", f"{len(data)} bytes in the file, {size} expected")
-    return found
+    return result
 
 
 def _function(row: list[Any]) -> VMFunction:
@@ -187,11 +187,11 @@ def parse(
     Raises:
         ExecutableFormatError: names the section that is truncated, corrupted or inconsistent.
     """
-    found = _sections(data)
+    result = _sections(data)
 
     def read(section: str, build: Callable[[Any], Any]) -> Any:
         try:
-            raw = found[section]
+            raw = result[section]
             return build(raw.view("<i8") if section == "code" else json.loads(raw.tobytes()))
         except ExecutableFormatError:
             raise
@@ -205,12 +205,12 @@ def parse(
             if load_weights is None:
                 raise ValueError(f"its arrays are in '{name}': say where with weights=")
             weights = load_weights(typed(name, str))
-        return ConstantDecoder(found["data"], weights).table(content["table"])
+        return ConstantDecoder(result["data"], weights).table(content["table"])
 
     functions = read("globals", lambda rows: [_function(row) for row in rows])
     names = read("names", lambda rows: [typed(n, str) for n in rows])
     constants = read("constants", build_constants)
-    native = read("native", lambda rows: [_native(n, found["objects"]) for n in rows])
+    native = read("native", lambda rows: [_native(n, result["objects"]) for n in rows])
     metadata = read("metadata", lambda value: typed(value, dict))
 
     def build_code(words: np.ndarray) -> _Kind:

@@ -35,20 +35,20 @@ def shared_storage(
     first.update({entries[row]: -1 for row in leaves})
     last.update({entries[row]: len(nodes) for row in (*leaves, *heads)})
     places: dict[int, int] = {}
-    found: list[int] = []
+    result: list[int] = []
     busy: dict[int, int] = {}
     for storage in sorted(first, key=lambda each: first[each]):
         size = sizes[storage]
         free = [place for place, end in busy.items() if end < first[storage]]
-        fits = [place for place in free if found[place] >= size]
+        fits = [place for place in free if result[place] >= size]
         if fits:
-            place = min(fits, key=lambda each: found[each])
+            place = min(fits, key=lambda each: result[each])
         elif free:
-            place = max(free, key=lambda each: found[each])
-            found[place] = size
+            place = max(free, key=lambda each: result[each])
+            result[place] = size
         else:
-            place = len(found)
-            found.append(size)
+            place = len(result)
+            result.append(size)
         busy[place] = last[storage]
         places[storage] = place
-    return places, found
+    return places, result

@@ -37,8 +37,8 @@ def through_single(compute: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _arrays(values: Sequence[Any]) -> list[np.ndarray]:
-    found = [x for x in values if isinstance(x, np.ndarray)]
-    return found + [each for x in values if isinstance(x, tuple) for each in _arrays(x)]
+    result = [x for x in values if isinstance(x, np.ndarray)]
+    return result + [each for x in values if isinstance(x, tuple) for each in _arrays(x)]
 
 
 def _widened(value: Any) -> Any:

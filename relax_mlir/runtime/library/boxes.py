@@ -34,14 +34,14 @@ def _kept(
         share: a box goes that overlaps a rival so much.
         rivals: which boxes can suppress a box: a truth value for each.
     """
-    found: list[int] = []
+    result: list[int] = []
     for box in order:
-        if 0 < most == len(found):
+        if 0 < most == len(result):
             break
-        near = [k for k in found if rivals(box)[k]]
+        near = [k for k in result if rivals(box)[k]]
         if not near or not (_overlap(boxes[box], boxes[near]) >= share).any():
-            found.append(int(box))
-    return found
+            result.append(int(box))
+    return result
 
 
 def _best_first(scores: _Array) -> _Array:

@@ -148,12 +148,12 @@ def _grid_sample(
         raise ArgumentTypeError(f"{describe(grid)} does not fit {describe(data)}")
     if grid.shape[0] != data.shape[order[0]]:
         raise ShapeMismatchError(f"{grid.shape[0]} grids for a batch of {data.shape[order[0]]}")
-    found = grid_sample(
+    result = grid_sample(
         data.transpose(order), np.moveaxis(grid, 1, -1),
         mode=_METHODS[method], padding_mode=padding_mode, align_corners=align_corners,
         each_pixel=True,
     )  # fmt: skip
-    return found.transpose(np.argsort(order))
+    return result.transpose(np.argsort(order))
 
 
 IMAGE: dict[str, Callable[..., Any]] = {

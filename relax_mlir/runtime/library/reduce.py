@@ -86,8 +86,8 @@ def _place(find: Callable[..., Any]) -> Callable[..., Any]:
         # numpy has no place in nothing.
         if not x.size:
             return np.zeros(shape, "int64")
-        found = find(x, axis=None if axis is None else over[0])
-        return np.asarray(found, "int64").reshape(shape)
+        result = find(x, axis=None if axis is None else over[0])
+        return np.asarray(result, "int64").reshape(shape)
 
     return compute
 

@@ -53,8 +53,8 @@ def _bucketize(x: _Array, boundaries: _Array, out_int32: bool, right: bool) -> A
     check_pair(x, boundaries)
     if boundaries.ndim != 1:
         raise ArgumentTypeError(f"boundaries must have 1 dimension, got {boundaries.ndim}")
-    found = np.searchsorted(boundaries, x, side="right" if right else "left")
-    return np.asarray(found, "int32" if out_int32 else "int64")
+    result = np.searchsorted(boundaries, x, side="right" if right else "left")
+    return np.asarray(result, "int32" if out_int32 else "int64")
 
 
 def _searchsorted(sequence: _Array, x: _Array, out_int32: bool, right: bool) -> Any:

@@ -188,7 +188,7 @@ def _max_pool_indices(
     if column_major:
         weights = np.cumprod([1, *spatial[:-1]])
     best = np.full(y.shape, -np.inf)
-    found = np.zeros(y.shape, "int64")
+    result = np.zeros(y.shape, "int64")
     for offsets in itertools.product(*map(range, kernel)):
         places = [
             np.arange(y.shape[2 + i]) * strides[i] + offsets[i] * dilations[i] - pads[i]
@@ -200,9 +200,9 @@ def _max_pool_indices(
         values = np.where(valid, x[(slice(None), slice(None), *index)].astype("float64"), -np.inf)
         flat = sum(g * int(w) for g, w in zip(index, weights, strict=True))
         better = values > best
-        best, found = np.where(better, values, best), np.where(better, flat, found)
+        best, result = np.where(better, values, best), np.where(better, flat, result)
     planes = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2] + (1,) * rank)
-    return found + planes * int(np.prod(spatial))
+    return result + planes * int(np.prod(spatial))
 
 
 def _non_max_suppression(

@@ -40,10 +40,10 @@ def expression(text: Any) -> Callable[[Mapping[str, int]], int | None]:
 
     def evaluate(values: Mapping[str, int]) -> int | None:
         try:
-            found = eval(code, {"__builtins__": {}, **_FUNCTIONS}, dict(values))
+            result = eval(code, {"__builtins__": {}, **_FUNCTIONS}, dict(values))
         except (ArithmeticError, NameError, TypeError):
             return None
-        return found if isinstance(found, int) else None
+        return result if isinstance(result, int) else None
 
     return evaluate
 

@@ -51,7 +51,7 @@ def _symbols(data: bytes) -> list[Symbol]:
     fields = _HEADER.unpack_from(data)
     start, size, count = fields[5], fields[10], fields[11]
     sections = [_SECTION.unpack_from(data, start + i * size) for i in range(count)]
-    found = []
+    result = []
     for section in sections:
         if section[1] != _SYMBOL_TABLE:
             continue
@@ -61,8 +61,8 @@ def _symbols(data: bytes) -> list[Symbol]:
             if info & 15 == _FUNCTION and 0 < index < count and length:
                 end = data.index(b"\0", names + name)
                 text = data[names + name : end].decode()
-                found.append(Symbol(text, index, offset, length))
-    return found
+                result.append(Symbol(text, index, offset, length))
+    return result
 
 
 def map_lines(objects: Sequence[NativeObject], addresses: Mapping[str, int]) -> list[str]:

@@ -97,13 +97,13 @@ class Report:
         groups: dict[tuple[str, str], list[CallRecord]] = {}
         for call in self.calls:
             groups.setdefault((call.name, call.kind), []).append(call)
-        found = []
+        result = []
         for (name, kind), calls in groups.items():
             seconds = sum(call.own for call in calls)
             share = seconds / self.seconds if self.seconds else 0.0
             flops, size = _sum([c.flops for c in calls]), _sum([c.bytes for c in calls])
-            found.append(ProfileRow(name, kind, len(calls), seconds, share, flops, size))
-        return sorted(found, key=lambda row: -row.seconds)
+            result.append(ProfileRow(name, kind, len(calls), seconds, share, flops, size))
+        return sorted(result, key=lambda row: -row.seconds)
 
     def table(self, peak: bool = True, builtins: bool = False) -> str:
         """Return the table for people.

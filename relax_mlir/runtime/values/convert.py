@@ -29,9 +29,9 @@ def numpy_dtype(dtype: Any) -> np.dtype:
     Raises:
         ArgumentTypeError: numpy has no such dtype, or bfloat16 without the package `ml_dtypes`.
     """
-    found = DTYPES.get(dtype) if isinstance(dtype, str) else None
-    if found is not None:
-        return found
+    result = DTYPES.get(dtype) if isinstance(dtype, str) else None
+    if result is not None:
+        return result
     if isinstance(dtype, str) and dtype == BFLOAT16:
         return _bfloat16()
     try:

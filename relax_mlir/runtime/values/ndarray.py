@@ -149,10 +149,10 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
         ArgumentTypeError: it is neither, or not in the process's memory.
     """
     given = ext_tensor if hasattr(ext_tensor, "__dlpack__") else _Capsule(ext_tensor)
-    found = as_tensors(to_value(given))
-    if not isinstance(found, Tensor):
+    result = as_tensors(to_value(given))
+    if not isinstance(result, Tensor):
         raise ArgumentTypeError(f"from_dlpack takes a DLPack tensor, got {describe(ext_tensor)}")
-    return found
+    return result
 
 
 class _Capsule:

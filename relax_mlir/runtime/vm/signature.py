@@ -33,7 +33,7 @@ class Parameter:
 
 def parameters(executable: Program, func: VMFunction) -> list[Parameter]:
     """Return the parameters of a function of the bytecode, in order."""
-    found = [Parameter(name) for name in func.param_names]
+    result = [Parameter(name) for name in func.param_names]
     for instr in executable.instructions(func):
         if instr.op is not Opcode.CALL or executable.func_names[instr.func_idx] != _CHECK:
             continue
@@ -41,7 +41,7 @@ def parameters(executable: Program, func: VMFunction) -> list[Parameter]:
         if len(values) < 3 or instr.args[0].kind is not ArgKind.REGISTER:
             continue
         index = instr.args[0].value
-        if index >= len(found) or found[index].dtype is not None:
+        if index >= len(result) or result[index].dtype is not None:
             continue
         rank, dtype, context = values[:3]
         dims = values[3] if len(values) > 3 else None
@@ -51,21 +51,21 @@ def parameters(executable: Program, func: VMFunction) -> list[Parameter]:
             text = str(context).partition("(declared ")[2].rpartition(")")[0]
             declared = text.rpartition(" at ")[0] or text
             sizes = dims if isinstance(dims, tuple) else None
-            found[index] = Parameter(found[index].name, dtype, sizes, declared)
-    return found
+            result[index] = Parameter(result[index].name, dtype, sizes, declared)
+    return result
 
 
 def integer_parameters(executable: Program, func: VMFunction) -> dict[int, str]:
     """Return which parameters are integers ("int") or shapes ("shape"), by their number."""
-    found: dict[int, str] = {}
+    result: dict[int, str] = {}
     for instr in executable.instructions(func):
         if instr.op is not Opcode.CALL or not instr.args:
             continue
         kind = _INTEGER_CHECKS.get(executable.func_names[instr.func_idx])
         register = instr.args[0]
         if kind and register.kind is ArgKind.REGISTER and register.value < func.num_args:
-            found[register.value] = kind
-    return found
+            result[register.value] = kind
+    return result
 
 
 def _value(executable: Program, arg: Arg) -> object:

@@ -140,16 +140,16 @@ class ScheduleBase:
         function = self._function(func_name)
         if name == "root":
             return function
-        found = [op for op in tree.nested_blocks(function) if tree.block_name(op) == name]
-        if len(found) == 1:
-            return found[0]
+        result = [op for op in tree.nested_blocks(function) if tree.block_name(op) == name]
+        if len(result) == 1:
+            return result[0]
         where = tree.string(function, "sym_name")
-        if not found:
+        if not result:
             names = [tree.block_name(op) for op in tree.nested_blocks(function)]
             known = did_you_mean(name, names) or f"; there are: {', '.join(names[:8]) or 'none'}"
             raise ScheduleLookupError(f"no block '{name}' in '{where}'{known}")
         raise ScheduleLookupError(
-            f"{len(found)} blocks of '{where}' are called '{name}'; give them different names, or "
+            f"{len(result)} blocks of '{where}' are called '{name}'; give them different names, or "
             "take one of get_child_blocks(get_block('root'))"
         )
 

@@ -73,12 +73,12 @@ class IndexMap:
             ValueError: it takes another number of indices, or gives axis separators.
             ExprTypeError: what it gives is no integer expression.
         """
-        found, separators = IndexMap.from_func_with_separators(
+        result, separators = IndexMap.from_func_with_separators(
             mapping_function, ndim, inverse_index_map
         )
         if separators:
             raise ExprError("axis separators are possible in transform_layout only")
-        return found
+        return result
 
     @staticmethod
     def from_func_with_separators(
@@ -141,17 +141,17 @@ class IndexMap:
             ValueError: an index may be negative, or it is not known how far it goes.
         """
         facts, ranges = self.ranges(shape)
-        found: list[SymExpr] = []
+        result: list[SymExpr] = []
         for expr in self.final_indices:
             try:
-                found.append(extent_by_digits(self, expr, shape))
+                result.append(extent_by_digits(self, expr, shape))
                 continue
             except ValueError:
                 own = range_of(expr, ranges, facts)
             if own is None or not facts.can_prove(own.low >= 0):
                 raise ExprError(f"it is not known how far '{expr}' goes")
-            found.append(own.high + 1)
-        return [simplify(each, facts) for each in found]
+            result.append(own.high + 1)
+        return [simplify(each, facts) for each in result]
 
     def ranges(self, shape: Sequence[IntLike]) -> tuple[Facts, list[tuple[str, Range]]]:
         """Return what a shape says of the indices that the map takes."""
@@ -173,18 +173,18 @@ class IndexMap:
         return facts, ranges
 
     def _divisors(self) -> list[SymExpr]:
-        found: list[SymExpr] = []
+        result: list[SymExpr] = []
 
         def divide(kind: str, lhs: SymExpr, rhs: SymExpr) -> SymExpr:
             if kind in ("min", "max"):
                 return lhs.max(rhs) if kind == "max" else lhs.min(rhs)
             if rhs.value is None and not rhs.symbols & set(self.names):
-                found.append(rhs)
+                result.append(rhs)
             return lhs.ceildiv(rhs) if kind == "ceildiv" else lhs // rhs
 
         for expr in self.final_indices:
             expr.fold(SymExpr.var, SymExpr.const, divide)
-        return found
+        return result
 
     def inverse(self, shape: Sequence[IntLike]) -> "IndexMap":
         """Return the map back.
@@ -195,10 +195,10 @@ class IndexMap:
         Raises:
             ValueError: the map is not known to be one-to-one and onto a whole shape.
         """
-        found, conditions = inverse_of(self, shape)
+        result, conditions = inverse_of(self, shape)
         if conditions:
             raise ExprError(f"{self} leaves gaps in the shape that it maps to")
-        return found
+        return result
 
     def is_equivalent_to(self, other: "IndexMap") -> bool:
         """Whether two maps give the same for all indices, whatever their names."""
@@ -277,16 +277,16 @@ def _names_of(function: Callable[..., Any], ndim: int | None) -> list[str]:
         raise ExprTypeError(
             f"an index map is a function of indices, such as lambda i, j: (j, i), got {function!r}"
         )
-    found: list[str] = []
+    result: list[str] = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
             if ndim is None:
                 raise ExprError(f"how many indices does '*{parameter.name}' take? Give ndim")
-            found += [f"{parameter.name}_{i}" for i in range(len(found), ndim)]
+            result += [f"{parameter.name}_{i}" for i in range(len(result), ndim)]
         elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            found.append(parameter.name)
-    if ndim is not None and len(found) != ndim:
+            result.append(parameter.name)
+    if ndim is not None and len(result) != ndim:
         raise ExprError(
-            f"the function of an index map takes {len(found)} indices, there are {ndim} dimensions"
+            f"the function of an index map takes {len(result)} indices, there are {ndim} dimensions"
         )
-    return found
+    return result

@@ -103,7 +103,7 @@ def extent_by_digits(index_map: Any, expr: SymExpr, shape: Sequence[IntLike]) ->
 
 def _terms(expr: SymExpr, dims: dict[str, SymExpr], facts: Facts, of: Any) -> list[_Term]:
     """Return the digits that an expression is the sum of; `15 - i` is one, reversed."""
-    found: list[_Term] = []
+    result: list[_Term] = []
     offset = _ZERO
     for product, coefficient in summands(expr, lambda n: (0, 0, n)):
         if not any(factor.symbols & set(dims) for factor in product):
@@ -113,12 +113,12 @@ def _terms(expr: SymExpr, dims: dict[str, SymExpr], facts: Facts, of: Any) -> li
             offset = offset + rest
             continue
         term = _term(product, coefficient, dims, facts, of)
-        found.append(term)
+        result.append(term)
         if term.is_reversed:
             offset = offset - term.scale * (term.extent - 1)
     if not facts.can_prove(offset == 0):
         raise ExprError(f"{of} is not a sum of digits of its indices from 0 on")
-    return found
+    return result
 
 
 def _term(
@@ -155,19 +155,19 @@ def _digit(factor: Factor, dims: dict[str, SymExpr], facts: Facts) -> Digit | No
     inner = summands(lhs, lambda n: (0, 0, n))
     if len(inner) != 1 or inner[0][1] != 1 or len(inner[0][0]) != 1:
         return None
-    found = _digit(inner[0][0][0], dims, facts)
-    if found is None:
+    result = _digit(inner[0][0][0], dims, facts)
+    if result is None:
         return None
     if factor.kind == "mod":
-        if found.modulus is not None and found.modulus % rhs != 0:
+        if result.modulus is not None and result.modulus % rhs != 0:
             return None
-        return Digit(found.name, found.scale, rhs)
-    modulus = found.modulus
+        return Digit(result.name, result.scale, rhs)
+    modulus = result.modulus
     if modulus is not None:
         if modulus % rhs != 0:
             return None
         modulus = modulus // rhs
-    return Digit(found.name, found.scale * rhs, modulus)
+    return Digit(result.name, result.scale * rhs, modulus)
 
 
 def _placed(result: SymExpr, terms: list[_Term], facts: Facts, of: Any) -> list[Comparison]:

@@ -125,9 +125,9 @@ class ScheduleState:
 
     def functions(self) -> list[ir.Operation]:
         """Return the prim funcs that have bodies."""
-        found = [view.operation for view in self.module.body.operations]
+        result = [view.operation for view in self.module.body.operations]
         return [
-            op for op in found
+            op for op in result
             if op.name == tree.FUNC and "tir.prim_func" in op.attributes
             and len(op.regions[0].blocks)
         ]  # fmt: skip

@@ -121,7 +121,7 @@ def _life(
     alloc: ir.Operation, number: dict[ir.Operation, int], block: ir.Block
 ) -> tuple[int, int] | None:
     """Return the first and last operation of a block that use a buffer; None when views do too."""
-    found = []
+    result = []
     for use in alloc.results[0].uses:
         user = use.owner.operation
         stored = user.name == "memref.store" and use.operand_number == 1
@@ -130,5 +130,5 @@ def _life(
         child = _child(block, user)
         if child is None:
             return None
-        found.append(number[child])
-    return (min(found), max(found)) if found else None
+        result.append(number[child])
+    return (min(result), max(result)) if result else None

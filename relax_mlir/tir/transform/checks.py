@@ -155,7 +155,7 @@ def _is_checked(op: ir.Operation, message: str) -> bool:
 
 
 def _names(func: ir.Operation) -> dict[ir.Value, str]:
-    found = {}
+    result = {}
     if "arg_attrs" in func.attributes:
         pairs = zip(
             func.regions[0].blocks[0].arguments, ir.ArrayAttr(func.attributes["arg_attrs"]),
@@ -163,8 +163,8 @@ def _names(func: ir.Operation) -> dict[ir.Value, str]:
         )  # fmt: skip
         for argument, attrs in pairs:
             if "tir.name" in ir.DictAttr(attrs):
-                found[argument] = ir.StringAttr(ir.DictAttr(attrs)["tir.name"]).value
-    return found
+                result[argument] = ir.StringAttr(ir.DictAttr(attrs)["tir.name"]).value
+    return result
 
 
 def _name(buffer: ir.Value, names: dict[ir.Value, str]) -> str:

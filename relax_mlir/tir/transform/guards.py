@@ -48,7 +48,7 @@ def guards(touch: Touch, scope: ir.Block) -> tuple[list[Guard], bool]:
     """
     items = list(touch.op.operands)[2 if touch.stores else 1 :]
     indices = [linear(item) for item in items]
-    found: list[Guard] = []
+    result: list[Guard] = []
     whole = True
     op = touch.op
     while op.block != scope:
@@ -59,8 +59,8 @@ def guards(touch: Touch, scope: ir.Block) -> tuple[list[Guard], bool]:
             for condition in _conjuncts(block_predicate(op)):
                 guard = _guard(condition, indices, scope)
                 whole = whole and guard is not None
-                found += [] if guard is None else [guard]
-    return found, whole
+                result += [] if guard is None else [guard]
+    return result, whole
 
 
 def _conjuncts(predicate: ir.Value | None) -> Iterator[ir.Value]:

@@ -81,7 +81,7 @@ def _guard(func: ir.OpView, _: Emitter) -> None:
 
 def _own(value: ir.Value, user: ir.Operation) -> list[ir.Operation]:
     """Return the operations in a block that only one value is computed by, in their order."""
-    found: set[ir.Operation] = set()
+    results: set[ir.Operation] = set()
     waiting = [value]
     while waiting:
         value = waiting.pop()
@@ -90,8 +90,8 @@ def _own(value: ir.Value, user: ir.Operation) -> list[ir.Operation]:
         op = value.owner.operation
         users = {use.owner.operation for result in op.results for use in result.uses}
         plain = op.name.startswith(_MOVES) and op.name != "arith.constant" and not op.regions
-        if op.block != user.block or not plain or not users <= {user, *found} or op in found:
+        if op.block != user.block or not plain or not users <= {user, *results} or op in results:
             continue
-        found.add(op)
+        results.add(op)
         waiting += list(op.operands)
-    return [view.operation for view in user.block.operations if view.operation in found]
+    return [view.operation for view in user.block.operations if view.operation in results]

@@ -46,7 +46,7 @@ def touches(buffer: ir.Value, scope: ir.Block) -> list[Touch] | None:
     users = {use.owner.operation for use in buffer.uses}
     if any(user.name not in _PLACES and user.name not in TELLS for user in users):
         return None
-    found = []
+    result = []
     for op in collect(scope.owner.operation, lambda op: op in users and op.name in _PLACES):
         position = _PLACES[op.name]
         if position and op.operands[0] == buffer:
@@ -57,8 +57,8 @@ def touches(buffer: ir.Value, scope: ir.Block) -> list[Touch] | None:
         if len(set(used)) != len(used):
             # One counter in two dimensions: the region is no box.
             spans = [s and Span(s.base, s.low, s.high, False) for s in spans]
-        found.append(Touch(op, bool(position), spans))
-    return found
+        result.append(Touch(op, bool(position), spans))
+    return result
 
 
 def _span(index: Lin, scope: ir.Block, used: list[ir.Value]) -> Span | None:

@@ -105,14 +105,14 @@ def _is_roundabout(value: ir.Value, expr: SymExpr, indices: Indices) -> bool:
     plain = None if expr.name is None else indices.value_of(expr.name)
     if plain is not None and plain != value:
         return True
-    found, todo = set(), [value]
+    result, todo = set(), [value]
     while todo:
         owner = todo.pop().owner
         if not isinstance(owner, ir.Block):
-            found.add(owner.operation.name)
+            result.add(owner.operation.name)
             todo += owner.operation.operands
     spelled = str(expr)
-    return any(name in found and word not in spelled for name, word in _WORDS.items())
+    return any(name in result and word not in spelled for name, word in _WORDS.items())
 
 
 _WORDS = {"arith.maxsi": "max", "arith.minsi": "min", "arith.floordivsi": "//"}

@@ -73,7 +73,7 @@ def accesses(indices: Indices, op: ir.Operation, *, init: bool = True) -> list[A
         op: a block, a loop or a function.
         init: whether what init regions do counts.
     """
-    found: list[Access] = []
+    result: list[Access] = []
     skipped: set[ir.Operation] = set()
     for each in tree.walk(op):
         if not init and each.name == tree.BLOCK and tree.has_init(each):
@@ -89,12 +89,12 @@ def accesses(indices: Indices, op: ir.Operation, *, init: bool = True) -> list[A
             exprs = [indices.lift(value) for value in list(each.operands)[position + 1 :]]
             base = base_of(buffer)
             known = exprs if base == buffer else None
-            found.append(Access(each, base, position == 0, position == 1, known, buffer, exprs))
+            result.append(Access(each, base, position == 0, position == 1, known, buffer, exprs))
             continue
         for value in each.operands:
             if isinstance(value.type, ir.MemRefType):
-                found.append(Access(each, base_of(value), True, True, None, value, None))
-    return found
+                result.append(Access(each, base_of(value), True, True, None, value, None))
+    return result
 
 
 def inlined(indices: Indices, access: Access, top: ir.Operation) -> list[SymExpr] | None:
@@ -254,7 +254,7 @@ def regions_of(indices: Indices, block: ir.Operation, *, views: bool = False) ->
         views: whether views made outside of the block count as buffers of their own.
     """
     facts = indices.facts(tree.body_of(block).operations[0].operation)
-    found: dict[ir.Value, Region] = {}
+    result: dict[ir.Value, Region] = {}
     for access in accesses(indices, block, init=False):
         owner = access.buffer.owner
         maker = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
@@ -265,13 +265,13 @@ def regions_of(indices: Indices, block: ir.Operation, *, views: bool = False) ->
             access = access.outside(block)
             buffer, access = access.view, replace(access, indices=access.places)
         ranges = ranges_in(indices, access, block, facts)
-        old = found.get(buffer)
+        old = result.get(buffer)
         if old is None:
-            found[buffer] = Region(buffer, ranges, access.reads, access.writes)
+            result[buffer] = Region(buffer, ranges, access.reads, access.writes)
             continue
         old.reads, old.writes = old.reads or access.reads, old.writes or access.writes
         old.ranges = _union(old.ranges, ranges, facts)
-    return list(found.values())
+    return list(result.values())
 
 
 def ranges_in(
@@ -291,15 +291,15 @@ def ranges_in(
             lower, extent = map(indices.lift, outer.operands)
             own = Range(lower, lower + extent - 1)
             variables.append((str(indices.var(tree.variable(outer))), own))
-    found = [range_of(simplify(expr, facts), variables, facts) for expr in exprs]
-    kept = [each for each in found if each is not None]
-    return kept if len(kept) == len(found) else None
+    result = [range_of(simplify(expr, facts), variables, facts) for expr in exprs]
+    kept = [each for each in result if each is not None]
+    return kept if len(kept) == len(result) else None
 
 
 def _union(a: list[Range] | None, b: list[Range] | None, facts: Facts) -> list[Range] | None:
     if a is None or b is None:
         return None
-    found = []
+    result = []
     for one, two in zip(a, b, strict=True):
         low = one.low if facts.can_prove(one.low <= two.low) else two.low
         high = one.high if facts.can_prove(one.high >= two.high) else two.high
@@ -307,8 +307,8 @@ def _union(a: list[Range] | None, b: list[Range] | None, facts: Facts) -> list[R
             return None
         if not facts.can_prove(low <= two.low) or not facts.can_prove(high >= two.high):
             return None
-        found.append(Range(low, high))
-    return found
+        result.append(Range(low, high))
+    return result
 
 
 def holds_statements(block: ir.Operation) -> bool:
@@ -322,7 +322,7 @@ def declarations(
 ) -> list[tuple[str, ir.Value, dict[str, ir.Attribute]]]:
     """Return the declarations of a block that holds loops or blocks: kind, buffer, attributes."""
     arguments = [str(indices.var(argument)) for argument in tree.body_of(block).arguments]
-    found = []
+    result = []
     for region in regions_of(indices, block, views=True):
         ranges = None if region.ranges is None else _within(indices, region.buffer, region.ranges)
         attributes = region_attributes(ranges, arguments)
@@ -333,21 +333,21 @@ def declarations(
             attributes = region_attributes(whole, arguments)
         for kind, happens in (("tir.reads", region.reads), ("tir.writes", region.writes)):
             if happens:
-                found.append((kind, region.buffer, attributes))
-    return sorted(found, key=lambda entry: entry[0])
+                result.append((kind, region.buffer, attributes))
+    return sorted(result, key=lambda entry: entry[0])
 
 
 def _within(indices: Indices, buffer: ir.Value, ranges: list[Range]) -> list[Range]:
     """Return ranges without what is certain to be outside of a buffer."""
-    found = []
+    result = []
     for own, dim in zip(ranges, dims_of(indices, buffer), strict=True):
         low, high = own.low, own.high
         if low.value is not None and low.value < 0:
             low = SymExpr.const(0)
         if high.value is not None and dim.value is not None and high.value >= dim.value:
             high = dim - 1
-        found.append(Range(low, high))
-    return found
+        result.append(Range(low, high))
+    return result
 
 
 def region_attributes(ranges: list[Range] | None, arguments: list[str]) -> dict[str, ir.Attribute]:
@@ -384,12 +384,12 @@ def _affine_expr(expr: SymExpr, arguments: list[str]) -> ir.AffineExpr | None:
 
     # In the order of the iterators, whatever their names, as scripts are read.
     places = {name: SymExpr.var(f"d{place:04}") for place, name in enumerate(arguments)}
-    found = expr.substitute(places).fold(
+    result = expr.substitute(places).fold(
         lambda name: _Affine(ir.AffineDimExpr.get(int(name[1:]))),
         lambda number: _Affine(ir.AffineConstantExpr.get(number)),
         divide,
     )
-    return found.expr
+    return result.expr
 
 
 class _Affine:

@@ -265,7 +265,7 @@ def simplified(
         facts: what makes them simpler.
         certain: what makes them certain.
     """
-    found: list[Comparison | ir.Value] = []
+    result: list[Comparison | ir.Value] = []
     seen = set()
     for each in conditions:
         if isinstance(each, Comparison):
@@ -275,8 +275,8 @@ def simplified(
             seen.add(new.key())
             # What never holds keeps its form: script has no word for two numbers compared.
             each = new if new.symbols else each
-        found.append(each)
-    return found
+        result.append(each)
+    return result
 
 
 def _loops_and_blocks(top: ir.Operation) -> list[ir.Operation]:

@@ -48,9 +48,9 @@ def conditions_of(indices: Indices, value: ir.Value) -> list[Comparison] | None:
         first = conditions_of(indices, op.operands[0])
         rest = conditions_of(indices, yielded(op, 0))
         return None if first is None or rest is None else first + rest
-    found = indices.conditions(value)
-    kept = [each for each in found if isinstance(each, Comparison)]
-    return kept if len(kept) == len(found) else None
+    result = indices.conditions(value)
+    kept = [each for each in result if isinstance(each, Comparison)]
+    return kept if len(kept) == len(result) else None
 
 
 def yielded(op: ir.Operation, region: int) -> ir.Value:

@@ -306,10 +306,10 @@ def _integer_parameters(function: ir.Operation) -> dict[ir.Value, str]:
     """Return the integer parameters of a function by their values."""
     if "arg_attrs" not in function.attributes:
         return {}
-    found = {}
+    result = {}
     arguments = tree.body_of(function).arguments
     for argument, raw in zip(arguments, function.attributes["arg_attrs"], strict=True):
         attributes = ir.DictAttr(raw)
         if isinstance(argument.type, ir.IntegerType) and "tir.name" in attributes:
-            found[argument] = ir.StringAttr(attributes["tir.name"]).value
-    return found
+            result[argument] = ir.StringAttr(attributes["tir.name"]).value
+    return result

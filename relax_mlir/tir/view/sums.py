@@ -38,9 +38,9 @@ class Factor:
 
 def summands(expr: SymExpr, place: Place) -> list[tuple[list[Factor], int]]:
     """Return products and their coefficients, remainders put together, in reading order."""
-    found: list[tuple[list[Factor], int]] = []
+    result: list[tuple[list[Factor], int]] = []
     rest, whole_quotients = _regrouped(expr)
-    found += whole_quotients
+    result += whole_quotients
     expr = rest
     quotients = [f for part, _ in expr.split() for f in factors(part) if f.kind == "floordiv"]
     for quotient in quotients:
@@ -52,14 +52,14 @@ def summands(expr: SymExpr, place: Place) -> list[tuple[list[Factor], int]]:
             count = -_coefficient(rest, whole) // scale
             without = rest - (inner - whole) * count
             if count and len(without.split()) <= len(rest.split()) - (not inner.is_const):
-                found.append(([Factor("mod", (inner, modulus))], count))
+                result.append(([Factor("mod", (inner, modulus))], count))
                 rest = without
                 break
     if rest != 0:
         for part, coefficient in rest.split():
             own = sorted(factors(part), key=lambda factor: _order([factor], place))
-            found.append((own, coefficient))
-    return sorted(found, key=lambda item: _order(item[0], place))
+            result.append((own, coefficient))
+    return sorted(result, key=lambda item: _order(item[0], place))
 
 
 def _regrouped(expr: SymExpr) -> tuple[SymExpr, list[tuple[list[Factor], int]]]:
@@ -67,7 +67,7 @@ def _regrouped(expr: SymExpr) -> tuple[SymExpr, list[tuple[list[Factor], int]]]:
 
     The normal form has them as `i + (i * 2 + j) // 10`.
     """
-    found: list[tuple[list[Factor], int]] = []
+    result: list[tuple[list[Factor], int]] = []
     rest = expr
     for part, coefficient in expr.split():
         atom = part.atom
@@ -81,9 +81,9 @@ def _regrouped(expr: SymExpr) -> tuple[SymExpr, list[tuple[list[Factor], int]]]:
             SymExpr.const(0),
         )  # fmt: skip
         if drawn.symbols:
-            found.append(([Factor("floordiv", (lhs + drawn * rhs, rhs))], coefficient))
+            result.append(([Factor("floordiv", (lhs + drawn * rhs, rhs))], coefficient))
             rest = rest - (part + drawn) * coefficient
-    return rest, found
+    return rest, result
 
 
 def _order(product: list[Factor], place: Place) -> list[tuple[int, int, str]]:
@@ -93,12 +93,12 @@ def _order(product: list[Factor], place: Place) -> list[tuple[int, int, str]]:
 
 def factors(product: SymExpr) -> list[Factor]:
     """Return the factors of a product, a power as often as it says."""
-    found = []
+    result = []
     for atom in product._atoms.values():
         power = next(iter(product._terms)).count(atom.key)
         parts = atom.parts if atom.kind != "symbol" else (SymExpr.var(atom.key),)
-        found += [Factor(atom.kind, parts)] * power
-    return found
+        result += [Factor(atom.kind, parts)] * power
+    return result
 
 
 def _remainders(quotient: Factor, others: list[Factor]) -> list[tuple[SymExpr, SymExpr]]:
@@ -106,11 +106,11 @@ def _remainders(quotient: Factor, others: list[Factor]) -> list[tuple[SymExpr, S
     lhs, rhs = quotient.parts
     if len(rhs.split()) != 1:
         return []
-    found = [(lhs, rhs)]
+    result = [(lhs, rhs)]
     for other in others:
         if other.parts[0] == lhs and other.parts[1] != rhs and rhs % other.parts[1] == 0:
-            found.append((other.expr(), rhs // other.parts[1]))
-    return found
+            result.append((other.expr(), rhs // other.parts[1]))
+    return result
 
 
 def _coefficient(expr: SymExpr, product: SymExpr) -> int:

@@ -53,19 +53,19 @@ def function_of(op: ir.Operation) -> ir.Operation:
 
 def loops_around(op: ir.Operation) -> list[ir.Operation]:
     """Return the loops around an operation up to its scope, outermost first."""
-    found = []
+    result = []
     for each in ancestors(op):
         if each.name in (BLOCK, FUNC):
             break
         if each.name == LOOP:
-            found.append(each)
-    return found[::-1]
+            result.append(each)
+    return result[::-1]
 
 
 def statements(block: ir.Block) -> list[ir.Operation]:
     """Return what is in a body besides index arithmetic and allocations."""
-    found = (view.operation for view in block.operations)
-    return [op for op in found if not op.name.startswith(INDEX_ONLY)]
+    result = (view.operation for view in block.operations)
+    return [op for op in result if not op.name.startswith(INDEX_ONLY)]
 
 
 def walk(op: ir.Operation) -> Iterator[ir.Operation]:
@@ -80,16 +80,16 @@ def walk(op: ir.Operation) -> Iterator[ir.Operation]:
 
 def blocks_under(op: ir.Operation) -> list[ir.Operation]:
     """Return the blocks inside an operation that are inside no other block there, in order."""
-    found, stack = [], [op]
+    result, stack = [], [op]
     while stack:
         each = stack.pop()
         if each != op and each.name == BLOCK:
-            found.append(each)
+            result.append(each)
             continue
         regions = [each.regions[0]] if each.name == BLOCK else each.regions
         inner = [v.operation for r in regions for b in r.blocks for v in b.operations]
         stack += reversed([x for x in inner if len(x.regions)])
-    return found
+    return result
 
 
 def units_under(op: ir.Operation) -> list[ir.Operation]:
@@ -97,16 +97,16 @@ def units_under(op: ir.Operation) -> list[ir.Operation]:
 
     What is in no block, such as loops that `te.extern` writes, is one unit as far as it holds none.
     """
-    found, stack = [], [op]
+    result, stack = [], [op]
     while stack:
         each = stack.pop()
         if each != op and (each.name == BLOCK or not any(o.name == BLOCK for o in walk(each))):
             if each.name == BLOCK or any(map(_uses_memory, walk(each))):
-                found.append(each)
+                result.append(each)
             continue
         regions = [each.regions[0]] if each.name == BLOCK else each.regions
         stack += reversed([v.operation for r in regions for b in r.blocks for v in b.operations])
-    return found
+    return result
 
 
 def _uses_memory(op: ir.Operation) -> bool:

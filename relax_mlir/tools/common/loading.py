@@ -18,7 +18,7 @@ FLAG = Flag(
 
 def paths(argv: Sequence[str]) -> list[str]:
     """Return the files that a command line loads: they come first, as they make more flags."""
-    found: list[str] = []
+    result: list[str] = []
     words = list(argv)
     while words:
         word = words.pop(0)
@@ -28,8 +28,8 @@ def paths(argv: Sequence[str]) -> list[str]:
         if word.startswith("-") and name.lstrip("-") == FLAG.name:
             if not equals and words:
                 value = words.pop(0)
-            found.append(value)
-    return [path for path in found if path]
+            result.append(value)
+    return [path for path in result if path]
 
 
 def load(files: Iterable[str]) -> None:

@@ -81,14 +81,14 @@ def _read(
 
 def failure(error: PassError, reported: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return what to tell about a pass that failed: what was reported, or else the error."""
-    found = list(reported)
+    result = list(reported)
     # What a pass raised without meaning to is told even where it also emitted diagnostics.
     meant = error.__cause__ is None or isinstance(error.__cause__, PassError)
-    if not found or not meant:
+    if not result or not meant:
         # Diagnostics of MLIR have been reported; what else the error has to say are notes.
-        notes = () if found else tuple(Diagnostic("note", line) for line in error.diagnostics)
-        found.append(Diagnostic("error", str(error).splitlines()[0], notes=notes))
-    return found
+        notes = () if result else tuple(Diagnostic("note", line) for line in error.diagnostics)
+        result.append(Diagnostic("error", str(error).splitlines()[0], notes=notes))
+    return result
 
 
 def report(source: Source, diagnostics: Iterable[Diagnostic], context: ir.Context) -> None:

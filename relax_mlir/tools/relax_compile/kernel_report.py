@@ -102,7 +102,7 @@ def kernels_alone() -> Iterator[None]:
 
 
 def _kernels(lowered: IRModule, machine: Machine, sizes: Mapping[str, int]) -> list[Kernel]:
-    found: dict[str, Kernel] = {}
+    result: dict[str, Kernel] = {}
     module = lowered.mlir_module
     with module.context, ir.Location.unknown():
         for op in list(module.body.operations):
@@ -114,13 +114,13 @@ def _kernels(lowered: IRModule, machine: Machine, sizes: Mapping[str, int]) -> l
                 nests = [describe(plan, sizes) for plan in plan_function(op, machine)]
                 cycles = sum(nest.cycles or 0 for nest in nests)
                 flops = cycles * 2 * machine.isa.lanes(32)
-                found[name] = Kernel(name, nests, 1, flops, _holds(op.operation, "scf.while"))
+                result[name] = Kernel(name, nests, 1, flops, _holds(op.operation, "scf.while"))
         lower_for(module.operation, machine)
         for op in module.body.operations:
             name = ir.StringAttr(op.operation.attributes["sym_name"]).value
-            if name in found and _holds(op.operation, "omp.parallel"):
-                found[name].threads = machine.threads
-    return list(found.values())
+            if name in result and _holds(op.operation, "omp.parallel"):
+                result[name].threads = machine.threads
+    return list(result.values())
 
 
 def _is_kernel(op: ir.Operation) -> bool:

@@ -38,9 +38,9 @@ class Place:
 
 def name_at(line: str, column: int) -> str:
     """Return the name around a column of a line, "" where there is none."""
-    for found in NAME.finditer(line):
-        if found.start() <= column <= found.end():
-            return found[0]
+    for result in NAME.finditer(line):
+        if result.start() <= column <= result.end():
+            return result[0]
     return ""
 
 
@@ -62,11 +62,11 @@ def definitions(name: str, folder: Path) -> list[Place]:
         name: as somebody wrote it.
         folder: whose files may register it, besides this package's.
     """
-    found = [*_of_pass(name), *_of_operator(bare(name))]
+    result = [*_of_pass(name), *_of_operator(bare(name))]
     for path in files(folder):
         if path.suffix == ".py":
-            found += [place for key, place in _registered(path) if key == name]
-    return sorted(set(found))
+            result += [place for key, place in _registered(path) if key == name]
+    return sorted(set(result))
 
 
 def references(name: str, folder: Path) -> list[Place]:
@@ -74,13 +74,13 @@ def references(name: str, folder: Path) -> list[Place]:
     wanted = bare(name)
     entry = registry.find(name)
     names = {wanted} if entry is None else {entry.name, entry.flag}
-    found = []
+    result = []
     for path in files(folder):
         for number, line in enumerate(_lines(path)):
             for match in NAME.finditer(line):
                 if bare(match[0]) in names:
-                    found.append(Place(path, number, match.start(), match.end()))
-    return found
+                    result.append(Place(path, number, match.start(), match.end()))
+    return result
 
 
 def files(folder: Path) -> Iterator[Path]:

@@ -71,17 +71,17 @@ def analyze(text: str, name: str) -> Analysis:
         text: what the editor has.
         name: of the file; one that ends in .mlir is MLIR text.
     """
-    found = Analysis()
+    result = Analysis()
     if name.endswith(".mlir"):
         _, diagnostics = reading.parse(Source(name, text.encode(), text), make_context(), part=True)
         for each in diagnostics:
             line, column = max(each.line - 1, 0), max(each.column - 1, 0)
-            found.problems.append(Problem(each.message, line, column, column + 1))
-        return found
+            result.problems.append(Problem(each.message, line, column, column + 1))
+        return result
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):  # Python's own server says so
-        return found
+        return result
     outside = {
         node.id
         for node in ast.walk(tree)
@@ -96,15 +96,15 @@ def analyze(text: str, name: str) -> Analysis:
                 # What Python computes before is known only when it runs.
                 if unknown is None or not outside.intersection(unknown.groups()):
                     end = error.end_col_offset or error.col_offset + 1
-                    found.problems.append(
+                    result.problems.append(
                         Problem(error.message, error.lineno - 1, error.col_offset, end)
                     )
             except RelaxMLIRError as error:
                 message = str(error).splitlines()[0]
-                found.problems.append(Problem(message, node.lineno - 1, 0, 1))
+                result.problems.append(Problem(message, node.lineno - 1, 0, 1))
             else:
-                found.types |= dict(_types(module))
-    return found
+                result.types |= dict(_types(module))
+    return result
 
 
 def _is_program(node: ast.stmt) -> bool:
@@ -158,14 +158,14 @@ def completions(before: str) -> list[tuple[str, str]]:
 @functools.cache
 def _declared(stub: str) -> list[tuple[str, str]]:
     """Return the names that a stub declares, with their declarations."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for node in ast.parse((PACKAGE / stub).read_text(encoding="utf-8")).body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            found[node.name] = ast.unparse(node).partition("\n")[0].removesuffix(": ...")
+            result[node.name] = ast.unparse(node).partition("\n")[0].removesuffix(": ...")
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found[node.target.id] = ast.unparse(node)
+            result[node.target.id] = ast.unparse(node)
         elif isinstance(node, ast.ImportFrom) and node.module in _SHARED:
             source = _SHARED[node.module]
             shared = {} if source == stub else dict(_declared(source))
-            found |= {each.name: shared.get(each.name, "") for each in node.names}
-    return sorted((name, text) for name, text in found.items() if not name.startswith("_"))
+            result |= {each.name: shared.get(each.name, "") for each in node.names}
+    return sorted((name, text) for name, text in result.items() if not name.startswith("_"))

@@ -82,7 +82,7 @@ def _may_stay_unannounced(diagnostic: Diagnostic) -> bool:
 
 def _read(source: Source) -> tuple[list[_Expectation], list[Diagnostic]]:
     """Return the announcements of a source, and complaints about malformed ones."""
-    found: list[_Expectation] = []
+    result: list[_Expectation] = []
     problems: list[Diagnostic] = []
     waiting: list[_Expectation] = []
     above = 0
@@ -132,8 +132,8 @@ def _read(source: Source) -> tuple[list[_Expectation], list[Diagnostic]]:
                     each.line = number
             waiting = [each for each in waiting if each is expectation]
             above = number
-        found.append(expectation)
-    return found, problems
+        result.append(expectation)
+    return result, problems
 
 
 def _is_code(line: str, match: re.Match[str]) -> bool:

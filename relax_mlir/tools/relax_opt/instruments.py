@@ -76,28 +76,28 @@ class Watch:
         """Return the instruments in their order, the same ones every time where they count."""
         options = self.options
         limit = options["opt-bisect-limit"]
-        found: list[Any] = []
+        result: list[Any] = []
         if limit is not None:
-            found.append(_AnnouncedLimit(limit))
+            result.append(_AnnouncedLimit(limit))
         before, after = (_names(options[flag]) for flag in _AROUND)
         if before or after:
-            found.append(instrument.PassPrintingInstrument(before, after))
+            result.append(instrument.PassPrintingInstrument(before, after))
         if options["print-ir-diff"]:
-            found.append(instrument.IRDiff())
+            result.append(instrument.IRDiff())
         if options["dump-ir-dir"]:
             # One instrument for all parts of a split input, so that the numbers go on.
             self._dump = self._dump or instrument.DumpIR(options["dump-ir-dir"], script=False)
-            found.append(self._dump)
+            result.append(self._dump)
         if options["check-well-formed"]:
-            found.append(instrument.WellFormedInstrument())
+            result.append(instrument.WellFormedInstrument())
         if options["check-equivalence"]:
-            found.append(self._equivalence)
+            result.append(self._equivalence)
         if options["pass-statistics"]:
-            found.append(self._statistics)
+            result.append(self._statistics)
         if options["time-passes"] or options["time-trace"]:
             # The last to be asked before a pass: it times the pass and no other instrument.
-            found.append(self._timing)
-        return found
+            result.append(self._timing)
+        return result
 
     def report(self) -> None:
         """Print tables and remarks to standard error, and write the trace."""

@@ -293,11 +293,11 @@ def _ends_block(operation: ir.Operation) -> bool:
 
 
 def _operations(root: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
+    result: list[ir.Operation] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
-        found.append(operation)
+        result.append(operation)
         return ir.WalkResult.ADVANCE
 
     root.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return result

@@ -64,7 +64,7 @@ class Inputs:
         return [self._make(p, t) for p, t in zip(params, self._given, strict=True)]
 
     def _by_name(self, function: str, names: Sequence[str]) -> dict[str, str]:
-        found: dict[str, str] = {}
+        result: dict[str, str] = {}
         following = 0
         for text in self._given:
             name, equals, what = text.partition("=")
@@ -77,11 +77,11 @@ class Inputs:
             if name not in names:
                 hint = did_you_mean(name, names) or f" (it has: {', '.join(names) or 'none'})"
                 raise UsageError(f"'{function}' has no parameter '{name}'{hint}")
-            if name in found:
+            if name in result:
                 raise UsageError(f"'--input' gives '{name}' twice")
-            found[name] = what
+            result[name] = what
             following = max(following, list(names).index(name) + 1)
-        return found
+        return result
 
     def _make(self, param: Parameter, text: str | None) -> Any:
         try:
@@ -138,9 +138,9 @@ class Inputs:
 
 def _dims_of(declared: str) -> list[str]:
     """Return the dimensions of a declared type `R.Tensor((n, 64), "float32")` as texts."""
-    found = re.match(r"R\.Tensor\(\(([^()]*)\)", declared)
+    result = re.match(r"R\.Tensor\(\(([^()]*)\)", declared)
     return (
-        [part.strip().strip('"') for part in found[1].split(",") if part.strip()] if found else []
+        [part.strip().strip('"') for part in result[1].split(",") if part.strip()] if result else []
     )
 
 
@@ -177,10 +177,10 @@ def _read(text: str) -> Any:
     if not start.startswith((_NPY, _ZIP)):
         raise UsageError(f"'{path}' is no {Path(path).suffix} file: numpy.save writes them")
     try:
-        found = np.load(path, allow_pickle=False)
-        if isinstance(found, np.ndarray):
-            return found
-        return _member(found, path, key)
+        result = np.load(path, allow_pickle=False)
+        if isinstance(result, np.ndarray):
+            return result
+        return _member(result, path, key)
     except UsageError:
         raise
     # A damaged header is a syntax error, a tokenizer's, one of struct's, of zipfile's, ...

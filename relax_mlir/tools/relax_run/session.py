@@ -103,12 +103,12 @@ class Session:
             raise RelaxMLIRError(
                 f"the executable has {len(leaves)} results, the model {len(expected)}"
             )
-        found = Comparison([
+        results = Comparison([
             difference(name, np.asarray(value), np.asarray(wanted), 1e-3, 1e-5)
             for (name, value), wanted in zip(leaves, expected, strict=True)
         ])  # fmt: skip
-        print(found.table)
-        return found.agrees
+        print(results.table)
+        return results.agrees
 
     def _benchmark(self, machine: VirtualMachine, name: str, args: Sequence[Any]) -> str:
         call = machine[name]

@@ -75,9 +75,9 @@ def _reflected(x: PrimExpr, dim: Dim, corners: bool) -> PrimExpr:
     turns = functions.UNARY["floor"](away / span)
     rest = away - turns * span
     even = turns - functions.UNARY["floor"](turns * 0.5) * 2.0 < 0.5
-    found = Select(even, rest + low, span - rest + low)
+    result = Select(even, rest + low, span - rest + low)
     # One pixel is its own mirror.
-    return Select(span > 0.0, found, const(0.0, x.dtype))
+    return Select(span > 0.0, result, const(0.0, x.dtype))
 
 
 def _placed(x: PrimExpr, dim: Dim, padding: str, corners: bool) -> PrimExpr:

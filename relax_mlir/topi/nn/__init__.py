@@ -55,5 +55,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    found = (name for table in _TABLES for name in _table(table))
-    return sorted([*globals(), *_EXPORTS, *found])
+    result = (name for table in _TABLES for name in _table(table))
+    return sorted([*globals(), *_EXPORTS, *result])

@@ -15,10 +15,10 @@ from relax_mlir.topi.support import narrowed, tensor
 
 
 def _of_rank(x: Any, rank: int, what: str) -> Tensor:
-    found = tensor(x, what)
-    if found.ndim != rank:
-        raise ExprError(f"topi.nn.{what} needs a tensor of {rank} dimensions, got {found.ndim}")
-    return found
+    result = tensor(x, what)
+    if result.ndim != rank:
+        raise ExprError(f"topi.nn.{what} needs a tensor of {rank} dimensions, got {result.ndim}")
+    return result
 
 
 def _spread(data: Tensor, kernel: Tensor, stride: Any, padding: Any, dilation: Any) -> Any:

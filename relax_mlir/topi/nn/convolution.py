@@ -89,15 +89,15 @@ def around(
     if padding == "VALID":
         return [(0, 0)] * len(window)
     if padding == "SAME":
-        found = []
+        result = []
         for size, width, step, apart in zip(sizes, window, strides, dilation, strict=True):
             if not isinstance(width, int) or (step > 1 and not isinstance(size, int)):
                 raise ExprError("topi.nn: padding SAME needs sizes that are known")
             reach = (width - 1) * apart + 1
             rest = step if step == 1 or size % step == 0 else size % step  # type: ignore[operator]
             total = max(reach - rest, 0)
-            found.append((total // 2, total - total // 2))
-        return found
+            result.append((total // 2, total - total // 2))
+        return result
     items = list(padding) if isinstance(padding, (list, tuple)) else [padding]
     try:
         return pads(items, len(window))

@@ -121,8 +121,8 @@ def lstm(
     starts = [begin(h_init, out, "h_init"), begin(c_init, hidden, "c_init")]
     states = scan(starts, [next_h, next_c], [h_state, c_state], name="lstm_scan")
     sizes = ((out, "hidden_states"), (hidden, "cell_states"))
-    found = [
+    result = [
         compute((steps, batch, size), lambda t, b, j, s=state: s[t + 1, b, j], name=name)
         for state, (size, name) in zip(states, sizes, strict=True)
     ]
-    return found[0], found[1]
+    return result[0], result[1]

@@ -20,16 +20,16 @@ def _sizes(
     if output_shape:
         dims = shape_of(output_shape, where)
         return [dims[axis] for axis in places]
-    found: list[Dim] = []
+    result: list[Dim] = []
     for axis, scale in zip(places, scales, strict=True):
         dim = data.shape[axis]
         if scale == int(scale):
-            found.append(plain(SymExpr.of(dim) * int(scale)))
+            result.append(plain(SymExpr.of(dim) * int(scale)))
         elif isinstance(dim, int):
-            found.append(round(dim * scale))
+            result.append(round(dim * scale))
         else:
             raise ExprError(f"topi.{where}: {dim} times {scale} is no whole number; give the shape")
-    return found
+    return result
 
 
 def upsampling(

@@ -62,15 +62,15 @@ def multibox_transform_loc(
             half = _exp(loc_pred[b, a * 4 + 2 + at] * float(variances[2 + at])) * side * 0.5
             ends.append((middle - half, middle + half))
         (y0, y1), (x0, x1) = ends
-        found = Select(k == 0, y0, Select(k == 1, x0, Select(k == 2, y1, x1)))
-        return functions.max(functions.min(found, 1.0), 0.0) if clip else found
+        result = Select(k == 0, y0, Select(k == 1, x0, Select(k == 2, y1, x1)))
+        return functions.max(functions.min(result, 1.0), 0.0) if clip else result
 
     scores = softmax(cls_pred, axis=1) if apply_softmax else cls_pred
 
     def score(b: Any, c: Any, n: Any) -> PrimExpr:
         value, none = scores[b, c, n], const(0, cls_pred.dtype)
-        found = Select(value >= float(threshold), value, none)
-        return found if keep_background else Select(c == 0, none, found)
+        result = Select(value >= float(threshold), value, none)
+        return result if keep_background else Select(c == 0, none, result)
 
     return (
         compute((batch, count, 4), box, name="multibox_boxes"),

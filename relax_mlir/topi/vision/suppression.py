@@ -74,10 +74,10 @@ def non_max_suppression(
 
         def beaten_by(i: PrimExpr, j: PrimExpr, k: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
             """Return whether a box is of another's class, and how they overlap."""
-            found = _overlap(*([out[i, x, coord_start + n] for n in range(4)] for x in (j, k)))
+            result = _overlap(*([out[i, x, coord_start + n] for n in range(4)] for x in (j, k)))
             if force_suppress or id_index < 0:
-                return const(True, "bool"), found
-            return out[i, j, id_index] == out[i, k, id_index], found
+                return const(True, "bool"), result
+            return out[i, j, id_index] == out[i, k, id_index], result
 
         def drop(i: PrimExpr, j: PrimExpr) -> None:
             places[i, j] = const(_NONE, "int32")
@@ -100,9 +100,9 @@ def non_max_suppression(
                 rows = _Rows(ib, out, places, i, width, score_index)
 
                 def fade(j: PrimExpr, k: PrimExpr, i: PrimExpr = i) -> None:
-                    rival, found = beaten_by(i, j, k)
+                    rival, result = beaten_by(i, j, k)
                     with ib.if_scope(rival):
-                        share = ib.let("share", found)
+                        share = ib.let("share", result)
                         score = out[i, j, score_index] * functions.UNARY["exp"](
                             share * share * scale
                         )
@@ -117,8 +117,8 @@ def non_max_suppression(
             else:
 
                 def beaten(j: PrimExpr, k: PrimExpr, i: PrimExpr = i) -> PrimExpr:
-                    rival, found = beaten_by(i, j, k)
-                    return functions.all(found >= const(iou_threshold, data.dtype), rival)
+                    rival, result = beaten_by(i, j, k)
+                    return functions.all(result >= const(iou_threshold, data.dtype), rival)
 
                 kept.choose(
                     count, most, lambda j: out[i, j, score_index] > least, beaten,

@@ -186,13 +186,13 @@ def inner_variables(
     indices: Indices, op: ir.Operation, loop: ir.Operation
 ) -> list[tuple[str, Range]] | None:
     """Return the variables of the loops between an operation and a loop, innermost first."""
-    found = []
+    result = []
     for each in tree.ancestors(op):
         if each == loop:
-            return found
+            return result
         if each.name == tree.LOOP:
             lower, extent = map(indices.lift, each.operands)
-            found.append((str(indices.var(tree.variable(each))), Range(lower, lower + extent - 1)))
+            result.append((str(indices.var(tree.variable(each))), Range(lower, lower + extent - 1)))
     return None
 
 
@@ -263,15 +263,15 @@ def box_of(
     Returns:
         The ranges, empty where a variable has no value; None where some may not be met.
     """
-    found: list[Range] = []
+    result: list[Range] = []
     for expr in exprs:
         box = range_of(expr, _used(expr, variables), facts)
         if box is None:
             return None
-        found.append(box)
-    if _met_disjoint(exprs, variables, found, facts):
-        return found
-    return found if inside and _met_at_once(exprs, variables, found, facts, inside) else None
+        result.append(box)
+    if _met_disjoint(exprs, variables, result, facts):
+        return result
+    return result if inside and _met_at_once(exprs, variables, result, facts, inside) else None
 
 
 def _used(

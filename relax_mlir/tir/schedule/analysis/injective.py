@@ -46,10 +46,10 @@ def _parts(expr: SymExpr, facts: Facts, fixed: frozenset[str]) -> list[SymExpr]:
     """Return the digits of a number in a mixed radix, as far as the expression is one."""
     digits = [(part, c) for part, c in digits_of(expr) if not part.symbols <= fixed]
     # What has one value only, by its loop or by the block's condition, is known and hides nothing.
-    found = [part for part, _ in digits if _span(part, facts) == 0]
-    digits = [(part, c) for part, c in digits if part not in found]
+    result = [part for part, _ in digits if _span(part, facts) == 0]
+    digits = [(part, c) for part, c in digits if part not in result]
     if len(digits) == 1:
-        return [*found, digits[0][0]]
+        return [*result, digits[0][0]]
     for part, coefficient in digits:
         scale = abs(coefficient)
         finer = sum((p * c for p, c in digits if abs(c) < scale), SymExpr.const(0))
@@ -62,8 +62,8 @@ def _parts(expr: SymExpr, facts: Facts, fixed: frozenset[str]) -> list[SymExpr]:
             multiples = all(c % step == 0 for c in coarser) and step % scale == 0
             if not multiples or own is None or own >= step // scale:
                 continue
-        found.append(part)
-    return found + _symbolic_parts(expr, facts)
+        result.append(part)
+    return result + _symbolic_parts(expr, facts)
 
 
 def _span(expr: SymExpr, facts: Facts) -> int | None:
@@ -74,7 +74,7 @@ def _span(expr: SymExpr, facts: Facts) -> int | None:
 
 def _symbolic_parts(expr: SymExpr, facts: Facts) -> list[SymExpr]:
     """Return `a` and `b` of `a * n + b` with `0 <= b < n`."""
-    found = []
+    result = []
     scales: list[SymExpr] = []
     for part, _ in expr.split():
         own = [factor.expr() for factor in factors(part)]
@@ -85,8 +85,8 @@ def _symbolic_parts(expr: SymExpr, facts: Facts) -> list[SymExpr]:
         if fine == 0:
             continue
         if facts.can_prove(fine >= 0) and facts.can_prove(fine < scale):
-            found += [coarse // scale, fine]
-    return found
+            result += [coarse // scale, fine]
+    return result
 
 
 def _divides(part: SymExpr, scale: SymExpr) -> bool:
@@ -95,7 +95,7 @@ def _divides(part: SymExpr, scale: SymExpr) -> bool:
 
 def digits_of(expr: SymExpr) -> list[tuple[SymExpr, int]]:
     """Return summands and coefficients, with `a - a // k * k` as the one digit `a % k`."""
-    found: list[tuple[SymExpr, int]] = []
+    result: list[tuple[SymExpr, int]] = []
     rest = expr
     for part, _ in expr.split():
         atom = part.atom
@@ -108,24 +108,24 @@ def digits_of(expr: SymExpr) -> list[tuple[SymExpr, int]]:
             count = -own // scale if scale else 0
             without = rest - candidate * count
             if count and len(without.split()) < len(rest.split()):
-                found.append((candidate, count))
+                result.append((candidate, count))
                 rest = without
                 break
-    return found + rest.split()
+    return result + rest.split()
 
 
 def _scaled(lhs: SymExpr, part: SymExpr, rest: SymExpr) -> list[tuple[SymExpr, int]]:
     """Return `a // d % k` as candidates, where `part` is `a // (d * k)`."""
     by = part.atom.parts[1].value if part.atom is not None else None
-    found = []
+    result = []
     for other, _ in rest.split():
         atom = other.atom
         if atom is None or atom.kind != "floordiv" or atom.parts[0] != lhs or other == part:
             continue
         fine = atom.parts[1].value
         if by is not None and fine is not None and by % fine == 0:
-            found.append((other - part * (by // fine), by // fine))
-    return found
+            result.append((other - part * (by // fine), by // fine))
+    return result
 
 
 def _joined(expr: SymExpr, known: Iterable[SymExpr]) -> list[SymExpr]:
@@ -133,7 +133,7 @@ def _joined(expr: SymExpr, known: Iterable[SymExpr]) -> list[SymExpr]:
 
     `a // k` and `a % k`, which is `a - a // k * k`, give `a`.
     """
-    found = []
+    result = []
     for other in known:
         for one, two in ((expr, other), (other, expr)):
             for part, coefficient in one.split():
@@ -142,5 +142,5 @@ def _joined(expr: SymExpr, known: Iterable[SymExpr]) -> list[SymExpr]:
                     continue
                 for whole, scale in two.split():
                     if whole == part or (part.symbols <= whole.symbols and whole % part == 0):
-                        found.append(two - one * (whole // part) * (scale * coefficient))
-    return found
+                        result.append(two - one * (whole // part) * (scale * coefficient))
+    return result

@@ -35,9 +35,9 @@ class Mismatch(Exception):
 
 def root_of(function: ir.Operation) -> ir.Operation:
     """Return what holds the statements of a description: its one block without iterators, or it."""
-    found = tree.statements(tree.body_of(function))
-    if len(found) == 1 and found[0].name == tree.BLOCK and not tree.iter_types(found[0]):
-        return found[0]
+    result = tree.statements(tree.body_of(function))
+    if len(result) == 1 and result[0].name == tree.BLOCK and not tree.iter_types(result[0]):
+        return result[0]
     return function
 
 
@@ -214,13 +214,13 @@ class Matcher:
 
 
 def _effects(body: ir.Block) -> list[ir.Operation]:
-    found = []
+    result = []
     for view in body.operations:
         op = view.operation
         silent = op.name.startswith(("arith.", "math.", *tree.INDEX_ONLY))
         if op.name in _EFFECTS or (op.name != "memref.load" and not silent):
-            found.append(op)
-    return found
+            result.append(op)
+    return result
 
 
 def _list(ops: Sequence[ir.Operation]) -> str:

@@ -163,7 +163,7 @@ def _first_steps(
     None where one iteration of the loop may not begin the reductions: where other loops carry them,
     where they are not begun in the first step, or where that step may not take place.
     """
-    found: dict[str, SymExpr] = {}
+    result: dict[str, SymExpr] = {}
     for block in blocks:
         around = [op for op in _between(block, loop) if op.name == tree.LOOP]
         bounds = {
@@ -191,8 +191,8 @@ def _first_steps(
         first = {name: bounds[name][0] for name in names}
         if any(expr.substitute(first).value != 0 for expr in reduced):
             return None
-        found |= first
-    return found
+        result |= first
+    return result
 
 
 def _facts(indices: Indices, op: ir.Operation, loop: ir.Operation) -> Facts:
@@ -238,12 +238,12 @@ def _meeting(first: ir.Operation, second: ir.Operation) -> ir.Operation | None:
 
 def _between(op: ir.Operation, outer: ir.Operation) -> list[ir.Operation]:
     """Return the operations around one and inside another one, innermost first."""
-    found = []
+    result = []
     for each in tree.ancestors(op):
         if each == outer:
             break
-        found.append(each)
-    return found
+        result.append(each)
+    return result
 
 
 def _in_init(block: ir.Operation, op: ir.Operation) -> bool:

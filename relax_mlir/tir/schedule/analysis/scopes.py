@@ -119,13 +119,13 @@ def reduction_problem(block: ir.Operation, moves: bool = True) -> str | None:
         for argument, kind in zip(arguments, kinds, strict=True)
         if kind == "reduction"
     }
-    found = [access for access in accesses(indices, block) if access.writes]
-    for access in found:
+    result = [access for access in accesses(indices, block) if access.writes]
+    for access in result:
         if access.indices is None:
             return "what it writes is not known"
         if any(expr.symbols & reduced for expr in access.indices):
             return "an iterator of its reduction says where it writes"
-    return _other_writer(block, [access.buffer for access in found]) or outside_problem(
+    return _other_writer(block, [access.buffer for access in result]) or outside_problem(
         block, moves
     )
 

@@ -112,7 +112,7 @@ def _divided(
         if lower.value != 0:
             raise state.error(f"{tree.describe(loop)} does not start at 0", loop)
         ranges.append((str(indices.var(tree.variable(loop))), Range(lower, lower + extent - 1)))
-    found = []
+    result = []
     labels = edit.iterator_names(block)
     for label, binding, extent in zip(
         labels, indices.bindings(block), indices.extents(block), strict=True
@@ -123,8 +123,8 @@ def _divided(
                 f"iterator '{label}' of {tree.describe(block)} is not known to be one part of the "
                 f"loops around {tree.describe(line[0])} and one of the loops inside", block,
             )  # fmt: skip
-        found.append(half)
-    return found
+        result.append(half)
+    return result
 
 
 def _halves(

@@ -142,10 +142,10 @@ def _region_map(sch: ScheduleBase, arguments: dict[str, Any]) -> None:
         pairs = given
 
         def given(*indices: Any) -> list[Any]:
-            found = pairs(*indices)
+            result = pairs(*indices)
             return [
                 end
-                for each in found
+                for each in result
                 for end in (each if isinstance(each, (list, tuple)) else [each])
             ]
 

@@ -131,14 +131,14 @@ def _elements(
     inside: Sequence[ir.Operation],
 ) -> list[Access]:  # fmt: skip
     """Return the accesses of a buffer in some blocks, which must be loads and stores of it."""
-    found = [a for each in inside for a in accesses(indices, each) if a.buffer == buffer]
-    for access in found:
+    result = [a for each in inside for a in accesses(indices, each) if a.buffer == buffer]
+    for access in result:
         if access.indices is None:
             raise state.error(
                 f"'{access.op.name}' uses more of '{buffers.name_of(buffer)}' than an element",
                 block,
             )
-    return found
+    return result
 
 
 def _statement(op: ir.Operation, others: Sequence[ir.Operation]) -> ir.Operation:

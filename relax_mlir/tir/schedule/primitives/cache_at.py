@@ -44,10 +44,10 @@ def _copied(
     assert place is not None
     if not tree.is_inside(made, place):
         (compute_at if reads else reverse_compute_at)(state, made, place, True, LAST)
-    found = state.find(number)
-    assert found is not None
-    annotate(state, found, _KEY, 1)
-    return found
+    result = state.find(number)
+    assert result is not None
+    annotate(state, result, _KEY, 1)
+    return result
 
 
 class CacheAtPrimitives(ScheduleBase):

@@ -48,9 +48,9 @@ def distinct(state: ScheduleState, loops: Sequence[ir.Operation]) -> None:
 
 def holds_only(outer: ir.Operation, inner: ir.Operation) -> bool:
     """Whether a loop's body is one statement, and makes no memory beside it."""
-    found = tree.statements(tree.body_of(outer))
+    result = tree.statements(tree.body_of(outer))
     makes = any(v.operation.name == "memref.alloc" for v in tree.body_of(outer).operations)
-    return len(found) == 1 and found[0] == inner and not makes
+    return len(result) == 1 and result[0] == inner and not makes
 
 
 def chain(state: ScheduleState, loops: Sequence[ir.Operation]) -> list[ir.Operation]:

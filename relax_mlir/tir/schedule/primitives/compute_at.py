@@ -188,12 +188,12 @@ def _reads_last_values(state: ScheduleState, block: ir.Operation, loop: ir.Opera
 
 
 def _to_scope(op: ir.Operation) -> list[ir.Operation]:
-    found = []
+    result = []
     for each in tree.ancestors(op):
-        found.append(each)
+        result.append(each)
         if each.name in (tree.BLOCK, tree.FUNC):
             break
-    return found
+    return result
 
 
 def _children(loop: ir.Operation) -> list[ir.Operation]:

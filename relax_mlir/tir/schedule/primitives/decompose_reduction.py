@@ -53,10 +53,10 @@ def decompose_reduction(
 
 def bound_by_kind(indices: Indices, block: ir.Operation) -> dict[str, frozenset[str]]:
     """Return which symbols the iterators of each type are made of."""
-    found: dict[str, frozenset[str]] = {"spatial": frozenset(), "reduction": frozenset()}
+    result: dict[str, frozenset[str]] = {"spatial": frozenset(), "reduction": frozenset()}
     for kind, value in zip(tree.iter_types(block), indices.bindings(block), strict=True):
-        found[kind] = found.get(kind, frozenset()) | value.symbols
-    return found
+        result[kind] = result.get(kind, frozenset()) | value.symbols
+    return result
 
 
 def begin_before(
@@ -144,20 +144,20 @@ def _of_elements(
     state: ScheduleState, indices: Indices, block: ir.Operation, gone: set[str]
 ) -> list[Comparison | ir.Value]:
     """Return the conditions of a block that say which elements there are."""
-    found: list[Comparison | ir.Value] = []
+    result: list[Comparison | ir.Value] = []
     for each in indices.block_conditions(block):
         if not isinstance(each, Comparison):
             raise state.error(
                 f"the predicate of {tree.describe(block)} is not made of comparisons", block
             )
         if not each.symbols & gone:
-            found.append(each)
+            result.append(each)
         elif any(indices.value_of(other) is not None for other in each.symbols - gone):
             raise state.error(
                 f"the predicate of {tree.describe(block)} compares loops of the reduction with "
                 "others", block,
             )  # fmt: skip
-    return found
+    return result
 
 
 class DecomposeReductionPrimitives(ScheduleBase):

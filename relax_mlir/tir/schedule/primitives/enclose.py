@@ -69,12 +69,12 @@ def _outer_blocks(op: ir.Operation) -> list[ir.Operation]:
 
 def _common(lines: Sequence[Sequence[ir.Operation]]) -> list[ir.Operation]:
     """Return the loops that lines of loops, outermost first, begin with in common."""
-    found = []
+    result = []
     for loops in zip(*lines, strict=False):
         if any(loop != loops[0] for loop in loops):
             break
-        found.append(loops[0])
-    return found
+        result.append(loops[0])
+    return result
 
 
 def _statements(
@@ -121,14 +121,14 @@ def _kind(
             block goes on outside.
     """
     (name,) = indices.var(tree.variable(loop)).symbols
-    found = set()
+    result = set()
     for block in blocks:
         ranges = [indices.lift(value) for each in tree.loops_around(block)
                   for value in each.operands]  # fmt: skip
         for kind, value in zip(tree.iter_types(block), indices.bindings(block), strict=True):
             if name not in value.symbols:
                 continue
-            found.add(kind)
+            result.add(kind)
             if kind == "reduction" and tree.has_init(block):
                 raise state.error(
                     f"{tree.describe(block)} reduces over {tree.describe(loop)}, which is around "
@@ -138,14 +138,14 @@ def _kind(
         about = frozenset().union(*(each.symbols for each in ranges), frozenset())
         conditions = indices.block_conditions(block)
         if name in about or any(name in getattr(c, "symbols", (name,)) for c in conditions):
-            found.add("spatial")
-    if not found:
+            result.add("spatial")
+    if not result:
         return None
     if indices.lift(loop.operands[0]).value != 0:
         raise state.error(f"{tree.describe(loop)} does not start at 0", loop)
     if any(indices.value_of(each) is not None for each in indices.lift(loop.operands[1]).symbols):
         raise state.error(f"how many steps {tree.describe(loop)} makes is no size", loop)
-    return next((kind for kind in ("opaque", "scan", "reduction") if kind in found), "spatial")
+    return next((kind for kind in ("opaque", "scan", "reduction") if kind in result), "spatial")
 
 
 def _bring_along(

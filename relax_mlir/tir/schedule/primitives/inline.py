@@ -128,18 +128,18 @@ def iterators_of(
     An iterator of one step may be in none.
     """
     names = [indices.var(argument) for argument in tree.body_of(block).arguments]
-    found: list[int | None] = [None] * len(names)
+    result: list[int | None] = [None] * len(names)
     for dim, item in enumerate(items):
         expr = indices.lift(item)
         if expr.value == 0:
             continue
-        if expr not in names or found[names.index(expr)] is not None:
+        if expr not in names or result[names.index(expr)] is not None:
             return None
-        found[names.index(expr)] = dim
-    for place, extent in zip(found, indices.extents(block), strict=True):
+        result[names.index(expr)] = dim
+    for place, extent in zip(result, indices.extents(block), strict=True):
         if place is None and extent.value != 1:
             return None
-    return found
+    return result
 
 
 def loads_of(buffer: ir.Value) -> list[ir.Operation]:
@@ -151,7 +151,7 @@ def _readers(
     state: ScheduleState, indices: Indices, block: ir.Operation, buffer: ir.Value
 ) -> list[ir.Operation]:
     """Return the blocks that read a buffer by loads; nothing else may use it."""
-    found: list[ir.Operation] = []
+    result: list[ir.Operation] = []
     scope = tree.scope_of(block)
     beside = scopes.siblings(block)
     for access in accesses(indices, indices.function):
@@ -165,11 +165,11 @@ def _readers(
             )  # fmt: skip
         if beside.index(reader) < beside.index(block):
             raise state.error(f"{tree.describe(reader)} reads it before it is computed", reader)
-        if reader not in found:
-            found.append(reader)
-    if not found:
+        if reader not in result:
+            result.append(reader)
+    if not result:
         raise state.error(f"nothing reads what {tree.describe(block)} computes", block)
-    return found
+    return result
 
 
 def _buffers_reach(state: ScheduleState, block: ir.Operation, place: ir.Operation) -> None:
@@ -212,17 +212,17 @@ def _written_again(
     indices: Indices, block: ir.Operation, wanted: list[ir.Value], loop: ir.Operation
 ) -> ir.Value | None:
     """Return one of some buffers to which steps of a loop may write other values than before."""
-    found = next((each for each in scopes.buffers(block)[1] if each in wanted), None)
-    if found is None or not tree.is_inside(block, loop):
+    result = next((each for each in scopes.buffers(block)[1] if each in wanted), None)
+    if result is None or not tree.is_inside(block, loop):
         return None
     if indices.lift(loop.operands[1]).value == 1:
         return None
     if block.name != tree.BLOCK:
-        return found
+        return result
     follows = str(indices.var(tree.variable(loop))) in bound_by_kind(indices, block)["reduction"]
     if follows or scopes.outside_problem(block, moves=False):
-        return found
-    return None if scopes.writes_once(indices, block, found) else found
+        return result
+    return None if scopes.writes_once(indices, block, result) else result
 
 
 def way_back(
@@ -266,10 +266,10 @@ def values_at(
         items: the indices; what is computed of them is written at the current insertion point.
     """
     if isinstance(places, IndexMap):
-        found = places.map_indices([indices.lift(item) for item in items])
+        result = places.map_indices([indices.lift(item) for item in items])
         return {
             argument: indices.emit(expr)
-            for argument, expr in zip(body.arguments, found, strict=True)
+            for argument, expr in zip(body.arguments, result, strict=True)
         }
     zero = indices.entry(SymExpr.const(0))
     return {

@@ -207,7 +207,7 @@ def _reductions(indices: Indices, loop: ir.Operation) -> list[ir.Operation]:
     Where a loop also says which element is reduced, each part comes to the beginning of some.
     """
     variable = indices.var(tree.variable(loop)).symbols
-    found = []
+    result = []
     for block in tree.blocks_under(loop):
         kinds = {
             kind
@@ -215,8 +215,8 @@ def _reductions(indices: Indices, loop: ir.Operation) -> list[ir.Operation]:
             if variable & value.symbols
         }
         if kinds == {"reduction"} and tree.has_init(block):
-            found.append(block)
-    return found
+            result.append(block)
+    return result
 
 
 class LoopSetPrimitives(ScheduleBase):

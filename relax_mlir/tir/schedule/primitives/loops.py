@@ -86,13 +86,13 @@ def _sizes(
 
 def known_sizes(indices: Indices) -> set[str]:
     """Return the symbols that sizes of the function's parameters give."""
-    found: set[str] = set(indices.parameters.values())
+    result: set[str] = set(indices.parameters.values())
     for raw in indices.function.attributes["arg_attrs"]:
         described = ir.DictAttr(raw)
         if "tir.shape" in described:
             for dim in described["tir.shape"].maybe_downcast().dims:
-                found |= dim.symbols
-    return found
+                result |= dim.symbols
+    return result
 
 
 def _extent(indices: Indices, size: SymExpr, loop: ir.Operation) -> ir.Value:

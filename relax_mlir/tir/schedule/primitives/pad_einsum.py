@@ -103,16 +103,16 @@ def _grown_conditions(
 ) -> list[Comparison]:  # fmt: skip
     """Return the predicate of a block that leaves out what is past its iterators, with new ends."""
     facts = indices.facts(block)
-    found = []
+    result = []
     for each in indices.block_conditions(block):
         assert isinstance(each, Comparison)
         for binding, extent, size in zip(
             indices.bindings(block), indices.extents(block), sizes, strict=True
         ):
             if facts.can_prove(each.rhs - each.lhs >= extent - binding):
-                found.append(Comparison(binding, 2, size))
+                result.append(Comparison(binding, 2, size))
                 break
-    return found
+    return result
 
 
 def _top(state: ScheduleState, indices: Indices, block: ir.Operation) -> ir.Operation:
@@ -155,7 +155,7 @@ def _dims(
     state: ScheduleState, indices: Indices, block: ir.Operation, writes: Sequence[ir.Value]
 ) -> dict[ir.Value, list[int]]:  # fmt: skip
     """Return for each buffer of a block whose iterators its indices are; -1 for a constant."""
-    found: dict[ir.Value, list[int]] = {}
+    result: dict[ir.Value, list[int]] = {}
     extents = indices.extents(block)
     what = tree.describe(block)
     for access in accesses(indices, block):
@@ -173,14 +173,14 @@ def _dims(
                     f"an index of '{name}' in {what} is neither an iterator nor a constant", block
                 )
             own.append(names.index(str(expr)) if str(expr) in names else -1)
-        if found.setdefault(access.buffer, own) != own:
+        if result.setdefault(access.buffer, own) != own:
             raise state.error(f"{what} uses several elements of '{name}'", block)
         for position, dim in zip(own, buffers.dims_of(indices, access.buffer), strict=True):
             if position >= 0 and dim != extents[position]:
                 raise state.error(f"{what} does not run for all of '{name}'", block)
         if access.buffer in writes and (-1 in own or len(set(own)) != len(own)):
             raise state.error(f"{what} does not write all of '{name}'", block)
-    return found
+    return result
 
 
 def _harmless(state: ScheduleState, block: ir.Operation) -> None:

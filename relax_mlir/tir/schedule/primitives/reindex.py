@@ -409,5 +409,5 @@ class ReindexPrimitives(ScheduleBase):
             ScheduleError: the block is not like that, or its loops hold others that use the buffer.
         """
         op = self._block(block)
-        found = cache_inplace(self._state, op, read_buffer_index, storage_scope)
-        return self._block_rvs(found)
+        result = cache_inplace(self._state, op, read_buffer_index, storage_scope)
+        return self._block_rvs(result)

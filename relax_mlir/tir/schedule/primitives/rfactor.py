@@ -133,15 +133,15 @@ def _torn(kinds: Sequence[str], bindings: Sequence[SymExpr], variable: SymExpr) 
 
     Digits of one loop are not independent of the loop itself: either these or it are iterators.
     """
-    names, found = set(variable.symbols), set[int]()
+    names, result = set(variable.symbols), set[int]()
     while True:
         more = {
             i for i, binding in enumerate(bindings)
             if kinds[i] == "reduction" and names & binding.symbols
-        } - found  # fmt: skip
+        } - result  # fmt: skip
         if not more:
-            return found
-        found |= more
+            return result
+        result |= more
         names |= frozenset().union(*(bindings[i].symbols for i in more))
 
 
@@ -380,9 +380,9 @@ def _with_beginning(
     name, mark = tree.block_name(partial), state.sref(partial)
     _once_each(state, indices, partial)
     begin_before(state, partial, loop, f"{name}_init", name, hanging)
-    found = state.find(mark)
-    assert found is not None
-    return found
+    result = state.find(mark)
+    assert result is not None
+    return result
 
 
 def _once_each(state: ScheduleState, indices: Indices, partial: ir.Operation) -> None:

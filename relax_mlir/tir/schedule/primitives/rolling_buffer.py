@@ -129,14 +129,14 @@ def _inputs_stay(state: ScheduleState, block: ir.Operation, common: Sequence[ir.
 
 def _variables(indices: Indices, op: ir.Operation, outer: ir.Operation) -> list[tuple[str, Range]]:
     """Return the variables of the loops from an operation up to a loop around it."""
-    found = []
+    result = []
     for each in tree.ancestors(op):
         if each == outer:
             break
         if each.name == tree.LOOP:
             lower, extent = map(indices.lift, each.operands)
-            found.append((str(indices.var(tree.variable(each))), Range(lower, lower + extent - 1)))
-    return found
+            result.append((str(indices.var(tree.variable(each))), Range(lower, lower + extent - 1)))
+    return result
 
 
 def _region(
@@ -190,7 +190,7 @@ def _rolls(
 ) -> list[_Roll]:  # fmt: skip
     variables = [indices.var(tree.variable(loop)) for loop in common]
     names = {str(v) for v in variables}
-    found = []
+    result = []
     for dim, (expr, own) in enumerate(zip(exprs, ranges, strict=True)):
         extent = simplify(own.extent, facts).value
         moving = [(part, c) for part, c in own.low.split() if part.symbols]
@@ -201,12 +201,12 @@ def _rolls(
         if not 0 < step < extent or inside.symbols & names:
             continue
         depth = variables.index(variable)
-        found.append(_Roll(dim, depth, variable, extent, extent - step, inside))
+        result.append(_Roll(dim, depth, variable, extent, extent - step, inside))
     # A step has something of the one before only where that is so in all dimensions that move.
     return [
-        roll for roll in found
+        roll for roll in result
         if all(
-            any(other.dim == dim and other.variable == roll.variable for other in found)
+            any(other.dim == dim and other.variable == roll.variable for other in result)
             for dim, own in enumerate(ranges)
             if roll.variable.symbols & (own.low.symbols | own.high.symbols)
         )

@@ -88,13 +88,13 @@ def _repaired(state: ScheduleState, extent: int, n: int, decision: Sequence[int]
     """Return a decision made for another extent as one that is good for this one."""
     if len(decision) != n or any(not isinstance(d, int) or d < 1 for d in decision[1:]):
         raise state.error(f"the decision must be {n} positive integers, got {decision}")
-    found, rest = list(decision), extent
+    result, rest = list(decision), extent
     for position in range(n - 1, 0, -1):
-        if rest % found[position]:
-            found[position] = max(rest, 1)
-        rest //= found[position]
-    found[0] = rest
-    return found
+        if rest % result[position]:
+            result[position] = max(rest, 1)
+        rest //= result[position]
+    result[0] = rest
+    return result
 
 
 def partitioned_tile(
@@ -108,9 +108,9 @@ def partitioned_tile(
     if partition == 0 or inner == 1 or extent % inner:
         return perfect_tile(state, rng, loop, n, extent, decision)
     if decision is not None:
-        found = _repaired(state, extent, n, decision)
-        if math.prod(found[partition:]) % inner == 0:
-            return found
+        result = _repaired(state, extent, n, decision)
+        if math.prod(result[partition:]) % inner == 0:
+            return result
     head = tiles(rng, extent // inner, partition + 1, extent)
     tail = tiles(rng, head[-1] * inner, n - partition, extent) if partition < n else []
     return [*head[:-1], *tail] if tail else [*head[:-2], head[-2] * head[-1] * inner]
@@ -122,13 +122,13 @@ def compute_locations(state: ScheduleState, block: ir.Operation) -> dict[int, in
     Positions are those among the loops around the first block that reads it; the values are the
     numbers of the loops.
     """
-    found = {-1: -1}
+    result = {-1: -1}
     readers = scopes.consumers(block)
     if not readers:
-        return found
+        return result
     mark = state.sref(block)
     if _possible(state, lambda other, op: inline.compute_inline(other, op), mark):
-        found[-2] = -2
+        result[-2] = -2
     for position, loop in enumerate(tree.loops_around(readers[0])):
         number = state.sref(loop)
 
@@ -138,8 +138,8 @@ def compute_locations(state: ScheduleState, block: ir.Operation) -> dict[int, in
             compute_at.compute_at(other, op, target, False, compute_at.LAST)
 
         if _possible(state, moved, mark):
-            found[position] = number
-    return found
+            result[position] = number
+    return result
 
 
 def _possible(

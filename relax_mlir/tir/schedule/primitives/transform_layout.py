@@ -136,11 +136,11 @@ def _elements(
     name = buffers.name_of(buffer)
     if not ir.MemRefType(buffer.type).layout.maybe_downcast() or not _is_dense(buffer):
         raise state.error(f"'{name}' has strides or an offset of its own", block)
-    found = [a for a in accesses(indices, indices.function) if a.buffer == buffer]
-    for access in found:
+    result = [a for a in accesses(indices, indices.function) if a.buffer == buffer]
+    for access in result:
         if access.indices is None:
             raise state.error(f"'{access.op.name}' uses more of '{name}' than an element", block)
-    return found
+    return result
 
 
 def _is_dense(buffer: ir.Value) -> bool:

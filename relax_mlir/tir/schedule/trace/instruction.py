@@ -63,11 +63,11 @@ class Instruction:
     @property
     def inputs(self) -> list[Any]:
         """The arguments that are random variables, with what is in lists side by side."""
-        found: list[Any] = []
+        result: list[Any] = []
         for name in self.kind.inputs:
             value = self.arguments[name]
-            found += value if isinstance(value, (list, tuple)) else [value]
-        return found
+            result += value if isinstance(value, (list, tuple)) else [value]
+        return result
 
     @property
     def attrs(self) -> list[Any]:

@@ -20,7 +20,7 @@ _OPERATORS = {ast.Add: "Add", ast.Sub: "Sub", ast.Mult: "Mul", ast.FloorDiv: "Fl
 def as_json(insts: Sequence[Instruction], decisions: Mapping[Instruction, Any]) -> list[Any]:
     """Return instructions and their decisions as JSON."""
     names = Names()
-    found: list[Any] = []
+    result: list[Any] = []
     decided: list[Any] = []
     for position, inst in enumerate(insts):
         inputs = [encode(inst.arguments[name], names) for name in inst.kind.inputs]
@@ -29,10 +29,10 @@ def as_json(insts: Sequence[Instruction], decisions: Mapping[Instruction, Any]) 
             if name not in inst.kind.inputs
         ]  # fmt: skip
         outputs = [names.new(each) for each in inst.outputs]
-        found.append([inst.kind.name, inputs, attrs, outputs])
+        result.append([inst.kind.name, inputs, attrs, outputs])
         if decisions.get(inst) is not None:
             decided.append([position, encode(decisions[inst], names)])
-    return [found, decided]
+    return [result, decided]
 
 
 def encode(value: Any, names: Any) -> Any:
