@@ -22,6 +22,7 @@ from relax_mlir.lowering.codegen.llvm.emit import emit_object, llvm_context
 from relax_mlir.lowering.codegen.llvm.llvm_ir import to_llvm_ir
 from relax_mlir.lowering.codegen.llvm.optimize import is_vector_code, optimize
 from relax_mlir.lowering.codegen.llvm.split import split_source
+from relax_mlir.lowering.codegen.llvm.unused_arguments import drop_unused_arguments
 from relax_mlir.lowering.codegen.rehearsal import STAGE, rehearse
 from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.target.target import Target
@@ -193,6 +194,8 @@ def _lower(
         seconds.update(run_steps(op, target))
         with _timed(seconds, "ffi-wrappers"):
             emit_wrappers(op, signatures, target)
+        with _timed(seconds, "unused-arguments"):
+            drop_unused_arguments(op)
         with _timed(seconds, "translate"):
             source = to_llvm_ir(op, hide_counters=target.has_wide_registers)
     return signatures, source

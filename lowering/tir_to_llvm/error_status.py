@@ -17,8 +17,8 @@ _LOOPS = ("scf.for", "scf.parallel", "scf.while")
 _CAN_FAIL = ("tir.assert", "memref.alloc", "func.call")
 # What may run after a failure too: it touches no memory and cannot end the process.
 _SAFE = (
-    "arith.", "memref.dim", "memref.subview", "memref.cast", "memref.reinterpret_cast",
-    "memref.collapse_shape", "memref.expand_shape",
+    "arith.", "memref.dim", "memref.subview", "memref.view", "memref.cast",
+    "memref.reinterpret_cast", "memref.collapse_shape", "memref.expand_shape",
 )  # fmt: skip
 _DIVISIONS = ("div", "rem")
 _SCALARS = (ir.IntegerType, ir.IndexType, ir.FloatType)
