@@ -1,11 +1,231 @@
-"""The generic lowering: loops become scf loops, blocks are inlined."""
+"""The generic lowering: loops become scf loops, blocks are inlined, calls become func.call."""
 
-from relax_mlir.dialects.bindings import ir
+from types import ModuleType
+
+from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.tir.externs import PACKED_PREFIX
 from relax_mlir.dialects.tir.ops import block_predicate
+from relax_mlir.errors import PassError
 from relax_mlir.lowering.tir_to_vector.emit import AS_IT_LIKES, Emitter
-from relax_mlir.lowering.tir_to_vector.externs import lower_call, lower_packed
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import MARK, write_parallel
+from relax_mlir.lowering.walk import collect
+
+arith: ModuleType = submodule("dialects.arith")
+func: ModuleType = submodule("dialects.func")
+memref: ModuleType = submodule("dialects.memref")
+llvm: ModuleType = submodule("dialects.llvm")
+
+# The C function of a declaration, which gets its name when no function of the program can have it.
+SYMBOL = "tir.extern"
+_PREFIX = "relax_extern_"
+_NARROW = 32
+
+
+def lower_call(op: ir.Operation) -> None:
+    """Replace a `tir.call_extern` by a call; integers below 32 bits are promoted as in C.
+
+    Raises:
+        PassError: the function is called with other types elsewhere.
+    """
+    name = ir.StringAttr(op.attributes["callee"]).value
+    dtypes = [ir.StringAttr(each).value for each in op.attributes["dtypes"]]
+    packed = op.operands[0].owner.operation
+    with op.location, ir.InsertionPoint(op):
+        values = [
+            _argument(value, dtype) for value, dtype in zip(packed.operands, dtypes, strict=True)
+        ]
+        results = [_promoted(result.type) for result in op.results]
+        symbol = _declared(op, name, [value.type for value in values], results)
+        call = func.CallOp(results, symbol, values)
+        for result, made in zip(op.results, call.results, strict=True):
+            value = made if made.type == result.type else arith.trunci(result.type, made)
+            result.replace_all_uses_with(value)
+    op.erase()
+    if not list(packed.results[0].uses):
+        packed.erase()
+
+
+def _promoted(type_: ir.Type) -> ir.Type:
+    if isinstance(type_, ir.IntegerType) and type_.width < _NARROW:
+        return ir.IntegerType.get_signless(_NARROW)
+    return type_
+
+
+def _argument(value: ir.Value, dtype: str) -> ir.Value:
+    if isinstance(value.type, ir.MemRefType):
+        return address_of(value)
+    if isinstance(value.type, ir.IndexType):
+        return arith.index_cast(ir.IntegerType.get_signless(64), value)
+    wide = _promoted(value.type)
+    if wide == value.type:
+        return value
+    unsigned = dtype.startswith("uint") or dtype == "bool"
+    return (arith.extui if unsigned else arith.extsi)(wide, value)
+
+
+def address_of(buffer: ir.Value) -> ir.Value:
+    """Return the address of a buffer's first element."""
+    type_ = ir.MemRefType(buffer.type)
+    i64, index = ir.IntegerType.get_signless(64), ir.IndexType.get()
+    address = memref.extract_aligned_pointer_as_index(buffer)
+    if type_.get_strides_and_offset()[1] != 0:
+        base = ir.MemRefType.get([], type_.element_type)
+        made = ir.Operation.create(
+            "memref.extract_strided_metadata", operands=[buffer],
+            results=[base, *[index] * (1 + 2 * type_.rank)],
+        )  # fmt: skip
+        size = arith.constant(index, ir.IntegerAttr.get(index, _bytes(type_.element_type)))
+        address = arith.addi(address, arith.muli(made.results[1], size))
+    pointer = ir.Type.parse("!llvm.ptr")
+    return llvm.inttoptr(pointer, arith.index_cast(i64, address))
+
+
+def _bytes(type_: ir.Type) -> int:
+    return max(1, type_.width // 8)
+
+
+def _declared(op: ir.Operation, name: str, inputs: list[ir.Type], results: list[ir.Type]) -> str:
+    """Return the symbol of the function's declaration, which is made if there is none."""
+    module = op
+    while module.parent is not None:
+        module = module.parent.operation
+    table, symbol = ir.SymbolTable(module), f"{_PREFIX}{name}"
+    type_ = ir.FunctionType.get(inputs, results)
+    if symbol not in table:
+        with ir.InsertionPoint(module.regions[0].blocks[0]):
+            made = func.FuncOp(symbol, type_, visibility="private")
+            made.operation.attributes[SYMBOL] = ir.StringAttr.get(name)
+        return symbol
+    known = table[symbol].operation.attributes["function_type"].value
+    if known != type_:
+        message = f"'{name}' is called as {type_} here and as {known} elsewhere"
+        raise PassError("lower-tir", "two signatures of one C function", [message])
+    return symbol
+
+
+def name_externs(module: ir.Operation) -> None:
+    """Give declarations of C functions the functions' own names."""
+    for view in module.regions[0].blocks[0].operations:
+        op = view.operation
+        if op.name == "func.func" and SYMBOL in op.attributes:
+            name = ir.StringAttr(op.attributes[SYMBOL]).value
+            old = ir.StringAttr(op.attributes["sym_name"]).value
+            ir.SymbolTable.replace_all_symbol_uses(old, name, module)
+            ir.SymbolTable.set_symbol_name(view, name)
+            del op.attributes[SYMBOL]
+
+
+# The name of wrappers, and their attributes: callee, kinds of arguments, kind of the result.
+PACKED = "tir.packed"
+
+
+def make_packed_calls_serial(function: ir.OpView) -> None:
+    """Make parallel loops serial that call packed functions: these may be Python."""
+    for loop in collect(function.operation, lambda op: op.name == "tir.for"):
+        if ir.StringAttr(loop.attributes["kind"]).value == "parallel" and collect(
+            loop, lambda op: op.name == "tir.call_packed"
+        ):
+            loop.attributes["kind"] = ir.StringAttr.get("serial")
+
+
+def lower_packed(op: ir.Operation) -> None:
+    """Replace a `tir.call_packed` by a call that stores its result, and a load of it."""
+    packed = op.operands[0].owner.operation
+    dtype = ir.StringAttr(op.attributes["dtype"]).value
+    wide = ir.F64Type.get() if "float" in dtype else ir.IntegerType.get_signless(64)
+    with op.location:
+        with ir.InsertionPoint.at_block_begin(_entry(op)):
+            cell = memref.AllocaOp(ir.MemRefType.get([], wide), [], []).result
+        with ir.InsertionPoint(op):
+            values, kinds = _arguments(op, list(packed.operands))
+            values.append(address_of(cell))
+            symbol = _wrapper(op, [value.type for value in values], kinds, "f" if "float" in dtype
+                               else "i")  # fmt: skip
+            func.CallOp([], symbol, values)
+            if list(op.results[0].uses):
+                number = memref.LoadOp(cell, []).result
+                op.results[0].replace_all_uses_with(_narrowed(number, op.results[0].type))
+    op.erase()
+    if not list(packed.results[0].uses):
+        packed.erase()
+
+
+def _entry(op: ir.Operation) -> ir.Block:
+    while op.parent.operation.name != "func.func":
+        op = op.parent.operation
+    return op.block
+
+
+def _arguments(op: ir.Operation, operands: list[ir.Value]) -> tuple[list[ir.Value], list[str]]:
+    """Return the arguments, as pointers and 64-bit numbers, and the kind of each.
+
+    Kinds are `i`, `b` or `f` for numbers; `t` with dtype, rank and whether strides are passed for a
+    buffer; `s` and the text for a string.
+    """
+    i64, f64 = ir.IntegerType.get_signless(64), ir.F64Type.get()
+    values, kinds, left = [], [], iter(operands)
+    for kind in op.attributes["dtypes"]:
+        if isinstance(kind, ir.ArrayAttr):
+            kinds.append(f"s{ir.StringAttr(kind[0]).value}")
+            continue
+        dtype, value = ir.StringAttr(kind).value, next(left)
+        if isinstance(value.type, ir.MemRefType):
+            type_ = ir.MemRefType(value.type)
+            strided = type_.affine_map != ir.AffineMap.get_identity(type_.rank)
+            kinds.append(f"t{dtype},{type_.rank},{int(strided)}")
+            values += [address_of(value), *_sizes(value, type_, strided)]
+        elif "float" in dtype:
+            kinds.append("f")
+            values.append(value if value.type == f64 else arith.extf(f64, value))
+        elif isinstance(value.type, ir.IndexType):
+            kinds.append("i")
+            values.append(arith.index_cast(i64, value))
+        else:
+            kinds.append("b" if dtype == "bool" else "i")
+            widen = arith.extui if dtype.startswith("uint") or dtype == "bool" else arith.extsi
+            values.append(value if value.type == i64 else widen(i64, value))
+    return values, kinds
+
+
+def _sizes(value: ir.Value, type_: ir.MemRefType, strided: bool) -> list[ir.Value]:
+    """Return a buffer's shape, and its strides if it is not dense."""
+    index, i64 = ir.IndexType.get(), ir.IntegerType.get_signless(64)
+    made = ir.Operation.create(
+        "memref.extract_strided_metadata", operands=[value],
+        results=[ir.MemRefType.get([], type_.element_type), *[index] * (1 + 2 * type_.rank)],
+    )  # fmt: skip
+    last = 2 + (2 if strided else 1) * type_.rank
+    return [arith.index_cast(i64, each) for each in list(made.results)[2:last]]
+
+
+def _narrowed(number: ir.Value, type_: ir.Type) -> ir.Value:
+    if number.type == type_:
+        return number
+    narrow = arith.truncf if isinstance(number.type, ir.F64Type) else arith.trunci
+    return narrow(type_, number)
+
+
+def _wrapper(op: ir.Operation, inputs: list[ir.Type], kinds: list[str], result: str) -> str:
+    """Return the symbol of the wrapper's declaration, which is made if there is none."""
+    module = op
+    while module.parent is not None:
+        module = module.parent.operation
+    texts = [ir.StringAttr(op.attributes["callee"]).value, result, *kinds]
+    wanted = ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])
+    known = [
+        view.operation for view in module.regions[0].blocks[0].operations
+        if view.operation.name == "func.func" and PACKED in view.operation.attributes
+    ]  # fmt: skip
+    for each in known:
+        if each.attributes[PACKED] == wanted:
+            return ir.StringAttr(each.attributes["sym_name"]).value
+    symbol = f"{PACKED_PREFIX}{len(known)}"
+    with ir.InsertionPoint(module.regions[0].blocks[0]):
+        type_ = ir.FunctionType.get(inputs, [])
+        made = func.FuncOp(symbol, type_, visibility="private")
+        made.operation.attributes[PACKED] = wanted
+    return symbol
 
 
 def lower_block(block: ir.Block, emit: Emitter) -> None:

@@ -6,8 +6,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.tir_to_vector.describe import SlowKernels
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.externs import make_packed_calls_serial
-from relax_mlir.lowering.tir_to_vector.generic import lower_block
+from relax_mlir.lowering.tir_to_vector.generic import lower_block, make_packed_calls_serial
 from relax_mlir.lowering.tir_to_vector.init import split_inits
 from relax_mlir.lowering.tir_to_vector.int4 import lower_int4
 from relax_mlir.lowering.tir_to_vector.kernel_class import Plan

@@ -4,18 +4,16 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.data_movement.copy_order import (
-    blocked_loops,
-    blocked_order,
-    reading_order,
-)
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.loop_distribution import LoopDistribution, write_cached
 from relax_mlir.lowering.tir_to_vector.nest_cost import has_functions, is_slow
 from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, ElementWriter
 from relax_mlir.lowering.tir_to_vector.non_temporal import (
+    blocked_loops,
+    blocked_order,
     fence,
+    reading_order,
     streams,
     write_compactly,
     write_streaming,

@@ -17,7 +17,7 @@ from relax_mlir.lowering.codegen.ffi.argument_check import (
 from relax_mlir.lowering.codegen.ffi.errors import fail, text
 from relax_mlir.lowering.codegen.ffi.llvm_text import FunctionText
 from relax_mlir.lowering.codegen.ffi.table import Strings, dlpack_dtype
-from relax_mlir.lowering.tir_to_vector.externs import PACKED
+from relax_mlir.lowering.tir_to_vector.generic import PACKED
 
 # Noted on the module: each such function's symbol, whom it calls, what for, and with what.
 PACKED_CALLS = "tir.packed_calls"

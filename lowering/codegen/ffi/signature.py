@@ -12,7 +12,7 @@ from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.ffi.empty_calls import skip_empty_calls
 from relax_mlir.lowering.codegen.ffi.packed import take_packed
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
-from relax_mlir.lowering.tir_to_vector.externs import name_externs
+from relax_mlir.lowering.tir_to_vector.generic import name_externs
 from relax_mlir.lowering.walk import collect, rename_callees
 
 STAGE = "calling convention"

@@ -5,13 +5,13 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.contraction.a_operand import AOperand
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import (
     ColumnTiles,
     GemmBlocking,
     Span,
 )
+from relax_mlir.lowering.tir_to_vector.contraction.gemm_operands import AOperand
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import emit_matrix_sums
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
     Put,

@@ -9,7 +9,6 @@ import math
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_copied import CopiedNchw
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_packed_rows import rows_adjacent
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import MAX_ELEMENTS
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -30,15 +29,14 @@ _MAX_LANES = 16
 
 
 def fits_channel_in_lane(pool: DepthwisePool, machine: Machine) -> bool:
-    """Whether planes of dynamic size may be computed with a plane in each lane."""
+    """Whether planes of dynamic size, or large windows, may have a plane in each lane."""
     flat, lanes = pool.flat, machine.lanes(pool.element)
     if lanes is None or not 1 < lanes <= _MAX_LANES or len(pool.axes) < 3 or not pool.outer:
         return False
     if pool.row is None or flat.init is None or pool.inner:
         return False
-    if all(flat.iters[i].extent.value is not None for i in (pool.row, pool.col)) and not _is_short(
-        pool
-    ):
+    static = all(flat.iters[i].extent.value is not None for i in (pool.row, pool.col))
+    if static and not _is_short(pool):
         return False
     *outer, sliding, along = pool.axes
     moving = [i for axis in outer for i in axis.inner]
@@ -48,21 +46,30 @@ def fits_channel_in_lane(pool: DepthwisePool, machine: Machine) -> bool:
         return False
     planes = flat.iters[pool.outer[-1]].extent.value
     return (
-        (planes is None or planes >= lanes)
-        and rows_adjacent(pool, flat.iters[pool.col].extent)
-        and _is_dense(pool)
+        (planes is None or planes >= lanes) and _rows_are_adjacent(pool) and _is_dense(pool, static)
     )
 
 
-def _is_dense(pool: DepthwisePool) -> bool:
-    """Whether the taps are few and contiguous."""
+def _rows_are_adjacent(pool: DepthwisePool) -> bool:
+    """Whether rows of outputs are contiguous in all accesses but the image."""
+    flat, row, col = pool.flat, pool.row, pool.col
+    assert row is not None  # asked before
+    return all(
+        access.strides[row] == access.strides[col] * flat.iters[col].extent
+        for op, access in flat.accesses.items()
+        if op not in (*flat.slice, flat.total)
+    )
+
+
+def _is_dense(pool: DepthwisePool, static: bool) -> bool:
+    """Whether the taps are few and contiguous; with few taps, static planes are better copied."""
     step = 1
     for i in reversed(pool.reductions):
         extent = pool.flat.iters[i].extent.value
         if extent is None or (pool.weight is not None and pool.weight.strides[i] != step):
             return False
         step *= extent
-    return 0 < step <= (_MAX_ELEMENTS if _is_short(pool) else MAX_ELEMENTS)
+    return MAX_ELEMENTS < step <= _MAX_ELEMENTS if static else 0 < step <= MAX_ELEMENTS
 
 
 def _is_short(pool: DepthwisePool) -> bool:

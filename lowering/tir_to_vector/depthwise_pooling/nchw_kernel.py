@@ -18,10 +18,6 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_in_place import (
     InPlaceNchw,
     reads_in_place,
 )
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_packed_rows import (
-    PackedRowsNchw,
-    packed_rows,
-)
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_paired_rows import (
     PairedRowsNchw,
     max_paired_columns,
@@ -177,8 +173,6 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         if max_paired_columns(pool, machine):
             found.append(kernel("two rows in a vector", PairedRowsNchw, paired))
         return [*found, kernel("planes in place", InPlaceNchw)]
-    if packed_rows(pool, machine) is not None:
-        return [*found, kernel("packed rows", PackedRowsNchw)]
     if is_separable(pool):
         return [*found, kernel("separable", SeparableNchw)]
     if fits_channel_in_lane(pool, machine):

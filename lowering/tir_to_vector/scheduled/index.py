@@ -1,8 +1,12 @@
-"""Indices as linear sums of values, to compare addresses, bounds and conditions."""
+"""Affine indices of loops, and copies of scheduled loops."""
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 _SUMS = {"arith.addi": 1, "arith.subi": -1}
 
@@ -119,3 +123,159 @@ def depends_on(value: ir.Value, counter: ir.Value) -> bool:
         seen.add(each)
         todo += each.owner.operation.operands
     return False
+
+
+_FOLDS = {"arith.addi": "add", "arith.subi": "sub", "arith.muli": "mul"}
+_COMPARE = {
+    0: lambda a, b: a == b, 1: lambda a, b: a != b, 2: lambda a, b: a < b,
+    3: lambda a, b: a <= b, 4: lambda a, b: a > b, 5: lambda a, b: a >= b,
+}  # fmt: skip
+_QUOTIENTS = {
+    "arith.divui": operator.floordiv, "arith.divsi": operator.floordiv,
+    "arith.floordivsi": operator.floordiv, "arith.remui": operator.mod, "arith.remsi": operator.mod,
+}  # fmt: skip
+_NUMBERS = {"arith.minsi": min, "arith.maxsi": max, **_QUOTIENTS}
+_TRUTH = {"arith.andi": operator.and_, "arith.ori": operator.or_, "arith.xori": operator.xor}
+_ENDS = ("tir.yield", "scf.yield", "scf.reduce", "scf.condition")
+
+
+class Copier:
+    """Copies operations to the insertion point; equal index constants are one."""
+
+    def __init__(self, emit: Emitter, env: Mapping[ir.Value, Any]) -> None:
+        """Begin with the replacements of values from outside."""
+        self.emit = emit
+        self.env: dict[ir.Value, Any] = dict(env)
+        self._decisions: dict[ir.Operation, bool] = {}
+
+    def decide(self, branch: ir.Operation, taken: bool) -> None:
+        """Copy only one side of an `scf.if`."""
+        self._decisions[branch] = taken
+
+    def index(self, value: ir.Value) -> Index:
+        """Return the replacement of a value."""
+        return self.env.get(value, value)
+
+    def value(self, value: ir.Value) -> ir.Value:
+        """Return the replacement of a value, as a value."""
+        found = self.env.get(value, value)
+        if isinstance(found, int):
+            return self.emit.constant(value.type, found)
+        return found
+
+    def pull(self, value: ir.Value, loop: ir.Operation) -> ir.Value:
+        """Copy what computes a value inside a loop, for use outside of it."""
+        if value not in self.env and is_inside(value, loop):
+            op = value.owner.operation
+            for operand in op.operands:
+                self.pull(operand, loop)
+            with op.location:
+                self.op(op)
+        return self.value(value)
+
+    def body(self, block: ir.Block) -> None:
+        """Copy the operations of a loop's body, without its end."""
+        self.ops(view.operation for view in list(block.operations))
+
+    def ops(self, ops: Iterable[ir.Operation]) -> None:
+        """Copy operations, without terminators."""
+        for op in ops:
+            if op.name not in _ENDS:
+                with op.location:
+                    self.op(op)
+
+    def op(self, op: ir.Operation) -> None:
+        """Copy one operation."""
+        if self._folded(op):
+            return
+        if len(op.regions):
+            self.with_regions(op)
+            return
+        made = op.clone()
+        for position, operand in enumerate(op.operands):
+            if operand in self.env:
+                made.operands[position] = self.value(operand)
+        self.env.update(zip(op.results, made.results, strict=True))
+
+    def with_regions(self, op: ir.Operation) -> None:
+        """Copy an operation with its regions."""
+        made = ir.Operation.create(
+            op.name,
+            results=[result.type for result in op.results],
+            operands=[self.value(operand) for operand in op.operands],
+            attributes={name: op.attributes[name] for name in op.attributes},
+            regions=len(op.regions),
+        )
+        for source, target in zip(op.regions, made.regions, strict=True):
+            for block in source.blocks:
+                types = [argument.type for argument in block.arguments]
+                copy = target.blocks.append(*types, arg_locs=[op.location] * len(types))
+                self.env.update(zip(block.arguments, copy.arguments, strict=True))
+                with ir.InsertionPoint(copy):
+                    for view in list(block.operations):
+                        inner = view.operation
+                        with inner.location:
+                            if inner.name in _ENDS:
+                                Copier.op(self, inner)
+                            else:
+                                self.op(inner)
+        self.env.update(zip(op.results, made.results, strict=True))
+
+    def _folded(self, op: ir.Operation) -> bool:
+        """Fold index arithmetic and conditions, if possible."""
+        if op.name == "scf.if":
+            return self._decided(op)
+        if len(op.results) != 1 or not op.name.startswith("arith."):
+            return False
+        result = op.results[0]
+        is_index = isinstance(result.type, ir.IndexType)
+        if op.name == "arith.constant" and (is_index or str(result.type) == "i1"):
+            number = ir.IntegerAttr(op.attributes["value"]).value
+            self.env[result] = number if is_index else abs(int(number))
+            return True
+        operands = [self._known(operand) for operand in op.operands]
+        if op.name in _FOLDS and is_index:
+            self.env[result] = getattr(self.emit, _FOLDS[op.name])(*operands)
+            return True
+        if op.name == "arith.select" and isinstance(operands[0], int):
+            self.env[result] = operands[1 if operands[0] else 2]
+            return True
+        known = [each for each in operands if isinstance(each, int)]
+        if len(known) != 2:
+            return False
+        if op.name == "arith.cmpi" and isinstance(op.operands[0].type, ir.IndexType):
+            decide = _COMPARE.get(ir.IntegerAttr(op.attributes["predicate"]).value)
+        else:
+            decide = (_NUMBERS if is_index else _TRUTH).get(op.name)
+        if decide is None or (op.name in _QUOTIENTS and (known[1] <= 0 or known[0] < 0)):
+            return False
+        self.env[result] = int(decide(*known))
+        return True
+
+    def _decided(self, op: ir.Operation) -> bool:
+        """Copy the taken branch of a static condition."""
+        condition = self._decisions.get(op, self._known(op.operands[0]))
+        if not isinstance(condition, int):
+            return False
+        region = op.regions[0 if condition else 1]
+        if len(region.blocks):
+            *body, end = [view.operation for view in region.blocks[0].operations]
+            self.ops(body)
+            for result, value in zip(op.results, end.operands, strict=True):
+                self.env[result] = self.index(value)
+        return True
+
+    def _known(self, value: ir.Value) -> Index:
+        found = self.index(value)
+        return found if isinstance(found, int) else integer_of(found)
+
+
+def integer_of(value: ir.Value) -> Index:
+    """Return the integer of a constant index or condition, else the value."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+        return value
+    attribute = owner.operation.attributes["value"]
+    if isinstance(value.type, ir.IndexType):
+        return ir.IntegerAttr(attribute).value
+    return abs(int(ir.IntegerAttr(attribute).value)) if str(value.type) == "i1" else value

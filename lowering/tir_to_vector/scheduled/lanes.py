@@ -8,7 +8,7 @@ from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.int4 import is_int4
-from relax_mlir.lowering.tir_to_vector.scheduled.copy import Copier, integer_of
+from relax_mlir.lowering.tir_to_vector.scheduled.index import Copier, integer_of
 
 DIVIDES = (
     "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi",

@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.scheduled.copy import Copier, integer_of
-from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, is_inside, linear
+from relax_mlir.lowering.tir_to_vector.scheduled.index import (
+    Copier,
+    Lin,
+    integer_of,
+    is_inside,
+    linear,
+)
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import size_of
 from relax_mlir.lowering.walk import collect
 

@@ -4,11 +4,25 @@ Predicates become bounds, vectorized loops vector code, unrolled loops copies, p
 parallel region; sums stay in registers.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import kind_of_loop
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.emit import UNROLL, Emitter
+from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, root
 from relax_mlir.lowering.tir_to_vector.generic import inline
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of
+from relax_mlir.lowering.tir_to_vector.scheduled.index import (
+    Copier,
+    Lin,
+    integer_of,
+    is_inside,
+    linear,
+)
+from relax_mlir.lowering.tir_to_vector.scheduled.lanes import Along, LaneCopier, NotVectorizable
 from relax_mlir.lowering.tir_to_vector.scheduled.partition import partition
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import (
     MARK,
@@ -17,8 +31,298 @@ from relax_mlir.lowering.tir_to_vector.scheduled.threads import (
     sink_allocs,
     unroll,
 )
-from relax_mlir.lowering.tir_to_vector.scheduled.vector import vectorize
 from relax_mlir.lowering.walk import collect
+
+# Loops of more vectors than this stay loops over vectors.
+_MAX_VECTORS = 16
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A place that every step combines a value with."""
+
+    load: ir.Operation
+    combine: ir.Operation
+    store: ir.Operation
+    value: ir.Value
+
+
+@dataclass(frozen=True)
+class _Access:
+    op: ir.Operation
+    buffer: ir.Value
+    indices: list[Lin]
+    stores: bool
+
+
+def vectorize(loop: ir.Operation, emit: Emitter, machine: Machine) -> str:
+    """Replace a `tir.for` by code over vectors.
+
+    Returns:
+        Why it was not replaced, then it is as before; empty when it was.
+    """
+    with loop.location, ir.InsertionPoint(loop):
+        mark = ir.Operation.create("ub.poison", results=[emit.bool_type])
+        try:
+            _Vectorizer(loop, emit, machine).write()
+        except NotVectorizable as why:
+            written = [view.operation for view in loop.block.operations]
+            first, last = (next(i for i, op in enumerate(written) if op == x) for x in (mark, loop))
+            for op in reversed(written[first:last]):
+                op.erase()
+            return str(why)
+    mark.erase()
+    loop.erase()
+    return ""
+
+
+class _Vectorizer:
+    def __init__(self, loop: ir.Operation, emit: Emitter, machine: Machine) -> None:
+        self.loop, self.emit, self.machine = loop, emit, machine
+        self.body = loop.regions[0].blocks[0]
+        self.counter = self.body.arguments[0]
+        self.lower, self.extent = (integer_of(value) for value in loop.operands)
+        inner = collect(loop, lambda op: op != loop)
+        if any(op.name.startswith("vector.") for op in inner):
+            raise NotVectorizable("vectors inside")
+        self.varying = _varying(inner, self.counter)
+        known: dict[ir.Value, Lin] = {}
+        self.accesses = [_access(op, known) for op in inner if op.name in _MEMORY]
+        self.sum = self._find_sum()
+        self._check_order()
+        types = [access.buffer.type.element_type for access in self.accesses]
+        types += [
+            result.type
+            for op in inner
+            for result in op.results
+            if op.name.startswith(("arith.", "math.")) and result in self.varying
+            and not isinstance(result.type, ir.IndexType)
+        ]  # fmt: skip
+        widths = [bits_of(type_) for type_ in types if str(type_) != "i1"] or [32]
+        self.lanes = max(1, machine.vector_bits // max(widths))
+        self.masked = machine.can_mask(min(widths))
+        if self.lanes < 2:
+            raise NotVectorizable("a vector register holds one element")
+
+    def write(self) -> None:
+        """Write the chunks, and the horizontal sum."""
+        emit = self.emit
+        if self.sum is None:
+            self._chunks([], lambda at, lanes, mask, _: self._chunk(at, lanes, mask))
+            return
+        # A fixed width: how the sum is ordered does not hang on the extent.
+        element = self.sum.value.type
+        identity = COMBINERS[self.sum.combine.name]
+        identity = identity if isinstance(identity, float) else identity(element.width)
+        neutral = emit.constant(ir.VectorType.get([self.lanes], element), identity)
+        total = self._chunks([neutral], self._add)[0]
+        single = Copier(emit, {})
+        before = single.pull(self.sum.load.results[0], self.loop)
+        parts = total
+        while parts.type.shape[0] > 1:
+            half = parts.type.shape[0] // 2
+            parts = self._join(emit.part(parts, 0, half), emit.part(parts, half, half))
+        made = self._join(before, emit.extract(parts, 0))
+        buffer, *indices = (single.pull(each, self.loop) for each in self.sum.store.operands[1:])
+        emit.store(made, buffer, indices)
+
+    def _chunk(self, at: Index, lanes: int, mask: ir.Value | None) -> list[ir.Value]:
+        if lanes == 1:
+            Copier(self.emit, {self.counter: at}).body(self.body)
+            return []
+        self._copier(at, lanes, mask).body(self.body)
+        return []
+
+    def _add(
+        self, at: Index, lanes: int, mask: ir.Value | None, totals: list[ir.Value]
+    ) -> list[ir.Value]:
+        assert self.sum is not None
+        skipped = (self.sum.load, self.sum.combine, self.sum.store)
+        copier = self._copier(at, lanes, mask)
+        copier.ops(
+            view.operation
+            for view in list(self.body.operations)
+            if not any(view.operation == op for op in skipped)
+        )
+        more = self._join(totals[0], copier.wide(self.sum.value))
+        if mask is not None:
+            more = self.emit.op("arith.select", [mask, more, totals[0]], more.type)
+        return [more]
+
+    def _join(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        assert self.sum is not None
+        return self.emit.op(self.sum.combine.name, [a, b], a.type)
+
+    def _copier(self, at: Index, lanes: int, mask: ir.Value | None) -> LaneCopier:
+        return LaneCopier(
+            self.emit, {self.counter: Along(at, 1)}, lanes, mask,
+            fma=self.machine.fma, varying=self.varying,
+        )  # fmt: skip
+
+    def _chunks(
+        self, carried: list[ir.Value],
+        chunk: Callable[[Index, int, ir.Value | None, list[ir.Value]], list[ir.Value]],
+    ) -> list[ir.Value]:  # fmt: skip
+        """Write whole vectors, then the tail."""
+        emit, extent = self.emit, self.extent
+        lanes = self.lanes
+        if isinstance(extent, int) and not carried:
+            # A short loop needs no register that is mostly empty.
+            while lanes > 2 and lanes // 2 >= extent:
+                lanes //= 2
+        if isinstance(extent, int):
+            whole: Index = extent // lanes
+        else:
+            whole = emit.op("arith.divsi", [extent, emit.index(lanes)], emit.index_type)
+        if isinstance(whole, int) and whole <= _MAX_VECTORS:
+            for number in range(whole):
+                carried = chunk(emit.add(self.lower, number * lanes), lanes, None, carried)
+        elif carried:
+            with emit.loop(0, whole, 1, carried, UNROLL) as loop:
+                at = emit.add(self.lower, emit.mul(loop.counter, lanes))
+                loop.carry(chunk(at, lanes, None, loop.carried))
+            carried = loop.results
+        else:
+            self._loop(whole, lambda turn: chunk(
+                emit.add(self.lower, emit.mul(turn, lanes)), lanes, None, []))  # fmt: skip
+        done = emit.mul(whole, lanes)
+        return self._rest(emit.add(self.lower, done), emit.sub(extent, done), lanes, carried, chunk)
+
+    def _rest(
+        self, at: Index, left: Index, lanes: int, carried: list[ir.Value],
+        chunk: Callable[[Index, int, ir.Value | None, list[ir.Value]], list[ir.Value]],
+    ) -> list[ir.Value]:  # fmt: skip
+        emit = self.emit
+        if isinstance(left, int) and left <= 0:
+            return carried
+        if carried:
+            if not self.masked:
+                raise NotVectorizable("a sum that does not fill vectors, without masks")
+            return chunk(at, lanes, emit.mask(left, lanes), carried)
+        if isinstance(left, int) and (left.bit_count() < 2 or not self.masked):
+            while left:
+                part = 1 << (left.bit_length() - 1)
+                chunk(at, part, None, [])
+                at, left = emit.add(at, part), left - part
+        elif isinstance(left, int):
+            width = 1 << (left - 1).bit_length()
+            chunk(at, width, emit.mask(left, width), [])
+        elif self.masked:
+            mask = emit.mask(left, lanes)
+            with emit.when(emit.compare("sgt", left, 0)):
+                chunk(at, lanes, mask, [])
+        else:
+            self._loop(left, lambda turn: chunk(emit.add(at, turn), 1, None, []))
+        return carried
+
+    def _loop(self, extent: Index, body: Callable[[ir.Value], object]) -> None:
+        operands = [self.emit.index(0), self.emit.index(extent)]
+        kind = {"kind": ir.StringAttr.get("serial")}
+        made = ir.Operation.create("tir.for", operands=operands, attributes=kind, regions=1)
+        block = made.regions[0].blocks.append(self.emit.index_type)
+        with ir.InsertionPoint(block):
+            body(block.arguments[0])
+            ir.Operation.create("tir.yield")
+
+    def _find_sum(self) -> _Sum | None:
+        """Return the place that all steps combine with, None if there is none."""
+        found = [
+            access for access in self.accesses
+            if access.stores and not any(i in self.varying for i in access.op.operands[2:])
+        ]  # fmt: skip
+        if not found:
+            return None
+        store = found[0].op
+        if len(found) > 1 or store.block != self.body:
+            raise NotVectorizable("all steps store to one place")
+        owner = store.operands[0].owner
+        combine = None if isinstance(owner, ir.Block) else owner.operation
+        if combine is None or combine.name not in COMBINERS or _is_shared(combine):
+            raise NotVectorizable("all steps store to one place and do not combine into it")
+        for load, value in (combine.operands, reversed(list(combine.operands))):
+            source = load.owner
+            if isinstance(source, ir.Block) or source.operation.name != "memref.load":
+                continue
+            inner = source.operation
+            touching = [a for a in self.accesses if a.buffer == found[0].buffer]
+            same = [a for a in touching if a.op == inner]
+            if (
+                len(touching) == 2
+                and same
+                and len(list(load.uses)) == 1
+                and inner.block == self.body
+                and all(map(Lin.same, same[0].indices, found[0].indices))
+            ):
+                return _Sum(inner, combine, store, value)
+        raise NotVectorizable("all steps store to one place and do not combine into it")
+
+    def _check_order(self) -> None:
+        """Raise unless no step touches what another one writes."""
+        stores = [a for a in self.accesses if a.stores]
+        for store in stores:
+            if self.sum is not None and store.op == self.sum.store:
+                continue
+            for other in self.accesses:
+                if root(other.buffer) != root(store.buffer):
+                    continue
+                if other.buffer != store.buffer or not self._are_disjoint(store, other):
+                    raise NotVectorizable("a step may touch what another one writes")
+
+    def _are_disjoint(self, a: _Access, b: _Access) -> bool:
+        """Whether two accesses never alias in different lanes."""
+        for x, y in zip(a.indices, b.indices, strict=True):
+            difference = x.plus(y, -1)
+            others = [v for v in {**x.terms, **y.terms} if v != self.counter]
+            if any(is_inside(value, self.loop) and self._moves(value) for value in others):
+                continue
+            if not difference.is_const:
+                continue
+            factor = x.factor(self.counter)
+            if factor == 0 and difference.const != 0:
+                return True
+            if factor != 0 and difference.const == 0:
+                return True
+        return False
+
+    def _moves(self, value: ir.Value) -> bool:
+        """Whether a value may change from step to step."""
+        if isinstance(value.owner, ir.Block) or value in self.varying:
+            return True
+        op = value.owner.operation
+        if not op.name.startswith(_PURE):
+            return True
+        return any(is_inside(v, self.loop) and self._moves(v) for v in op.operands)
+
+
+def _is_shared(op: ir.Operation) -> bool:
+    """Whether an operation's result is used more than once."""
+    return len(list(op.results[0].uses)) > 1
+
+
+_PURE = ("arith.", "math.", "tir.symbol", "memref.dim")
+_MEMORY = ("memref.load", "memref.store")
+
+
+def _access(op: ir.Operation, known: dict[ir.Value, Lin]) -> _Access:
+    position = 1 if op.name == "memref.store" else 0
+    buffer, *indices = list(op.operands)[position:]
+    return _Access(op, buffer, [linear(index, known) for index in indices], bool(position))
+
+
+def _varying(ops: list[ir.Operation], counter: ir.Value) -> set[ir.Value]:
+    """Return the values that depend on a loop's counter, those of conditions included."""
+    found, before = {counter}, 0
+    while len(found) > before:
+        before = len(found)
+        for op in ops:
+            operands = list(op.operands)
+            for region in op.regions:
+                for block in region.blocks:
+                    operands += [v for view in block.operations for v in view.operation.operands]
+            if any(operand in found for operand in operands):
+                found.update(op.results)
+    return found
+
 
 SCHEDULED = ("vectorized", "unrolled", "parallel")
 

@@ -5,8 +5,13 @@ from dataclasses import dataclass, field
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import root
-from relax_mlir.lowering.tir_to_vector.scheduled.copy import Copier, integer_of
-from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, is_inside, linear
+from relax_mlir.lowering.tir_to_vector.scheduled.index import (
+    Copier,
+    Lin,
+    integer_of,
+    is_inside,
+    linear,
+)
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import MARK
 from relax_mlir.lowering.walk import collect
 

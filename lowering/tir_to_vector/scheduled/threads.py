@@ -8,8 +8,12 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.parallel_region import MIN_PARALLEL_WORK, ParallelDim
-from relax_mlir.lowering.tir_to_vector.scheduled.copy import Copier, integer_of
-from relax_mlir.lowering.tir_to_vector.scheduled.index import depends_on, is_inside
+from relax_mlir.lowering.tir_to_vector.scheduled.index import (
+    Copier,
+    depends_on,
+    integer_of,
+    is_inside,
+)
 from relax_mlir.lowering.walk import collect, is_below
 
 # An attribute of the loops that a schedule wrote.

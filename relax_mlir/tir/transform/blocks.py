@@ -5,7 +5,7 @@ from relax_mlir.dialects.tir.ops import block_predicate, set_block_predicate
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import inline
 from relax_mlir.lowering.tir_to_vector.init import split_inits
-from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of
+from relax_mlir.lowering.tir_to_vector.scheduled.index import integer_of
 from relax_mlir.lowering.walk import collect
 from relax_mlir.tir.transform.functions import each_prim_func
 

@@ -1,8 +1,7 @@
 """Dead code, no-op and common subexpression elimination."""
 
 from relax_mlir.dialects.bindings import ir, passmanager
-from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of
-from relax_mlir.lowering.tir_to_vector.scheduled.index import linear
+from relax_mlir.lowering.tir_to_vector.scheduled.index import integer_of, linear
 from relax_mlir.lowering.walk import collect
 from relax_mlir.tir.transform.functions import each_prim_func, prim_funcs
 

@@ -9,7 +9,7 @@ from relax_mlir.dialects.tir.layout import buffer_type, static
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of
+from relax_mlir.lowering.tir_to_vector.scheduled.index import integer_of
 from relax_mlir.lowering.walk import collect
 from relax_mlir.tir.transform.functions import each_prim_func
 from relax_mlir.tir.view import buffers, tree

@@ -2,8 +2,7 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.scheduled.copy import Copier
-from relax_mlir.lowering.tir_to_vector.scheduled.index import is_inside
+from relax_mlir.lowering.tir_to_vector.scheduled.index import Copier, is_inside
 from relax_mlir.lowering.walk import collect
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.tir_config import HOIST_IF_THEN_ELSE

@@ -10,11 +10,10 @@ from relax_mlir.lowering.tir_to_vector.analysis import kind_of_loop
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.generic import inline
 from relax_mlir.lowering.tir_to_vector.init import split_inits
-from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of
+from relax_mlir.lowering.tir_to_vector.scheduled.index import integer_of
 from relax_mlir.lowering.tir_to_vector.scheduled.partition import partition
-from relax_mlir.lowering.tir_to_vector.scheduled.program import set_kind
+from relax_mlir.lowering.tir_to_vector.scheduled.program import set_kind, vectorize
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import unroll
-from relax_mlir.lowering.tir_to_vector.scheduled.vector import vectorize
 from relax_mlir.lowering.walk import collect
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.tir_config import (

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of
-from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, linear
+from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, integer_of, linear
 from relax_mlir.lowering.walk import collect
 
 _PLACES = {"memref.load": 0, "memref.store": 1}

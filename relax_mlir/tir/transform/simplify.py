@@ -3,7 +3,7 @@
 from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.prover import Facts
-from relax_mlir.lowering.tir_to_vector.scheduled.copy import integer_of
+from relax_mlir.lowering.tir_to_vector.scheduled.index import integer_of
 from relax_mlir.lowering.walk import collect
 from relax_mlir.tir.transform.cleanup import remove_zero_trip
 from relax_mlir.tir.transform.functions import prim_funcs
