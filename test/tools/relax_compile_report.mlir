@@ -14,7 +14,12 @@
 // OPEN: kernel {{ *}}class {{ *}}tile {{ *}}vector {{ *}}threads {{ *}}limit {{ *}}expected {{ *}}measured
 // OPEN: logistic {{ *}}opaque {{ *}}1 {{ *}}none {{ *}}1 {{ *}}- {{ *}}- {{ *}}- {{ *}}no fast path: chaos: it has an iterator that neither maps nor reduces; for times give --report-size=n=...
 // OPEN: logistic_again
+// OPEN: plan of logistic: plain loops
+// OPEN-NEXT: classes that do not match: {{.*}}map with branches{{.*}} (it has an iterator that neither maps nor reduces)
 // WIDE: matmul {{.*}}contraction{{.*}} 16 x f32
+// WIDE: plan of matmul: GEMM: skinny 8x{{[0-9]+}} ({{.*}} cycles) or, as run time says, tiles {{[0-9x]+}} ({{.*}} cycles)
+// WIDE-NEXT: other ways: tall-skinny {{.*}} cycles)
+// WIDE-NEXT: other classes that match: {{.*}}maps and reductions: vectors ({{.*}} cycles)
 // SIZES: matmul {{.*}}contraction{{.*}} {{FMA|copy}} {{[0-9]+ [GFLOP/sB]+ +[0-9]+% .*}} ms
 // CROSS: matmul {{.*}} 4 x f32 {{.*}}is for aarch64
 // SIZE: error: flag '--report-size' wants name=size, got 'n=x'
