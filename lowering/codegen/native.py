@@ -2,8 +2,9 @@
 
 import functools
 import os
+import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -16,17 +17,21 @@ from relax_mlir.lowering.codegen.compile_cache import CompileCache, Entry, key_o
 from relax_mlir.lowering.codegen.deduplicate_kernels import deduplicate_kernels
 from relax_mlir.lowering.codegen.ffi.abi import emit_wrappers
 from relax_mlir.lowering.codegen.ffi.linked_checks import link_checks
-from relax_mlir.lowering.codegen.ffi.signature import Signature, take_signatures
+from relax_mlir.lowering.codegen.ffi.signature import KERNEL_PREFIX, Signature, take_signatures
 from relax_mlir.lowering.codegen.ffi.wrapper import SYMBOL_PREFIX
 from relax_mlir.lowering.codegen.llvm.emit import emit_object, llvm_context
 from relax_mlir.lowering.codegen.llvm.llvm_ir import to_llvm_ir
 from relax_mlir.lowering.codegen.llvm.optimize import is_vector_code, optimize
 from relax_mlir.lowering.codegen.llvm.split import split_source
 from relax_mlir.lowering.codegen.llvm.unused_arguments import drop_unused_arguments
+from relax_mlir.lowering.codegen.progress import kernel_progress
 from relax_mlir.lowering.codegen.rehearsal import STAGE, rehearse
 from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_llvm.pipeline import run_steps
+
+# The definition of a kernel; its parallel regions have its name, and more after two dots.
+_KERNEL = re.compile(rf'^define [^\n]*?@"?{KERNEL_PREFIX}(?:(?!\.\.)[^\n("])*"?\(', re.M)
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,7 @@ def compile_module(
     *,
     rehearsed: bool = False,
     split: bool = False,
+    progress: bool = False,
 ) -> NativeCode:
     """Compile the prim funcs of a module; the module stays as it is.
 
@@ -120,6 +126,7 @@ def compile_module(
         cache: where to look first, and to keep the code.
         rehearsed: whether to try it in a process of its own before (`needs_rehearsal`).
         split: whether a large module may become several objects, which LLVM makes at the same time.
+        progress: whether to show on a terminal how many kernels are compiled.
 
     Raises:
         PassError: a lowering step failed.
@@ -143,9 +150,11 @@ def compile_module(
             rehearse(native, target)
     signatures, source = _lower(native, target, seconds)
     parts = [source]
+    kernels = {signature.kernel for signature in signatures}
     if split and is_vector_code(source, target):
-        parts = split_source(source, {signature.kernel for signature in signatures})
-    images = _compile_parts(parts, target, seconds)
+        parts = split_source(source, kernels)
+    with kernel_progress(len(kernels), shown=progress) as count:
+        images = _compile_parts(parts, target, seconds, count)
     names = tuple(signature.name for signature in signatures if not signature.internal)
     objects = tuple(ObjectFile(image, () if i else names) for i, image in enumerate(images))
     if cache is not None:
@@ -155,12 +164,23 @@ def compile_module(
     return NativeCode(objects, target, seconds, source)
 
 
-def _compile_parts(parts: Sequence[str], target: Target, seconds: dict[str, float]) -> list[bytes]:
+def _compile_parts(
+    parts: Sequence[str],
+    target: Target,
+    seconds: dict[str, float],
+    count: Callable[[int], object],
+) -> list[bytes]:
     """Return object files of modules of LLVM IR; as many threads make them as there are cores."""
     steps: list[dict[str, float]] = [{} for _ in parts]
+
+    def compile_part(part: str, taken: dict[str, float]) -> bytes:
+        image = _compile_part(part, target, taken)
+        count(len(_KERNEL.findall(part)))
+        return image
+
     start = time.perf_counter()
     with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as pool:
-        images = [*pool.map(_compile_part, parts, [target] * len(parts), steps)]
+        images = [*pool.map(compile_part, parts, steps)]
     total = sum(sum(each.values()) for each in steps)
     share = (time.perf_counter() - start) / total
     for each in steps:

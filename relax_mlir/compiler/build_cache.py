@@ -98,7 +98,7 @@ def _options(given: Mapping[str, Any]) -> dict[str, str] | None:
     """Return options as text, None if one is nothing that text tells all of."""
     options = {}
     for key, value in given.items():
-        if key == config.COMPILE_CACHE:
+        if key in (config.COMPILE_CACHE, config.PROGRESS):
             continue
         if is_dataclass(value) and not isinstance(value, type):
             fields = asdict(value)

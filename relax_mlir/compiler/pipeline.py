@@ -401,6 +401,7 @@ def native_objects(
         cache,
         rehearsed=rehearsed,
         split=context.option(config.SPLIT_OBJECTS),
+        progress=context.option(config.PROGRESS),
     )
     _note(code, log)
     return [

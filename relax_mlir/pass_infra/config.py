@@ -30,6 +30,7 @@ REPRODUCER = "reproducer"
 IMMUTABLE_MODULE = "testing.immutable_module"
 COMPILE_CACHE = "relax.compile_cache"
 SPLIT_OBJECTS = "relax.split_objects"
+PROGRESS = "relax.progress"
 # Read by FuseKernels and FuseOps.
 FUSE_DEPTH = "relax.FuseOps.max_depth"
 # Read by PackWinograd.
@@ -204,6 +205,12 @@ register_config_option(
     bool,
     True,
     "Whether the native code of a large program may be several objects, compiled at the same time",
+)
+register_config_option(
+    PROGRESS,
+    bool,
+    True,
+    "Whether a build shows a bar over its kernels, where standard error is a terminal",
 )
 register_config_option(
     FUSE_DEPTH, fuse_depth, 256, "Most operations of one kernel; 1 leaves every kernel as it is"
