@@ -126,7 +126,7 @@ MODELS = {
     ),
     "detector": Model(
         vision.detector, [Input((1, 3, ("h", 32), ("w", 32)))], {"320x320": {"h": 10, "w": 10}},
-        [{"h": 2, "w": 3}, {"h": 3, "w": 2}],
+        [{"h": 4, "w": 5}, {"h": 6, "w": 4}],
     ),
     "ViT-B/16": Model(
         language.vit, [Input(("n", 3, (224, 32), (224, 32)))], {"n": 1}, BATCHES

@@ -13,8 +13,7 @@ import numpy as np
 
 def ours(folder: Path, inputs: list[np.ndarray], threads: int, name: str = "model") -> Any:
     """Load a saved executable."""
-    from relax_mlir.relax.vm import VirtualMachine
-    from relax_mlir.runtime.executable import Executable
+    from relax_mlir.runtime import Executable, VirtualMachine
 
     main = VirtualMachine(Executable.load(folder / f"{name}-{threads}.rxe"))["main"]
     return lambda: main(*inputs)
