@@ -1,136 +1,138 @@
-"""Layers of LSTM, GRU and simple recurrent networks: a loop over time, whatever the length.
+"""Layers of LSTM, GRU and simple recurrent networks: one kernel for all steps, of any length.
 
 Gates are in torch's order: input, forget, cell, output; reset, update, new.
 """
 
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.relax import op
 from relax_mlir.relax.expr.types import TensorType
-from relax_mlir.relax.expr.values import ShapeExpr
 from relax_mlir.script import from_source
 
-# A row at a time that is known to be inside: results are written where they are, not copied.
-_ROWS = """
-@I.ir_module
-class Rows:
-    @T.prim_func
-    def take_row(data: T.handle, out: T.handle, i: T.int64):
-        time, batch, width = T.int64(), T.int64(), T.int64()
-        A = T.match_buffer(data, (time, batch, width), "DTYPE")
-        B = T.match_buffer(out, (batch, width), "DTYPE")
-        for b, w in T.grid(batch, width):
-            with T.block("take_row"):
-                vb, vw = T.axis.remap("SS", [b, w])
-                B[vb, vw] = A[i, vb, vw]
-
-    @T.prim_func
-    def put_row(data: T.handle, row: T.handle, i: T.int64):
-        time, batch, width = T.int64(), T.int64(), T.int64()
-        A = T.match_buffer(data, (time, batch, width), "DTYPE")
-        B = T.match_buffer(row, (batch, width), "DTYPE")
-        for b, w in T.grid(batch, width):
-            with T.block("put_row"):
-                vb, vw = T.axis.remap("SS", [b, w])
-                A[i, vb, vw] = B[vb, vw]
+# How many gates a cell has, and how many tensors of state.
+CELLS = {"lstm": (4, 2), "gru": (3, 1), "gru_reset_first": (3, 1), "tanh": (1, 1), "relu": (1, 1)}
+_NEST = """
+for b, w in T.grid(batch, {width}):
+    with T.block("{name}"):
+        vb, vw = T.axis.remap("SS", [b, w])
+        {target} = T.cast({value}, "{dtype}")
 """
-# Gets what the input adds to the gates, the state, the weight and the bias of the state.
-Step = Callable[[Any, Sequence[Any], Any, Any], list[Any]]
-
-
-def lstm_step(projected: Any, state: Sequence[Any], weight: Any, bias: Any) -> list[Any]:
-    """Return the next hidden state and cell."""
-    hidden, cell = state
-    enter, forget, change, leave = _columns(op.add(projected, project(hidden, weight, bias)), 4)
-    kept = op.multiply(op.sigmoid(forget), cell)
-    cell = op.add(kept, op.multiply(op.sigmoid(enter), op.tanh(change)))
-    return [op.multiply(op.sigmoid(leave), op.tanh(cell)), cell]
-
-
-def gru_step(projected: Any, state: Sequence[Any], weight: Any, bias: Any) -> list[Any]:
-    """Return the next hidden state; the state is reset after its product with the weight."""
-    (hidden,) = state
-    inputs = _columns(projected, 3)
-    hiddens = _columns(project(hidden, weight, bias), 3)
-    reset, update = (op.sigmoid(op.add(inputs[i], hiddens[i])) for i in range(2))
-    return [_mixed(hidden, update, op.add(inputs[2], op.multiply(reset, hiddens[2])))]
-
-
-def gru_step_reset_first(projected: Any, state: Sequence[Any], weight: Any, bias: Any) -> list[Any]:
-    """Return the next hidden state; the state is reset before its product with the weight."""
-    (hidden,) = state
-    width = hidden.ty.dims[-1]
-    weights = [_part(weight, 0, *ends) for ends in ((0, 2 * width), (2 * width, 3 * width))]
-    biases = [None, None]
-    if bias is not None:
-        biases = [_part(bias, 0, *ends) for ends in ((0, 2 * width), (2 * width, 3 * width))]
-    gates = op.add(_part(projected, 1, 0, 2 * width), project(hidden, weights[0], biases[0]))
-    reset, update = (op.sigmoid(each) for each in _columns(gates, 2))
-    new = project(op.multiply(reset, hidden), weights[1], biases[1])
-    return [_mixed(hidden, update, op.add(_part(projected, 1, 2 * width, 3 * width), new))]
-
-
-def simple_step(activation: Callable[[Any], Any]) -> Step:
-    """Return the step of a network that only has an activation."""
-
-    def step(projected: Any, state: Sequence[Any], weight: Any, bias: Any) -> list[Any]:
-        return [activation(op.add(projected, project(state[0], weight, bias)))]
-
-    return step
-
-
-def _mixed(hidden: Any, update: Any, new: Any) -> Any:
-    new = op.tanh(new)
-    return op.add(op.multiply(op.subtract(hidden, new), update), new)
-
-
-def _part(x: Any, axis: int, begin: Any, end: Any) -> Any:
-    return op.strided_slice(x, axes=[axis], begin=[begin], end=[end])
-
-
-def _columns(x: Any, count: int) -> list[Any]:
-    """Return equal parts of the last dimension."""
-    width = x.ty.dims[-1] // count
-    return [_part(x, 1, width * i, width * (i + 1)) for i in range(count)]
-
-
-def project(x: Any, weight: Any, bias: Any) -> Any:
-    """Return a product with a transposed weight, and a bias added if there is one."""
-    product = op.matmul(x, op.permute_dims(weight, [1, 0]))
-    return product if bias is None else op.add(product, bias)
+# Some rows of the weight at a time, which stay in cache for all of the batch.
+_PRODUCT = """
+for k, b, w, r in T.grid({hidden} // {rows}, batch, {width}, {rows}):
+    with T.block("product"):
+        vb, vw = T.axis.remap("SS", [b, w])
+        vk = T.axis.reduce({hidden}, k * {rows} + r)
+        G[vb, vw + {first}] = (
+            G[vb, vw + {first}]
+            + T.cast({state}[vb, vk], "{sums}") * T.cast(R[vk, vw + {first}], "{sums}")
+        )
+"""
+_KERNEL = """
+@T.prim_func
+def {name}({params}):
+    time, batch = T.int64(), T.int64()
+    P = T.match_buffer(p, (time, batch, {gates}), "{dtype}")
+    R = T.match_buffer(r, ({hidden}, {gates}), "{dtype}")
+    B = T.match_buffer(b, ({gates},), "{dtype}")
+    Y = T.match_buffer(y, (time, batch, {hidden}), "{dtype}")
+{buffers}
+    G = T.alloc_buffer((batch, {gates}), "{sums}")
+    S = T.alloc_buffer((batch, {hidden}), "{sums}")
+{start}
+    for t in T.serial(time):
+{steps}
+"""
 
 
 def recurrent_layer(
-    builder: Any, x: Any, state: Sequence[Any], weights: Sequence[Any], step: Step,
+    builder: Any, cell: str, x: Any, state: Sequence[Any], weights: Sequence[Any],
     is_reversed: bool,
 ) -> tuple[Any, list[Any]]:  # fmt: skip
     """Return a layer's results over time (time, batch, hidden) and its last state.
 
     Args:
-        builder: the block builder; loops may stand where it is.
+        builder: the block builder.
+        cell: one of `CELLS`; `gru_reset_first` resets the state before its product.
         x: (time, batch, input).
         state: (batch, hidden) each.
-        weights: of the input and of the state, and the bias of each, which may be None.
-        step: what gives the next state.
+        weights: (gates, input) of the input, (gates, hidden) of the state, and the bias (gates,) of
+            each, which may be None.
         is_reversed: whether it goes backwards.
     """
     inputs, hiddens, bias, hidden_bias = weights
-    if is_reversed:
-        x = op.flip(x, axis=0)
-    projected = builder.emit(project(x, inputs, bias))
-    (time, batch, _), dtype = x.ty.dims, x.ty.dtype
-    rows = from_source(_ROWS.replace("DTYPE", dtype))
-    take_row, put_row = (builder.add_func(rows[name], name) for name in ("take_row", "put_row"))
-    state = [builder.emit(each) for each in state]
-    outputs = op.zeros((time, batch, state[0].ty.dims[-1]), dtype)
-    with builder.for_((0, time), [*state, outputs]) as loop, loop.body() as (i, *carried):
-        *current, results = carried
-        at = ShapeExpr([i])
-        given = TensorType(projected.ty.dims[1:], dtype)
-        now = builder.emit(op.call_tir(take_row, [projected], given, tir_vars=at))
-        new = [builder.emit(each) for each in step(now, current, hiddens, hidden_bias)]
-        filled = op.call_tir_inplace(put_row, [results, new[0]], [0], results.ty, tir_vars=at)
-        loop.yield_(*new, filled)
-    *last, results = loop.results
-    return (op.flip(results, axis=0) if is_reversed else results), last
+    projected = op.matmul(x, op.permute_dims(inputs, [1, 0]))
+    projected = builder.emit(projected if bias is None else op.add(projected, bias))
+    (time, batch, gates), dtype = projected.ty.dims, x.ty.dtype
+    hidden = hiddens.ty.dims[1]
+    if hidden_bias is None:
+        hidden_bias = op.zeros((gates,), dtype)
+    name = f"{cell}{'_reversed' if is_reversed else ''}_{hidden}_{dtype}"
+    text = _kernel(name, cell, int(hidden.value), dtype, is_reversed)
+    kernel = builder.add_func(from_source(text)[name], name)
+    last = TensorType((batch, hidden), dtype)
+    types = [TensorType((time, batch, hidden), dtype), *[last] * len(state)]
+    given = [projected, op.permute_dims(hiddens, [1, 0]), hidden_bias, *state]
+    made = builder.emit(op.call_tir(kernel, [builder.emit(each) for each in given], types))
+    return made[0], [made[i + 1] for i in range(len(state))]
+
+
+def _kernel(name: str, cell: str, hidden: int, dtype: str, is_reversed: bool) -> str:
+    """Return the script of a prim func that goes over all steps."""
+    count, states = CELLS[cell]
+    kinds = {"hidden": hidden, "gates": count * hidden, "dtype": dtype}
+    sums = "float64" if dtype == "float64" else "float32"
+    at = "time - 1 - t" if is_reversed else "t"
+    rows = next(rows for rows in (8, 4, 2, 1) if hidden % rows == 0)
+
+    def nest(name: str, target: str, value: str, width: int = hidden, to: str = dtype) -> str:
+        return _NEST.format(name=name, target=target, value=value, width=width, dtype=to)
+
+    def product(source: str, first: int, width: int) -> str:
+        return _PRODUCT.format(
+            state=source, first=first, width=width, rows=rows, hidden=hidden, sums=sums
+        )
+
+    def wide(text: str) -> str:
+        return f'T.cast({text}, "{sums}")'
+
+    given = [wide(f"P[{at}, vb, vw + {i * hidden}]") for i in range(count)]
+    summed = [f"G[vb, vw + {i * hidden}]" for i in range(count)]
+    gate = [f"({x} + {h})" for x, h in zip(given, summed, strict=True)]
+    old, kept = wide("H[vb, vw]"), wide("C[vb, vw]")
+    steps = [nest("clear", "G[vb, vw]", "B[vw]", count * hidden, sums)]
+    early = 2 * hidden if cell == "gru_reset_first" else count * hidden
+    steps.append(product("H", 0, early))
+    if cell == "lstm":
+        value = f"T.sigmoid({gate[1]}) * {kept} + T.sigmoid({gate[0]}) * T.tanh({gate[2]})"
+        steps.append(nest("cell", "C[vb, vw]", value))
+        steps.append(nest("hidden", "H[vb, vw]", f"T.sigmoid({gate[3]}) * T.tanh({kept})"))
+    elif cell.startswith("gru"):
+        new = f"T.tanh({given[2]} + T.sigmoid({gate[0]}) * {summed[2]})"
+        if cell == "gru_reset_first":
+            steps.append(nest("reset", "S[vb, vw]", f"T.sigmoid({gate[0]}) * {old}", to=sums))
+            steps.append(product("S", early, hidden))
+            new = f"T.tanh({gate[2]})"
+        steps.append(nest("new", "S[vb, vw]", new, to=sums))
+        mixed = f"({old} - S[vb, vw]) * T.sigmoid({gate[1]}) + S[vb, vw]"
+        steps.append(nest("hidden", "H[vb, vw]", mixed))
+    else:
+        zero = f"T.{sums}(0)"
+        value = f"T.tanh({gate[0]})" if cell == "tanh" else f"T.max({gate[0]}, {zero})"
+        steps.append(nest("hidden", "H[vb, vw]", value))
+    steps.append(nest("put", f"Y[{at}, vb, vw]", "H[vb, vw]"))
+    buffers, start = [], []
+    for each in ("H", "C")[:states]:
+        for handle, buffer in ((f"{each.lower()}0", f"{each}0"), (each.lower(), each)):
+            buffers.append(f'{buffer} = T.match_buffer({handle}, (batch, {hidden}), "{dtype}")\n')
+        start.append(nest("start", f"{each}[vb, vw]", f"{each}0[vb, vw]"))
+    handles = ["p", "r", "b", "h0", "c0", "y", "h", "c"]
+    handles = [each for each in handles if states == 2 or not each.startswith("c")]
+    return _KERNEL.format(
+        name=name, params=", ".join(f"{each}: T.handle" for each in handles), sums=sums,
+        buffers=textwrap.indent("".join(buffers), "    "),
+        start=textwrap.indent("".join(start), "    "),
+        steps=textwrap.indent("".join(steps), "        "), **kinds,
+    )  # fmt: skip

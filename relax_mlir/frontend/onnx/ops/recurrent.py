@@ -2,13 +2,7 @@
 
 from typing import Any
 
-from relax_mlir.frontend.recurrent import (
-    gru_step,
-    gru_step_reset_first,
-    lstm_step,
-    recurrent_layer,
-    simple_step,
-)
+from relax_mlir.frontend.recurrent import recurrent_layer
 from relax_mlir.frontend.registry import converts
 from relax_mlir.frontend.values import of_expr
 from relax_mlir.relax import op
@@ -38,7 +32,8 @@ def recurrent(node: Any) -> Any:
     if given != default or attrs.get("clip"):
         raise node.fail(f"activations {given} or clipping are not supported")
     outputs = 3 if kind == "LSTM" else 2
-    if not (node.has(_LENGTHS) or node.has(_PEEPHOLES) or attrs.get("input_forget")):
+    is_plain = not (node.has(_LENGTHS) or node.has(_PEEPHOLES) or attrs.get("input_forget"))
+    if is_plain and node.dims(2)[2].value is not None:
         return _native(node, directions)[:outputs]
     dims, size, layout = node.dims(), node.dims(2)[2], attrs.get("layout", 0)
     time, batch = (dims[1], dims[0]) if layout else (dims[0], dims[1])
@@ -55,10 +50,9 @@ def recurrent(node: Any) -> Any:
 
 def _native(node: Any, directions: int) -> list[Any]:
     kind, layout = node.op_type, node.attrs.get("layout", 0)
-    steps = {
-        "RNN": simple_step(op.tanh), "LSTM": lstm_step,
-        "GRU": gru_step if node.attrs.get("linear_before_reset") else gru_step_reset_first,
-    }  # fmt: skip
+    cell = {"RNN": "tanh", "LSTM": "lstm", "GRU": "gru_reset_first"}[kind]
+    if kind == "GRU" and node.attrs.get("linear_before_reset"):
+        cell = "gru"
     x, size = node.x(), node.dims(2)[2]
     x = node.emit(op.permute_dims(x, [1, 0, 2])) if layout else x
     batch, dtype = x.ty.dims[1], node.dtype()
@@ -75,9 +69,7 @@ def _native(node: Any, directions: int) -> list[Any]:
             else op.zeros((batch, size), dtype) for i in (5, 6)[: 2 if kind == "LSTM" else 1]
         ]  # fmt: skip
         is_reversed = node.attrs["direction"] == "reverse" or direction == 1
-        result, last = recurrent_layer(
-            node.graph.builder, x, state, weights, steps[kind], is_reversed
-        )
+        result, last = recurrent_layer(node.graph.builder, cell, x, state, weights, is_reversed)
         results.append(result)
         lasts.append(last)
     y = op.stack(results, axis=1)

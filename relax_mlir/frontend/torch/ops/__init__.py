@@ -10,8 +10,7 @@ _CATEGORIES = (
     "shape",
 )  # fmt: skip
 # What becomes a loop or a branch, which no dataflow block holds.
-LOOPS = ("cond", "while_loop", "aten.lstm.input", "aten.gru.input", "aten.rnn_tanh.input",
-         "aten.rnn_relu.input")  # fmt: skip
+LOOPS = ("cond", "while_loop")
 
 
 def converters() -> Mapping[str, Converter]:

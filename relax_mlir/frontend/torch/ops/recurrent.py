@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from relax_mlir.frontend.recurrent import gru_step, lstm_step, recurrent_layer, simple_step
+from relax_mlir.errors import ExprError
+from relax_mlir.frontend.recurrent import recurrent_layer
 from relax_mlir.frontend.torch.importer import Importer
 from relax_mlir.frontend.torch.ops.table import converts
 from relax_mlir.relax import op
@@ -11,7 +12,7 @@ from relax_mlir.relax import op
 
 def _network(
     m: Importer, x: Any, states: Sequence[Any], params: Sequence[Any], has_biases: bool,
-    layers: int, is_bidirectional: bool, batch_first: bool, step: Any, per_layer: int,
+    layers: int, is_bidirectional: bool, batch_first: bool, cell: str,
 ) -> list[Any]:  # fmt: skip
     """Return the results over time and the last states of all layers, (layers, batch, hidden)."""
     has_batch = x.ty.ndim == 3
@@ -21,6 +22,9 @@ def _network(
     if batch_first:
         x = op.permute_dims(x, [1, 0, 2])
     directions = 2 if is_bidirectional else 1
+    per_layer = 4 if has_biases else 2
+    if len(params) != layers * directions * per_layer:
+        raise ExprError("LSTMs whose state is projected (proj_size) are not supported")
     lasts: list[list[Any]] = []
     for layer in range(layers):
         outputs = []
@@ -33,7 +37,7 @@ def _network(
                 for each in states
             ]
             weights = [*weights[:4], *[None] * (4 - len(weights))]
-            result, last = recurrent_layer(m.block_builder, x, first, weights, step, direction == 1)
+            result, last = recurrent_layer(m.block_builder, cell, x, first, weights, direction == 1)
             outputs.append(result)
             lasts.append(last)
         x = outputs[0] if directions == 1 else op.concat(outputs, axis=-1)
@@ -46,30 +50,20 @@ def _network(
     return [x, *finals]
 
 
-def _recurrent(step: Any, has_cell: bool = False) -> Callable[..., Any]:
+def _recurrent(cell: str) -> Callable[..., Any]:
     def convert(
         m: Importer, x: Any, state: Any, params: Sequence[Any], has_biases: bool, layers: int,
         dropout: float, train: bool, is_bidirectional: bool, batch_first: bool,
     ) -> list[Any]:  # fmt: skip
-        states = list(state) if has_cell else [state]
-        per_layer = len(params) // (layers * (2 if is_bidirectional else 1))
+        states = list(state) if cell == "lstm" else [state]
         return _network(
-            m,
-            x,
-            states,
-            params,
-            has_biases,
-            layers,
-            is_bidirectional,
-            batch_first,
-            step,
-            per_layer,
+            m, x, states, params, has_biases, layers, is_bidirectional, batch_first, cell
         )
 
     return convert
 
 
-converts("lstm.input")(_recurrent(lstm_step, has_cell=True))
-converts("gru.input")(_recurrent(gru_step))
-converts("rnn_tanh.input")(_recurrent(simple_step(op.tanh)))
-converts("rnn_relu.input")(_recurrent(simple_step(op.relu)))
+converts("lstm.input")(_recurrent("lstm"))
+converts("gru.input")(_recurrent("gru"))
+converts("rnn_tanh.input")(_recurrent("tanh"))
+converts("rnn_relu.input")(_recurrent("relu"))
