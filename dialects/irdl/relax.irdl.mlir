@@ -1256,6 +1256,14 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @layout_transform {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.attributes {"index_map" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
     irdl.operation @memory_alloc_storage {
       %0 = irdl.any
       irdl.operands(size: %0)

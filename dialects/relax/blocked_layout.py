@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relax_mlir.dialects.relax.axis_map import AxisMap, Digit
 from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.symbolic.expr import SymExpr
 
@@ -54,6 +55,51 @@ class BlockedLayout:
         if end != len(layout) or sorted(axes) != sorted(letters) or not set(blocks) <= set(axes):
             raise InferError(f"a layout here has the letters of '{letters}', got '{layout}'")
         return BlockedLayout(letters, tuple(axes[x] for x in letters), blocks, position)
+
+    @staticmethod
+    def of_image(layout: str, letters: str) -> "BlockedLayout":
+        """Read the layout of data, where only channels have blocks: `NCHW4c`.
+
+        Raises:
+            InferError: it has other letters, or other blocks.
+        """
+        found = BlockedLayout.parse(layout, letters)
+        if set(found.blocks) - {"C"}:
+            raise InferError(f"data has blocks of channels only, such as '{letters}4c'")
+        return found
+
+    def axis_map(self, source: str, back: bool = False) -> AxisMap:
+        """Return where elements go from a layout without blocks to this one, or back."""
+        if back:
+            places = dict(zip(self.letters, self.axes, strict=True))
+            outputs = []
+            for letter in source:
+                size, inner = self.blocks.get(letter, (0, 0))
+                high = Digit(places[letter], 1, 0, size or 1)
+                outputs.append((high, Digit(inner, 1, 0, 1)) if size else (high,))
+            return AxisMap(self.rank, tuple(outputs))
+        made: list[tuple[Digit, ...]] = [()] * self.rank
+        for letter, place in zip(self.letters, self.axes, strict=True):
+            size, inner = self.blocks.get(letter, (0, 0))
+            made[place] = (Digit(source.index(letter), size or 1, 0, 1),)
+            if size:
+                made[inner] = (Digit(source.index(letter), 1, size, 1),)
+        return AxisMap(len(source), tuple(made))
+
+    def dims(self, sizes: Sequence[SymExpr]) -> list[SymExpr]:
+        """Return a tensor's dimensions, given the sizes of whole axes in the order of the letters.
+
+        Raises:
+            InferError: a size is no multiple of its block.
+        """
+        found = [SymExpr.const(0)] * self.rank
+        for letter, axis, size in zip(self.letters, self.axes, sizes, strict=True):
+            block, inner = self.blocks.get(letter, (1, axis))
+            if size.is_const and size % block != 0:
+                raise InferError(f"{size} along '{letter}' are no whole blocks of {block}")
+            found[inner] = SymExpr.const(block)
+            found[axis] = size // block
+        return found
 
     def sizes(self, dims: Sequence[SymExpr]) -> list[SymExpr]:
         """Return the sizes of whole axes, in the order of the letters, of a tensor's dimensions."""

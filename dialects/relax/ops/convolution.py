@@ -39,6 +39,15 @@ def _kernels(type_: ir.Type, layout: BlockedLayout) -> list[SymExpr] | None:
     return layout.sizes(dims)
 
 
+def _pixels(type_: ir.Type, layout: BlockedLayout) -> list[SymExpr] | None:
+    """Return the sizes of data's axes in the order of the layout's letters."""
+    dims = _image(type_, "data", layout.rank - 2)
+    if dims is None:
+        return None
+    layout.check(dims, "data")
+    return layout.sizes(dims)
+
+
 def _ordered(sizes: Sequence[SymExpr], order: Sequence[int]) -> list[SymExpr]:
     """Return sizes in the order of a layout, given where each of its letters stands."""
     dims = [SymExpr.const(0)] * len(sizes)
@@ -62,11 +71,11 @@ def _convolution(rank: int) -> Rule:
 
     def infer(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
         weight = _kernels(types[1], BlockedLayout.parse(attrs["kernel_layout"], kernel))
-        data = _image(types[0], "data", rank)
+        source = BlockedLayout.of_image(attrs["data_layout"], letters)
+        target = BlockedLayout.of_image(attrs["out_layout"] or attrs["data_layout"], letters)
+        data = _pixels(types[0], source)
         dtype, groups = _result_dtype(types, attrs), _groups(attrs)
-        n, c, *places = layout_axes(attrs["data_layout"], letters)
-        o, i, *windows = range(rank + 2)
-        order = layout_axes(attrs["out_layout"] or attrs["data_layout"], letters)
+        n, c, *places = o, i, *windows = range(rank + 2)
         strides = per_axis(attrs["strides"], rank, "strides")
         dilation = per_axis(attrs["dilation"], rank, "dilation")
         around = [sum(pair) for pair in pads(attrs["padding"], rank)]
@@ -74,7 +83,7 @@ def _convolution(rank: int) -> Rule:
         if outputs is not None and outputs % groups:
             raise InferError(f"{outputs} output channels do not divide into {groups} groups")
         if data is None or weight is None:
-            return T.tensor_type(None, dtype, rank + 2)
+            return T.tensor_type(None, dtype, target.rank)
         if data[c].is_const and weight[i].is_const and data[c] != weight[i] * groups:
             raise InferError(
                 f"data has {data[c]} channels, weight takes {weight[i]} for each of {groups} groups"
@@ -86,7 +95,7 @@ def _convolution(rank: int) -> Rule:
                     data[place], weight[window], strides[axis], dilation[axis], around[axis]
                 )
             )
-        return T.tensor_type(_ordered(sizes, order), dtype)
+        return T.tensor_type(target.dims(sizes), dtype)
 
     return infer
 
@@ -129,15 +138,16 @@ def _pooling(rank: int) -> Rule:
     letters = f"NC{SPATIAL[rank]}"
 
     def infer(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
-        data, dtype = _image(types[0], "data", rank), T.tensor_dtype(types[0])
-        n, c, *places = layout_axes(attrs["layout"], letters)
-        order = layout_axes(attrs["out_layout"] or attrs["layout"], letters)
+        source = BlockedLayout.of_image(attrs["layout"], letters)
+        target = BlockedLayout.of_image(attrs["out_layout"] or attrs["layout"], letters)
+        data, dtype = _pixels(types[0], source), T.tensor_dtype(types[0])
+        n, c, *places = range(rank + 2)
         size = per_axis(attrs["pool_size"], rank, "pool_size")
         strides = per_axis(attrs["strides"], rank, "strides")
         dilation = per_axis(attrs["dilation"], rank, "dilation")
         around = [sum(pair) for pair in pads(attrs["padding"], rank)]
         if data is None:
-            return T.tensor_type(None, dtype, rank + 2)
+            return T.tensor_type(None, dtype, target.rank)
         sizes = [data[n], data[c]]
         for axis, place in enumerate(places):
             window = SymExpr.const(size[axis])
@@ -147,7 +157,7 @@ def _pooling(rank: int) -> Rule:
                     attrs["ceil_mode"],
                 )
             )  # fmt: skip
-        return T.tensor_type(_ordered(sizes, order), dtype)
+        return T.tensor_type(target.dims(sizes), dtype)
 
     return infer
 
@@ -156,19 +166,19 @@ def _adaptive(rank: int) -> Rule:
     letters = f"NC{SPATIAL[rank]}"
 
     def infer(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
-        data, dtype = _image(types[0], "data", rank), T.tensor_dtype(types[0])
+        source = BlockedLayout.of_image(attrs["layout"], letters)
+        target = BlockedLayout.of_image(attrs["out_layout"] or attrs["layout"], letters)
+        data, dtype = _pixels(types[0], source), T.tensor_dtype(types[0])
         expect_kind(types[0], "floating-point", "data")
-        axes = layout_axes(attrs["layout"], letters)
-        order = layout_axes(attrs["out_layout"] or attrs["layout"], letters)
         wanted = attrs["output_size"]
         if wanted is not None:
             wanted = per_axis(wanted, rank, "output_size")
         if data is None:
-            return T.tensor_type(None, dtype, rank + 2)
-        sizes = [data[axis] for axis in axes]
+            return T.tensor_type(None, dtype, target.rank)
+        sizes = list(data)
         if wanted is not None:
             sizes[2:] = [SymExpr.const(size) for size in wanted]
-        return T.tensor_type(_ordered(sizes, order), dtype)
+        return T.tensor_type(target.dims(sizes), dtype)
 
     return infer
 

@@ -6,12 +6,14 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.conv_geometry import pads, per_axis
 from relax_mlir.dialects.relax.infer import InferError
 
-_WINDOWED = re.compile(r"relax\.(?:conv|(?:avg|max|adaptive_avg)_pool)([123])d(?:_transpose)?")
+_WINDOWED = re.compile(
+    r"relax\.(?:conv|(?:avg|max|adaptive_avg)_pool|resize)([123])d(?:_transpose)?"
+)
 _PER_AXIS = ("strides", "dilation", "pool_size", "output_padding", "output_size")
 
 
 def is_windowed(name: str) -> bool:
-    """Whether operations of that name slide a window over images."""
+    """Whether operations of that name slide a window over images, or resize them."""
     return _WINDOWED.fullmatch(name) is not None
 
 
@@ -28,6 +30,9 @@ def written_out(op: ir.Operation) -> list[tuple[str, ir.Attribute]]:
             if name == "out_layout" and value in (ir.UnitAttr.get(), ir.StringAttr.get("")):
                 key = "data_layout" if "data_layout" in attributes else "layout"
                 attributes[name] = attributes.get(key, value)
+            elif name == "roi" and isinstance(value, ir.DenseF64ArrayAttr) and not any(value):
+                # The whole image is no region of it.
+                attributes[name] = ir.UnitAttr.get()
             elif isinstance(value, ir.DenseI64ArrayAttr):
                 attributes[name] = ir.DenseI64ArrayAttr.get(_each(name, list(value), rank))
     return list(attributes.items())

@@ -9,7 +9,6 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.blocked_layout import BlockedLayout
 from relax_mlir.dialects.relax.conv_geometry import permutation
 from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
@@ -24,6 +23,7 @@ from relax_mlir.dialects.relax.tuples import get_item, known_fields, make_tuple
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
 from relax_mlir.relax.expr.views import view_op
+from relax_mlir.transform.layout.blocked_values import BlockedValues, Blocks
 from relax_mlir.transform.layout.desired_layouts import CONVERTIBLE, DesiredLayouts
 from relax_mlir.transform.layout.layout_rules import (
     ONE_TENSOR,
@@ -38,6 +38,8 @@ _WINDOWED = ("relax.conv2d", "relax.max_pool2d", "relax.avg_pool2d")
 # Below so many input channels a kernel along them does not fill a vector.
 _FEW_CHANNELS = 8
 
+# A result, and how its axes stand to those of the program: None where as there.
+Made = tuple[ir.Value, tuple[int, ...] | Blocks | None]
 Choice = Callable[[ir.Operation], list[str] | None]
 
 
@@ -118,16 +120,17 @@ class _Converter:
         self._choose, self._written, self._returned = choose, written, returned
         self._any_operation = any_operation
         self._variants: dict[ir.Value, tuple[ir.Value, tuple[int, ...]]] = {}
+        self._blocked = BlockedValues()
 
     def block(self, block: ir.Block) -> None:
         """Convert the operations of a block; inner blocks see the variants of outer ones."""
         for view in list(block.operations):
             op = view.operation
             for region in op.regions:
-                before = dict(self._variants)
+                before, blocked = dict(self._variants), dict(self._blocked.known)
                 for inner in region.blocks:
                     self.block(inner)
-                self._variants = before
+                self._variants, self._blocked.known = before, blocked
             name = op.name.removeprefix("relax.")
             if name == "tuple_get_item" and known_fields(op.operands[0]) is not None:
                 op.results[0].replace_all_uses_with(
@@ -146,12 +149,15 @@ class _Converter:
             if made is not None:
                 self._replace(op, *made)
 
-    def _operation(
-        self, op: ir.Operation, name: str
-    ) -> tuple[ir.Value, tuple[int, ...] | None] | None:
+    def _operation(self, op: ir.Operation, name: str) -> Made | None:
         """Return the operation's result in another order of axes, None to leave it as it is."""
         if op.name in _WINDOWED or (self._any_operation and name in CONVERTIBLE):
             return self._window(op, name)
+        fields = known_fields(op.operands[0]) if name == "concat" else None
+        tensors = list(op.operands) if fields is None else fields
+        blocks = self._blocked.blocks_of(tensors)
+        if blocks is not None:
+            return self._in_blocks(op, name, tensors, blocks)
         known = [self._variants.get(operand) for operand in op.operands]
         cls = COMPUTE_OPS[name]
         if self._any_operation and name in SAME_ORDER:
@@ -191,9 +197,20 @@ class _Converter:
             return made
         return None
 
-    def _window(
-        self, op: ir.Operation, name: str
-    ) -> tuple[ir.Value, tuple[int, ...] | None] | None:
+    def _in_blocks(
+        self, op: ir.Operation, name: str, tensors: Sequence[ir.Value], blocks: Blocks
+    ) -> Made | None:
+        attrs = read_attributes(op, COMPUTE_OPS[name].PARAMS)
+        made = self._blocked.computed(name, tensors, attrs, blocks)
+        if made is None or name != "split":
+            return made
+        parts = [
+            self._blocked.whole(get_item(made[0], index), blocks)
+            for index in range(made[0].type.num_types)
+        ]
+        return make_tuple(parts), None
+
+    def _window(self, op: ir.Operation, name: str) -> Made | None:
         attrs = read_attributes(op, COMPUTE_OPS[name].PARAMS)
         # A weight in blocks was packed for the layouts that there are.
         if not attrs.get("kernel_layout", "O").isalpha():
@@ -202,13 +219,18 @@ class _Converter:
         key = "data_layout" if weighted else "layout"
         source, desired = attrs[key], self._choose(op)
         target = attrs.get("out_layout") or source
+        if not (source + target).isalpha():
+            return None
         known = self._variants.get(op.operands[0])
+        blocked = self._blocked.known.get(op.operands[0])
+        if desired is None and blocked is not None and not weighted:
+            desired = [blocked[1].layout] if blocked[1].letters == source else None
         if desired is None and known is not None and not weighted:
             desired = ["".join(source[axis] for axis in known[1])]
         if desired is None or any(attrs.get("roi") or ()):
             return None
         if not all(each.isalpha() for each in desired):
-            return _refuse_blocks(op, source, attrs, desired)
+            return self._window_of_blocks(op, name, attrs, desired)
         layout = desired[0]
         result = desired[2] if len(desired) > 2 else layout
         kernel = desired[1] if len(desired) > 1 else ""
@@ -225,6 +247,34 @@ class _Converter:
         else:
             operands += list(op.operands)[1:]
         return build(name, operands, new), tuple(permutation(target, result))
+
+    def _window_of_blocks(
+        self, op: ir.Operation, name: str, attrs: dict[str, Any], desired: Sequence[str]
+    ) -> Made | None:
+        """Compute in blocks of channels, where channels fill them."""
+        key = "kernel_layout" if "kernel_layout" in attrs else "layout"
+        source = attrs["data_layout" if key == "kernel_layout" else key]
+        result = desired[2] if len(desired) > 2 else desired[0]
+        target = Blocks(attrs.get("out_layout") or source, result)
+        sources = [source, attrs[key]][: len(desired)]
+        wanted = [Blocks(*each) for each in zip(sources, desired, strict=False)]
+        values = list(op.operands)
+        if "out_layout" not in attrs:
+            return None
+        if not target.fits(T.tensor_dims(op.results[0].type)) or not all(
+            blocks.fits(T.tensor_dims(value.type))
+            for blocks, value in zip(wanted, values, strict=False)
+        ):
+            return None
+        new = {**attrs, "out_layout": target.layout, key: desired[-1]}
+        if key == "kernel_layout":
+            new |= {"data_layout": desired[0], key: desired[1]}
+        for index, (blocks, value) in enumerate(zip(wanted, values, strict=False)):
+            if blocks.layout.isalpha():
+                values[index] = self._in_order(value, permutation(*blocks))
+            else:
+                values[index] = self._blocked.value(value, blocks)
+        return build(name, values, new), target
 
     def _batch_norm(
         self, op: ir.Operation, attrs: dict[str, Any], value: ir.Value, order: tuple[int, ...]
@@ -312,11 +362,15 @@ class _Converter:
                 operands.append(self._in_order(whole, order))
         return build(name, operands, {}), order
 
-    def _replace(self, op: ir.Operation, value: ir.Value, order: tuple[int, ...] | None) -> None:
+    def _replace(
+        self, op: ir.Operation, value: ir.Value, order: tuple[int, ...] | Blocks | None
+    ) -> None:
         """Put a result in another order of axes in the place of an operation."""
         old = op.results[0]
         back = value
         with ir.InsertionPoint(op), op.location:
+            if isinstance(order, Blocks):
+                back, order = self._blocked.whole(value, order), None
             if order is not None and order != tuple(range(len(order))):
                 back = build("permute_dims", [value], {"axes": _inverse(order)})
             if back.type != old.type:
@@ -327,24 +381,6 @@ class _Converter:
         if back != value and order is not None:
             self._variants[back] = (value, order)
         op.erase()
-
-
-def _refuse_blocks(
-    op: ir.Operation, source: str, attrs: Mapping[str, Any], desired: Sequence[str]
-) -> None:
-    """Leave an operation whose channels fill no blocks; blocks of others cannot be asked for.
-
-    Raises:
-        InferError: the channels would fill blocks.
-    """
-    layouts = [source, *([attrs["kernel_layout"]] if "kernel_layout" in attrs else [])]
-    for value, layout, wanted in zip(op.operands, layouts, desired, strict=False):
-        dims = T.tensor_dims(value.type)
-        blocks = BlockedLayout.parse(wanted, "".join(sorted(layout))).blocks
-        for letter, (size, _) in blocks.items():
-            if dims is None or (dims[layout.index(letter)] % size).value != 0:
-                return
-    raise InferError(f"layouts in blocks such as '{desired[0]}' are made by PackConvWeights only")
 
 
 def _inverse(order: tuple[int, ...]) -> list[int]:

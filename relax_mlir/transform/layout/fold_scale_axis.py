@@ -92,16 +92,21 @@ def _only_producer(value: ir.Value) -> ir.Operation | None:
     return value.owner.operation
 
 
-def _channel_axis(conv: ir.Operation) -> int:
+def _channel_axis(conv: ir.Operation) -> int | None:
     """Return which axis of a convolution's result the channels are."""
     attrs = _attributes(conv)
-    return (attrs["out_layout"] or attrs["data_layout"]).index("C")
+    return _channels_in(attrs["out_layout"] or attrs["data_layout"])
 
 
-def _channels(scale: ir.Value, axis: int) -> SymExpr | None:
+def _channels_in(layout: str) -> int | None:
+    """Return where the channels are in a layout, None where they are two axes: `NCHW4c`."""
+    return layout.index("C") if layout.isalpha() else None
+
+
+def _channels(scale: ir.Value, axis: int | None) -> SymExpr | None:
     """Return how many numbers a scale of images has, None unless they differ by channel at most."""
     dims = T.tensor_dims(scale.type)
-    if dims is None or len(dims) > 4:
+    if axis is None or dims is None or len(dims) > 4:
         return None
     dims = [SymExpr.const(1)] * (4 - len(dims)) + list(dims)
     if any(dim != 1 for i, dim in enumerate(dims) if i != axis):
@@ -120,7 +125,7 @@ def _commutes(op: ir.Operation, scale: ir.Value) -> bool:
         return True
     attrs = _attributes(op)
     layouts = {attrs["layout"], attrs["out_layout"] or attrs["layout"]}
-    return all(_channels(scale, layout.index("C")) is not None for layout in layouts)
+    return all(_channels(scale, _channels_in(layout)) is not None for layout in layouts)
 
 
 def _is_positive(value: ir.Value) -> bool:
@@ -288,8 +293,8 @@ def _scale_weight(weight: ir.Value, scale: ir.Value, axis: int) -> ir.Value:
 def _push_into(op: ir.Operation, path: list[ir.Operation], multiply: ir.Operation) -> None:
     """Rewrite `conv2d(f(x * s), w)` to `conv2d(f(x), w * s)` where that is the same."""
     attrs = _attributes(op)
-    axis = attrs["data_layout"].index("C")
-    if attrs["groups"] != 1:
+    axis = _channels_in(attrs["data_layout"])
+    if attrs["groups"] != 1 or axis is None:
         return
     dims = T.tensor_dims(op.operands[0].type)
     for data, scale in (list(multiply.operands), list(multiply.operands)[::-1]):

@@ -52,6 +52,8 @@ def _pack(op: ir.Operation, rank: int) -> None:
     spatial = SPATIAL[rank]
     if sorted(attrs["kernel_layout"]) != sorted(f"OI{spatial}"):
         return
+    if not (attrs["data_layout"] + (attrs["out_layout"] or "")).isalpha():
+        return
     dims, data = T.tensor_dims(weight.type), T.tensor_dims(op.operands[0].type)
     if dims is None or data is None:
         return
