@@ -7,11 +7,12 @@ import numpy as np
 from relax_mlir.frontend.onnx.ops.nn import convolved
 from relax_mlir.frontend.onnx.weights import dtype_name
 from relax_mlir.frontend.registry import converts
-from relax_mlir.frontend.values import Value, of_array, of_expr
+from relax_mlir.frontend.values import Value, materialize, of_array, of_expr
 from relax_mlir.relax import op
 from relax_mlir.relax.expr import const
 
 
+@converts("com.microsoft", "QuantizeLinear")
 @converts("onnx", "QuantizeLinear", since=10)
 def quantize_linear(node: Any) -> Any:
     """Divide by the scale, round to even, add the zero point and saturate."""
@@ -20,24 +21,48 @@ def quantize_linear(node: Any) -> Any:
     return quantized(node, node.value(0), 1, dtype)
 
 
+# Integers that Relax has: what quantizes to them, or from them, is a kernel.
+_NATIVE = ("int8", "uint8", "int16", "uint16", "int32")
+
+
+def _native_axis(node: Any, value: Value, index: int, dtype: str) -> int | None:
+    """Return the axis of scales at an input, None where numpy has to compute with them."""
+    dims = node.value(index).dims
+    if dtype not in _NATIVE or node.attrs.get("block_size") or dims is None or value.ndim < 0:
+        return None
+    if all(dim == 1 for dim in dims):
+        return 0
+    return node.normalized(node.attrs.get("axis", 1), value.ndim) if len(dims) == 1 else None
+
+
 def quantized(node: Any, value: Value, index: int, dtype: str) -> Any:
     """Return a value quantized by the scale and the zero point at inputs of a node."""
+    x, scale = materialize(value), node.x(index)
     zero = node.x(index + 1) if node.has(index + 1) else None
+    axis = _native_axis(node, value, index, dtype)
+    if axis is not None:
+        x = x if "float" in value.dtype else op.astype(x, "float32")
+        return op.quantize(x, scale, const(0, dtype) if zero is None else zero, axis, dtype)
     return node.runtime(
-        "quantize", [value.expr or node.x(0), node.x(index), zero],
+        "quantize", [x, scale, zero],
         [(dtype, value.dims if value.dims is not None else value.ndim)],
         axis=node.attrs.get("axis", 1), block=node.attrs.get("block_size", 0), to=dtype,
         saturate=bool(node.attrs.get("saturate", 1)),
     )  # fmt: skip
 
 
+@converts("com.microsoft", "DequantizeLinear")
 @converts("onnx", "DequantizeLinear", since=10)
 def dequantize_linear(node: Any) -> Any:
     """Subtract the zero point and multiply by the scale."""
-    value = node.value(0)
+    value, scale = node.value(0), node.x(1)
     zero = node.x(2) if node.has(2) else None
+    axis = _native_axis(node, value, 1, value.dtype)
+    if axis is not None:
+        zero = const(0, value.dtype) if zero is None else zero
+        return op.dequantize(node.x(0), scale, zero, axis, node.dtype(1))
     return node.runtime(
-        "dequantize", [node.x(0), node.x(1), zero],
+        "dequantize", [node.x(0), scale, zero],
         [(node.dtype(1), value.dims if value.dims is not None else value.ndim)],
         axis=node.attrs.get("axis", 1), block=node.attrs.get("block_size", 0), of=value.dtype,
     )  # fmt: skip
@@ -63,15 +88,11 @@ def matmul_integer(node: Any) -> Any:
 @converts("onnx", "QLinearMatMul", since=10)
 def qlinear_matmul(node: Any) -> Any:
     """Multiply quantized matrices, and quantize the product."""
-    scaled = []
-    for first in (0, 3):
-        value = node.value(first)
-        scaled.append(node.runtime(
-            "dequantize", [node.x(first), node.x(first + 1), node.x(first + 2)],
-            [(node.dtype(first + 1), value.dims)], axis=-2 if first == 0 else -1, block=0,
-            of=value.dtype,
-        ))  # fmt: skip
-    a, b = (op.astype(each.expr, "float32") for each in scaled)
+    a, b = (
+        op.astype(materialize(node.apply("DequantizeLinear", *node.inputs[i : i + 3], axis=axis)),
+                  "float32")
+        for i, axis in ((0, -2), (3, -1))
+    )  # fmt: skip
     product = of_expr(node.emit(op.matmul(a, b)))
     return quantized(node, product, 6, node.dtype(7))
 
