@@ -126,7 +126,7 @@ def clip(m: Any) -> Any:
 def reduction(m: Any) -> Any:
     """Reductions along some axes."""
     name = m.choice(REDUCTIONS)
-    x = m.pick(("float32", "float64", "int32") if name != "ReduceMean" else ("float32",))
+    x = m.pick(("float32", "float64", "int32"))
     axes = m.axes(x)
     given = [] if not axes else [m.const(np.array(axes, "int64"))]
     return m.node(name, x, *given, keepdims=m.flag())
@@ -191,6 +191,8 @@ def matmul(m: Any) -> Any:
 def gemm(m: Any) -> Any:
     """Gemm, each operand perhaps transposed."""
     x = m.pick(("float32",), rank=2, most=2)
+    if 0 in m.dims(x):
+        return None
     trans_a, trans_b = m.flag(), m.flag()
     inner, rows = m.dims(x)[:: -1 if not trans_a else 1]
     columns = m.size()

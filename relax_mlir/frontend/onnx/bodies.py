@@ -5,11 +5,17 @@ from typing import Any
 
 from relax_mlir.errors import ModelError
 from relax_mlir.frontend.onnx.coverage import coverage_of
-from relax_mlir.frontend.onnx.model import Model
+from relax_mlir.frontend.onnx.model import Model, label
 from relax_mlir.frontend.onnx.package import onnx_package
 
 # Bodies contain operations that have bodies; the deepest of ONNX's are three.
 _MAX_DEPTH = 6
+_MOST_NODES = 1_000_000
+# Attributes that onnx's inference divides by.
+_COUNTS = frozenset((
+    "block_size", "blocksize", "dilations", "group", "kernel_shape", "kv_num_heads", "num_groups",
+    "num_outputs", "q_num_heads", "strides",
+))  # fmt: skip
 
 
 def with_bodies(model: Model) -> Model:
@@ -19,15 +25,17 @@ def with_bodies(model: Model) -> Model:
         ModelError: a function cannot be expanded.
     """
     onnx_package()
+    import onnx.checker
     import onnx.inliner
     import onnx.shape_inference
 
     for _ in range(_MAX_DEPTH):
-        missing = coverage_of(model).missing
-        if not missing:
-            break
-        ids = [_identity(need.op) for need in missing]
         functions = {(each.domain, each.name) for each in model.proto.functions}
+        missing = [_identity(need.op) for need in coverage_of(model).missing]
+        ids = [each for each in missing if each in functions or _has_body(onnx, each, model)]
+        if not ids:
+            break
+        _check(onnx, model)
         try:
             proto = model.proto
             if not functions.intersection(ids):
@@ -42,6 +50,61 @@ def with_bodies(model: Model) -> Model:
             break
         model = expanded
     return model
+
+
+def _has_body(onnx: Any, op: tuple[str, str], model: Model) -> bool:
+    domain, op_type = op
+    try:
+        schema = onnx.defs.get_schema(op_type, model.opsets.get(domain, 1), domain)
+    except onnx.defs.SchemaError:
+        return False
+    return schema.has_function or schema.has_context_dependent_function
+
+
+def _check(onnx: Any, model: Model) -> None:
+    """Raise for a model that is so broken that onnx's inference crashes."""
+    try:
+        onnx.checker.check_model(model.proto)
+    except onnx.checker.ValidationError as error:
+        raise ModelError(f"{model.name} is broken: {' '.join(str(error).split())}") from error
+    _check_counts(model.proto.graph)
+    if _expanded(model, model.proto.graph.node, {}) > _MOST_NODES:
+        raise ModelError(f"{model.name}: its functions expand to more than {_MOST_NODES} nodes")
+
+
+def _expanded(model: Model, nodes: Any, sizes: dict[tuple[str, str], int | None]) -> int:
+    """Return how many nodes there are when functions of the model are expanded.
+
+    Raises:
+        ModelError: a function is part of itself.
+    """
+    total = 0
+    bodies = {(each.domain, each.name): each.node for each in model.proto.functions}
+    for node in nodes:
+        key = (node.domain, node.op_type)
+        if key in bodies:
+            if key not in sizes:
+                sizes[key] = None
+                sizes[key] = _expanded(model, bodies[key], sizes)
+            size = sizes[key]
+            if size is None:
+                raise ModelError(f"{model.name}: the function {node.op_type} is part of itself")
+            total += size
+        total += 1
+        for attribute in node.attribute:
+            for body in [attribute.g] if attribute.HasField("g") else attribute.graphs:
+                total += _expanded(model, body.node, sizes)
+    return total
+
+
+def _check_counts(graph: Any) -> None:
+    for node in graph.node:
+        for attribute in node.attribute:
+            given = attribute.ints if attribute.ints else [attribute.i]
+            if attribute.name in _COUNTS and min(given) < 1:
+                raise ModelError(f"{label(node)}: {attribute.name} must be positive, got {given}")
+            for body in [attribute.g] if attribute.HasField("g") else attribute.graphs:
+                _check_counts(body)
 
 
 def _identity(name: str) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """Graphs of ONNX, node by node, into a block builder."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,8 @@ from relax_mlir.frontend.registry import find_converter
 from relax_mlir.frontend.values import ObjectValue, TupleValue, Value, of_expr
 from relax_mlir.relax.expr import Expr
 
+MAX_NODES = 500_000
+
 
 class Graph:
     """Converts one graph; its values by their names in the model.
@@ -26,11 +28,20 @@ class Graph:
         builder: where everything is emitted.
         names: of symbols.
         values: what graphs around this one have.
+        limit: counts down the nodes that may still be converted: bodies may be many times.
+
+    Attributes:
+        copies: how often the loops around it that are unrolled repeat the graph.
     """
 
-    def __init__(self, model: Model, builder: Any, names: Names, values: Mapping[str, Any]) -> None:
+    def __init__(
+        self, model: Model, builder: Any, names: Names, values: Mapping[str, Any],
+        limit: Iterator[int] | None = None,
+    ) -> None:  # fmt: skip
         self.model, self.builder, self.names = model, builder, names
         self.values: dict[str, Any] = dict(values)
+        self.limit = iter(range(MAX_NODES)) if limit is None else limit
+        self.copies = 1
 
     def fresh(self, prefix: str) -> SymExpr:
         """Return a new symbol."""
@@ -45,7 +56,9 @@ class Graph:
             name: replace(value) if isinstance(value, Value) and value.data is None else value
             for name, value in self.values.items()
         }
-        return Graph(self.model, self.builder, self.names, values)
+        made = Graph(self.model, self.builder, self.names, values, self.limit)
+        made.copies = self.copies
+        return made
 
     def add_initializers(self, graph: Any) -> None:
         """Take the weights of a graph as constants."""
@@ -79,25 +92,27 @@ class Graph:
         Raises:
             ModelError: it is wrong, or cannot be imported as it is used.
         """
+        if next(self.limit, None) is None:
+            raise ModelError(f"its bodies expand to more than {MAX_NODES} nodes")
         domain = "" if proto.domain == "ai.onnx" else proto.domain
         version = self.model.opsets.get(domain, 1)
         inputs = [self.values[name] if name else None for name in proto.input]
         node = Node(proto, self, version, inputs)
-        results = None
-        if not domain:
-            results = fold(node)
-        if results is None:
-            converter = find_converter(domain or "onnx", proto.op_type, version)
-            if converter is None:
-                raise node.fail("no converter")
-            try:
-                self._name(proto, converter(node))
-            except ModelError:
-                raise
-            except (RelaxMLIRError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-                raise node.fail(str(error) or type(error).__name__) from error
-            return
-        self._name(proto, results)
+        try:
+            results = fold(node) if not domain else None
+            if results is None:
+                converter = find_converter(domain or "onnx", proto.op_type, version)
+                if converter is None:
+                    raise node.fail("no converter")
+                results = converter(node)
+            self._name(proto, results)
+        except ModelError:
+            raise
+        except RelaxMLIRError as error:
+            raise node.fail(str(error)) from error
+        except Exception as error:
+            # A broken model may have anything in any place; it is this node that is wrong.
+            raise node.fail(f"{type(error).__name__}: {error}") from error
 
     def _name(self, proto: Any, results: Any) -> None:
         items = list(results) if isinstance(results, (list, tuple)) else [results]

@@ -1,5 +1,6 @@
 """Reading ONNX models, and what makes one broken."""
 
+import heapq
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,8 +62,25 @@ def read_model(model: Any, opset: int | None = None) -> Model:
     if opset is not None:
         opsets[""] = opset
     _check_version(name, opsets, onnx.defs.onnx_opset_version())
-    made = Model(model, folder, name, opsets)
-    return made
+    _check_text(model.graph, name)
+    return Model(model, folder, name, opsets)
+
+
+def _check_text(graph: Any, where: str) -> None:
+    """Raise for names that are no text: protobuf gives such as bytes."""
+    values = [*graph.input, *graph.output, *graph.initializer]
+    names = [each.name for each in values]
+    for node in graph.node:
+        names += [node.name, node.op_type, node.domain, *node.input, *node.output]
+        for attribute in node.attribute:
+            names.append(attribute.name)
+            for body in [attribute.g] if attribute.HasField("g") else attribute.graphs:
+                _check_text(body, where)
+    for each in (*graph.input, *graph.output):
+        names += [dim.dim_param for dim in each.type.tensor_type.shape.dim]
+    broken = next((each for each in names if not isinstance(each, str)), None)
+    if broken is not None:
+        raise ModelError(f"{where} has a name that is not UTF-8: {broken!r}")
 
 
 def _domain(name: str) -> str:
@@ -100,20 +118,26 @@ def in_order(nodes: list[Any], known: set[str], where: str) -> list[Any]:
             if output and (output in makers or output in known):
                 raise ModelError(f"{where}: the value '{output}' is made more than once")
             makers[output] = node
-    ordered: list[Any] = []
     have = set(known) | {""}
-    waiting = nodes
-    while waiting:
-        later = []
-        for node in waiting:
-            if all(name in have for name in _used(node)):
-                ordered.append(node)
-                have.update(node.output)
-            else:
-                later.append(node)
-        if len(later) == len(waiting):
-            _complain(later, have, makers, where)
-        waiting = later
+    waiting: dict[str, list[int]] = {}
+    needs = [_used(node) - have for node in nodes]
+    for i, names in enumerate(needs):
+        for name in names:
+            waiting.setdefault(name, []).append(i)
+    ready = [i for i, names in enumerate(needs) if not names]
+    ordered: list[Any] = []
+    while ready:
+        # Of those that can come next, the first that the model has.
+        node = nodes[heapq.heappop(ready)]
+        ordered.append(node)
+        for name in set(node.output) - {""}:
+            for i in waiting.pop(name, ()):
+                needs[i].discard(name)
+                if not needs[i]:
+                    heapq.heappush(ready, i)
+    if len(ordered) < len(nodes):
+        later = [node for node, names in zip(nodes, needs, strict=True) if names]
+        _complain(later, have, makers, where)
     return ordered
 
 

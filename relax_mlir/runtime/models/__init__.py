@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
+from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
 from relax_mlir.runtime.bytecode.builtins import MODEL_PREFIX
 from relax_mlir.runtime.models.images import IMAGES
 from relax_mlir.runtime.models.lowbits import LOWBITS
@@ -46,6 +46,8 @@ def model_function(name: str) -> Callable[..., Any] | None:
                 )
         except TypeError as error:
             raise ArgumentTypeError(f"{key}: {error}") from None
+        except MemoryError as error:
+            raise VMError(f"{key}: {error}") from None
         except (ValueError, IndexError) as error:
             raise ShapeMismatchError(f"{key}: {error}") from None
         if is_sequence:

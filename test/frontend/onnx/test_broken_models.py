@@ -13,7 +13,7 @@ from relax_mlir.frontend.onnx import from_onnx
 
 
 def model(text: str) -> onnx.ModelProto:
-    return parse_model(f'<ir_version: 9, opset_import: ["" : 21]> {text}')
+    return parse_model(f'<ir_version: 9, opset_import: ["" : 23]> {text}')
 
 
 def external(**entries: str) -> onnx.ModelProto:
@@ -38,6 +38,21 @@ TEXTS = {
     "made twice": ("g (float[4] x) => (float[4] y) { y = Relu(x) y = Abs(x) }", "more than once"),
     "shapes": ("g (float[4] x, float[3] z) => (float[4] y) { y = Add(x, z) }", "Add 'y'"),
     "axis": ("g (float[4] x) => (float[4] y) { y = Softmax<axis = 7>(x) }", "axis 7"),
+    "counts": (
+        "g (float[1,4,8] x) => (float[1,4,8] y) "
+        "{ y = Attention<kv_num_heads = 0, q_num_heads = 2>(x, x, x) }",
+        "kv_num_heads must be positive",
+    ),
+    "parts": (
+        "g (float[2] x) => (float[a] y, float[b] z) <int64[2] s = {-5, 7}> { y, z = Split(x, s) }",
+        r"parts of sizes \[-5, 7\]",
+    ),
+    "scanned": (
+        "g (float[2] x) => (float[a] y) { y = Scan<num_scan_inputs = 5, body = b (float a) => "
+        "(float c) { c = Relu(a) }>(x) }",
+        "5 of 1 inputs",
+    ),
+    "attribute": ("g (float[2] x) => (int32[2] y) { y = Cast(x) }", "Cast 'y'"),
     "absurd": ("g (float[99999999999, 99999999999] x) => (float[1] y) { y = Relu(x) }", "2.*48"),
 }
 
@@ -47,6 +62,65 @@ def test_broken_graphs(name: str) -> None:
     text, message = TEXTS[name]
     with pytest.raises(ModelError, match=message):
         from_onnx(model(text))
+
+
+def function(name: str, *calls: str) -> onnx.FunctionProto:
+    names = [f"v{i}" for i in range(len(calls) + 1)]
+    nodes = [
+        onnx.helper.make_node(call, [a], [b], domain="" if call == "Relu" else "my")
+        for call, a, b in zip(calls, names, names[1:], strict=False)
+    ]
+    opsets = [onnx.helper.make_opsetid("my", 1), onnx.helper.make_opsetid("", 21)]
+    return onnx.helper.make_function("my", name, names[:1], names[-1:], nodes, opsets)
+
+
+@pytest.mark.parametrize(
+    ("functions", "message"),
+    [
+        ([function("F0", "F1"), function("F1", "F0")], "F0 is part of itself"),
+        (
+            [*(function(f"F{i}", f"F{i + 1}", f"F{i + 1}") for i in range(30)),
+             function("F30", "Relu")],
+            "more than 1000000 nodes",
+        ),
+    ],
+)  # fmt: skip
+def test_functions_without_end(functions: list[onnx.FunctionProto], message: str) -> None:
+    made = parse_model(
+        '<ir_version: 9, opset_import: ["" : 21, "my" : 1]> '
+        "g (float[4] x) => (float[4] y) { y = my.F0(x) }"
+    )
+    made.functions.extend(functions)
+    with pytest.raises(ModelError, match=message):
+        from_onnx(made)
+
+
+def test_loops_in_loops_are_not_unrolled_without_end() -> None:
+    body = "y = Relu(s0)"
+    for i in range(6):
+        body = (
+            f"t{i} = Loop<body = b{i} (int64 i{i}, bool c{i}, float[4] s{i}) => (bool d{i}, "
+            f"float[4] y{i}) {{ d{i} = Identity(c{i}) {body.replace('y =', f'y{i} =', 1)} }}>"
+            f'(m, "", s{i + 1})'.replace(f"t{i} =", "y =")
+        )
+    text = body.replace("s6", "x")
+    made = model(f"g (float[4] x) => (float[4] y) <int64 m = {{60}}> {{ {text} }}")
+    assert from_onnx(made).script().count("R.nn.relu") < 500
+
+
+def test_names_that_are_no_text() -> None:
+    whole = model("g (float[4] x) => (float[4] y) { y = Relu(x) }").SerializeToString()
+    with pytest.raises(ModelError, match="not UTF-8"):
+        from_onnx(whole.replace(b"Relu", b"Re\xff\xff"))
+
+
+def test_nodes_in_any_order() -> None:
+    made = model("g (float[4] x) => (float[4] y) { y = Relu(x) }")
+    for i in range(2000):
+        made.graph.node.add(op_type="Relu", input=[f"v{i + 1}"], output=[f"v{i}"])
+    made.graph.node[0].input[0] = "v0"
+    made.graph.node[-1].input[0] = "x"
+    assert from_onnx(made).script().count("R.nn.relu") == 2001
 
 
 @pytest.mark.parametrize("dims", [[5], [2**40, 2**40], [-4]])

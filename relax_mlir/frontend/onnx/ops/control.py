@@ -113,12 +113,20 @@ class _Loop:
 
     def _unrolled(self, most: Any) -> tuple[list[Any], list[Any]] | None:
         """Convert turn after turn, as long as import knows whether there is another."""
-        if most is not None and (not isinstance(most, (int, np.integer))
-                                 or most * self.size > _UNROLLED_NODES):  # fmt: skip
+        graph = self.node.graph
+        copies = graph.copies * self.size * (_UNROLLED_TURNS if most is None else most)
+        if not isinstance(copies, (int, np.integer)) or copies > _UNROLLED_NODES:
             return None
+        before, graph.copies = graph.copies, max(int(copies), 1)
+        try:
+            return self._turns(most)
+        finally:
+            graph.copies = before
+
+    def _turns(self, most: Any) -> tuple[list[Any], list[Any]] | None:
         states, gathered, turns = self.initial, [], 0
         while most is None or turns < most:
-            if turns == _UNROLLED_TURNS:
+            if most is None and turns == _UNROLLED_TURNS:
                 return None
             going, states, slices = self.turn(of_ints(turns), states)
             if going is not None and going.array is None:
@@ -228,6 +236,8 @@ def scan(node: Any) -> Any:
     """Repeat a body for each slice of some tensors."""
     count = node.attrs["num_scan_inputs"]
     states = len(node.inputs) - count
+    if count < 1 or states < 0:
+        raise node.fail(f"{count} of {len(node.inputs)} inputs are scanned")
     return _scanned(node, node.inputs[:states], node.inputs[states:], {
         name: node.attrs.get(f"scan_{name}")
         for name in ("input_axes", "input_directions", "output_axes", "output_directions")
@@ -245,6 +255,8 @@ def scan_of_batch(node: Any) -> Any:
     if node.has(0):
         raise node.fail("lengths of sequences are not supported")
     count = node.attrs["num_scan_inputs"]
+    if not 1 <= count < len(node.inputs):
+        raise node.fail(f"{count} of {len(node.inputs) - 1} inputs are scanned")
     batch = node.dims(1)[0].value
     if batch is None:
         raise node.fail("the size of the batch has to be known at import")

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.frontend.registry import converts
-from relax_mlir.frontend.values import Value, of_expr
+from relax_mlir.frontend.values import Value, materialize, number, of_expr, of_ints
 from relax_mlir.relax import op
 from relax_mlir.relax.expr import const
 
@@ -43,7 +44,8 @@ def window(
 ) -> tuple[list[int], list[Any], list[int]]:
     """Return strides, paddings (all begins, then all ends) and dilations of a window.
 
-    Its sizes are asked for where the padding depends on them.
+    Paddings by `auto_pad` are expressions where a size is not known. The window's own sizes are
+    asked for where the padding depends on them.
     """
     strides = list(node.attrs.get("strides") or [1] * rank)
     dilations = list(node.attrs.get("dilations") or [1] * rank)
@@ -58,16 +60,11 @@ def window(
         size = node.dims()[2 + i]
         reach = (kernel[i] - 1) * dilations[i] + 1
         total = ((size + strides[i] - 1) // strides[i] - 1) * strides[i] + reach - size
-        total = total.max(0)
-        known = total.value
-        if known is None:
-            # Whole strides: every size that the stride divides needs the same padding.
-            if strides[i] != 1:
-                raise node.fail(f"auto_pad {auto} with stride {strides[i]} needs a known size")
-            known = reach - 1
-        half = known // 2 if auto == "SAME_UPPER" else known - known // 2
+        # Whole strides: every size that the stride divides needs the same padding.
+        total = SymExpr.of(reach - 1) if strides[i] == 1 else total.max(0)
+        half = number(total // 2 if auto == "SAME_UPPER" else total - total // 2)
         begins.append(half)
-        ends.append(known - half)
+        ends.append(number(total - half))
     return strides, begins + ends, dilations
 
 
@@ -88,8 +85,37 @@ def convolved(node: Any, x: Any, weight: Any, rank: int) -> Any:
     if convolve is None:
         raise node.fail(f"convolution in {rank} dimensions is not supported")
     strides, pads, dilations = window(node, rank, lambda: _kernel_shape(node, of_expr(weight)))
+    x, pads = _padded(node, x, pads, 0)
     return convolve(x, weight, strides=strides, padding=pads, dilation=dilations,
                     groups=node.attrs.get("group", 1))  # fmt: skip
+
+
+def _padded(node: Any, x: Any, pads: Sequence[Any], fill: float) -> tuple[Any, list[int]]:
+    """Return a tensor and its paddings; those that only run time knows are elements of it."""
+    if all(isinstance(each, int) for each in pads):
+        return x, list(pads)
+    rank, value = len(pads) // 2, of_expr(x)
+    widths = of_ints([0, 0, *pads[:rank], 0, 0, *pads[rank:]])
+    dims = [*node.dims()[:2], *(
+        dim + low + high
+        for dim, low, high in zip(node.dims()[2:], pads[:rank], pads[rank:], strict=True)
+    )]  # fmt: skip
+    made = node.runtime(
+        "pad", [x, materialize(widths), const(np.asarray(fill), value.dtype), None],
+        [(value.dtype, dims)], mode="constant",
+    )  # fmt: skip
+    return made.expr, [0] * len(pads)
+
+
+def _known(node: Any, pads: list[Any]) -> list[int]:
+    """Return paddings.
+
+    Raises:
+        ModelError: only run time knows them.
+    """
+    if not all(isinstance(each, int) for each in pads):
+        raise node.fail("auto_pad with strides needs sizes that are known at import here")
+    return pads
 
 
 def with_bias(node: Any, y: Any, index: int, rank: int) -> Any:
@@ -170,6 +196,7 @@ def average_pool(node: Any) -> Any:
     pool = _AVERAGE.get(len(kernel))
     if pool is None:
         raise node.fail(f"pooling in {len(kernel)} dimensions is not supported")
+    pads = _known(node, pads)
     y = pool(node.x(), kernel, strides=strides, padding=pads, dilation=dilations,
                 ceil_mode=bool(node.attrs.get("ceil_mode", 0)),
                 count_include_pad=bool(node.attrs.get("count_include_pad", 0)))  # fmt: skip
@@ -184,10 +211,12 @@ def max_pool(node: Any) -> Any:
     pool = _MAX.get(len(kernel))
     if pool is None:
         raise node.fail(f"pooling in {len(kernel)} dimensions is not supported")
-    ceil = bool(node.attrs.get("ceil_mode", 0))
-    y = node.emit(pool(node.x(), kernel, strides=strides, padding=pads, dilation=dilations,
+    lowest = np.iinfo(node.dtype()).min if "int" in node.dtype() else -np.inf
+    x, pads = _padded(node, node.x(), _known(node, pads) if node.wants(1) else pads, lowest)
+    ceil = bool(node.attrs.get("ceil_mode", 0)) and x is node.x()
+    y = node.emit(pool(x, kernel, strides=strides, padding=pads, dilation=dilations,
                        ceil_mode=ceil))  # fmt: skip
-    y = trimmed(node, y, strides, pads)
+    y = trimmed(node, y, strides, pads) if ceil else y
     if not node.wants(1):
         return y
     value = of_expr(y)
@@ -222,6 +251,7 @@ def lp_pool(node: Any) -> Any:
     if pool is None:
         raise node.fail(f"pooling in {len(kernel)} dimensions is not supported")
     powers = op.power(op.abs(node.x()), const(np.asarray(p), dtype))
+    pads = _known(node, pads)
     mean = pool(
         powers, kernel, strides=strides, padding=pads, dilation=dilations,
         ceil_mode=bool(node.attrs.get("ceil_mode", 0)), count_include_pad=True,

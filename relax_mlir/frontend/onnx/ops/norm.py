@@ -11,6 +11,8 @@ from relax_mlir.frontend.values import of_expr, same_dims
 from relax_mlir.relax import op
 from relax_mlir.relax.expr import ShapeExpr, const
 
+_WIDEST_LRN = 1024
+
 
 def _softmax(node: Any) -> Any:
     compute = op.log_softmax if node.op_type == "LogSoftmax" else op.softmax
@@ -175,10 +177,17 @@ def lrn(node: Any) -> Any:
     size, dtype = node.attrs["size"], node.dtype()
     x, rank = node.x(), node.ndim()
     dims = node.dims()
-    before = (size - 1) // 2
-    width = [0, 0, before, size - 1 - before, *[0] * (2 * (rank - 2))]
+    before, after = (size - 1) // 2, size // 2
+    channels = dims[1].value
+    if channels is not None:
+        # Further neighbours are not there.
+        before, after = min(before, channels), min(after, channels)
+    elif size > _WIDEST_LRN:
+        raise node.fail(f"a window of {size} channels needs a known number of them")
+    width = [0, 0, before, after, *[0] * (2 * (rank - 2))]
     padded = node.emit(op.pad(op.multiply(x, x), width))
-    parts = [op.strided_slice(padded, [1], [i], [dims[1] + i]) for i in range(size)]
+    count = before + after + 1
+    parts = [op.strided_slice(padded, [1], [i], [dims[1] + i]) for i in range(count)]
     total = functools.reduce(op.add, parts)
     factor = const(np.asarray(node.attrs["alpha"] / size), dtype)
     base = op.add(const(np.asarray(node.attrs["bias"]), dtype), op.multiply(factor, total))

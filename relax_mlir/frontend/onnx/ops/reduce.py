@@ -28,6 +28,9 @@ REDUCTIONS: dict[str, Callable[[Any, Any, bool], Any]] = {
     "ReduceLogSumExp": _log_sum_exp,
 }
 
+# Of integers, they are computed in floats, and what is behind the point is dropped.
+_OF_FLOATS = ("ReduceMean", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp")
+
 
 def _reduce(node: Any) -> Any:
     keep = bool(node.attrs["keepdims"])
@@ -48,10 +51,11 @@ def _reduce(node: Any) -> Any:
 
 
 def _through(node: Any, x: Any, axes: Any, keep: bool) -> Any:
-    compute = REDUCTIONS[node.op_type]
-    if node.dtype() == "bool":
-        return op.astype(compute(op.astype(x, "int32"), axes, keep), "bool")
-    return compute(x, axes, keep)
+    compute, dtype = REDUCTIONS[node.op_type], node.dtype()
+    wide = "int32" if dtype == "bool" else "float64" if node.op_type in _OF_FLOATS else dtype
+    if wide == dtype or dtype.startswith(("float", "bfloat")):
+        return compute(x, axes, keep)
+    return op.astype(compute(op.astype(x, wide), axes, keep), dtype)
 
 
 _IDENTITIES: dict[str, Callable[[Any], Any]] = {

@@ -10,6 +10,9 @@ from relax_mlir.frontend.registry import converts
 from relax_mlir.frontend.values import ObjectValue, TupleValue, Value, materialize, of_ints
 from relax_mlir.relax import op
 
+# Of more parts, import makes no tuple.
+_MOST_PARTS = 256
+
 
 def _place(node: Any, index: int, default: int) -> int | None:
     """Return a position, None where only run time knows it."""
@@ -114,9 +117,12 @@ def split_to_sequence(node: Any) -> Any:
     if sizes is not None and (not node.has(1) or node.ndim(1) == 0):
         # All of one size but the last.
         each, count = sizes[0], total.value
-        full = None if count is None or not isinstance(each, int) else divmod(count, each)
+        if isinstance(each, int) and each < 1:
+            raise node.fail(f"parts of size {each}")
+        known = count is not None and isinstance(each, int) and count <= each * _MOST_PARTS
+        full = divmod(count, each) if known else None
         sizes = None if full is None else (*[each] * full[0], *[full[1]] * bool(full[1]))
-    if sizes is not None:
+    if sizes is not None and len(sizes) <= _MOST_PARTS:
         made = [node.emit(part) for part in parts(node, axis, sizes)]
         made = made if keep else [op.squeeze(part, [axis]) for part in made]
         return TupleValue(tuple(node.graph.bound(each, "part") for each in made))

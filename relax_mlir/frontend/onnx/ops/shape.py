@@ -212,7 +212,13 @@ def split(node: Any) -> Any:
 
 
 def parts(node: Any, axis: int, sizes: Sequence[Any]) -> list[Any]:
-    """Return input 0 in parts of given sizes, which run time checks where it has to."""
+    """Return input 0 in parts of given sizes, which run time checks where it has to.
+
+    Raises:
+        ModelError: a size is negative.
+    """
+    if any(isinstance(each, int) and each < 0 for each in sizes):
+        raise node.fail(f"parts of sizes {list(sizes)}")
     ends = list(itertools.accumulate(map(SymExpr.of, sizes)))
     dims, x = list(node.dims()), node.x()
     if dims[axis] != ends[-1]:
