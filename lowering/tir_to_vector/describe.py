@@ -191,8 +191,10 @@ def _explain(plan: Plan, size: Size) -> list[str]:
     for kernel_class, found in matches(plan.nests):
         if isinstance(found, Problem):
             if kernel_class is not chosen:
+                tops = [nest.top for nest in found.nests]
                 best = kernel_class.candidates(found, plan.machine)[-1]
-                matched.append(f"{kernel_class.name}: {_estimate(best, plan.machine, size)}")
+                part = f" for {len(tops)} of {len(plan.tops)} nests" if tops != plan.tops else ""
+                matched.append(f"{kernel_class.name}: {_estimate(best, plan.machine, size)}{part}")
         else:
             reasons.setdefault(found, []).append(kernel_class.name)
     lines += _list("other classes that match", matched)

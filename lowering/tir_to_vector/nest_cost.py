@@ -90,20 +90,23 @@ def total_work(parts: Iterable[Work]) -> Work:
     return Work(sum(each.cycles for each in every), sum(each.bytes for each in every))
 
 
-def tile_work(
-    flat: FlatNest, machine: Machine, size: Size, tile: tuple[int, int], products: int = 1
-) -> Work:
+def tile_work(flat: FlatNest, machine: Machine, size: Size, each: float, products: int = 1) -> Work:
     """Return the work of a sum of products by register tiles.
 
     Args:
         flat: the nest.
         machine: what for.
         size: the values of sizes.
-        tile: rows and vectors of a register tile.
+        each: the cycles of a step of a vector, such as `step_cycles` of the register tile.
         products: of a lane in one instruction.
     """
     steps = _points(flat, size) / machine.isa.lanes(bits_of(flat.value.type)) / products
-    return Work(steps * tile_cycles(*tile) / math.prod(tile), _bytes(flat, size))
+    return Work(steps * each, _bytes(flat, size))
+
+
+def step_cycles(rows: int, vectors: int) -> float:
+    """Return the cycles of a step of a register tile for each of its vectors."""
+    return tile_cycles(rows, vectors) / (rows * vectors)
 
 
 def _instructions(op: ir.Operation) -> int:

@@ -54,7 +54,7 @@ from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import WinogradDot
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
-from relax_mlir.lowering.tir_to_vector.nest_cost import FUNCTION, Size, Work, bits_of, tile_cycles
+from relax_mlir.lowering.tir_to_vector.nest_cost import FUNCTION, Size, Work, bits_of, step_cycles
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         width = sum(map(size, (attention.depth, attention.width)))
         rows = math.prod(map(size, attention.outer)) * bits_of(attention.element) / 8
         moved = rows * (size(attention.rows) + size(attention.keys)) * width
-        step = tile_cycles(*tile) / math.prod(tile)
-        return Work(points / lanes * (width * step + FUNCTION), moved)
+        return Work(points / lanes * (width * step_cycles(*tile) + FUNCTION), moved)
 
     rows = attention.rows.value
     most = tile_rows(machine.row_tiles[0] if rows is None else rows, machine)

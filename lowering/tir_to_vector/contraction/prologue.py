@@ -29,7 +29,7 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
-from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, nest_work, tile_work
+from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, nest_work, step_cycles, tile_work
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
 
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
@@ -137,7 +137,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         ),
         Candidate(
             "computed before", lambda emit, machine: _multiply(prologue, emit, machine),
-            lambda size: tile_work(flat, machine, size, (tile.rows, tile.vectors)),
+            lambda size: tile_work(flat, machine, size, step_cycles(tile.rows, tile.vectors)),
             (tile.rows, tile.vectors * lanes),
         ),
     ]  # fmt: skip

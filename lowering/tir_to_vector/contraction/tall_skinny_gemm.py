@@ -39,7 +39,7 @@ from relax_mlir.lowering.tir_to_vector.kernel_class import (
     Problem,
     Writer,
 )
-from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work, bits_of, tile_work
+from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work, bits_of, step_cycles, tile_work
 
 # Steps of k for each column from which on a horizontal sum pays.
 _STEPS_EACH = 32
@@ -95,7 +95,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     ) -> Candidate:
         def work(size: Size) -> Work:
             products = 1 if dot is None else dot.group
-            return tile_work(gemm.flat, machine, size, (max(1, rows), vectors), products)
+            return tile_work(gemm.flat, machine, size, step_cycles(max(1, rows), vectors), products)
 
         return Candidate(name, write, work, (rows, vectors * lanes), when)
 

@@ -8,6 +8,7 @@ The image is read in place, or from a packed input that has its padding.
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
@@ -36,7 +37,7 @@ from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.fma import add, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
-from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work, nest_work
+from relax_mlir.lowering.tir_to_vector.nest_cost import tile_work
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
@@ -97,11 +98,8 @@ def direct_candidates(
         def write(emit: Emitter, machine: Machine) -> None:
             _Writer(conv, emit, machine, copied, sizes, is_cold).write()
 
-        def work(size: Size) -> Work:
-            plain = nest_work(conv.flat, machine, size, lanes * group)
-            return Work(plain.cycles * each, plain.bytes)
-
         tile = sizes.rows[0] * sizes.cols[0], sizes.blocks[0] * lanes
+        work = partial(tile_work, conv.flat, machine, each=each, products=group)
         return Candidate("direct", write, work, tile)
 
     return [candidate(*each) for each in tiles_of(conv, machine)[:_COMPARED]]
