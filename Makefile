@@ -11,7 +11,7 @@ export PYTHON VENV
 RUN := $(VENV)/bin/python
 TESTS = $(RUN) test/run.py $(if $(JOBS),--jobs $(JOBS))
 
-.PHONY: help demo quick test test-targets conformance random-models check docs bench peers clean
+.PHONY: help demo quick test test-targets conformance random-models check docs bench bench-models peers clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\): .*## /make \1: /p' Makefile
@@ -65,12 +65,18 @@ bench: ## run every benchmark
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(RUN) "$$file" || exit 1; done
 	@$(RUN) benchmarks/kernels.py --peers-python .venv-peers/bin/python --out bench-output
 
-# Not a dependency of anything: what kernels are compared with, some 2 GB, in an environment of its own.
-peers: ## compare the kernels with ONNX Runtime, OpenVINO, IREE and PyTorch
+# Not a dependency of anything: what is compared with, some 2 GB, in an environment of its own.
+.venv-peers: benchmarks/peers/requirements.txt
 	@.ci/environment test
 	@test -x .venv-peers/bin/python || $(RUN) -m venv .venv-peers
 	@.venv-peers/bin/python -m pip --disable-pip-version-check install -qq -r benchmarks/peers/requirements.txt
+	@touch .venv-peers
+
+peers: .venv-peers ## compare the kernels with ONNX Runtime, OpenVINO, IREE and PyTorch
 	@$(RUN) benchmarks/kernels.py --peers-python .venv-peers/bin/python --out bench-output
+
+bench-models: .venv-peers ## compare whole models with them: time, memory, load, import and build
+	@$(RUN) benchmarks/models --peers-python .venv-peers/bin/python --out bench-output/models
 
 clean: ## remove the environment and everything generated
 	rm -rf $(VENV) .venv-peers build dist demo-output bench-output *.egg-info .hypothesis .pytest_cache .ruff_cache

@@ -107,13 +107,14 @@ def torch(folder: Path, inputs: list[np.ndarray], threads: int, compiled: bool =
     from catalogue import MODELS
     from torch.utils import _pytree as pytree
 
-    from relax_mlir.frontend.torch.arrays import tensor_of
-
     th.set_num_threads(threads)
     th.inference_mode().__enter__()
     module = MODELS[(folder / "name").read_text()].module()
     module = th.compile(module, dynamic=True) if compiled else module
-    tensors = [tensor_of(array) for array in inputs]
+    tensors = [
+        th.from_numpy(array.view("int16")).view(th.bfloat16)
+        if array.dtype == "uint16" else th.from_numpy(array) for array in inputs
+    ]  # fmt: skip
     return lambda: pytree.tree_leaves(module(*tensors))
 
 

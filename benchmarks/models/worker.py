@@ -18,8 +18,6 @@ def export(folder, order):
     from catalogue import MODELS
     from torch.utils import _pytree as pytree
 
-    from relax_mlir.frontend.torch.arrays import array_of
-
     model = MODELS[order["model"]]
     (folder / "name").write_text(order["model"])
     onnx.save(
@@ -32,16 +30,19 @@ def export(folder, order):
             inputs = model.arguments(sizes)
             results = pytree.tree_leaves(module(*inputs))
             for what, tensors in (("inputs", inputs), ("results", results)):
-                arrays = [_plain(array_of(each)) for each in tensors]
+                arrays = [_array(each) for each in tensors]
                 np.savez(folder / f"{row}.{what}.npz", *arrays)
             shapes = [list(each.shape) for each in inputs]
             (folder / f"{row}.json").write_text(json.dumps(shapes))
     return {}
 
 
-def _plain(array):
-    """Return an array as numpy can store it."""
-    return array.view("uint16") if array.dtype.name == "bfloat16" else array
+def _array(tensor):
+    """Return a tensor as numpy can store it: bfloat16 by its bits."""
+    import torch
+
+    is_narrow = tensor.dtype == torch.bfloat16
+    return tensor.view(torch.int16).numpy().view("uint16") if is_narrow else tensor.numpy()
 
 
 def build(folder, order):
@@ -68,16 +69,12 @@ def build(folder, order):
 
 def run(folder, order):
     """Load, run once, compare, and run as often as fits in the time."""
-    import ml_dtypes
     from runners import OURS, PEERS
 
     inputs = _stored(folder / f"{order['row']}.inputs.npz")
     expected = _stored(folder / f"{order['row']}.results.npz")
-    if order["narrow"]:
-        inputs, expected = (
-            [each.view(ml_dtypes.bfloat16) if each.dtype == "uint16" else each for each in arrays]
-            for arrays in (inputs, expected)
-        )
+    if order["framework"] in OURS:
+        inputs = [_narrow(each) if each.dtype == "uint16" else each for each in inputs]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = perf_counter()
     name = order["framework"]
@@ -107,11 +104,19 @@ def _stored(path):
         return list(arrays.values())
 
 
+def _narrow(array):
+    import ml_dtypes
+
+    return array.view(ml_dtypes.bfloat16)
+
+
 def _difference(result, expected):
     if hasattr(result, "to_host"):
         result = result.to_host()
     if type(result).__module__.startswith("torch"):
         result = result.float()
+    if expected.dtype == "uint16":
+        expected = (expected.astype("uint32") << 16).view("float32")
     result, expected = np.asarray(result).astype("float64"), expected.astype("float64")
     if result.shape != expected.shape:
         return float("inf")
