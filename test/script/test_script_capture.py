@@ -192,6 +192,20 @@ def test_what_is_no_map_of_indices(index_map: str, message: str) -> None:
         from_source(MAPPED.format(index_map))
 
 
+def test_names_of_numbers_are_dimensions() -> None:
+    @R.function
+    def main(x: R.Tensor("float32", ndim=2), y: R.Tensor("float32", ndim=1)):
+        n, four = T.int64(), I.meta_var(T.int64(4))
+        a = R.match_cast(x, R.Tensor((n, four * 2), "float32"))
+        for size in (2, 4):
+            y = R.match_cast(R.concat((y, y)), R.Tensor((size * 6,), "float32"))
+        return a, y
+
+    assert main.ret_ty == relax.TupleType(
+        [relax.TensorType(("n", 8), "float32"), relax.TensorType((24,), "float32")]
+    )
+
+
 def test_texts_are_values() -> None:
     @I.ir_module
     class Module:

@@ -197,6 +197,8 @@ class DimParser:
             for symbol in bound.symbols:
                 self.fresh.setdefault(symbol, place)
             return bound
+        if isinstance(bound, int) and not isinstance(bound, bool):
+            return SymExpr.of(bound)
         if isinstance(bound, ir.Value):
             known = scope.symbol_of(bound, name, place)
             if known is not None:
