@@ -35,22 +35,23 @@ from relax_mlir.lowering.tir_to_vector.attention.softmax import (
 )
 from relax_mlir.lowering.tir_to_vector.attention.sums import Sums
 from relax_mlir.lowering.tir_to_vector.attention.tile import (
-    Lines,
     Matrix,
     Rows,
     copy_rows,
     pack_columns,
     pack_rows,
+    rows_of,
     sum_products,
 )
 from relax_mlir.lowering.tir_to_vector.attention.vnni_packing import (
     PAIR,
+    FirstsOfPairs,
     copy_row_pairs,
-    first_of_pairs,
     pack_column_pairs,
     pack_row_pairs,
 )
 from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import WinogradDot
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
@@ -332,7 +333,7 @@ class _Kernel(Plan):
             values = self._values(head, at[1], panel.counter)
 
             def shares(row: Index, count: int) -> None:
-                exps = Lines(softmax.scores, emit.mul(row, softmax.stride), softmax.stride)
+                exps = rows_of(softmax.scores, emit.mul(row, softmax.stride), softmax.stride)
                 start = self.buffers.sums.before(keys.goes_on, row, panel.counter, count)
                 sums = self._sums(count, exps, values, columns, start)
                 where = (first, row, rows)
@@ -351,7 +352,7 @@ class _Kernel(Plan):
         emit, use, softmax = self.emit, self.use, self.buffers.softmax
         prefetcher, (first, key) = head.prefetcher, at
         start = emit.mul(emit.add(key, column), self.steps)
-        keys = Lines(self.buffers.keys, start, self.panel)
+        keys = StridedRef(self.buffers.keys, start, {"k": self.panel})
         # That takes more code than kernels of unknown sizes have time to be compiled.
         known = isinstance(self.rows, int) and isinstance(self.keys, int)
         in_registers = known and self.setup.machine.registers >= REGISTERS
@@ -391,8 +392,8 @@ class _Kernel(Plan):
                 softmax.exp_panel((start, rows), column, vectors)
 
     def _scores(
-        self, shape: tuple[int, int], queries: Lines, keys: Lines, at: tuple[Index, Index],
-        bounded: BoundedScores | None,
+        self, shape: tuple[int, int], queries: StridedRef, keys: StridedRef,
+        at: tuple[Index, Index], bounded: BoundedScores | None,
     ) -> list[list[ir.Value]]:  # fmt: skip
         """Return the scores of a tile; its first query is counted from the block's."""
         winograd_dot = self.buffers.winograd_dot
@@ -405,17 +406,19 @@ class _Kernel(Plan):
             return sum_products(self.use, shape, queries, keys, self.steps, pairs=self.pairs)
         return winograd_dot.sums(shape, queries, keys, at, bounded.uses_winograd)
 
-    def _queries(self, query: Matrix, first: Index, row: Index, last: Index | None) -> Lines:
+    def _queries(self, query: Matrix, first: Index, row: Index, last: Index | None) -> StridedRef:
         """Return the queries of a tile; rows past the last one repeat it."""
         emit, copies = self.emit, self.buffers.queries
         if copies is None:
-            last = None if last is None else query.place(last, 0)
-            return Lines(query.base, query.place(emit.add(first, row), 0), query.row, last)
-        return Lines(copies, emit.mul(row, self.query_stride), self.query_stride)
+            here = emit.add(first, row)
+            last = None if last is None else emit.sub(last, here)
+            return rows_of(query.base, query.place(here, 0), query.row, last)
+        return rows_of(copies, emit.mul(row, self.query_stride), self.query_stride)
 
     def _sums(
-        self, rows: int, exps: Lines, values: Lines, keys: Index, start: list[ir.Value] | None
-    ) -> list[list[ir.Value]]:
+        self, rows: int, exps: StridedRef, values: StridedRef, keys: Index,
+        start: list[ir.Value] | None,
+    ) -> list[list[ir.Value]]:  # fmt: skip
         """Return the sums of a tile of exponentials times the values of some keys."""
         emit, shape = self.emit, (rows, VECTORS)
         if self.pairs is None or self.setup.mask is None:
@@ -425,22 +428,23 @@ class _Kernel(Plan):
         whole = emit.div(keys, PAIR)
         sums = sum_products(self.use, shape, exps, values, whole, start, self.pairs)
         exps = replace(exps, offset=emit.add(exps.offset, whole))
-        values = replace(values, offset=emit.add(values.offset, emit.mul(whole, values.stride)))
+        after = emit.add(values.offset, emit.mul(whole, values.stride("k")))
+        values = replace(values, offset=after)
         return sum_products(
             self.use, shape, exps, values, emit.sub(keys, emit.mul(whole, PAIR)),
             [value for each in sums for value in each], self.pairs,
-            lambda column: first_of_pairs(self.use, column),
+            FirstsOfPairs(),
         )  # fmt: skip
 
-    def _values(self, head: _Head, key: Index, column: Index) -> Lines:
+    def _values(self, head: _Head, key: Index, column: Index) -> StridedRef:
         """Return a panel of values from a key on."""
         emit, packed = self.emit, self.buffers.values
         if packed is None:
             value = head.value
-            return Lines(value.base, value.place(key, column), value.row)
+            return StridedRef(value.base, value.place(key, column), {"k": value.row})
         line = emit.div(key, self.unit)
         start = emit.add(emit.mul(column, self._units(self.keys)), emit.mul(line, self.panel))
-        return Lines(packed, start, self.panel)
+        return StridedRef(packed, start, {"k": self.panel})
 
     def _seen_by_all(self, at: tuple[Index, Index], rows: Index, columns: Index) -> Index:
         """Return how many keys of a block, from its first on, all queries of a block see.

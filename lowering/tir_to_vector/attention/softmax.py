@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOWEST, ScoreMod
-from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, Lines
+from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic
 from relax_mlir.lowering.tir_to_vector.attention.vnni_packing import PAIR, narrowed_pairs
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # The bound, as an exponent of 2. Exponentials times values from 2**-94 to 2**86 stay normal.
@@ -72,7 +73,7 @@ def max_key_norm(
 
 
 def max_query_norm(
-    use: Arithmetic, queries: Lines, rows: Index, steps: Index, pairs: DotProduct | None
+    use: Arithmetic, queries: StridedRef, rows: Index, steps: Index, pairs: DotProduct | None
 ) -> ir.Value:
     """Return an upper bound of the squared norms of some queries, a scalar.
 
@@ -86,7 +87,7 @@ def max_query_norm(
     emit, lanes = use.emit, use.lanes
     zero = emit.constant(use.vector, 0)
     with emit.loop(0, rows, 1, [zero]) as row:
-        start = emit.add(queries.offset, emit.mul(row.counter, queries.stride))
+        start = emit.add(queries.offset, emit.mul(row.counter, queries.stride("m")))
         with emit.loop(0, steps, lanes, [zero]) as column:
             at, mask = emit.add(start, column.counter), use.tail(steps, column.counter)
             value = emit.vector_load(queries.base, [at], use.vector, mask)

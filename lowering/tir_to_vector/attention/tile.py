@@ -8,6 +8,12 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
+    RegisterTile,
+    StridedRef,
+    tile_sums,
+)
+from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import PanelLoad
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.fma import multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
@@ -34,23 +40,6 @@ _ROUNDER_TO_PARTS = 1.5 * 2.0**18
 _NOTHING = -100.0
 # Vectors of a row up to which there is no loop.
 _SHORT = 4
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Rows of a matrix in a flat buffer.
-
-    Attributes:
-        base: the buffer.
-        offset: of the first row.
-        stride: from one row to the next.
-        last: the offset of the last row, which is read for rows past it; None if all are there.
-    """
-
-    base: ir.Value
-    offset: Index
-    stride: Index
-    last: Index | None = None
 
 
 @dataclass(frozen=True)
@@ -174,10 +163,15 @@ class Arithmetic:
         return self.emit.op("arith.cmpf", [x, y], type_, predicate=greater)
 
 
+def rows_of(base: ir.Value, offset: Index, stride: Index, last: Index | None = None) -> StridedRef:
+    """Return rows whose elements are adjacent; those past the last one repeat it."""
+    return StridedRef(base, offset, {"m": stride, "k": 1}, last)
+
+
 def sum_products(
-    use: Arithmetic, shape: tuple[int, int], a: Lines, b: Lines, steps: Index,
+    use: Arithmetic, shape: tuple[int, int], a: StridedRef, b: StridedRef, steps: Index,
     start: Sequence[ir.Value] | None = None, pairs: DotProduct | None = None,
-    change: Callable[[ir.Value], ir.Value] | None = None,
+    load: PanelLoad | None = None,
 ) -> list[list[ir.Value]]:  # fmt: skip
     """Write the sums over k of `a[row][k] * b[k][column]`.
 
@@ -189,35 +183,18 @@ def sum_products(
         steps: how many k.
         start: what sums begin with, row by row; None for zeros.
         pairs: the dot-product instruction, if elements are pairs in VNNI layout.
-        change: applied to vectors of columns first; None for none.
+        load: loads vectors of columns; None for plain loads.
 
     Returns:
         The sums, vectors of columns for each row.
     """
-    emit = use.emit
     rows, vectors = shape
-    start = start or [emit.constant(use.vector, 0)] * (rows * vectors)
-    lines = [emit.mul(row, a.stride) for row in range(rows)]
-    if a.last is not None:
-        left = emit.sub(a.last, a.offset)
-        lines = [emit.min(line, left) for line in lines]
-    with emit.loop(0, steps, 1, start) as loop:
-        at = emit.add(b.offset, emit.mul(loop.counter, b.stride))
-        columns = [use.load(b.base, emit.add(at, h * use.lanes)) for h in range(vectors)]
-        if change is not None:
-            columns = [change(column) for column in columns]
-        if pairs is not None:
-            columns = [pairs.parts(emit, column) for column in columns]
-        along = emit.add(a.offset, loop.counter)
-        sums = []
-        for row, line in enumerate(lines):
-            value = use.splat(emit.load(a.base, [emit.add(along, line)]))
-            value = value if pairs is None else pairs.parts(emit, value)
-            for h, column in enumerate(columns):
-                total = loop.carried[row * vectors + h]
-                sums.append(use.add_product(value, column, total, pairs))
-        loop.carry(sums)
-    return [list(loop.results[row * vectors : (row + 1) * vectors]) for row in range(rows)]
+    # With an odd number of steps, code for the last one takes longer to compile than it gains.
+    k_unroll = 2 if isinstance(steps, int) and steps % 2 == 0 else 1
+    tile = RegisterTile(rows, vectors, use.vector, use.fma, pairs, k_unroll, True, load=load)
+    no_masks: list[ir.Value | None] = [None] * vectors
+    sums = tile_sums(use.emit, tile, a, b, steps, no_masks, odd=False, begin=start)
+    return [sums[row * vectors : (row + 1) * vectors] for row in range(rows)]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention
 from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, Matrix, Rows
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, bf16_dot_product
+from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import PanelLoad
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
@@ -35,13 +36,17 @@ def count_pairs(emit: Emitter, count: Index) -> Index:
     return emit.div(emit.add(count, PAIR - 1), PAIR)
 
 
-def first_of_pairs(use: Arithmetic, value: ir.Value) -> ir.Value:
-    """Return a vector of pairs with zeros as the second of each."""
-    emit = use.emit
-    words = ir.VectorType.get([use.lanes], ir.IntegerType.get_signless(32))
-    bits = emit.op("vector.bitcast", [value], words)
-    bits = emit.op("arith.andi", [bits, emit.constant(words, _FIRST)], words)
-    return emit.op("vector.bitcast", [bits], use.vector)
+class FirstsOfPairs(PanelLoad):
+    """Loads vectors of pairs with zeros as the second of each."""
+
+    def vector(
+        self, emit: Emitter, base: ir.Value, at: Index, type_: ir.VectorType, step: Index,
+        column: Index,
+    ) -> ir.Value:  # fmt: skip
+        """Return adjacent pairs as a vector of words, as `PanelLoad.vector` does."""
+        stored = ir.VectorType.get(type_.shape, base.type.element_type)
+        bits = emit.op("vector.bitcast", [emit.vector_load(base, [at], stored)], type_)
+        return emit.op("arith.andi", [bits, emit.constant(type_, _FIRST)], type_)
 
 
 def narrowed_pairs(use: Arithmetic, value: ir.Value) -> ir.Value:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.attention.softmax import MAX_BOUNDED_SCORE, is_less
-from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, Lines, sum_products
+from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, sum_products
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Two of four products are computed by Winograd's identity: 2 additions beside 3 multiply-adds.
@@ -70,7 +71,7 @@ class WinogradDot:
                 emit.vector_store(total, self.of_keys, [emit.add(panel.counter, h * use.lanes)])
 
     def store_query_terms(
-        self, queries: Lines, rows: Index, max_norm: Sequence[ir.Value], bounded: ir.Value
+        self, queries: StridedRef, rows: Index, max_norm: Sequence[ir.Value], bounded: ir.Value
     ) -> ir.Value:
         """Store the terms of a block's queries, if norms are small enough.
 
@@ -93,7 +94,7 @@ class WinogradDot:
         halves = [ir.FloatAttr.get(element, half) for half in halves]
         half = emit.constant_of(use.vector, ir.DenseElementsAttr.get(halves, use.vector))
         with emit.when(bounded), emit.loop(0, rows) as row:
-            start = emit.add(queries.offset, emit.mul(row.counter, queries.stride))
+            start = emit.add(queries.offset, emit.mul(row.counter, queries.stride("m")))
             with emit.loop(0, self.steps, lanes, [zero]) as column:
                 value = use.load(queries.base, emit.add(start, column.counter))
                 other = emit.shuffle(value, value, [i ^ 1 for i in range(lanes)])
@@ -103,8 +104,8 @@ class WinogradDot:
         return bounded
 
     def sums(
-        self, shape: tuple[int, int], queries: Lines, keys: Lines, at: tuple[Index, Index],
-        uses_winograd: ir.Value,
+        self, shape: tuple[int, int], queries: StridedRef, keys: StridedRef,
+        at: tuple[Index, Index], uses_winograd: ir.Value,
     ) -> list[list[ir.Value]]:  # fmt: skip
         """Return the scores of a tile.
 
@@ -154,7 +155,7 @@ vfmadd231ps {other}({at}){{1to16}}, {w}, {right}
 
 
 def _winograd_sums(
-    use: Arithmetic, a: Lines, b: Lines, steps: int, sums: Sequence[ir.Value]
+    use: Arithmetic, a: StridedRef, b: StridedRef, steps: int, sums: Sequence[ir.Value]
 ) -> list[ir.Value]:
     """Write the sums over k of `a[row][k] * b[k][column]` by Winograd's identity.
 
@@ -172,12 +173,14 @@ def _winograd_sums(
         The sums.
     """
     emit, lanes = use.emit, use.lanes
-    assert isinstance(a.stride, int)  # as steps are known
+    a_row, b_row = a.stride("m"), b.stride("k")
+    assert isinstance(a_row, int)  # as steps are known
+    assert isinstance(b_row, int)
     size = use.vector.element_type.width // 8
     start = emit.op("memref.extract_aligned_pointer_as_index", [a.base], emit.index_type)
     start = emit.add(start, emit.mul(a.offset, size))
     with emit.loop(0, steps, GROUP, sums) as loop:
-        at = emit.add(b.offset, emit.mul(loop.counter, b.stride))
+        at = emit.add(b.offset, emit.mul(loop.counter, b_row))
         place = emit.add(start, emit.mul(loop.counter, size))
         place = emit.op("arith.index_cast", [place], ir.IntegerType.get_signless(64))
         sums = list(loop.carried)
@@ -185,9 +188,9 @@ def _winograd_sums(
         for half, other in enumerate((2, 3)):
             lines = ((0, half), (1, half), (other, 0), (other, 1))
             columns = [
-                use.load(b.base, emit.add(at, k * b.stride + h * lanes)) for k, h in lines
+                use.load(b.base, emit.add(at, k * b_row + h * lanes)) for k, h in lines
             ]  # fmt: skip
-            sums = _step(use, place, columns, sums, a.stride * size, half)
+            sums = _step(use, place, columns, sums, a_row * size, half)
         loop.carry(sums)
     return list(loop.results)
 

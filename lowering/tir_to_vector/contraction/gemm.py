@@ -211,13 +211,13 @@ class GemmWriter:
             spans, columns, rows = loops.enter_context(self._parallel_region(each, whole_rows))
             env: dict[int, Index] = {}
             for position in self.blocking.outer:
-                env[position] = loops.enter_context(self._outer(position, spans[position]))
+                env[position] = loops.enter_context(self.emit.each_step(*spans[position]))
             inner = [self.blocking.k]
             for position in reversed(gemm.outer_reductions):
                 inner.append(self.blocking.extent(position))
             for position in gemm.outer_reductions:
                 steps = steps_of(self.emit, inner.pop(), inner)
-                env[position] = loops.enter_context(self._outer(position, (0, steps)))
+                env[position] = loops.enter_context(self.emit.each_step(0, steps))
             yield env, columns, rows
 
     @contextmanager
@@ -275,17 +275,10 @@ class GemmWriter:
         value = emit.constant_of(gemm.element, self.init)
         with ExitStack() as loops:
             spatial = [i for i in (*gemm.outer, gemm.m, gemm.n) if i is not None]
-            env = {i: loops.enter_context(self._outer(i)) for i in spatial}
+            env = {
+                i: loops.enter_context(emit.each_step(0, self.blocking.extent(i))) for i in spatial
+            }
             emit.store(value, self._sums.base, [self._sums.at(env).offset])
-
-    @contextmanager
-    def _outer(self, position: int, span: Span | None = None) -> Iterator[Index]:
-        span = span or (0, self.blocking.extent(position))
-        if span == (0, 1):
-            yield 0
-            return
-        with self.emit.loop(*span) as loop:
-            yield loop.counter
 
     @contextmanager
     def _blocks_of_k(self) -> Iterator[Span]:

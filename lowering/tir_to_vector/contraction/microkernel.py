@@ -1,6 +1,6 @@
 """The micro-kernel: the loop over k that updates one register tile."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -52,6 +52,7 @@ class RegisterTile:
         fma: whether the target has FMA.
         dot: the dot-product instruction, or None.
         k_unroll: steps of k of an iteration, if they share accumulators.
+        in_order: whether each sum has one accumulator, also if that waits for the latency of FMAs.
         short: whether short code is worth more than speed, as at edges.
         load: loads panels whose elements have another type than what is multiplied.
     """
@@ -62,6 +63,7 @@ class RegisterTile:
     fma: bool
     dot: DotProduct | None = None
     k_unroll: int = 1
+    in_order: bool = False
     short: bool = False
     load: PanelLoad | None = None
 
@@ -75,19 +77,20 @@ class RegisterTile:
         """Vectors from one row to the next where sums are in memory."""
         return max(self.vectors, VECTORS)
 
-    @property
-    def operand(self) -> ir.VectorType:
-        """The type of a vector of A or B."""
-        return self.vector if self.dot is None else groups_type(self.lanes)
-
     def column(
         self, emit: Emitter, base: ir.Value, at: Index, step: Index, column: Index,
         mask: ir.Value | None = None,
     ) -> ir.Value:  # fmt: skip
         """Load a vector of B, for a step and a column."""
         if self.load is None:
-            return emit.vector_load(base, [at], self.operand, mask)
-        return self.load.vector(emit, base, at, self.operand, step, column)
+            stored = ir.VectorType.get([self.lanes], base.type.element_type)
+            return emit.vector_load(base, [at], stored, mask)
+        operand = self.vector if self.dot is None else groups_type(self.lanes)
+        return self.load.vector(emit, base, at, operand, step, column)
+
+    def splat(self, emit: Emitter, value: ir.Value) -> ir.Value:
+        """Return a vector with an element of A in every lane."""
+        return emit.splat(value, ir.VectorType.get([self.lanes], value.type))
 
     def prefetch(self, emit: Emitter, base: ir.Value, at: Index, *, far: bool = False) -> None:
         """Prefetch a step of B, into L2 with `far`."""
@@ -202,6 +205,7 @@ def _prefetch(emit: Emitter, tile: RegisterTile, c: StridedRef) -> None:
 def tile_sums(
     emit: Emitter, tile: RegisterTile, a: StridedRef, b: StridedRef, steps: Index,
     masks: list[ir.Value | None], prefetch_distance: int = 0, odd: bool = True, far: bool = False,
+    begin: Sequence[ir.Value] | None = None,
 ) -> list[ir.Value]:  # fmt: skip
     """Write the sums of one tile; return them by row and then by vector.
 
@@ -215,17 +219,18 @@ def tile_sums(
         prefetch_distance: steps of k that B is prefetched ahead; 0 for no prefetch.
         odd: whether the number of steps may be odd.
         far: whether the prefetch goes into L2.
+        begin: what the sums begin with, if the tile has one accumulator for each; None for zeros.
     """
     count = tile.rows * tile.vectors
     # Edge tiles sum in the order of whole ones, so results do not depend on where edges are.
-    split = max(1, FMA_LATENCY // (tile.rows * VECTORS))
+    split = 1 if tile.in_order else max(1, FMA_LATENCY // (tile.rows * VECTORS))
     k_unroll = tile.k_unroll if split == 1 else 1
     zero = emit.constant(tile.vector, 0)
     whole = steps if k_unroll == 2 and not odd else emit.round_down(steps, split * k_unroll)
     # A single row computes little on its loads: unrolling keeps more of them in flight. At edges,
     # strength reduction costs LLVM more time than it gains.
     hints = AS_IT_IS if tile.short else UNROLL if tile.rows == 1 else KEEP
-    begin = [zero] * (count * split)
+    begin = [zero] * (count * split) if begin is None else list(begin)
     if tile.dot is not None and tile.dot.flips_signs:
         begin[:count] = starts(emit, tile, a)
     with emit.loop(0, whole, split * k_unroll, begin, hints) as loop:
@@ -293,10 +298,10 @@ def tile_step(
     along = emit.add(a.offset, step)
     for row in range(tile.rows):
         if a.each is None:
-            one = emit.load(a.base, [emit.add(along, emit.mul(row, a.stride("m")))])
+            one = emit.load(a.base, [emit.add(along, a.row(emit, row))])
         else:
             one = emit.load(a.each[row], [step])
-        value = emit.splat(one, tile.operand)
+        value = tile.splat(emit, one)
         part = [
             tile.multiply_add(emit, value, column, sums[row * tile.vectors + h])
             for h, column in enumerate(columns)

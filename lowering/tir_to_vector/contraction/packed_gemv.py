@@ -153,7 +153,7 @@ class PackedGemv:
                 k: Index, carried: list[ir.Value], known: tuple[Index, ...], line: Index
             ) -> list[ir.Value]:
                 along = emit.mul(k, a.stride(blocking.gemm.k))
-                one = emit.splat(emit.load(a.base, [emit.add(a.offset, along)]), tile.operand)
+                one = tile.splat(emit, emit.load(a.base, [emit.add(a.offset, along)]))
                 sums = list(carried)
                 for i in range(tile.vectors):
                     at = emit.add(places[i // vectors], emit.mul(line, step))

@@ -164,7 +164,7 @@ class _Writer:
                 self.copy.allocate()
             env: dict[int, Index] = {}
             for position in self.fixed:
-                env[position] = loops.enter_context(self._loop(spans[position]))
+                env[position] = loops.enter_context(self.emit.each_step(*spans[position]))
             if once:
                 weights.pack(env, *blocks)
             if self.copy is not None:
@@ -172,7 +172,7 @@ class _Writer:
                 spans[band] = loops.enter_context(self.copy.bands(env, spans[band]))
             for position in self.outer:
                 if position not in self.fixed:
-                    env[position] = loops.enter_context(self._loop(spans[position]))
+                    env[position] = loops.enter_context(self.emit.each_step(*spans[position]))
             rows, cols = spans.get(conv.row, (0, 1)), spans[conv.col]
             # Weight-stationary or input-stationary: a block of weights stays in cache while the
             # image streams, or a few rows of the image while weights stream.
@@ -224,14 +224,6 @@ class _Writer:
             if conv.row is not None:
                 spans[conv.row] = by_name["rows"]
             yield spans, by_name["blocks"]
-
-    @contextmanager
-    def _loop(self, span: Span) -> Iterator[Index]:
-        if span == (0, 1):
-            yield 0
-            return
-        with self.emit.loop(*span) as loop:
-            yield loop.counter
 
     def _steps(self, span: Span, sizes: Sequence[int]) -> Iterator[tuple[int, Index]]:
         """Write loops that cover a span by steps of these sizes; yields each size and place.

@@ -11,6 +11,11 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
+    RegisterTile,
+    StridedRef,
+    tile_sums,
+)
 from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
     PackedConvolution,
     find_packed_convolution,
@@ -18,7 +23,6 @@ from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
 from relax_mlir.lowering.tir_to_vector.convolution.kernel import direct_candidates
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution, find_convolution
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
-from relax_mlir.lowering.tir_to_vector.fma import multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import (
     Candidate,
@@ -189,7 +193,7 @@ class _Writer:
         with self._parallel_region() as (groups, runs, panels):
             self.image.allocate()
             self.sums.allocate()
-            with self._each(groups) as group, emit.loop(*runs, self.together) as block:
+            with emit.each_step(*groups) as group, emit.loop(*runs, self.together) as block:
                 last = emit.min(emit.add(block.counter, self.together), runs[1])
                 start = self._number(block.counter)
                 tiles = emit.sub(self._number(last), start)
@@ -248,14 +252,6 @@ class _Writer:
         if isinstance(runs, int) and isinstance(panels, int):
             return 0 if runs < panels else never
         return emit.select(emit.compare("slt", runs, panels), emit.index(0), emit.index(never))
-
-    @contextmanager
-    def _each(self, span: Span) -> Iterator[Index]:
-        if span == (0, 1):
-            yield 0
-            return
-        with self.emit.loop(*span) as loop:
-            yield loop.counter
 
     def _number(self, run: Index) -> Index:
         """Return the number of tiles before a run."""
@@ -328,26 +324,14 @@ class _Writer:
         with emit.loop(part, last, 1, [zero] * (rows * vectors), KEEP) as slab:
             at = emit.add(image, emit.mul(slab.counter, self.image.slab))
             channel = emit.mul(slab.counter, lanes)
-            weights = emit.add(weights, emit.mul(channel, self.panel))
             count: Index = lanes
             if self.inputs % lanes:
                 count = emit.min(emit.sub(self.inputs, channel), lanes)
-            with emit.loop(0, count, 1, slab.carried, KEEP) as step:
-                here = emit.add(weights, emit.mul(step.counter, self.panel))
-                columns = [
-                    emit.vector_load(self.weights, [emit.add(here, v * lanes)], self.vector)
-                    for v in range(vectors)
-                ]
-                pixel = emit.add(at, step.counter)
-                result = []
-                for row in range(rows):
-                    place = emit.add(pixel, row * lanes)
-                    value = emit.splat(emit.load(self.image.base, [place]), self.vector)
-                    for v, column in enumerate(columns):
-                        held = step.carried[row * vectors + v]
-                        result.append(multiply_add(emit, self.machine.fma, value, column, held))
-                step.carry(result)
-            slab.carry(step.results)
+            tile = RegisterTile(rows, vectors, self.vector, self.machine.fma, in_order=True)
+            a = StridedRef(self.image.base, at, {"m": lanes, "k": 1})
+            start = emit.add(weights, emit.mul(channel, self.panel))
+            b = StridedRef(self.weights, start, {"k": self.panel})
+            slab.carry(tile_sums(emit, tile, a, b, count, [None] * vectors, begin=slab.carried))
         return slab.results
 
     def _store_not_finite(self) -> None:

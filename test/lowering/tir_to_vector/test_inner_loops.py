@@ -26,6 +26,29 @@ def test_products(sizes: str, dtype: str, cpu: str) -> None:
     assert len(loop) <= 2 * products, loop
 
 
+AVX2 = {
+    "product": ({"x": (300, 300), "w": (300, 300)}, "R.matmul(x, w)"),
+    "product, any size": ({"x": ("n", "k"), "w": ("k", "m")}, "R.matmul(x, w)"),
+    "product, any rows and steps": ({"x": ("n", "k"), "w": ("k", 512)}, "R.matmul(x, w)"),
+    "attention": (dict.fromkeys("qkv", (1, 512, 12, 64)), "R.nn.attention(q, k, v)"),
+}
+
+
+@pytest.mark.parametrize("cpu", ["znver3", "alderlake"])
+@pytest.mark.parametrize("name", AVX2)
+def test_products_of_sixteen_registers(name: str, cpu: str) -> None:
+    shapes, result = AVX2[name]
+    loops = inner_loops_of({key: (dims, "float32") for key, dims in shapes.items()}, result, cpu)
+    loop = most(loops, "vfmadd.*ymm")
+    # Two steps of k of 6 by 2 vectors, and beside them 2 loads of B, 6 splats and a prefetch each:
+    # which of two buffers B is in, and what masks a tail has, is not asked here.
+    products = count(loop, "vfmadd")
+    assert products == 24
+    assert len(loop) <= 2.2 * products, loop
+    assert count(loop, r"\tcmov|vmaskmov") == 0
+    assert spills(loop) == []
+
+
 class Loop(NamedTuple):
     """Some of a kernel's loops.
 
