@@ -154,7 +154,7 @@ def compile_module(
     if split and is_vector_code(source, target):
         parts = split_source(source, kernels)
     with kernel_progress(len(kernels), shown=progress) as count:
-        images = _compile_parts(parts, target, seconds, count)
+        images = _compile_parts(parts, target, seconds, count, cache)
     names = tuple(signature.name for signature in signatures if not signature.internal)
     objects = tuple(ObjectFile(image, () if i else names) for i, image in enumerate(images))
     if cache is not None:
@@ -169,12 +169,23 @@ def _compile_parts(
     target: Target,
     seconds: dict[str, float],
     count: Callable[[int], object],
+    cache: CompileCache | None,
 ) -> list[bytes]:
-    """Return object files of modules of LLVM IR; as many threads make them as there are cores."""
+    """Return object files of modules of LLVM IR; as many threads make them as there are cores.
+
+    Each of several parts is in the cache by itself: another program may have the same kernel.
+    """
     steps: list[dict[str, float]] = [{} for _ in parts]
 
     def compile_part(part: str, taken: dict[str, float]) -> bytes:
-        image = _compile_part(part, target, taken)
+        key = key_of(part, target.settings) if cache is not None and len(parts) > 1 else ""
+        known = cache.load(key) if key and cache is not None else None
+        if known is None:
+            image = _compile_part(part, target, taken)
+            if key and cache is not None:
+                cache.store(key, Entry(((image, ()),), ""))
+        else:
+            ((image, _),) = known.objects
         count(len(_KERNEL.findall(part)))
         return image
 
@@ -182,7 +193,7 @@ def _compile_parts(
     with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as pool:
         images = [*pool.map(compile_part, parts, steps)]
     total = sum(sum(each.values()) for each in steps)
-    share = (time.perf_counter() - start) / total
+    share = (time.perf_counter() - start) / total if total else 0.0
     for each in steps:
         for name, taken in each.items():
             seconds[name] = seconds.get(name, 0.0) + taken * share

@@ -102,7 +102,7 @@ def test_second_build_takes_the_code_from_the_cache(tmp_path: Path) -> None:
     module = script.from_source(SOFTMAX_OF_PRODUCT)
     x, w = np.ones((3, 8), "f4"), np.arange(40, dtype="f4").reshape(8, 5)
     with PassContext(config={"relax.compile_cache": tmp_path / "cache"}):
-        seconds, results, objects = [], [], []
+        seconds, results, objects, kept = [], [], [], []
         for _ in range(2):
             log = BuildLog()
             executable = relax.build(module, log=log)
@@ -114,11 +114,14 @@ def test_second_build_takes_the_code_from_the_cache(tmp_path: Path) -> None:
             seconds.append((sum(code), len(code)))
             results.append(relax.VirtualMachine(executable)["main"](x, w))
             objects.append(executable.native[0].data)
+            kept.append(entries(tmp_path / "cache"))
     np.testing.assert_array_equal(*results)
     assert objects[0] == objects[1]
     assert seconds[1][1] < seconds[0][1]  # LLVM did not run
     assert seconds[1][0] <= 0.1 * seconds[0][0]
-    assert len(entries(tmp_path / "cache")) == 1
+    # The program, and each part of it.
+    assert kept[0] == kept[1]
+    assert len(kept[0]) == 1 + len(executable.native)
 
 
 def test_the_cache_keeps_what_people_read(tmp_path: Path) -> None:
