@@ -14,8 +14,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
     tile_sums,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import PanelLoad
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.fma import multiply_add
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
 

@@ -7,8 +7,14 @@ from itertools import product
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, groups_type
 from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import PanelLoad
-from relax_mlir.lowering.tir_to_vector.emit import AS_IT_IS, KEEP, UNROLL, Emitter
-from relax_mlir.lowering.tir_to_vector.fma import add, multiply_add
+from relax_mlir.lowering.tir_to_vector.emit import (
+    AS_IT_IS,
+    KEEP,
+    UNROLL,
+    Emitter,
+    add,
+    multiply_add,
+)
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import FMA_LATENCY
 

@@ -10,8 +10,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
-from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
-from relax_mlir.lowering.tir_to_vector.fma import add, multiply_add
+from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter, add, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Shuffles inside this many bits are faster than others.

@@ -33,8 +33,7 @@ from relax_mlir.lowering.tir_to_vector.convolution.tiles import (
     tiles_of,
 )
 from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import VnniWeights, WeightBlocks
-from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
-from relax_mlir.lowering.tir_to_vector.fma import add, multiply_add
+from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter, add, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import tile_work

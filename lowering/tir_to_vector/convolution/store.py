@@ -9,8 +9,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitt
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import WeightBlocks
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.fma import add
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
 

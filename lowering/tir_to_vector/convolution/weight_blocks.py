@@ -17,8 +17,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader, PanelP
 from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniLoader, VnniPacker
 from relax_mlir.lowering.tir_to_vector.convolution.input_packing import VnniGroups
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.fma import add
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import read_besides
 

@@ -13,9 +13,8 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, multiply_add
 from relax_mlir.lowering.tir_to_vector.flat import inner_dims
-from relax_mlir.lowering.tir_to_vector.fma import multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
