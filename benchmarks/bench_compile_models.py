@@ -1,4 +1,8 @@
-"""How long whole models take to build: by stage, in a new process, and from the cache."""
+"""How long whole models take to build: by stage, in a new process, and from the cache.
+
+With `--onnx FOLDER`, where `python benchmarks/models --prepare --out FOLDER` exported the same
+models, also what IREE takes to compile them and ONNX Runtime to make a session of them.
+"""
 
 import argparse
 import json
@@ -8,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import harness
 
@@ -44,6 +49,10 @@ MODELS: dict[str, Callable[[], IRModule]] = {
     "GPT-2 with cache, any batch and length": _gpt2,
     "ResNet-50": _resnet50,
 }
+# What `benchmarks/models` calls them.
+EXPORTED = dict(zip(MODELS, ("BERT-base", "GPT-2", "ResNet-50"), strict=True))
+PEERS = ("IREE", "ONNX Runtime")
+_COMPILE_TIME = Path(__file__).parent / "peers" / "compile_time.py"
 
 
 def _measure(name: str) -> dict[str, float]:
@@ -68,6 +77,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--onnx", type=Path, help="a folder of exported models")
+    parser.add_argument("--peers-python", default=sys.executable, help="that has the peers")
     options = parser.parse_args()
     if options.one:
         # Kernels are for all cores, as users have them.
@@ -81,15 +92,26 @@ def main() -> None:
     rows = []
     for name in MODELS:
         command = [sys.executable, __file__, "--one", name]
-        runs = [
-            json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-            for _ in range(options.rounds)
-        ]
+        runs = [_run(command) for _ in range(options.rounds)]
         best = min(runs, key=lambda run: run["wall"])
         values = [best["wall"], best["processor"], *(best.get(s, 0.0) for s in STAGES)]
         again = min(run["again"] for run in runs)
         rows.append([name, *(f"{value:.2f}" for value in values), f"{again:.2f}"])
-    harness.table(["model", "all", "processor", *STAGES, "again"], rows)
+        if options.onnx:
+            exported = options.onnx / EXPORTED[name] / "model.onnx"
+            others = [
+                _run([options.peers_python, str(_COMPILE_TIME), str(exported)])
+                for _ in range(options.rounds)
+            ]
+            best = {key: min(each[key] for each in others) for key in others[0]}
+            rows[-1] += [f"{best[peer]:.2f}" if peer in best else "fails" for peer in PEERS]
+    peers = PEERS if options.onnx else ()
+    harness.table(["model", "all", "processor", *STAGES, "again", *peers], rows)
+
+
+def _run(command: list[str]) -> dict[str, float]:
+    """Return what a process of its own prints."""
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 if __name__ == "__main__":
