@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from onnx import helper
 
 FLOATS = ("float32", "float64", "float16")
 INTS = ("int64", "int32")
@@ -73,9 +74,14 @@ def arithmetic(m: Any) -> Any:
     name = m.choice(ARITHMETIC)
     x = m.pick(FLOATS if name == "Mean" else NUMBERS)
     y = m.other(x)
-    if name == "Div" and np.abs(m.data(y).astype("float64")).min(initial=1) < MARGIN:
-        return None
-    return m.node(name, *m.shuffled(x, y))
+    x, y = m.shuffled(x, y)
+    if name == "Div":
+        below = m.data(y).astype("float64")
+        signs = np.minimum(m.data(x).min(initial=0), below.min(initial=0))
+        # onnx's reference rounds integers down, and not to zero.
+        if np.abs(below).min(initial=1) < MARGIN or (m.dtype(x) in INTS and signs < 0):
+            return None
+    return m.node(name, x, y)
 
 
 def modulo(m: Any) -> Any:
@@ -436,9 +442,26 @@ def recurrent(m: Any) -> Any:
     return m.node(kind, x, *weights, outputs=2, hidden_size=size, direction=way)
 
 
+def loop(m: Any) -> Any:
+    """Loops of a few turns that import knows, or does not."""
+    x = m.pick(("float32",))
+    scalars = {"i": "int64", "c": "bool", "d": "bool"}
+    steps = [helper.make_node("Identity", ["c"], ["d"]),
+             helper.make_node(m.choice(("Tanh", "Relu", "Softplus")), ["s"], ["r"]),
+             helper.make_node(m.choice(("Add", "Sub")), ["r", "s"], ["t"])]  # fmt: skip
+    given, results = (
+        [helper.make_tensor_value_info(name, m.element(scalars.get(name, "float32")),
+                                       [] if name in scalars else None) for name in names]
+        for names in ("ics", "dt")
+    )  # fmt: skip
+    body = helper.make_graph(steps, "body", given, results)
+    going = m.const(np.array(True))
+    return m.node("Loop", m.count(m.rng.integers(1, 4)), going, x, body=body)
+
+
 RECIPES: dict[Callable[[Any], Any], int] = {
     unary: 6, with_alpha: 3, gelu: 1, rounding: 2, arithmetic: 8, modulo: 1, compare: 3, logic: 2,
     cast: 3, clip: 2, reduction: 5, position: 2, softmax: 3, normalization: 4, matmul: 5, gemm: 3,
     einsum: 1, convolution: 4, pooling: 3, reshape: 5, move: 4, join: 4, cut: 4, extend: 4,
-    blocks: 1, indexing: 4, along: 2, counted: 1, resize: 1, quantized: 2, recurrent: 1,
+    blocks: 1, indexing: 4, along: 2, counted: 1, resize: 1, quantized: 2, recurrent: 1, loop: 1,
 }  # fmt: skip

@@ -152,6 +152,10 @@ class Maker:
         made = self.rng.integers(low, high, shape)
         return self._add(made.astype(self.choice(dtypes)), bool(self.flag()))
 
+    def count(self, value: int) -> str:
+        """Return a number, as a constant or an input."""
+        return self._add(np.array(value, "int64"), bool(self.flag()))
+
     def const(self, array: np.ndarray) -> str:
         """Return a constant."""
         return self._add(np.asarray(array), False)

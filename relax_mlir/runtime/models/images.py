@@ -243,7 +243,59 @@ def _overlap(a: _Array, b: _Array) -> float:
     return float(common / union) if union > 0 else 0.0
 
 
+def _affine_grid(theta: _Array, size: _Array, *, align_corners: bool) -> Any:
+    """Return positions from -1 to 1 of all elements, mapped; the last axis has x first."""
+    steps = []
+    for count in map(int, size[2:]):
+        places = np.arange(count, dtype="float64")
+        between = max(count - 1, 1) if align_corners else count
+        steps.append((2 * places + (not align_corners)) / between - 1)
+    places = np.meshgrid(*steps, indexing="ij")[::-1]
+    homogeneous = np.stack([*places, np.ones_like(places[0])], -1)
+    return np.einsum("...k,njk->n...j", homogeneous, theta).astype(theta.dtype)
+
+
+def _between_pixels(x: _Array, rows: _Array, columns: _Array) -> _Array:
+    """Return (channels, ...) of (channels, height, width) at positions; zeros outside."""
+    total = np.zeros((x.shape[0], *rows.shape), "float64")
+    for down, right in itertools.product((0, 1), repeat=2):
+        row, column = np.floor(rows) + down, np.floor(columns) + right
+        weight = (1 - np.abs(rows - row)) * (1 - np.abs(columns - column))
+        inside = (row >= 0) & (row < x.shape[1]) & (column >= 0) & (column < x.shape[2])
+        at = tuple(np.where(inside, each, 0).astype("int64") for each in (row, column))
+        total += x[(slice(None), *at)] * (weight * inside)
+    return total
+
+
+def _deform_conv(
+    x: _Array, weight: _Array, offset: _Array, bias: Any, mask: Any, *, strides: Sequence[int],
+    pads: Sequence[int], dilations: Sequence[int], group: int, offset_group: int,
+) -> Any:  # fmt: skip
+    """Convolve images where each element of the window is at an offset of its own."""
+    (batch, channels), window, size = x.shape[:2], weight.shape[2:], offset.shape[2:]
+    grid = np.stack(np.meshgrid(*map(np.arange, (*window, *size)), indexing="ij"))
+    base = [grid[2 + i] * strides[i] - pads[i] + grid[i] * dilations[i] for i in range(2)]
+    moved = offset.reshape(batch, offset_group, *window, 2, *size)
+    masks = np.ones((batch, offset_group, *window, *size)) if mask is None else mask
+    masks = masks.reshape(batch, offset_group, *window, *size)
+    parts = np.split(x, offset_group, 1)
+    columns = np.stack([
+        np.concatenate([
+            _between_pixels(part[n], *(base[i] + moved[n, g, :, :, i] for i in range(2)))
+            * masks[n, g]
+            for g, part in enumerate(parts)
+        ])
+        for n in range(batch)
+    ])  # fmt: skip
+    columns = columns.reshape(batch, group, channels // group, *columns.shape[2:])
+    kernels = weight.reshape(group, -1, *weight.shape[1:])
+    y = np.einsum("ngckljw,gockl->ngojw", columns, kernels).reshape(batch, -1, *size)
+    return (y if bias is None else y + bias.reshape(-1, 1, 1)).astype(x.dtype)
+
+
 IMAGES: dict[str, Callable[..., Any]] = {
+    "affine_grid": _affine_grid,
+    "deform_conv": _deform_conv,
     "grid_sample": grid_sample,
     "max_pool_indices": _max_pool_indices,
     "non_max_suppression": _non_max_suppression,

@@ -109,6 +109,51 @@ def grid_sample(node: Any) -> Any:
     )  # fmt: skip
 
 
+@converts("onnx", "AffineGrid", since=20)
+def affine_grid(node: Any) -> Any:
+    """Return the positions that affine maps give to the elements of an image of some size."""
+    rank = node.dims()[1].value
+    size = node.ints(1) or [None] * ((rank or 0) + 2)
+    dims = [node.dims()[0], *size[2:], rank]
+    return node.runtime(
+        "affine_grid", [node.x(0), node.x(1)], [(node.dtype(), dims if rank else None)],
+        align_corners=bool(node.attrs["align_corners"]),
+    )  # fmt: skip
+
+
+@converts("onnx", "DeformConv", since=19)
+def deform_conv(node: Any) -> Any:
+    """Convolve images where each element of the window is at an offset of its own."""
+    if node.ndim() != 4:
+        raise node.fail(f"images of {node.ndim() - 2} dimensions are not supported")
+    attrs = node.attrs
+    dims = [node.dims()[0], node.dims(1)[0], *node.dims(2)[2:]]
+    return node.runtime(
+        "deform_conv", [node.x(i) if node.has(i) else None for i in range(5)],
+        [(node.dtype(), dims)], strides=attrs.get("strides") or [1, 1],
+        pads=attrs.get("pads") or [0] * 4, dilations=attrs.get("dilations") or [1, 1],
+        group=attrs["group"], offset_group=attrs["offset_group"],
+    )  # fmt: skip
+
+
+@converts("onnx", "RoiAlign", since=10)
+def roi_align(node: Any) -> Any:
+    """Return regions of images as bins, each of samples between pixels."""
+    attrs = node.attrs
+    if attrs["mode"] != "avg":
+        raise node.fail("the maximum of weighted pixels is not supported")
+    images = op.expand_dims(op.astype(node.x(2), node.dtype(1)), 1)
+    boxes, scale = node.x(1), attrs["spatial_scale"]
+    is_half = attrs.get("coordinate_transformation_mode") == "half_pixel"
+    if is_half:
+        # Relax's `aligned` takes any size of a region; where pixels are is the same.
+        boxes = op.subtract(boxes, const(np.asarray(0.5 / scale), node.dtype(1)))
+    return op.vision.roi_align(
+        node.x(0), op.concat([images, boxes], 1), [attrs["output_height"], attrs["output_width"]],
+        scale, attrs["sampling_ratio"] or -1, is_half,
+    )  # fmt: skip
+
+
 @converts("onnx", "NonMaxSuppression", since=10)
 def non_max_suppression(node: Any) -> Any:
     """Select boxes of each class; the library does it where limits are known only at run time."""
