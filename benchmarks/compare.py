@@ -10,6 +10,7 @@ each counts. A ratio is the old time divided by the new one: above 1, the new ve
 import argparse
 import io
 import re
+import statistics
 import subprocess
 import sys
 import tarfile
@@ -39,7 +40,9 @@ def options(argv):
     parser.add_argument("--seconds", type=float, default=0.25, help="for each version")
     parser.add_argument("--target", default="llvm", help="such as 'llvm -mcpu=x86-64-v3'")
     parser.add_argument("--dynamic", action="store_true", help="the versions for any size")
-    parser.add_argument("--busy-cpu", type=int, help="keep this CPU busy meanwhile")
+    parser.add_argument(
+        "--busy-cpu", type=int, help="keep this CPU busy meanwhile; mean times then"
+    )
     return parser.parse_args(argv)
 
 
@@ -68,8 +71,9 @@ def linked(version, folder):
 
 
 def measure(work, workers, given, threads, folder):
-    """Return the best seconds of each version; what failed and what differs is said at once."""
-    best, results = {}, {}
+    """Return the seconds of each version; what failed and what differs is said at once."""
+    times, results = {}, {}
+    mean = given.busy_cpu is not None
     for name, worker in workers.items():
         save = str(folder / name)
         order = {"do": "prepare", "work": work.name, "threads": threads, "save": save}
@@ -84,13 +88,15 @@ def measure(work, workers, given, threads, folder):
         print(f"{work.name}: the new result is not the old one: {wrong}")
     for _ in range(ROUNDS):
         for name, worker in workers.items():
-            order = {"do": "run", "version": version, "seconds": given.seconds / ROUNDS}
+            seconds = given.seconds / ROUNDS
+            order = {"do": "run", "version": version, "seconds": seconds, "mean": mean}
             reply = worker.ask(order)
             if "error" in reply:
                 print(f"{work.name}: {name}: {reply['error']}")
                 return {}
-            best[name] = min(best.get(name, float("inf")), reply["answer"])
-    return best
+            times.setdefault(name, []).append(reply["answer"])
+    chosen = statistics.median if mean else min
+    return {name: chosen(rounds) for name, rounds in times.items()}
 
 
 def table(rows, threads):

@@ -13,6 +13,7 @@ Results are kept in OUT/kernels.json: runs of parts of the table add up, `--show
 import argparse
 import json
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -39,7 +40,9 @@ def options(argv):
     parser.add_argument("--peers-python", default=str(HERE.parent / ".venv-peers/bin/python"))
     parser.add_argument("--out", type=Path, default=Path("bench-output"), help="a folder")
     parser.add_argument("--target", default="llvm", help="ours; such as 'llvm -mcpu=x86-64-v3'")
-    parser.add_argument("--busy-cpu", type=int, help="keep this CPU busy meanwhile")
+    parser.add_argument(
+        "--busy-cpu", type=int, help="keep this CPU busy meanwhile; mean times then"
+    )
     parser.add_argument("--list", action="store_true", help="print the workloads and leave")
     parser.add_argument("--show", action="store_true", help="print what is in OUT, measure nothing")
     return parser.parse_args(argv)
@@ -63,8 +66,11 @@ def team(given, threads, names, log):
     return workers
 
 
-def measure(work, workers, threads, seconds, folder):
-    """Return what was measured of a workload: best seconds by framework, limits, mistakes."""
+def measure(work, workers, threads, seconds, folder, *, mean=False):
+    """Return what was measured of a workload: seconds by framework, limits, mistakes.
+
+    Seconds are the best ones, or with `mean` the mean ones of the median round.
+    """
     versions = [False, True] if work.symbols else [False]
     turns, found = [], {"times": {}, "errors": {}}
     found.update(flops=0.0, loaded=0.0, bandwidth=0.0)
@@ -88,7 +94,7 @@ def measure(work, workers, threads, seconds, folder):
                 found["errors"][key] = wrong
             else:
                 turns.append((key, worker, version))
-    best = found["times"]
+    times = {}
     for _ in range(ROUNDS if seconds else 0):
         limits = {"do": "limits", "threads": threads, "seconds": seconds / ROUNDS / 4}
         order = {"flops": True, "bytes": work.bytes, "only_reads": work.only_reads}
@@ -98,12 +104,14 @@ def measure(work, workers, threads, seconds, folder):
             raise SystemExit(f"error: the machine's limits: {roofs['error']}; {told}")
         found = {**found, **{k: max(found[k], v) for k, v in roofs["answer"].items()}}
         for key, worker, version in turns:
-            order = {"do": "run", "version": version, "seconds": seconds / ROUNDS}
+            order = {"do": "run", "version": version, "seconds": seconds / ROUNDS, "mean": mean}
             reply = worker.ask(order)
             if "error" in reply:
                 found["errors"][key] = reply["error"]
             else:
-                best[key] = min(best.get(key, float("inf")), reply["answer"])
+                times.setdefault(key, []).append(reply["answer"])
+    chosen = statistics.median if mean else min
+    found["times"] = {key: chosen(rounds) for key, rounds in times.items()}
     return found
 
 
@@ -147,7 +155,12 @@ def main(argv=None):
                     for work in works:
                         with busy_core(given.busy_cpu):
                             results[f"{work.name}/{threads}"] = measure(
-                                work, workers, threads, given.seconds, folder
+                                work,
+                                workers,
+                                threads,
+                                given.seconds,
+                                folder,
+                                mean=given.busy_cpu is not None,
                             )
                         if given.seconds:
                             path.write_text(json.dumps(results, indent=1))

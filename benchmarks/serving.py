@@ -21,21 +21,25 @@ _READING = 30e-6
 Prepare = Callable[[Workload, int, bool], tuple[Callable[[], Any], Callable[[], Any] | None]]
 
 
-def best_call(call: Callable[[], Any], seconds: float) -> float:
-    """Return the best time of a call in seconds, of as many as fit in the time, or of two."""
+def best_call(call: Callable[[], Any], seconds: float, *, mean: bool = False) -> float:
+    """Return the best or mean time of a call in seconds, of as many as fit in the time, or of two.
+
+    Beside a busy process the best time says nothing: it is of a time slice without it.
+    """
     call()
     start = perf_counter()
     call()
     once = perf_counter() - start
     number = max(1, round(_READING / (once + 1e-9)))
-    best, end, turns = once, start + seconds, 0
+    best, total, end, turns = once, 0.0, start + seconds, 0
     while turns < 2 or perf_counter() < end:
         turns += 1
         start = perf_counter()
         for _ in range(number):
             call()
-        best = min(best, (perf_counter() - start) / number)
-    return best
+        took = (perf_counter() - start) / number
+        best, total = min(best, took), total + took
+    return total / turns if mean else best
 
 
 def serve(prepare: Prepare, special: Callable[[dict[str, Any]], Any] | None = None) -> None:
@@ -61,7 +65,9 @@ def serve(prepare: Prepare, special: Callable[[dict[str, Any]], Any] | None = No
                     np.save(f"{order['save']}.{key}.npy", np.asarray(result()))
                 answer: Any = list(calls)
             elif order["do"] == "run":
-                answer = best_call(calls[order["version"]], order["seconds"])
+                answer = best_call(
+                    calls[order["version"]], order["seconds"], mean=order.get("mean", False)
+                )
             else:
                 answer = special(order)
             reply = {"answer": answer}
