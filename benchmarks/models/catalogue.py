@@ -79,13 +79,22 @@ class Model:
     tolerance: float = 1e-4
 
     def module(self, small: bool = False) -> torch.nn.Module:
-        """Return the model; scales and offsets of normalisations are random too."""
+        """Return the model; scales and offsets of normalisations are random too.
+
+        Statistics of batches are those of random inputs, so that no layer makes all alike.
+        """
         torch.manual_seed(0)
         module = self.make(small).eval().requires_grad_(False)
         for each in [*module.parameters(), *module.buffers()]:
             if each.ndim == 1 and each.is_floating_point():
                 each.add_(0.1 * torch.rand(each.shape).to(each.dtype))
-        return module
+        norms = [each for each in module.modules() if isinstance(each, torch.nn.BatchNorm2d)]
+        for norm in norms:
+            norm.train().momentum = 1.0
+        if norms:
+            with torch.no_grad():
+                module(*self.arguments(self.checked[0], small))
+        return module.eval()
 
     def arguments(self, sizes: dict[str, int], small: bool = False) -> tuple[torch.Tensor, ...]:
         """Return inputs of some sizes."""
