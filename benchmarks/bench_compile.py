@@ -99,7 +99,7 @@ def main() -> None:
             _seconds(module, None, folder)
             again = min(_seconds(module, None, folder) for _ in range(ROUNDS))
         times = [new, *(stages.get(stage, 0.0) for stage in STAGES)]
-        code = len(relax.build(module).native[0].data)
+        code = sum(len(each.data) for each in relax.build(module).native)
         rows.append(
             [
                 name,

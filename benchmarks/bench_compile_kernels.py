@@ -172,7 +172,11 @@ def _seconds(module: IRModule, target: str) -> tuple[float, dict[str, float], in
         start = time.process_time()
         executable = relax.build(module, target, log=log)
         seconds = time.process_time() - start
-    return seconds, {s.name: s.seconds for s in log.stages}, len(executable.native[0].data)
+    return (
+        seconds,
+        {s.name: s.seconds for s in log.stages},
+        sum(len(each.data) for each in executable.native),
+    )
 
 
 def main() -> None:
