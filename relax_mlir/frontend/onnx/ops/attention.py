@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.errors import ModelError
 from relax_mlir.frontend.registry import converts
 from relax_mlir.frontend.values import of_expr
 from relax_mlir.relax import op
@@ -21,9 +22,21 @@ _FILTER = -10000.0
 _LAYOUT = "BSNH,BNSH,BNSH,BSNH"
 
 
+def _dims(x: Any) -> Sequence[Any]:
+    """Return the shape of a tensor.
+
+    Raises:
+        ModelError: its rank is not known.
+    """
+    dims = of_expr(x).dims
+    if dims is None:
+        raise ModelError("the ranks of tensors of attention have to be known at import")
+    return dims
+
+
 def _heads(node: Any, x: Any, count: Any) -> Any:
     """Return (batch, length, width) as (batch, length, heads, depth)."""
-    batch, length, width = of_expr(node.emit(x)).dims
+    batch, length, width = _dims(node.emit(x))
     return op.reshape(x, ShapeExpr([batch, length, count, width // count]))
 
 
@@ -56,7 +69,7 @@ def _attend(
         query, key, value, bias=bias, scale=scale, layout=_LAYOUT,
         causal_mask="BottomRight" if causal else None, mask=mask,
     ))  # fmt: skip
-    batch, length, heads, depth = of_expr(y).dims
+    batch, length, heads, depth = _dims(y)
     return op.reshape(y, ShapeExpr([batch, length, heads * depth]))
 
 
@@ -105,7 +118,7 @@ def multi_head_attention(node: Any) -> Any:
     if node.has(6):
         key, value = _with_past(node, node.x(6), key), _with_past(node, node.x(7), value)
     key, value = node.emit(key), node.emit(value)
-    mask = _padding(node, 4, node.dims()[0], of_expr(key).dims[2])
+    mask = _padding(node, 4, node.dims()[0], _dims(key)[2])
     biases = [node.x(5)] if node.has(5) else []
     causal = bool(node.attrs.get("unidirectional", 0))
     return [
@@ -122,7 +135,7 @@ def self_attention(node: Any, x: Any, weights: Any, bias: Any, mask: int, past: 
         raise node.fail("do_rotary is not supported")
     projected = op.matmul(x, weights)
     projected = node.emit(projected if bias is None else op.add(projected, bias))
-    batch, _, width = of_expr(projected).dims
+    batch, _, width = _dims(projected)
     if width.value is None:
         raise node.fail("the width of the weights has to be known at import")
     sizes = node.attrs.get("qkv_hidden_sizes") or [width.value // 3] * 3
@@ -132,7 +145,7 @@ def self_attention(node: Any, x: Any, weights: Any, bias: Any, mask: int, past: 
         both = [op.squeeze(part, [0]) for part in _split(node, node.x(past), [1, 1], 0)]
         key, value = (_with_past(node, *pair) for pair in zip(both, (key, value), strict=True))
     key, value = node.emit(key), node.emit(value)
-    seen = _padding(node, mask, batch, of_expr(key).dims[2])
+    seen = _padding(node, mask, batch, _dims(key)[2])
     biases = [node.x(5)] if node.op_type == "Attention" and node.has(5) else []
     causal = bool(node.attrs.get("unidirectional", 0))
     y = _attend(node, query, key, value, padding=seen, biases=biases, causal=causal)
@@ -146,13 +159,13 @@ def attention(node: Any) -> Any:
     return self_attention(node, node.x(0), node.x(1), bias, 3, 4)
 
 
-def _rotated(node: Any, x: Any, cos: Any, sin: Any, interleaved: bool) -> Any:
+def _rotated(node: Any, x: Any, angles: Sequence[Any], interleaved: bool) -> Any:
     """Return (batch, length, heads, depth) rotated by angles of (batch, length, half)."""
     x = node.emit(x)
-    depth, half = of_expr(x).dims[3].value, of_expr(cos).dims[-1].value
+    depth, half = _dims(x)[3].value, _dims(angles[0])[-1].value
     if depth is None or half is None:
         raise node.fail("the depth of heads has to be known at import")
-    cos, sin = (node.emit(op.expand_dims(each, -2)) for each in (cos, sin))
+    cos, sin = (node.emit(op.expand_dims(each, -2)) for each in angles)
     ways = (
         ([0, 1], [2 * half - 1, 2 * half], 2) if interleaved else ([0, half], [half, 2 * half], 1)
     )
@@ -166,7 +179,7 @@ def _rotated(node: Any, x: Any, cos: Any, sin: Any, interleaved: bool) -> Any:
     ]
     if interleaved:
         pairs = op.stack(rotated, -1)
-        rotated = [op.reshape(pairs, ShapeExpr([*of_expr(x).dims[:3], 2 * half]))]
+        rotated = [op.reshape(pairs, ShapeExpr([*_dims(x)[:3], 2 * half]))]
     rest = [op.strided_slice(x, [3], [2 * half], [depth])] if depth > 2 * half else []
     return op.concat([*rotated, *rest], 3) if len(rotated + rest) > 1 else rotated[0]
 
@@ -184,9 +197,9 @@ def rotary_embedding(node: Any) -> Any:
     interleaved = bool(attrs.get("interleaved", 0))
     if len(dims) == 4:
         x = op.permute_dims(node.x(), [0, 2, 1, 3])
-        return op.permute_dims(_rotated(node, x, *angles, interleaved), [0, 2, 1, 3])
+        return op.permute_dims(_rotated(node, x, angles, interleaved), [0, 2, 1, 3])
     heads = attrs.get("num_heads", 0) or dims[2] // (half * 2)
-    y = _rotated(node, _heads(node, node.x(), heads), *angles, interleaved)
+    y = _rotated(node, _heads(node, node.x(), heads), angles, interleaved)
     return op.reshape(y, ShapeExpr(dims))
 
 
@@ -220,11 +233,11 @@ def group_query_attention(node: Any) -> Any:
         places = node.x(9) if node.has(9) else rows
         angles = [node.emit(op.take(node.x(i), places, 0)) for i in (7, 8)]
         way = bool(attrs.get("rotary_interleaved", 0))
-        query, key = (_rotated(node, x, *angles, way) for x in (query, key))
+        query, key = (_rotated(node, x, angles, way) for x in (query, key))
     key, value = (node.emit(op.permute_dims(x, [0, 2, 1, 3])) for x in (key, value))
     caches = [node.runtime(
         "append_cache", [node.x(3 + i) if node.has(3 + i) else None, new, before, node.x(6)],
-        [(node.dtype(), [batch, groups, None, of_expr(new).dims[3]])],
+        [(node.dtype(), [batch, groups, None, _dims(new)[3]])],
     ) for i, new in enumerate((key, value))]  # fmt: skip
     key, value = (cache.expr for cache in caches)
     if caches[0].dims != caches[1].dims:

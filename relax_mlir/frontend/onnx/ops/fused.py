@@ -213,7 +213,7 @@ def qattention(node: Any) -> Any:
 
 def _unpacked(node: Any, x: Any, bits: int) -> Any:
     """Return bytes of several integers each, the first in the lowest bits, as one integer each."""
-    dims = of_expr(x).dims
+    dims: Any = of_expr(x).dims
     each = 8 // bits
     mask = const(2**bits - 1, "uint8")
     parts = [op.bitwise_and(op.right_shift(x, const(bits * i, "uint8")), mask) for i in range(each)]

@@ -33,10 +33,13 @@ def _kernel_shape(node: Any, weight: Value) -> list[int]:
     Raises:
         ModelError: they are not known at import.
     """
-    sizes = node.attrs.get("kernel_shape") or [dim.value for dim in (weight.dims or [])[2:]]
-    if not sizes or None in sizes:
+    given: Sequence[Any] = (
+        node.attrs.get("kernel_shape") or [d.value for d in weight.dims or ()][2:]
+    )
+    sizes = [each for each in given if each is not None]
+    if not sizes or len(sizes) < len(given):
         raise node.fail("padding by auto_pad needs a kernel whose size is known at import")
-    return list(sizes)
+    return sizes
 
 
 def window(

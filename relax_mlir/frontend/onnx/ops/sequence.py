@@ -119,8 +119,9 @@ def split_to_sequence(node: Any) -> Any:
         each, count = sizes[0], total.value
         if isinstance(each, int) and each < 1:
             raise node.fail(f"parts of size {each}")
-        known = count is not None and isinstance(each, int) and count <= each * _MOST_PARTS
-        full = divmod(count, each) if known else None
+        full = None
+        if count is not None and isinstance(each, int) and count <= each * _MOST_PARTS:
+            full = divmod(count, each)
         sizes = None if full is None else (*[each] * full[0], *[full[1]] * bool(full[1]))
     if sizes is not None and len(sizes) <= _MOST_PARTS:
         made = [node.emit(part) for part in parts(node, axis, sizes)]
