@@ -1,8 +1,9 @@
 """Layouts with blocked axes: `OHIW16o` has 16 output channels innermost (TVM's names)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from relax_mlir.dialects.relax.axis_map import AxisMap, Digit
 from relax_mlir.dialects.relax.infer import InferError
@@ -56,18 +57,6 @@ class BlockedLayout:
             raise InferError(f"a layout here has the letters of '{letters}', got '{layout}'")
         return BlockedLayout(letters, tuple(axes[x] for x in letters), blocks, position)
 
-    @staticmethod
-    def of_image(layout: str, letters: str) -> "BlockedLayout":
-        """Read the layout of data, where only channels have blocks: `NCHW4c`.
-
-        Raises:
-            InferError: it has other letters, or other blocks.
-        """
-        found = BlockedLayout.parse(layout, letters)
-        if set(found.blocks) - {"C"}:
-            raise InferError(f"data has blocks of channels only, such as '{letters}4c'")
-        return found
-
     def axis_map(self, source: str, back: bool = False) -> AxisMap:
         """Return where elements go from a layout without blocks to this one, or back."""
         if back:
@@ -101,22 +90,24 @@ class BlockedLayout:
             found[axis] = size // block
         return found
 
-    def sizes(self, dims: Sequence[SymExpr]) -> list[SymExpr]:
-        """Return the sizes of whole axes, in the order of the letters, of a tensor's dimensions."""
-        sizes = []
-        for letter, axis in zip(self.letters, self.axes, strict=True):
-            inner = self.blocks.get(letter)
-            sizes.append(dims[axis] if inner is None else dims[axis] * dims[inner[1]])
-        return sizes
-
-    def check(self, dims: Sequence[SymExpr], what: str) -> None:
-        """Check that blocks have the size that the layout says.
+    def sizes(self, dims: Sequence[SymExpr], what: str = "data") -> list[SymExpr]:
+        """Return the sizes of whole axes, in the order of the letters, of a tensor's dimensions.
 
         Raises:
-            InferError: one has not.
+            InferError: blocks have not the size that the layout says.
         """
-        for letter, (size, position) in self.blocks.items():
-            if dims[position].is_const and dims[position] != size:
+        sizes = []
+        for letter, axis in zip(self.letters, self.axes, strict=True):
+            size, inner = self.blocks.get(letter, (1, axis))
+            if inner != axis and dims[inner].is_const and dims[inner] != size:
                 raise InferError(
-                    f"{what} must have blocks of {size} along '{letter}', got {dims[position]}"
+                    f"{what} must have blocks of {size} along '{letter}', got {dims[inner]}"
                 )
+            sizes.append(dims[axis] * size)
+        return sizes
+
+
+def has_blocks(attrs: Mapping[str, Any]) -> bool:
+    """Whether an operation of these attributes has a tensor in a layout with blocks."""
+    layouts = [attrs[name] for name in attrs if name.endswith("layout")]
+    return not all(layout.isalpha() for layout in layouts if layout)

@@ -11,6 +11,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
+from relax_mlir.dialects.symbolic.prover import can_prove_different
 
 
 class InferError(ValueError):
@@ -149,7 +150,7 @@ def matmul(lhs: ir.Type, rhs: ir.Type, out_dtype: str | None = None) -> ir.Type:
             return T.tensor_type(None, dtype)
         return T.tensor_type(None, dtype, max(lrank, rrank, 2) - (lrank == 1) - (rrank == 1))
     inner_a, inner_b = a[-1], b[-2] if len(b) > 1 else b[-1]
-    if inner_a.is_const and inner_b.is_const and inner_a != inner_b:
+    if can_prove_different(inner_a, inner_b):
         raise InferError(f"matmul reduction dimensions must match, got {inner_a} and {inner_b}")
     batch = broadcast_dims(a[:-2], b[:-2])
     rows = a[-2:-1]
@@ -183,8 +184,9 @@ def reduce(operand: ir.Type, axes: Sequence[int] | None, keepdims: bool) -> ir.T
         return T.tensor_type(None if axes is not None or keepdims else [], dtype)
     kept = set(range(ndim)) - set(normalize_axes(range(ndim) if axes is None else axes, ndim))
     dims = T.tensor_dims(operand)
-    if dims is None:
+    if dims is None and kept:
         return T.tensor_type(None, dtype, ndim if keepdims else len(kept))
+    dims = dims or [SymExpr.const(1)] * ndim
     if keepdims:
         return T.tensor_type([d if i in kept else 1 for i, d in enumerate(dims)], dtype)
     return T.tensor_type([d for i, d in enumerate(dims) if i in kept], dtype)

@@ -6,14 +6,13 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.blocked_layout import BlockedLayout
 from relax_mlir.dialects.relax.infer import broadcast_dims
 from relax_mlir.dialects.relax.ops.base import build, infer_result, prim_value, scalar_constant
 from relax_mlir.dialects.relax.ops.params import UNKNOWN, constant_value
 from relax_mlir.dialects.relax.ops.reduce import collapsed_axes
 from relax_mlir.dialects.relax.tuples import get_item, make_tuple
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
-from relax_mlir.lowering.relax_to_tir.decompose import Decomposition, adaptive_avg_pool, reshape
+from relax_mlir.lowering.relax_to_tir.decompose import Decomposition, reshape
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
 from relax_mlir.lowering.relax_to_tir.support.axes import broadcasts
 from relax_mlir.lowering.relax_to_tir.support.limits import ACCUMULATE
@@ -116,40 +115,6 @@ def layout_transform(op: ir.Operation, own: bool) -> ir.Value | None:
 
 
 @_composed
-def blocked_image(op: ir.Operation, own: bool) -> ir.Value | None:
-    """Write a convolution or pooling of blocks of channels as one of channels, and maps around."""
-    attrs, name = attributes(op), op.name.removeprefix("relax.")
-    key = "data_layout" if "data_layout" in attrs else "layout"
-    source, target = attrs[key], attrs["out_layout"] or attrs[key]
-    if source.isalpha() and target.isalpha():
-        return None
-    letters = "".join(letter for letter in source if letter.isupper())
-    operands = list(op.operands)
-    operands[0] = _whole(operands[0], source, letters)
-    plain = {**attrs, key: letters, "out_layout": ""}
-    if key == "data_layout":
-        weight = attrs["kernel_layout"]
-        plain["kernel_layout"] = "".join(letter for letter in weight if letter.isupper())
-        operands[1] = _whole(operands[1], weight, plain["kernel_layout"])
-    made = _op(name, *operands, **plain)
-    index_map = BlockedLayout.parse(target, letters).axis_map(letters)
-    return _op("layout_transform", made, index_map=index_map)
-
-
-def adaptive_pool(op: ir.Operation, own: bool) -> ir.Value | None:
-    """Write adaptive pooling of blocks of channels as one of channels, others as a mean or so."""
-    made = blocked_image(op, own)
-    return adaptive_avg_pool(op, own) if made is None else made
-
-
-def _whole(value: ir.Value, layout: str, letters: str) -> ir.Value:
-    if layout.isalpha():
-        return value
-    index_map = BlockedLayout.parse(layout, letters).axis_map(letters, back=True)
-    return _op("layout_transform", value, index_map=index_map)
-
-
-@_composed
 def collapse_sum(op: ir.Operation, own: bool) -> ir.Value | None:
     """Write a sum to a shape that was broadcast as a sum over axes."""
     data, wanted = T.tensor_dims(op.operands[0].type), T.tensor_dims(op.results[0].type)
@@ -231,11 +196,6 @@ COMPOSITIONS: dict[str, Decomposition] = {
     "batch_flatten": batch_flatten,
     "pixel_shuffle": pixel_shuffle,
     "layout_transform": layout_transform,
-    **dict.fromkeys(
-        (f"{kind}{rank}d" for kind in ("conv", "max_pool", "avg_pool") for rank in (1, 2, 3)),
-        blocked_image,
-    ),
-    **{f"adaptive_avg_pool{rank}d": adaptive_pool for rank in (1, 2, 3)},
     "collapse_sum_to": collapse_sum,
     "collapse_sum_like": collapse_sum,
     "median": median,

@@ -16,6 +16,7 @@ _EXPORTS = {
     "UnusedInputWarning": "exec_builder",
     "VMInstrumentReturnKind": "vm.instrument",
     "VirtualMachine": "vm.virtual_machine",
+    "DataType": "values.ndarray",
     "Device": "device.api",
     "DeviceAPI": "device.api",
     "DeviceAttrKind": "device.api",

@@ -2,6 +2,8 @@
 
 # Made by .ci/stubs, do not edit.
 
+from tvm_ffi._dtype import dtype as DataType
+
 from relax_mlir.runtime.bytecode.builtins import AssertOpError
 from relax_mlir.runtime.device.api import (
     Device,
@@ -38,6 +40,7 @@ from relax_mlir.runtime.vm.virtual_machine import VirtualMachine
 __all__ = [
     "AssertOpError",
     "BenchmarkResult",
+    "DataType",
     "Device",
     "DeviceAPI",
     "DeviceAttrKind",

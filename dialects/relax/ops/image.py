@@ -6,6 +6,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.blocked_layout import BlockedLayout
 from relax_mlir.dialects.relax.conv_geometry import SPATIAL, layout_axes
 from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.ops.base import Param, declare
@@ -74,9 +75,9 @@ def _resize(rank: int) -> Any:
 
     def infer(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
         data, size = types
-        _, _, *places = layout_axes(attrs["layout"], letters)
+        layout = BlockedLayout.parse(attrs["layout"], letters)
         _check(attrs, rank)
-        ndim = rank + 2
+        ndim = layout.rank
         if T.tensor_ndim(data) not in (-1, ndim):
             raise InferError(f"data must have {ndim} dimensions, got {T.tensor_ndim(data)}")
         source = T.tensor_dtype(data)
@@ -89,11 +90,11 @@ def _resize(rank: int) -> Any:
         if dims is None or wanted is None:
             return T.tensor_type(None, dtype, ndim)
         sizes = wanted * rank if len(wanted) == 1 else wanted
-        for axis, dim in zip(places, sizes, strict=True):
-            if dims[axis] == 0 and dim != 0 and dim.is_const:
+        old = layout.sizes(dims)
+        for axis, before, dim in zip(layout.axes[2:], old[2:], sizes, strict=True):
+            if before == 0 and dim != 0 and dim.is_const:
                 raise InferError(f"there are no pixels for {dim} along axis {axis}, which is 0")
-            dims[axis] = dim
-        return T.tensor_type(dims, dtype)
+        return T.tensor_type(layout.dims([*old[:2], *sizes]), dtype)
 
     return infer
 

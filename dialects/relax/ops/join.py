@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax.infer import InferError, InferTypeError, join_dty
 from relax_mlir.dialects.relax.ops.base import Param, declare
 from relax_mlir.dialects.relax.slices import check_slice, slice_bounds, split_points
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import can_prove_different
 
 
 def join_ranks(types: Sequence[ir.Type]) -> int:
@@ -31,14 +32,14 @@ def common_dims(shapes: Sequence[Sequence[SymExpr]], except_axis: int = -1) -> l
     Where two are not certain to be equal, run time checks it.
 
     Raises:
-        InferError: two constant dimensions differ, other than along `except_axis`.
+        InferError: two dimensions certainly differ, other than along `except_axis`.
     """
     result = list(shapes[0])
     for dims in shapes[1:]:
         for axis, (known, dim) in enumerate(zip(result, dims, strict=True)):
             if axis == except_axis:
                 continue
-            if known.is_const and dim.is_const and known != dim:
+            if can_prove_different(known, dim):
                 raise InferError(f"tensors differ in dimension {axis}: {known} and {dim}")
             if dim.is_const:
                 result[axis] = dim

@@ -8,6 +8,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import InferError, broadcast, join_dtypes
 from relax_mlir.dialects.relax.ops.base import Param, declare
 from relax_mlir.dialects.relax.ops.elementwise import expect_kind
+from relax_mlir.dialects.symbolic.prover import can_prove_different
 
 REDUCTIONS = ("none", "mean", "sum")
 
@@ -15,6 +16,9 @@ REDUCTIONS = ("none", "mean", "sum")
 def _cross_entropy(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
     for name, type_ in zip(("predictions", "labels"), types, strict=True):
         expect_kind(type_, "floating-point", name)
+    ranks = {T.tensor_ndim(type_) for type_ in types} - {-1}
+    if len(ranks) > 1:
+        raise InferError(f"predictions and labels must have one rank, got {sorted(ranks)}")
     dims = [T.tensor_dims(type_) for type_ in types]
     if None not in dims and dims[0] != dims[1]:
         broadcast(types[0], types[1])
@@ -34,11 +38,16 @@ def _nll_loss(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
             f"predictions must have one dimension more than targets, got {ranks[0]} and {ranks[1]}"
         )
     result, wanted = T.tensor_dims(targets), T.tensor_dims(predictions)
+    by_class = None if weights is None else T.tensor_dims(weights)
+    if wanted is not None and by_class is not None:
+        classes = wanted[0 if len(wanted) == 1 else 1]
+        if can_prove_different(by_class[0], classes):
+            raise InferError(f"there are {by_class[0]} weights for {classes} classes")
     if result is not None and wanted is not None:
         classes = 0 if len(wanted) == 1 else 1
         rest = [dim for axis, dim in enumerate(wanted) if axis != classes]
         for a, b in zip(rest, result, strict=True):
-            if a != b and (a - b).is_const:
+            if can_prove_different(a, b):
                 raise InferError(f"predictions and targets have {a} and {b} elements along an axis")
     if attrs["reduction"] not in REDUCTIONS:
         allowed = ", ".join(REDUCTIONS)

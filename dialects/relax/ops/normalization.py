@@ -17,6 +17,7 @@ from relax_mlir.dialects.relax.infer import (
 )
 from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, declare, define
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.prover import can_prove_different
 
 
 def _float(type_: ir.Type, what: str) -> None:
@@ -36,7 +37,7 @@ def _parameter(type_: ir.Type, what: str, expected: Sequence[SymExpr] | int) -> 
     if dims is None or isinstance(expected, int):
         return
     for found, wanted in zip(dims, expected, strict=True):
-        if found.is_const and wanted.is_const and found != wanted:
+        if can_prove_different(found, wanted):
             raise InferError(f"{what} must have {wanted} elements along an axis, got {found}")
 
 

@@ -8,11 +8,12 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.axis_map import AxisMap
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.infer import InferError
+from relax_mlir.dialects.relax.infer import InferError, InferTypeError
 from relax_mlir.dialects.relax.validity import dims_problem
 from relax_mlir.dialects.symbolic.expr import SymExpr
 
 REQUIRED = object()
+_INTEGERS = ("int", "ints", "int_or_ints")
 # Of a symbolic parameter: only run time knows its value.
 UNKNOWN = object()
 OPERAND_KINDS = ("tensor", "tensors", "shape", "prim", "any")
@@ -36,6 +37,8 @@ class Param:
         scalar: of a tensor operand, whether one number, `R.Prim`, may stand in its place.
         numbers: of an operand, the dtype of numbers given for it; by default that of the first
             tensor among the operands for which this says nothing.
+        form: brings the integers of an attribute to the form in which it is kept, or raises
+            InferError: `strides=2` is `[2, 2]`.
     """
 
     name: str
@@ -43,6 +46,24 @@ class Param:
     default: Any = REQUIRED
     numbers: str = ""
     scalar: bool = False
+    form: Callable[[Any], Any] | None = None
+
+    def formed(self, value: Any) -> Any:
+        """Return what was given for an attribute in the form in which it is kept.
+
+        Raises:
+            InferTypeError: it should be made of integers and is not.
+            InferError: it has no such form, as three strides of two axes have none.
+        """
+        if self.kind not in _INTEGERS or value is None:
+            return value
+        items = _items(value) if self.kind != "int" else [value]
+        if not all(hasattr(item, "__index__") for item in items):
+            raise InferTypeError(f"{self.name}: expected {self.kind}, got {value!r}")
+        if self.form is None:
+            return value
+        whole = [operator.index(item) for item in items]
+        return self.form(whole if self.kind == "ints" or hasattr(value, "__iter__") else whole[0])
 
     @property
     def is_operand(self) -> bool:
@@ -234,6 +255,7 @@ def given_attribute(param: Param, attrs: Mapping[str, Any]) -> tuple[ir.Attribut
         raise InferError(f"needs attribute '{param.name}'")
     if value is None and param.default is not None:
         raise InferError(f"{param.name} cannot be None")
+    value = param.formed(value)
     try:
         attribute = to_attribute(param.kind, value)
     except InferError as error:

@@ -6,7 +6,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
-from relax_mlir.dialects.relax.infer import resolve_reshape
+from relax_mlir.dialects.relax.infer import InferError, resolve_reshape
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.params import REQUIRED, Param
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -49,7 +49,11 @@ def make(name: str, args: Sequence[Any], attrs: Mapping[str, Any]) -> Call:
     values = Attrs()
     for param in cls.PARAMS:
         if not param.is_operand and param.name in given:
-            value = given[param.name]
+            try:
+                value = param.formed(given[param.name])
+            except InferError as error:
+                kind = ExprTypeError if isinstance(error, TypeError) else ExprError
+                raise kind(f"relax.op.{name}: {error}") from error
             values[param.name] = as_dtype(value) if param.kind == "dtype" else value
     call = Call.__new__(Call)
     call._op = call._keep = call._ty = None

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
+from relax_mlir.runtime.library.layouts import from_plain, ndim_of, to_plain
 from relax_mlir.runtime.library.operands import check, size_of
 from relax_mlir.runtime.models.images import grid_sample
 from relax_mlir.runtime.values.convert import describe, numpy_dtype
@@ -88,19 +89,20 @@ def _resize(
 ) -> _Array:  # fmt: skip
     check(data)
     wanted = size_of(size)
-    rank = len(layout) - 2
-    if data.ndim != rank + 2 or len(wanted) not in (1, rank):
+    letters = "".join(sorted(filter(str.isupper, layout), key="NCDHW".index))
+    rank, ndim = len(letters) - 2, ndim_of(layout)
+    if data.ndim != ndim or len(wanted) not in (1, rank):
         raise ArgumentTypeError(
-            f"data must have {rank + 2} dimensions and size one or {rank}, got {data.ndim} and "
-            f"{wanted}"
+            f"data must have {ndim} dimensions and size one or {rank}, got {data.ndim} and {wanted}"
         )
+    data = to_plain(data, layout, letters)
     dtype = numpy_dtype(out_dtype) if out_dtype else data.dtype
     if method != "nearest_neighbor" and "b" in (data.dtype.kind, dtype.kind):
         raise ArgumentTypeError(f"pixels of dtype bool have no {method} interpolation")
     kind, value, outside = _wide([data.dtype, dtype]), data, np.zeros((1,) * (rank + 2), bool)
     rounding = rounding or ("round" if mode == "align_corners" else "floor")
     for which, count in enumerate(wanted * (rank if len(wanted) == 1 else 1)):
-        axis = layout.index("DHW"[which - rank])
+        axis = 2 + which
         length = data.shape[axis]
         if count and not length:
             raise ShapeMismatchError(f"there are no pixels for {count} along axis {axis}")
@@ -118,7 +120,7 @@ def _resize(
     value = _fitted(value, dtype)
     if mode == "tf_crop_and_resize":
         value = np.where(outside, _fitted(np.asarray(extrapolation, "float64"), dtype), value)
-    return value
+    return from_plain(value, letters, layout)
 
 
 def _affine_grid(data: _Array, size: Any, align_corners: bool) -> _Array:

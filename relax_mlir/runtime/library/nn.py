@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
+from relax_mlir.runtime.library.layouts import from_plain, ndim_of, to_plain
 from relax_mlir.runtime.library.operands import widen
 from relax_mlir.runtime.values.convert import describe, numpy_dtype
 
@@ -38,10 +39,6 @@ def _pads(padding: _Ints, rank: int) -> list[tuple[int, int]]:
     return [(item, item) for item in _each(padding, rank)]
 
 
-def _to(x: _Array, source: str, target: str) -> _Array:
-    return x.transpose([source.index(letter) for letter in target])
-
-
 def _windows(x: _Array, size: _Ints, strides: _Ints, dilation: _Ints) -> _Array:
     """Return the windows of what has its spatial axes last, as as many axes more at the end."""
     rank = x.ndim - 2
@@ -58,28 +55,16 @@ def _conv_operands(
     data: _Array, weight: _Array, rank: int, layouts: tuple[str, str], out_dtype: str | None
 ) -> tuple[_Array, _Array, np.dtype]:
     """Return data and weight in the plain layouts and the dtype of sums, and the result's."""
-    weight, layouts = _without_blocks(weight, layouts)
-    _check(data, rank + 2, "data")
-    _check(weight, rank + 2, "weight")
+    _check(data, ndim_of(layouts[0]), "data")
+    _check(weight, ndim_of(layouts[1]), "weight")
     if data.dtype != weight.dtype:
         raise ArgumentTypeError(
             f"operand dtypes must match, got {data.dtype.name} and {weight.dtype.name}"
         )
     dtype = numpy_dtype(out_dtype) if out_dtype else data.dtype
-    image = _to(data, layouts[0], f"NC{_SPATIAL[rank]}").astype(_wide(dtype), copy=False)
-    kernel = _to(weight, layouts[1], f"OI{_SPATIAL[rank]}").astype(_wide(dtype), copy=False)
+    image = to_plain(data, layouts[0], f"NC{_SPATIAL[rank]}").astype(_wide(dtype), copy=False)
+    kernel = to_plain(weight, layouts[1], f"OI{_SPATIAL[rank]}").astype(_wide(dtype), copy=False)
     return image, kernel, dtype
-
-
-def _without_blocks(weight: _Array, layouts: tuple[str, str]) -> tuple[_Array, tuple[str, str]]:
-    """Return a weight in blocks of output channels, such as `OHIW16o`, without them."""
-    letters = "".join(letter for letter in layouts[1] if letter.isalpha())
-    if not letters.endswith("o") or weight.ndim != len(letters):
-        return weight, layouts
-    outer = letters.index("O")
-    moved = np.moveaxis(weight, -1, outer + 1)
-    shape = (*moved.shape[:outer], -1, *moved.shape[outer + 2 :])
-    return moved.reshape(shape), (layouts[0], letters[:-1])
 
 
 def _conv(rank: int) -> Callable[..., _Array]:
@@ -105,7 +90,7 @@ def _conv(rank: int) -> Callable[..., _Array]:
         rows = kernel.reshape(groups, kernel.shape[0] // groups, inner)
         result = np.matmul(rows, columns).reshape(batch, kernel.shape[0], *out)
         target = out_layout or data_layout
-        return _to(result, f"NC{_SPATIAL[rank]}", target).astype(dtype, copy=False)
+        return from_plain(result, f"NC{_SPATIAL[rank]}", target).astype(dtype, copy=False)
 
     return compute
 
@@ -150,7 +135,7 @@ def _conv_transpose(rank: int) -> Callable[..., _Array]:
         inside = [slice(b, n - a) for n, (b, a) in zip(full, pads, strict=True)]
         result = result.reshape(batch, groups * outer, *full)[(slice(None), slice(None), *inside)]
         target = out_layout or data_layout
-        return _to(result, f"NC{_SPATIAL[rank]}", target).astype(dtype, copy=False)
+        return from_plain(result, f"NC{_SPATIAL[rank]}", target).astype(dtype, copy=False)
 
     return compute
 
@@ -166,8 +151,8 @@ def _pool(average: bool, rank: int) -> Callable[..., _Array]:
         data: _Array, pool_size: _Ints, strides: _Ints, padding: _Ints, dilation: _Ints,
         ceil_mode: bool, count_include_pad: bool, layout: str, out_layout: str | None,
     ) -> _Array:  # fmt: skip
-        _check(data, rank + 2, "data")
-        image = _to(data, layout, f"NC{_SPATIAL[rank]}")
+        _check(data, ndim_of(layout), "data")
+        image = to_plain(data, layout, f"NC{_SPATIAL[rank]}")
         size, strides, dilation = (_each(item, rank) for item in (pool_size, strides, dilation))
         pads = _pads(padding, rank)
         around, inside = [(0, 0), (0, 0)], [(0, 0), (0, 0)]
@@ -196,7 +181,7 @@ def _pool(average: bool, rank: int) -> Callable[..., _Array]:
             else:
                 out = out / count.astype(wide.dtype)
         target = out_layout or layout
-        return _to(out, f"NC{_SPATIAL[rank]}", target).astype(data.dtype, copy=False)
+        return from_plain(out, f"NC{_SPATIAL[rank]}", target).astype(data.dtype, copy=False)
 
     return compute
 
@@ -205,8 +190,8 @@ def _adaptive(rank: int) -> Callable[..., _Array]:
     def compute(
         data: _Array, output_size: _Ints | None, layout: str, out_layout: str | None
     ) -> _Array:
-        _check(data, rank + 2, "data")
-        out = widen(_to(data, layout, f"NC{_SPATIAL[rank]}"))
+        _check(data, ndim_of(layout), "data")
+        out = widen(to_plain(data, layout, f"NC{_SPATIAL[rank]}"))
         for axis, count in enumerate(_each(output_size, rank) if output_size else (), start=2):
             n = out.shape[axis]
             means = [
@@ -215,7 +200,7 @@ def _adaptive(rank: int) -> Callable[..., _Array]:
             ]
             out = np.stack(means, axis)
         target = out_layout or layout
-        return _to(out, f"NC{_SPATIAL[rank]}", target).astype(data.dtype)
+        return from_plain(out, f"NC{_SPATIAL[rank]}", target).astype(data.dtype)
 
     return compute
 

@@ -2,6 +2,7 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.blocked_layout import has_blocks
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize
 from relax_mlir.lowering.relax_to_tir.decompose import constant, reshape
@@ -40,7 +41,7 @@ def _convolution(op: ir.Operation) -> ir.Operation | None:
     layout = attrs["out_layout"] or attrs["data_layout"]
     ndim, dtype = T.tensor_ndim(data.type), T.tensor_dtype(data.type)
     weight = conv.operands[1].type
-    if len(list(data.uses)) != 1 or ndim != 4 or not attrs["kernel_layout"].isalpha():
+    if len(list(data.uses)) != 1 or ndim != 4 or has_blocks(attrs):
         return None
     if T.tensor_dims(weight) is None or T.tensor_dtype(weight) != dtype or not dtype:
         return None

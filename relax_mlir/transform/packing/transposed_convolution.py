@@ -7,6 +7,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.blocked_layout import has_blocks
 from relax_mlir.dialects.relax.conv_geometry import (
     SPATIAL,
     layout_axes,
@@ -100,7 +101,7 @@ class _Splitter:
         """Return the sum of what all elements of the window give, None where sizes are unknown."""
         attrs, rank = self.attrs, self.rank
         data, weight = T.tensor_dims(self.data.type), T.tensor_dims(self.weight.type)
-        if data is None or weight is None:
+        if data is None or weight is None or has_blocks(attrs):
             return None
         _, c, *places = layout_axes(attrs["data_layout"], f"NC{SPATIAL[rank]}")
         order = layout_axes(attrs["kernel_layout"], f"OI{SPATIAL[rank]}")

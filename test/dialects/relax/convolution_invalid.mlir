@@ -93,3 +93,19 @@ func.func @parts(%a: tensor<1x2x3x4xi32>) {
   %0 = "relax.adaptive_avg_pool2d"(%a) {output_size = array<i64: 1>} : (tensor<1x2x3x4xi32>) -> tensor<1x2x1x1xi32>
   return
 }
+
+// -----
+
+func.func @block_size(%x: tensor<2x4x8x8x8xf32>) {
+  // expected-error@+1 {{'relax.max_pool2d' op data must have blocks of 16 along 'C', got 8}}
+  %0 = "relax.max_pool2d"(%x) {layout = "NCHW16c"} : (tensor<2x4x8x8x8xf32>) -> tensor<2x4x8x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @no_whole_blocks(%x: tensor<2x6x8x8xf32>) {
+  // expected-error@+1 {{'relax.max_pool2d' op 6 along 'C' are no whole blocks of 4}}
+  %0 = "relax.max_pool2d"(%x) {out_layout = "NCHW4c"} : (tensor<2x6x8x8xf32>) -> tensor<2x1x8x8x4xf32>
+  return
+}

@@ -98,3 +98,10 @@ func.func @no_parts(%a0: !n_w_c_f32) -> !n_c_w_f32 attributes {relax.function} {
   %0 = "relax.adaptive_avg_pool1d"(%a0) {layout = "NWC", out_layout = "NCW", output_size} : (!n_w_c_f32) -> !n_c_w_f32
   return %0 : !n_c_w_f32
 }
+
+// CHECK-LABEL: func.func @blocks(
+func.func @blocks(%x: tensor<2x4x28x28x16xf32>, %w: tensor<48x4x3x3x16xf32>) -> tensor<2x26x26x3x16xf32> attributes {relax.function} {
+  // CHECK: "relax.conv2d"{{.*}} -> tensor<2x26x26x3x16xf32>
+  %0 = "relax.conv2d"(%x, %w) {data_layout = "NCHW16c", kernel_layout = "OIHW16i", out_layout = "NHWC16c"} : (tensor<2x4x28x28x16xf32>, tensor<48x4x3x3x16xf32>) -> tensor<2x26x26x3x16xf32>
+  return %0 : tensor<2x26x26x3x16xf32>
+}

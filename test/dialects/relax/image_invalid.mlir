@@ -41,7 +41,7 @@ func.func @bools(%x: tensor<1x3x4x5xi1>, %s: !relax.shape<#relax.dims<[], affine
 // -----
 
 func.func @layout(%x: tensor<1x3x4x5xf32>, %s: !relax.shape<#relax.dims<[], affine_map<() -> (8, 9)>>>) {
-  // expected-error@+1 {{a layout here has the letters of 'NCHW', got 'NCHW4c'}}
+  // expected-error@+1 {{data must have 5 dimensions, got 4}}
   %0 = "relax.resize2d"(%x, %s) {layout = "NCHW4c"} : (tensor<1x3x4x5xf32>, !relax.shape<#relax.dims<[], affine_map<() -> (8, 9)>>>) -> tensor<1x3x8x9xf32>
   return
 }

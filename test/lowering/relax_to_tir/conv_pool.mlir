@@ -92,7 +92,7 @@ func.func @channels(%x: !X, %w: !W) -> !Y attributes {relax.function} {
 // Of unknown shape it is the library's.
 
 // CHECK-LABEL: func.func @unknown
-// CHECK: "relax.call_pure_packed"({{.*}}) {func = "vm.op.conv2d", static_args = [array<i64: 1, 1>, array<i64: 0, 0>, array<i64: 1, 1>, 1, "NCHW", "OIHW", unit, unit]}
+// CHECK: "relax.call_pure_packed"({{.*}}) {func = "vm.op.conv2d", static_args = [array<i64: 1, 1>, array<i64: 0, 0, 0, 0>, array<i64: 1, 1>, 1, "NCHW", "OIHW", unit, unit]}
 func.func @unknown(%x: tensor<?x?x?x?xf32>, %w: tensor<?x?x?x?xf32>) -> tensor<?x?x?x?xf32> attributes {relax.function} {
   %y = "relax.conv2d"(%x, %w) : (tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>) -> tensor<?x?x?x?xf32>
   return %y : tensor<?x?x?x?xf32>
