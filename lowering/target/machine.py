@@ -68,11 +68,6 @@ class Machine:
         bits = _VECTOR_TYPES.get(str(element))
         return None if bits is None else self.isa.lanes(bits)
 
-    @property
-    def multiply_adds(self) -> int:
-        """Multiply-adds of 32 bits that a core starts in a cycle."""
-        return self.fma_units * self.isa.lanes(32)
-
     def can_mask(self, bits: int) -> bool:
         """Whether loads and stores of elements of that size have masks."""
         return max(8, bits) in self.isa.masked_bits

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.isa.isa import Isa
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelEmitter
 
@@ -46,16 +45,17 @@ class Loop:
 class Emitter(ParallelEmitter):
     """Writes operations at the current insertion point."""
 
-    def __init__(self, entry: ir.Block, machine: Machine | None = None) -> None:
-        super().__init__(entry, machine)
+    def __init__(self, entry: ir.Block, threads: int = 1, isa: Isa | None = None) -> None:
+        super().__init__(entry, threads)
+        self._isa = isa
         self._flat: dict[ir.Value, ir.Value] = {}
         self._masks: dict[tuple[int, int], ir.Value] = {}
 
     @property
     def isa(self) -> Isa:
         """The instruction set that the code is for."""
-        assert self._machine is not None  # vector code is written for a machine
-        return self._machine.isa
+        assert self._isa is not None  # vector code is written for a machine
+        return self._isa
 
     def alloc(self, size: Index, element: ir.Type, stack: int = _STACK) -> ir.Value:
         """Allocate a one-dimensional buffer, aligned for vectors.

@@ -266,7 +266,7 @@ def _dropped(machine: Machine) -> Iterator[Emitter]:
     with ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
-            yield _Nowhere(module.body, machine)
+            yield _Nowhere(module.body, machine.threads, machine.isa)
 
 
 class _Nowhere(Emitter):

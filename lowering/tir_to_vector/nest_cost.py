@@ -56,14 +56,10 @@ def cost(work: Work, machine: Machine) -> float:
 
     All kernel classes are compared by this.
     """
-    return max(work.cycles / machine.fma_units, work.bytes / bytes_per_cycle(work.bytes, machine))
-
-
-def bytes_per_cycle(size: float, machine: Machine) -> int:
-    """Return the bytes that a core loads in a cycle of data of that size."""
-    if size > machine.l3_bytes:
-        return _MEMORY_BYTES
-    return _OWN_BYTES if size <= machine.l2_bytes else _SHARED_BYTES
+    speed = _OWN_BYTES if work.bytes <= machine.l2_bytes else _SHARED_BYTES
+    if work.bytes > machine.l3_bytes:
+        speed = _MEMORY_BYTES
+    return max(work.cycles / machine.fma_units, work.bytes / speed)
 
 
 def size_of(values: Mapping[str, int] | None = None) -> Size:

@@ -9,12 +9,7 @@ from relax_mlir.lowering.tir_to_llvm.math.outlined_functions import CALLED, call
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.nest_cost import (
-    bits_of,
-    bytes_per_cycle,
-    has_functions,
-    is_long,
-)
+from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, has_functions, is_long
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
 from relax_mlir.lowering.tir_to_vector.zero_trip_loops import steps_of
 
@@ -131,7 +126,7 @@ class ElementWriter:
         self._in_block = (position, row)
 
     def _work(self) -> Index:
-        """Return the work in multiply-adds."""
+        """Return the work in the unit of `MIN_PARALLEL_WORK`."""
         each = _ELEMENT + sum(_MATH if op.name.startswith("math.") else 1 for op in self.flat.slice)
         return work_of(self.emit, self.flat, each)
 
@@ -349,16 +344,3 @@ def work_of(emit: Emitter, flat: FlatNest, each: int) -> Index:
     for it in flat.iters:
         total = emit.mul(total, emit.size(it.extent))
     return total
-
-
-def reading_work(
-    emit: Emitter, machine: Machine, elements: Index, type_: ir.Type, *, packed: bool = False
-) -> Index:
-    """Return the multiply-adds of the time of reading elements from the level that holds them.
-
-    Packing reads and writes them too.
-    """
-    width = bits_of(type_) // 8 * (3 if packed else 1)
-    known = elements * width if isinstance(elements, int) else machine.l3_bytes
-    speed = bytes_per_cycle(known, machine)
-    return emit.div(emit.mul(elements, width * machine.multiply_adds), speed)

@@ -9,14 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, IndexEmitter
 
-# Work below which one thread runs, in cycles: about 3 us. Waking threads that spin takes some 2 us.
-MIN_PARALLEL_WORK = 6 << 10
-# Pieces of a thread at most, their least work relative to that, and to what each of them repeats.
-_PIECES = 8
-_MIN_PIECE, _MIN_SHARE = 4, 32
+# Work below which one thread runs, in multiply-adds: about 3 us at 60 a nanosecond. Waking threads
+# that spin takes some 2 us.
+MIN_PARALLEL_WORK = 3 << 16
 _LINE = 64
 # Assumed of dynamic extents.
 _DYNAMIC_IMBALANCE = 1.5
@@ -31,16 +28,11 @@ class ParallelDim:
         extent: its steps.
         unit: ranges begin at multiples of this.
         min_extent: with fewer steps the next loop is split; the last loop is split in any case.
-        repeated: multiply-adds that each piece repeats, such as those of packing what all pieces
-            read; None if there are as many pieces as threads.
-        units: that a piece has at least, if there are more pieces than threads.
     """
 
     extent: Index
     unit: int = 1
     min_extent: Index = 0
-    repeated: Index | None = None
-    units: int = 1
 
     def load_imbalance(self, threads: int) -> float:
         """Return the time of the busiest thread relative to the mean; a guess if dynamic."""
@@ -62,13 +54,12 @@ class ParallelEmitter(IndexEmitter):
 
     Args:
         entry: the function's entry.
-        machine: what for: its threads, with one of which there is no region, and their speed.
+        threads: the maximal number of threads; with one there is no region.
     """
 
-    def __init__(self, entry: ir.Block, machine: Machine | None = None) -> None:
+    def __init__(self, entry: ir.Block, threads: int = 1) -> None:
         super().__init__(entry)
-        self._machine = machine
-        self.threads: int = 1 if machine is None else machine.threads
+        self.threads = threads
         self._region: _Region | None = None
         self._thread_limit: ir.Value | None = None
         self._i32 = ir.IntegerType.get_signless(32)
@@ -90,20 +81,15 @@ class ParallelEmitter(IndexEmitter):
             dims: loops, of which one is split and all others run whole.
             work: multiply-adds; below `MIN_PARALLEL_WORK` one thread runs.
         """
-        speed = 1 if self._machine is None else self._machine.multiply_adds
-        little = isinstance(work, int) and work < MIN_PARALLEL_WORK * speed
+        little = isinstance(work, int) and work < MIN_PARALLEL_WORK
         if self.threads == 1 or self._region is not None or not dims or little:
             yield [(0, dim.extent) for dim in dims]
             return
         max_threads = self._max_threads()
-        condition = self.compare("sge", work, MIN_PARALLEL_WORK * speed)
-        splits = self._splits(dims)
-        each = self._pieces_each(dims, splits, self.div(work, max_threads), max_threads, speed)
-        # As `relax_mlir_parallel` takes them: threads in the upper half, pieces in the lower.
-        shares = self.mul(max_threads, self.add(each, 1 << 16))
+        condition = self.compare("sge", work, MIN_PARALLEL_WORK)
         made = ir.Operation.create(
             "omp.parallel",
-            operands=[condition, self.op("arith.index_cast", [shares], self._i32)],
+            operands=[condition, self.op("arith.index_cast", [max_threads], self._i32)],
             attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0, 1, 1, 0, 0])},
             regions=1,
         )
@@ -111,7 +97,7 @@ class ParallelEmitter(IndexEmitter):
             piece, count = self._ask("relax_mlir_piece"), self._ask("relax_mlir_pieces")
             self._region = _Region(made, self._ask("relax_mlir_thread"), max_threads)
             try:
-                yield self._ranges(dims, splits, piece, count)
+                yield self._ranges(dims, piece, count)
             finally:
                 self._region = None
             self.op("omp.terminator", [])
@@ -160,50 +146,27 @@ class ParallelEmitter(IndexEmitter):
         type_ = ir.MemRefType.get([size if known else _DYNAMIC], element)
         return self.op("memref.view", [all_, start, *([] if known else [size])], type_)
 
-    def _splits(self, dims: Sequence[ParallelDim]) -> list[bool | ir.Value]:
-        """Return whether each loop is the one that is split."""
-        splits: list[bool | ir.Value] = []
-        taken: bool | ir.Value = False
-        for dim in dims[:-1]:
-            enough = self.holds("sge", dim.extent, dim.min_extent)
-            splits.append(enough is not False and self.all_hold((enough, self.negated(taken))))
-            taken = self.either_holds(taken, enough)
-        return [*splits, self.negated(taken)]
-
-    def _pieces_each(
-        self, dims: Sequence[ParallelDim], splits: Sequence[bool | ir.Value], work: Index,
-        threads: ir.Value, speed: int,
-    ) -> Index:  # fmt: skip
-        """Return the pieces of each thread, whose work is given.
-
-        They are large enough for a claim, which takes less than a microsecond, and for what each
-        repeats. More of them than tiles would be empty.
-        """
-        each: Index = 1
-        for dim, splits_here in zip(dims, splits, strict=True):
-            if splits_here is False or dim.repeated is None:
-                continue
-            least = self.max(
-                max(1, MIN_PARALLEL_WORK * speed * _MIN_PIECE),
-                self.mul(dim.repeated, _MIN_SHARE),
-            )
-            units = self.div(dim.extent, dim.unit * dim.units)
-            here = self.min(self.div(work, least), self.div(units, threads))
-            here = self.max(self.min(here, _PIECES), 1)
-            each = here if splits_here is True else self.select(splits_here, here, each)
-        return each
-
     def _ranges(
-        self, dims: Sequence[ParallelDim], splits: Sequence[bool | ir.Value], piece: ir.Value,
-        count: ir.Value,
-    ) -> list[tuple[Index, Index]]:  # fmt: skip
+        self, dims: Sequence[ParallelDim], thread: ir.Value, count: ir.Value
+    ) -> list[tuple[Index, Index]]:
         ranges: list[tuple[Index, Index]] = []
-        for dim, here in zip(dims, splits, strict=True):
+        taken: bool | ir.Value = False
+        for number, dim in enumerate(dims):
+            is_last = number == len(dims) - 1
+            enough: bool | ir.Value = True
+            if is_last:
+                pass
+            elif isinstance(dim.extent, int) and isinstance(dim.min_extent, int):
+                enough = dim.extent >= dim.min_extent
+            else:
+                enough = self.compare("sge", dim.extent, dim.min_extent)
+            here = enough is not False and self.all_hold((enough, self.negated(taken)))
+            taken = self.either_holds(taken, enough)
             if here is False:
                 ranges.append((0, dim.extent))
                 continue
-            low = self._bound(dim, piece, count)
-            high = self._bound(dim, self.add(piece, 1), count)
+            low = self._bound(dim, thread, count)
+            high = self._bound(dim, self.add(thread, 1), count)
             if here is not True:
                 low, high = self.select(here, low, 0), self.select(here, high, dim.extent)
             ranges.append((low, high))

@@ -149,7 +149,7 @@ class NestWriter(ElementWriter):
     def _part(self, position: int, is_outer: bool) -> ParallelDim:
         extent = self.emit.size(self.flat.iters[position].extent)
         unit = 1 if is_outer else WIDE * self.lanes
-        return ParallelDim(extent, unit, _STEPS_EACH * self.emit.threads, repeated=0)
+        return ParallelDim(extent, unit, _STEPS_EACH * self.emit.threads)
 
     def _map(self, env: dict[int, Index]) -> None:
         chunk = self.chunk_of(env)

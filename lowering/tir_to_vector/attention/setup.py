@@ -18,7 +18,6 @@ from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import (
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import PAGE, has_set_conflicts
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.nest_elements import reading_work
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
 Span = tuple[Index, Index]
@@ -91,18 +90,11 @@ class Setup:
         work: Index = emit.mul(emit.mul(self.rows, self.keys), emit.add(self.depth, self.width))
         for extent in extents:
             work = emit.mul(work, extent)
-        # Loops with the same keys and values, and queries, share what is packed of them.
-        packed: Index = emit.mul(self.keys, emit.add(self.depth, self.width))
-        for i in self.own:
-            packed = emit.mul(packed, emit.size(self.attention.outer[i]))
-        element = self.attention.element
-        packing = reading_work(emit, self.machine, packed, element, packed=True)
-        dims = [ParallelDim(self.rows, unit, repeated=packing)]
+        dims = [ParallelDim(self.rows, unit)]
         # The outermost loop is split that has two steps for each thread, or more than those inside.
         most = emit.div(emit.add(self.rows, unit - 1), unit)
-        for i, extent in zip(reversed(order), reversed(extents), strict=True):
-            least = emit.min(most, 2 * emit.threads)
-            dims.insert(0, ParallelDim(extent, 1, least, 0 if i in self.own else packing))
+        for extent in reversed(extents):
+            dims.insert(0, ParallelDim(extent, 1, emit.min(most, 2 * emit.threads)))
             most = emit.max(most, extent)
         with emit.parallel_region(dims, work) as (*spans, rows):
             yield dict(zip(order, spans, strict=True)), rows

@@ -23,7 +23,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.contraction.skinny_gemm import SkinnyGemm
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.nest_elements import reading_work, work_of
+from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.zero_trip_loops import steps_of
 
@@ -232,27 +232,20 @@ class GemmWriter:
         emit, blocking = self.emit, self.blocking
         work = work_of(emit, self.gemm.flat, each)
         dims = [
-            ParallelDim(blocking.extent(position), 1, 2 * emit.threads, repeated=0)
+            ParallelDim(blocking.extent(position), 1, 2 * emit.threads)
             for position in blocking.outer
         ]
-        gemm, machine = self.gemm, self.machine
-        a, b = (x.buffer.type.element_type for x in (gemm.a, gemm.b))
-        of_a = reading_work(emit, machine, emit.mul(blocking.k, blocking.m), a)
         least = 0 if whole_rows else self._min_columns
         unit = blocking.unit
         if blocking.panel_width:
             unit = blocking.panel_width * (panels_at_once(blocking) if whole_rows else 1)
-        # Narrower pieces have more tiles of two vectors than of three.
-        units = 3 * blocking.vectors - 1 if unit == blocking.lanes else 1
-        dims.append(ParallelDim(blocking.n, unit, least, of_a, units))
+        dims.append(ParallelDim(blocking.n, unit, least))
         if not whole_rows:
             several = 2 * emit.threads
             if blocking.rows.by_row:
                 several = (several - 1) * blocking.rows.most
-            of_b = emit.mul(blocking.k, blocking.n)
-            packing = reading_work(emit, machine, of_b, b, packed=True)
-            dims.append(ParallelDim(blocking.rows.count, 1, several, packing))
-            dims.append(ParallelDim(blocking.n, blocking.unit, repeated=of_a))
+            dims.append(ParallelDim(blocking.rows.count, 1, several))
+            dims.append(ParallelDim(blocking.n, blocking.unit))
         with emit.parallel_region(dims, work) as ranges:
             by_position = dict(zip(blocking.outer, ranges, strict=False))
             wide, *more = ranges[len(blocking.outer) :]

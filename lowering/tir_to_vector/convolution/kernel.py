@@ -34,11 +34,10 @@ from relax_mlir.lowering.tir_to_vector.convolution.tiles import (
 )
 from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import VnniWeights, WeightBlocks
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter, add, multiply_add
-from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import tile_work
-from relax_mlir.lowering.tir_to_vector.nest_elements import reading_work, work_of
+from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
 Span = tuple[Index, Index]
@@ -211,13 +210,9 @@ class _Writer:
         Yields the ranges of all pixels' iterators, and that of the blocks.
         """
         emit, conv = self.emit, self.conv
-        image = self._reading(conv.image, packed=self.copy is not None)
-        weights = self._reading(conv.weight, packed=not self.weights.prepacked)
-        dims: dict[int | str, ParallelDim] = {
-            i: ParallelDim(self._extent(i), repeated=weights) for i in self.outer
-        }
-        dims["blocks"] = ParallelDim(self.blocks, self.sizes.blocks[0], repeated=image)
-        dims["rows"] = ParallelDim(self.rows, self.sizes.rows[0], repeated=weights)
+        dims: dict[int | str, ParallelDim] = {i: ParallelDim(self._extent(i)) for i in self.outer}
+        dims["blocks"] = ParallelDim(self.blocks, self.sizes.blocks[0])
+        dims["rows"] = ParallelDim(self.rows, self.sizes.rows[0])
         order = sorted(dims, key=lambda name: dims[name].load_imbalance(emit.threads))
         with emit.parallel_region(
             [dims[name] for name in order], work_of(emit, self.conv.flat, 1)
@@ -228,14 +223,6 @@ class _Writer:
             if conv.row is not None:
                 spans[conv.row] = by_name["rows"]
             yield spans, by_name["blocks"]
-
-    def _reading(self, access: FlatAccess, *, packed: bool) -> Index | None:
-        """Return the work of reading a buffer; None if its size is dynamic."""
-        type_ = access.buffer.type
-        if not type_.has_static_shape:
-            return None
-        size, element = math.prod(type_.shape), type_.element_type
-        return reading_work(self.emit, self.machine, size, element, packed=packed)
 
     def _steps(self, span: Span, sizes: Sequence[int]) -> Iterator[tuple[int, Index]]:
         """Write loops that cover a span by steps of these sizes; yields each size and place.

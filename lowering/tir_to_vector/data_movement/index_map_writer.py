@@ -84,7 +84,7 @@ class IndexMapWriter(NestWriter):
         return step is None or (self._repeats == 1 and step[0] not in (-1, 0, 1))
 
     def work(self) -> Index:
-        """Return the work in multiply-adds."""
+        """Return the work in the unit of `MIN_PARALLEL_WORK`."""
         return work_of(self.emit, self.flat, _ELEMENT)
 
     _work = work

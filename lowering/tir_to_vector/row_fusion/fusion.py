@@ -129,7 +129,7 @@ def _is_fusible_producer(producer: NestWriter, reduction: NestWriter) -> bool:
     )
 
 
-# The cost of an element, in multiply-adds, and rows that each thread should have.
+# The cost of an element, in the unit of `MIN_PARALLEL_WORK`, and rows that each thread should have.
 _ELEMENT_WORK = 16
 _STEPS_EACH = 4
 
@@ -236,7 +236,7 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
     length = row_length(group, count, emit)
     far = come_from_memory(group, count, length, over, emit, machine)
     dims = [
-        ParallelDim(emit.size(it.extent), 1, _STEPS_EACH * emit.threads, repeated=0)
+        ParallelDim(emit.size(it.extent), 1, _STEPS_EACH * emit.threads)
         for it in group[0].iters[:count]
     ]
     work: Index = 0

@@ -103,8 +103,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         for writer in writers:
             work = emit.add(work, writer.work())
         with ExitStack() as loops:
-            least = _STEPS_EACH * emit.threads
-            dims = [ParallelDim(extent, 1, least, repeated=0) for extent in rows]
+            dims = [ParallelDim(extent, 1, _STEPS_EACH * emit.threads) for extent in rows]
             ranges = loops.enter_context(emit.parallel_region(dims, work))
             env: dict[int, Index] = {}
             for position, limits in enumerate(ranges):

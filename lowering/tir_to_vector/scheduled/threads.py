@@ -7,7 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
+from relax_mlir.lowering.tir_to_vector.parallel_region import MIN_PARALLEL_WORK, ParallelDim
 from relax_mlir.lowering.tir_to_vector.scheduled.index import (
     Copier,
     depends_on,
@@ -21,8 +21,8 @@ MARK = "tir.scheduled"
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 # Bytes that each of a thread's buffers may have on its stack.
 _STACK_BYTES = 1 << 15
-# The cost of an operation in multiply-adds, assumed steps of dynamic loops, work that is counted.
-_OP_WORK, _STEPS, _MOST = 4, 64, 1 << 20
+# The cost of an operation in the unit of `MIN_PARALLEL_WORK`, and assumed steps of dynamic loops.
+_OP_WORK, _STEPS = 4, 64
 
 
 def check_parallel(func: ir.OpView) -> list[str]:
@@ -100,7 +100,7 @@ def write_parallel(
     """Write a parallel loop at the insertion point, as a parallel region."""
     lower, extent = (integer_of(value) for value in loop.operands)
     body = loop.regions[0].blocks[0]
-    with emit.parallel_region([ParallelDim(extent, repeated=0)], _work(loop, emit)) as ranges:
+    with emit.parallel_region([ParallelDim(extent)], _work(loop, emit)) as ranges:
         if emit.is_parallel:
             for alloc in collect(loop, lambda op: op.name == "memref.alloc"):
                 _make_private(alloc, loop, emit)
@@ -122,10 +122,10 @@ def _body_work(block: ir.Block) -> int:
         op = view.operation
         inner = sum(_body_work(b) for region in op.regions for b in region.blocks)
         if op.name in ("tir.for", "scf.for"):
-            inner *= min(_trips(op), _MOST)
+            inner *= min(_trips(op), MIN_PARALLEL_WORK)
         vector = next((r.type for r in op.results if isinstance(r.type, ir.VectorType)), None)
         total += inner + (_OP_WORK if vector is None else vector.shape[0])
-    return min(total, _MOST)
+    return min(total, MIN_PARALLEL_WORK)
 
 
 def _trips(op: ir.Operation) -> int:

@@ -5,7 +5,6 @@ and transformed back. If an output is infinite or NaN, all outputs are computed 
 tile's outputs would share what only some of them see.
 """
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ from relax_mlir.lowering.tir_to_vector.kernel_class import (
     Writer,
 )
 from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work
-from relax_mlir.lowering.tir_to_vector.nest_elements import reading_work, work_of
+from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.winograd.image import Run, TransformedImage, TransformedSums
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
@@ -159,7 +158,6 @@ class _Writer:
         self.variants, self.panel = variants, variants.panel
         self.outputs = variants.pick(lambda variant: variant.outputs)
         self.weights = emit.flatten_once(weights)
-        self.weight_count = math.prod(weights.type.shape)
         self.lanes = machine.lanes(conv.element) or 1
         self.vector = ir.VectorType.get([self.lanes], conv.element)
         self.side = variants.pick(lambda variant: variant.side)
@@ -212,9 +210,8 @@ class _Writer:
     def _parallel_region(self) -> Iterator[tuple[Span, Span, Span]]:
         """Split groups, runs of tiles or panels."""
         emit = self.emit
-        weights = reading_work(emit, self.machine, self.weight_count, self.conv.element)
         dims = {
-            "runs": ParallelDim(self.runs, min_extent=self._min_runs(), repeated=weights),
+            "runs": ParallelDim(self.runs, min_extent=self._min_runs()),
             "groups": ParallelDim(self.groups), "panels": ParallelDim(self.panels),
         }  # fmt: skip
         order = [

@@ -1,10 +1,9 @@
 """The thread pool of parallel kernels: tasks are claimed one at a time.
 
-A parallel region is a function that is called once for each piece. Its caller claims pieces from
-the first on, the pool's workers from the last on: with two threads, each finds in its caches what
-it left there. The caller returns when all pieces are done. A worker that does not run, because
-another process has its core, claims nothing and delays nobody; OpenMP's barrier waits for it (a
-time slice, some 3 ms). Which thread computes a piece does not change it.
+A parallel region is a function that is called once for each piece. Its caller and the pool's
+workers claim pieces from a counter, and the caller returns when all pieces are done. A worker that
+does not run, because another process has its core, claims nothing and delays nobody; OpenMP's
+barrier waits for it (a time slice, some 3 ms). Which thread computes a piece does not change it.
 
 Regions with barriers have as many pieces as threads. Only one of them runs at a time, so that its
 threads are all there sooner or later; another one that begins meanwhile runs on its caller alone.
@@ -14,10 +13,10 @@ The pool is LLVM IR because the machine that runs a model needs no C compiler.
 """
 
 # A claim is one compare-and-swap of a job's word: generation (24 bits), threads that have joined
-# (8), the end of the unclaimed pieces (16), the first of them (16). Fields of a job that were read
-# before a successful swap belong to it: the generation has not changed, and a job with unclaimed
-# pieces is not reused. Every thread joins with a piece, the caller with the first, and no more join
-# than the region has threads: kernels have memory for as many.
+# (8), pieces (16), the next piece (16). Fields of a job that were read before a successful swap
+# belong to it: the generation has not changed, and a job with unclaimed pieces is not reused. Every
+# thread joins with a piece, the caller with the first, so no more join than there are pieces:
+# kernels have memory for as many.
 MAX_THREADS = (1 << 8) - 1
 _JOBS = 16
 POOL_FUNCTIONS = (
@@ -31,8 +30,8 @@ _PAUSES = {
 }
 _SOURCE = """
 ; A job: word, pieces done, threads at the barrier, barriers passed, whether it is taken, the
-; function, its values, its pieces, its threads.
-%Job = type { i64, i32, i32, i32, i32, ptr, ptr, i32, i32, [80 x i8] }
+; function, its values.
+%Job = type { i64, i32, i32, i32, i32, ptr, ptr, [88 x i8] }
 ; What a function learns as its second argument: piece, pieces, thread, the job.
 %Member = type { i32, i32, i32, i32, ptr }
 
@@ -100,29 +99,22 @@ keep:
   ret i32 %result
 }
 
-; Call a region's function for every piece. The threads are in the upper half of `%shares`, the
-; pieces in the lower; without an upper half there is a piece for each thread. With `is_joint`
-; pieces wait for each other, and each thread has one.
-define void @relax_mlir_parallel(ptr %body, i32 %shares, i1 %is_joint, ptr %values) {
+; Call a region's function for every piece. With `is_joint` pieces wait for each other.
+define void @relax_mlir_parallel(ptr %body, i32 %pieces, i1 %is_joint, ptr %values) {
 entry:
   %alone = alloca %Member, align 16
   %self = alloca %Member, align 16
-  %lower = and i32 %shares, 65535
-  %upper = lshr i32 %shares, 16
-  %is_one_each = icmp eq i32 %upper, 0
-  %threads = select i1 %is_one_each, i32 %lower, i32 %upper
-  %pieces = select i1 %is_joint, i32 %threads, i32 %lower
-  %few = icmp sle i32 %threads, 1
-  %many = icmp sgt i32 %threads, <MAX_THREADS>
+  %few = icmp sle i32 %pieces, 1
+  %many = icmp sgt i32 %pieces, <MAX_THREADS>
   %serial = or i1 %few, %many
-  br i1 %serial, label %one, label %start
+  br i1 %serial, label %in_order, label %start
 start:
-  call void @start_workers(i32 %threads)
+  call void @start_workers(i32 %pieces)
   br i1 %is_joint, label %join, label %take
 join:
   %there = load atomic i32, ptr @workers seq_cst, align 4
   %with_caller = add i32 %there, 1
-  %enough = icmp sge i32 %with_caller, %threads
+  %enough = icmp sge i32 %with_caller, %pieces
   br i1 %enough, label %lock, label %one
 lock:
   %locked = cmpxchg ptr @barriers, i32 0, i32 1 seq_cst seq_cst
@@ -140,7 +132,7 @@ next_job:
   %is_last = icmp eq i64 %following, <JOBS>
   br i1 %is_last, label %no_job, label %take
 no_job:
-  br i1 %is_joint, label %unlock_one, label %one
+  br i1 %is_joint, label %unlock_one, label %in_order
 unlock_one:
   store atomic i32 0, ptr @barriers seq_cst, align 4
   br label %one
@@ -153,10 +145,6 @@ publish:
   store atomic i32 0, ptr %waiting seq_cst, align 4
   store atomic ptr %body, ptr %function seq_cst, align 8
   store atomic ptr %values, ptr %arguments seq_cst, align 8
-  %total = getelementptr %Job, ptr %job, i32 0, i32 7
-  %limit = getelementptr %Job, ptr %job, i32 0, i32 8
-  store atomic i32 %pieces, ptr %total seq_cst, align 4
-  store atomic i32 %threads, ptr %limit seq_cst, align 4
   %old = load atomic i64, ptr %job seq_cst, align 8
   %generation = lshr i64 %old, 40
   %newer = add i64 %generation, 1
@@ -182,8 +170,7 @@ work:
   store i32 0, ptr %thread.slot
   %number.now = lshr i64 %word, 40
   call void @run_piece(ptr %job, ptr %body, ptr %values, ptr %self, i32 0, i32 %pieces)
-  call void @claim_pieces(ptr %job, i64 %number.now, ptr %body, ptr %values, ptr %self, i1 false,
-                          i64 1, i32 %pieces)
+  call void @claim_pieces(ptr %job, i64 %number.now, ptr %body, ptr %values, ptr %self)
   br label %wait
 wait:
   %spins = phi i32 [ 0, %work ], [ %spins.next, %pause ], [ %spins, %yield ]
@@ -213,14 +200,25 @@ one:
   store %Member { i32 0, i32 1, i32 0, i32 0, ptr null }, ptr %alone
   call void %body(ptr %alone, ptr %alone, ptr %values)
   ret void
+in_order:
+  br i1 %is_joint, label %one, label %each
+each:
+  %i = phi i32 [ 0, %in_order ], [ %i.next, %each ]
+  %i.next = add i32 %i, 1
+  store %Member { i32 0, i32 1, i32 0, i32 0, ptr null }, ptr %alone
+  %i.slot = getelementptr %Member, ptr %alone, i32 0, i32 0
+  store i32 %i, ptr %i.slot
+  %count.slot = getelementptr %Member, ptr %alone, i32 0, i32 1
+  %total = call i32 @llvm.smax.i32(i32 %pieces, i32 1)
+  store i32 %total, ptr %count.slot
+  call void %body(ptr %alone, ptr %alone, ptr %values)
+  %more = icmp slt i32 %i.next, %pieces
+  br i1 %more, label %each, label %out
 }
 
 ; Claim pieces of a job that the calling thread has joined until there are none. The job may be
 ; done, and its place taken by the next one, as soon as the thread has no piece of it.
-; The caller takes the first unclaimed piece, a worker the last: `%step` is what that adds to the
-; word.
-define internal void @claim_pieces(ptr %job, i64 %generation, ptr %body, ptr %values, ptr %self,
-                                   i1 %is_worker, i64 %step, i32 %pieces) {
+define internal void @claim_pieces(ptr %job, i64 %generation, ptr %body, ptr %values, ptr %self) {
 entry:
   br label %look
 look:
@@ -237,15 +235,14 @@ try:
   %left = and i1 %unclaimed, %is_same
   br i1 %left, label %swap, label %out
 swap:
-  %after = add i64 %now, %step
+  %after = add i64 %now, 1
   %result = cmpxchg ptr %job, i64 %now, i64 %after seq_cst seq_cst
   %seen = extractvalue { i64, i1 } %result, 0
   %mine = extractvalue { i64, i1 } %result, 1
   br i1 %mine, label %run, label %try
 run:
-  %last = sub i64 %count, 1
-  %chosen = select i1 %is_worker, i64 %last, i64 %next
-  %piece = trunc i64 %chosen to i32
+  %piece = trunc i64 %next to i32
+  %pieces = trunc i64 %count to i32
   call void @run_piece(ptr %job, ptr %body, ptr %values, ptr %self, i32 %piece, i32 %pieces)
   br label %look
 out:
@@ -381,19 +378,12 @@ seat:
   %high = lshr i64 %now, 32
   %taken.wide = and i64 %high, 255
   %taken = trunc i64 %taken.wide to i32
-  %limit.at = getelementptr %Job, ptr %job.at, i32 0, i32 8
-  %limit = load atomic i32, ptr %limit.at seq_cst, align 4
-  %has_seat = icmp ult i32 %taken, %limit
-  br i1 %has_seat, label %join, label %next
-join:
-  %total.at = getelementptr %Job, ptr %job.at, i32 0, i32 7
-  %total = load atomic i32, ptr %total.at seq_cst, align 4
   %body.at = getelementptr %Job, ptr %job.at, i32 0, i32 5
   %body = load atomic ptr, ptr %body.at seq_cst, align 8
   %values.at = getelementptr %Job, ptr %job.at, i32 0, i32 6
   %values = load atomic ptr, ptr %values.at seq_cst, align 8
-  ; One thread more, and its first piece, which is the last one.
-  %after = add i64 %now, 4294901760
+  ; One thread more, and its first piece.
+  %after = add i64 %now, 4294967297
   %result = cmpxchg ptr %job.at, i64 %now, i64 %after seq_cst seq_cst
   %won = extractvalue { i64, i1 } %result, 1
   br i1 %won, label %run, label %look
@@ -402,12 +392,11 @@ run:
   store i32 %taken, ptr %thread.slot
   %job.slot = getelementptr %Member, ptr %self, i32 0, i32 4
   store ptr %job.at, ptr %job.slot
+  %piece = trunc i64 %piece.wide to i32
   %count = trunc i64 %count.wide to i32
-  %piece = sub i32 %count, 1
-  call void @run_piece(ptr %job.at, ptr %body, ptr %values, ptr %self, i32 %piece, i32 %total)
+  call void @run_piece(ptr %job.at, ptr %body, ptr %values, ptr %self, i32 %piece, i32 %count)
   %generation = lshr i64 %now, 40
-  call void @claim_pieces(ptr %job.at, i64 %generation, ptr %body, ptr %values, ptr %self, i1 true,
-                          i64 -65536, i32 %total)
+  call void @claim_pieces(ptr %job.at, i64 %generation, ptr %body, ptr %values, ptr %self)
   br label %scan
 next:
   %following = add i64 %number, 1

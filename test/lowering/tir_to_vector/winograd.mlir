@@ -70,9 +70,8 @@ func.func @static(%x: !X) -> !X attributes {relax.function} {
 // What threads share is decided then, too.
 // TWO-LABEL: func.func @sizes(
 // TWO: func.func private @conv2d_winograd(
-// TWO: [[ENOUGH:%.*]] = arith.cmpi sge
+// TWO: omp.parallel
 // TWO: [[RUNS:%.*]] = arith.cmpi sge, [[MANY:%.*]], {{.*}}
-// TWO: omp.parallel if([[ENOUGH]])
 // TWO: arith.muli {{.*}}, [[MANY]]
 // TWO: arith.select [[RUNS]], {{.*}}, %c0
 // TWO: arith.select [[RUNS]], {{.*}}, [[MANY]]

@@ -1,13 +1,11 @@
 """The thread pool: every piece once, whatever the threads, callers, forks and barriers."""
 
-import ctypes
 import ctypes.util
 import multiprocessing
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,6 @@ from targets import with_threads
 from relax_mlir import relax, runtime, script
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.llvm.parallel_regions import call_thread_pool
-from relax_mlir.runtime.native.loader import thread_pool
 from relax_mlir.runtime.native.thread_pool import pool_object
 
 # A product whose columns are shared out, a loop that the schedule language calls parallel, and one
@@ -173,52 +170,3 @@ def test_jobs_follow_each_other_at_once(vm: Any) -> None:
     for _ in range(1500):
         for a, expected in zip((X, x), want, strict=True):
             assert np.array_equal(vm["main"](a, W), expected)
-
-
-_BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int32 * 3), ctypes.c_void_p)
-_PARALLEL = ctypes.CFUNCTYPE(None, _BODY, ctypes.c_int32, ctypes.c_bool, ctypes.c_void_p)
-
-
-def in_pieces(threads: int, pieces: int, body: Callable[[int, int, int], None]) -> None:
-    """Call a function with the piece, the pieces and the thread, for every piece of a region."""
-    parallel = _PARALLEL(thread_pool()["relax_mlir_parallel"])
-    parallel(_BODY(lambda _, member, __: body(*member[0])), threads << 16 | pieces, False, None)
-
-
-def test_a_busy_core_costs_the_piece_that_it_has() -> None:
-    # The worker does not go on with its piece before all others are done.
-    ran: list[tuple[int, int]] = []
-    has_started, others_done = threading.Event(), threading.Event()
-
-    def body(piece: int, pieces: int, thread: int) -> None:
-        if thread:
-            has_started.set()
-            assert others_done.wait(60)
-        else:
-            assert has_started.wait(60)
-        ran.append((piece, thread))
-        if len(ran) == pieces - 1:
-            others_done.set()
-
-    in_pieces(2, 9, body)
-    assert ran == [*((piece, 0) for piece in range(8)), (8, 1)]
-
-
-def test_regions_of_many_pieces_have_no_more_threads_than_they_ask_for() -> None:
-    in_pieces(4, 16, lambda *_: None)  # so that there are more workers
-    for pieces in (1, 2, 5, 64):
-        for _ in range(400):
-            ran: list[tuple[int, int]] = []
-            in_pieces(2, pieces, lambda i, _, thread, ran=ran: ran.append((i, thread)))
-            assert sorted(i for i, _ in ran) == list(range(pieces))
-            assert {thread for _, thread in ran} <= {0, 1}
-
-
-def test_regions_inside_of_pieces() -> None:
-    ran: list[tuple[int, int]] = []
-
-    def body(outer: int, *_: int) -> None:
-        in_pieces(3, 5, lambda inner, *_: ran.append((outer, inner)))
-
-    in_pieces(3, 4, body)
-    assert sorted(ran) == [(outer, inner) for outer in range(4) for inner in range(5)]
