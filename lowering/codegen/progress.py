@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 # Set to `0` or `off`, no bar is shown.
 ENVIRONMENT = "RELAX_MLIR_PROGRESS"
@@ -32,7 +33,7 @@ def kernel_progress(total: int, *, shown: bool = True) -> Iterator[Callable[[int
         yield bar.update
 
 
-def _tqdm() -> Callable[..., object] | None:
+def _tqdm() -> Callable[..., Any] | None:
     terminal = sys.stderr is not None and sys.stderr.isatty()
     if not terminal or os.environ.get(ENVIRONMENT, "1").lower() in _OFF:
         return None

@@ -21,7 +21,7 @@ def _without_blocks(rank: int) -> Decomposition:
             return None
         written = {key: attrs[key] for key in attrs if key in letters and attrs[key]}
         layouts = {key: BlockedLayout.parse(text, letters[key]) for key, text in written.items()}
-        result = layouts.pop("out_layout", layouts.get("data_layout", layouts.get("layout")))
+        result = layouts.pop("out_layout", None) or layouts.get("data_layout") or layouts["layout"]
         if name == f"conv{rank}d" and _is_packed(layouts["kernel_layout"], written):
             return None
         with ir.InsertionPoint(op), op.location:

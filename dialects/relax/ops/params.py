@@ -97,8 +97,8 @@ def _i64(value: Any) -> ir.IntegerAttr:
 
 def _integer(value: Any) -> int:
     """Return an integer of 64 bits; MLIR aborts the conversion of any other."""
-    constant = value.value if isinstance(value, SymExpr) else None
-    number = operator.index(value if constant is None else constant)
+    constant: Any = value.value if isinstance(value, SymExpr) else value
+    number = operator.index(constant)
     if not -(2**63) <= number < 2**63:
         raise OverflowError(f"{number} does not fit 64 bits")
     return number

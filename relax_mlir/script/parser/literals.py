@@ -87,9 +87,14 @@ def literal(scope: Scope, node: Node) -> Any:
                 scope.fail(node, str(error))
     if isinstance(node, ast.Call):
         python = macros.python_function(scope, node.func)
-        made = node.func.value if isinstance(node.func, ast.Attribute) else None
-        if isinstance(made, ast.Call) and macros.python_function(scope, made.func) is not None:
-            python = getattr(literal(scope, made), node.func.attr, None)
+        func = node.func
+        made = func.value if isinstance(func, ast.Attribute) else None
+        if (
+            isinstance(func, ast.Attribute)
+            and isinstance(made, ast.Call)
+            and macros.python_function(scope, made.func) is not None
+        ):
+            python = getattr(literal(scope, made), func.attr, None)
         if python is not None:
             return macros.call_python(scope, python, node, lambda arg: literal(scope, arg))
     captured = captured_value(scope, node)

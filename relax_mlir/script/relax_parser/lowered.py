@@ -64,9 +64,9 @@ def _vm_operation(
     attributes = _attributes(p, cls, node)
     results = [_result(p, kind, hint, node) for kind in cls.RESULTS]
     written = [k for k in node.keywords if k.arg in TYPE_KEYWORDS]
-    if cls.OPTIONAL_RESULT and (written or hint.get() is not None):
+    if cls.OPTIONAL_RESULT:
         declared = AnnotationParser(p.scope).parse(written[0].value) if written else hint.get()
-        results = [declared.type]
+        results = results if declared is None else [declared.type]
     made = ir.Operation.create(
         cls.OPERATION_NAME,
         results=results,

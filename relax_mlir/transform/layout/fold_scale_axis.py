@@ -234,14 +234,15 @@ class _Chain:
         return False
 
     def _fits(self, op: ir.Operation, value: ir.Value) -> bool:
-        channels = _channels(self._scale, _channel_axis(op))
+        axis = _channel_axis(op)
+        channels = _channels(self._scale, axis)
         dims, weight = T.tensor_dims(value.type), op.operands[1]
         # A weight in blocks has no one axis for its output channels.
         if not _attributes(op)["kernel_layout"].isalpha():
             return False
-        if channels is None or dims is None or T.tensor_dims(weight.type) is None:
+        if channels is None or axis is None or dims is None or T.tensor_dims(weight.type) is None:
             return False
-        if channels not in (SymExpr.const(1), dims[_channel_axis(op)]):
+        if channels not in (SymExpr.const(1), dims[axis]):
             return False
         dtypes = {T.tensor_dtype(v.type) for v in (self._scale, weight, value)}
         hoist = self._hoists.setdefault(op, _Hoist(op))

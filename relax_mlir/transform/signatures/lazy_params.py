@@ -1,6 +1,6 @@
 """Weights that are loaded where they are used: `LazyTransformParams` and its like."""
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -270,9 +270,12 @@ def _load(
     order = {view.operation: place for place, view in enumerate(block.operations)}
     mentions = {op: set(symbols_in(op)) for op in order}
     loaded: set[ir.Value] = set()
-    for weight in sorted(
-        weights, key=lambda each: min(map(order.get, each.users), default=len(order))
-    ):
+    end = len(order)
+
+    def first_use(weight: Any) -> int:
+        return min((order.get(use, end) for use in weight.users), default=end)
+
+    for weight in sorted(weights, key=first_use):
         value = holders.get(weight.index)
         if value is None:
             type_ = types[weight.index]
@@ -302,7 +305,7 @@ def _store(
     func: ir.Operation,
     store: _Store,
     after_last_use: bool = False,
-    loaded: Container[ir.Value] = (),
+    loaded: Collection[ir.Value] = (),
 ) -> None:
     """Store the results of a function, which returns the empty tuple then.
 

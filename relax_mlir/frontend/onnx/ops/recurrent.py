@@ -61,8 +61,7 @@ def _native(node: Any, directions: int) -> list[Any]:
         weights = [_of_direction(node, i, direction) for i in (1, 2)]
         biases: list[Any] = [None, None]
         if node.has(3):
-            biases = op.split(_of_direction(node, 3, direction), 2, axis=0)
-            biases = list(node.emit(biases))
+            biases = list(node.emit(op.split(_of_direction(node, 3, direction), 2, axis=0)))
         weights = [_reordered(node, each, size) for each in (*weights, *biases)]
         state = [
             _of_direction(node, i, direction, layout) if node.has(i)
