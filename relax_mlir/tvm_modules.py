@@ -37,9 +37,9 @@ def resolve_alias(name: str) -> str:
     """Return what a module of TVM's is called here, "" for one that has the same place."""
     parts = name.split(".")
     for count in range(len(parts), 0, -1):
-        found = ALIASES.get(".".join(parts[:count]))
-        if found is not None:
-            return ".".join([found, *parts[count:]])
+        result = ALIASES.get(".".join(parts[:count]))
+        if result is not None:
+            return ".".join([result, *parts[count:]])
     return ""
 
 

@@ -81,14 +81,14 @@ class BlockedLayout:
         Raises:
             InferError: a size is no multiple of its block.
         """
-        found = [SymExpr.const(0)] * self.rank
+        result = [SymExpr.const(0)] * self.rank
         for letter, axis, size in zip(self.letters, self.axes, sizes, strict=True):
             block, inner = self.blocks.get(letter, (1, axis))
             if size.is_const and size % block != 0:
                 raise InferError(f"{size} along '{letter}' are no whole blocks of {block}")
-            found[inner] = SymExpr.const(block)
-            found[axis] = size // block
-        return found
+            result[inner] = SymExpr.const(block)
+            result[axis] = size // block
+        return result
 
     def sizes(self, dims: Sequence[SymExpr], what: str = "data") -> list[SymExpr]:
         """Return the sizes of whole axes, in the order of the letters, of a tensor's dimensions.

@@ -365,8 +365,8 @@ def declared_class(block: ir.Operation) -> str | None:
     if "annotations" not in attributes:
         return None
     notes = {named.name: named.attr for named in ir.DictAttr(attributes["annotations"])}
-    found = notes.get(KERNEL_CLASS)
-    return None if found is None else ir.StringAttr(found).value
+    result = notes.get(KERNEL_CLASS)
+    return None if result is None else ir.StringAttr(result).value
 
 
 def kind_of_loop(op: ir.Operation) -> str:

@@ -175,10 +175,10 @@ def extent_of(value: ir.Value) -> SymExpr:
     Raises:
         NotFlat: it has no name.
     """
-    found = symbolic(value)
-    if found is None:
+    result = symbolic(value)
+    if result is None:
         raise NotFlat("a loop's extent is no expression of the function's symbols")
-    return found
+    return result
 
 
 def inner_dims(buffer: ir.Value) -> list[SymExpr]:

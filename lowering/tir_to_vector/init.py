@@ -99,8 +99,10 @@ def _split(op: ir.Operation, emit: Emitter) -> None:
 
 def _captured(op: ir.Operation, outermost: ir.Operation) -> list[ir.Value]:
     """Return the values of loops around the init region that it uses."""
-    found = dict.fromkeys(operand for inner in _nested(op.regions[1]) for operand in inner.operands)
-    return [value for value in found if _is_between(value, op, outermost)]
+    result = dict.fromkeys(
+        operand for inner in _nested(op.regions[1]) for operand in inner.operands
+    )
+    return [value for value in result if _is_between(value, op, outermost)]
 
 
 def _is_between(value: ir.Value, op: ir.Operation, outermost: ir.Operation) -> bool:

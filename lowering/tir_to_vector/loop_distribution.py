@@ -66,7 +66,7 @@ def _live_values(flat: FlatNest) -> list[ir.Value | None]:
     """
     last = {value: place for place, op in enumerate(flat.slice) for value in op.operands}
     last[flat.value] = len(flat.slice)
-    found: list[ir.Value | None] = []
+    results: list[ir.Value | None] = []
     live: dict[ir.Value, None] = {}
     for place, op in enumerate(flat.slice):
         for value in op.operands:
@@ -75,21 +75,21 @@ def _live_values(flat: FlatNest) -> list[ir.Value | None]:
         result = op.results[0]
         if op not in flat.accesses and last.get(result, place) > place:
             live[result] = None
-        found.append(next(iter(live)) if len(live) == 1 else None)
-    return found
+        results.append(next(iter(live)) if len(live) == 1 else None)
+    return results
 
 
 def _between(flat: FlatNest, start: ir.Value | None, value: ir.Value) -> list[ir.Operation]:
     """Return the operations that compute a value from another one and from loads."""
-    needed, found = {value}, list[ir.Operation]()
+    needed, results = {value}, list[ir.Operation]()
     for op in reversed(flat.slice):
         result = op.results[0]
         if result not in needed or (start is not None and result == start):
             continue
-        found.append(op)
+        results.append(op)
         if op not in flat.accesses:
             needed.update(op.operands)
-    return found[::-1]
+    return results[::-1]
 
 
 class LoopDistribution:

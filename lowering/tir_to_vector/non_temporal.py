@@ -79,19 +79,19 @@ def blocked_loops(
         block = 1
     elif non_temporal and block != 1:
         block = emit.mul(block, 2)
-    found: dict[int, Index] = {}
+    result: dict[int, Index] = {}
     ranges = dict(spans)
 
     def nested(positions: list[int]) -> None:
         for position in positions:
-            found[position] = loops.enter_context(emit.loop(*ranges[position])).counter
+            result[position] = loops.enter_context(emit.loop(*ranges[position])).counter
 
     nested(before)
     first, last = ranges[split]
     begin = loops.enter_context(emit.loop(first, last, block)).counter
     ranges[split] = (begin, emit.min(emit.add(begin, block), last))
     nested(inside)
-    return found
+    return result
 
 
 # Streams of memory that are written side by side: the hardware prefetches each. Long computations

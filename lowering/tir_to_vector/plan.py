@@ -121,11 +121,11 @@ def matches(nests: Nests) -> Iterator[tuple[KernelClass, Problem | str]]:
 def _plan(nests: Nests) -> Plan:
     """Return the plan of the first nests."""
     top, reason = nests.tops[0], ""
-    for kernel_class, found in matches(nests):
-        if isinstance(found, Problem):
-            tops = [nest.top for nest in found.nests]
-            return Plan(tops, found.blocks, nests, kernel_class, found)
-        reason = found
+    for kernel_class, result in matches(nests):
+        if isinstance(result, Problem):
+            tops = [nest.top for nest in result.nests]
+            return Plan(tops, result.blocks, nests, kernel_class, result)
+        reason = result
     nest = nests.opened if isinstance(nests.first, str) else nests.first
     if not isinstance(nest, str):
         blocks = [BlockInfo(nest.name, kind_of(nest), False, reason)]
@@ -157,10 +157,10 @@ def _match_one(op: ir.Operation, machine: Machine) -> Problem | None:
     nests = Nests([op], machine)
     for kernel_class in KERNEL_CLASSES:
         if kernel_class.one_nest:
-            found = kernel_class.match(nests)
-            if isinstance(found, Problem):
-                return found
-            if isinstance(found, Final):
+            result = kernel_class.match(nests)
+            if isinstance(result, Problem):
+                return result
+            if isinstance(result, Final):
                 break
     return None
 

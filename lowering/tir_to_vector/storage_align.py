@@ -69,7 +69,7 @@ def _entries(block: ir.Operation) -> Iterator[tuple[int, _Wish]]:
 
 def _written(block: ir.Operation) -> list[ir.Value]:
     """Return the buffers that a block may write, in the order in which schedules count them."""
-    found: dict[ir.Value, None] = {}
+    result: dict[ir.Value, None] = {}
     for op in collect(block, lambda op: op != block):
         if op.name.startswith(_NO_WRITES):
             continue
@@ -78,8 +78,8 @@ def _written(block: ir.Operation) -> list[ir.Value]:
             if isinstance(value.type, ir.MemRefType):
                 base = root(value)
                 if isinstance(base.owner, ir.Block) or not is_below(base.owner.operation, block):
-                    found[base] = None
-    return list(found)
+                    result[base] = None
+    return list(result)
 
 
 def _align(alloc: ir.Operation, wishes: dict[int, _Wish]) -> None:
@@ -121,17 +121,17 @@ def _padded(dims: Sequence[SymExpr], strides: Sequence[SymExpr]) -> list[SymExpr
     """Return the shape with these row-major strides, None if there is none."""
     if not strides or strides[-1] != _ONE:
         return None
-    found = [dims[0]]
+    result = [dims[0]]
     for dim, outer, inner in zip(dims[1:], strides, strides[1:], strict=False):
         if outer == inner * dim:
-            found.append(dim)
+            result.append(dim)
         elif inner == _ONE:
-            found.append(outer)
+            result.append(outer)
         elif outer.value is not None and inner.value and outer.value % inner.value == 0:
-            found.append(SymExpr.const(outer.value // inner.value))
+            result.append(SymExpr.const(outer.value // inner.value))
         else:
             return None
-    return found
+    return result
 
 
 def _alloc(alloc: ir.Operation, dims: Sequence[SymExpr], dtype: str) -> ir.Value:

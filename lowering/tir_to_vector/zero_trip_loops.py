@@ -118,13 +118,13 @@ class _ZeroTrip:
         carried = list(block.arguments)[1:] if loop.name == "scf.for" else []
         if loop.name != "scf.for" and len(loop.results):
             return None
-        found: list[_Check] = []
+        result: list[_Check] = []
         for value, given in zip(end.operands, carried, strict=True):
-            origin = self._origin(value, found)
+            origin = self._origin(value, result)
             if origin is None or origin != given:
                 return None
         rest = self._all(block)
-        return None if rest is None else [*found, *rest]
+        return None if rest is None else [*result, *rest]
 
     def _origin(self, value: ir.Value, checks: list[_Check]) -> ir.Value | None:
         """Return a loop-carried value as it is if the loops that compute it are empty.
@@ -155,7 +155,7 @@ class _ZeroTrip:
 
     def _all(self, block: ir.Block) -> list[_Check] | None:
         """Return the conditions under which a block has no effect."""
-        found: list[_Check] = []
+        result: list[_Check] = []
         for view in block.operations:
             op = view.operation
             if op.name in _LOOPS:
@@ -168,29 +168,29 @@ class _ZeroTrip:
                 return None
             if check is None:
                 return None
-            found.append(check)
-        return found
+            result.append(check)
+        return result
 
     def _of_loop(self, loop: ir.Operation) -> list[_Check]:
         """Return conditions each of which makes a loop do nothing."""
-        found = [
+        result = [
             lambda pair=pair: self._emit.compare("sle", *map(self._outside, reversed(pair)))
             for pair in _bounds(loop)
             if all(map(self._is_known, pair)) and not all(map(is_constant, pair))
         ]
         inner = self._body(loop)
-        return found if inner is None else [*found, lambda: _all_of(inner, self._emit)]
+        return result if inner is None else [*result, lambda: _all_of(inner, self._emit)]
 
     def _of_branches(self, branch: ir.Operation) -> list[_Check]:
         condition = branch.operands[0]
         sides = [self._all(block) for region in branch.regions for block in region.blocks]
-        found: list[_Check] = []
+        result: list[_Check] = []
         if len(sides) == 1 and self._is_known(condition):
-            found.append(lambda: self._emit.negated(self._outside(condition)))
+            result.append(lambda: self._emit.negated(self._outside(condition)))
         checks = [check for side in sides for check in side or ()]
         if all(side is not None for side in sides):
-            found.append(lambda: _all_of(checks, self._emit))
-        return found
+            result.append(lambda: _all_of(checks, self._emit))
+        return result
 
     def _any_of(self, checks: list[_Check]) -> _Check | None:
         def joined() -> ir.Value:

@@ -29,9 +29,9 @@ class Arena:
 
 def arenas(module: ir.Operation) -> dict[str, Arena]:
     """Return the arena of each native function that has one, by the function's name."""
-    found = {}
+    result = {}
     for view in module.regions[0].blocks[0].operations:
         attributes = view.operation.attributes
         if ARENA in attributes:
-            found[attributes["sym_name"].value] = Arena(*Dims(attributes[ARENA]).dims)
-    return found
+            result[attributes["sym_name"].value] = Arena(*Dims(attributes[ARENA]).dims)
+    return result

@@ -52,11 +52,11 @@ def build_once(
     key = _key(mod, target, context)
     if key is None:
         return build()
-    found = _load(cache, f"{key}{_SUFFIX}")
-    if found is not None:
-        for line in found.metadata.pop(_WARNINGS):
+    result = _load(cache, f"{key}{_SUFFIX}")
+    if result is not None:
+        for line in result.metadata.pop(_WARNINGS):
             warn(line)
-        return found
+        return result
     with capture_warnings() as warnings:
         executable = build()
     if warnings is not None:
@@ -112,16 +112,16 @@ def _options(given: Mapping[str, Any]) -> dict[str, str] | None:
 
 def _resources(mod: IRModule) -> dict[str, np.ndarray] | None:
     """Return the arrays that constants are views of by their names, in the program's order."""
-    found: dict[str, np.ndarray] = {}
+    result: dict[str, np.ndarray] = {}
     for op in constants_of(mod):
         value = op.attributes["value"]
         name = resource_name(value)
-        if name is not None and name not in found:
+        if name is not None and name not in result:
             try:
-                found[name] = np.ascontiguousarray(constant_array(value))
+                result[name] = np.ascontiguousarray(constant_array(value))
             except ValueError:
                 return None
-    return found
+    return result
 
 
 @functools.cache

@@ -51,15 +51,15 @@ def codegen_vm(module: ir.Module, builder: ExecBuilder) -> Emitted:
     Raises:
         CompileError: an operation is left that the virtual machine does not know.
     """
-    found = Emitted()
+    result = Emitted()
     for func in relax_functions(module.operation):
         emitted = FunctionCodegen(func, builder)
         emitted.run()
         if emitted.sources:
-            found.sources[function_name(func)] = emitted.sources
+            result.sources[function_name(func)] = emitted.sources
         if emitted.reasons:
-            found.reasons[function_name(func)] = emitted.reasons
-    return found
+            result.reasons[function_name(func)] = emitted.reasons
+    return result
 
 
 class FunctionCodegen:

@@ -85,25 +85,25 @@ class _Costs:
 
     def entry(self, name: str) -> dict[str, Any]:
         signature = self._signature(name)
-        found: dict[str, Any] = {
+        result: dict[str, Any] = {
             "params": [[_plain(dim) for dim in shape] for shape in signature.shapes],
             "dtypes": signature.dtypes,
             "ints": signature.ints,
             "writes": self._writes(name),
         }
         if signature.strided:
-            found["strided"] = True
+            result["strided"] = True
         if "tir.slots" in self._functions[name].attributes:
             slots = ir.DictAttr(self._functions[name].attributes["tir.slots"])
-            found["slots"] = {item.name: ir.StringAttr(item.attr).value for item in slots}
+            result["slots"] = {item.name: ir.StringAttr(item.attr).value for item in slots}
         parts = [op.attributes["callee"].value for op in _calls(self._functions[name])]
         if parts:
-            found["parts"] = parts
+            result["parts"] = parts
         flops = self._flops_of(name)
         if flops is not None and flops.value != 0:
-            found["flops"] = _plain(flops)
-        found["bytes"] = _plain(self._bytes(signature))
-        return found
+            result["flops"] = _plain(flops)
+        result["bytes"] = _plain(self._bytes(signature))
+        return result
 
     def _signature(self, name: str) -> _Function:
         if name not in self._signatures:

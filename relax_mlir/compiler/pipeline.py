@@ -433,10 +433,10 @@ def _note(code: NativeCode, log: BuildLog) -> None:
 def _prim_funcs(mod: IRModule) -> IRModule | None:
     """Return a module of the prim funcs alone, None when there is none."""
     kernels = mod.clone()
-    found = False
+    result = False
     for op in list(kernels.mlir_module.body.operations):
         if "tir.prim_func" in op.operation.attributes:
-            found = True
+            result = True
         elif "relax.function" in op.operation.attributes:
             op.operation.erase()
         else:
@@ -446,4 +446,4 @@ def _prim_funcs(mod: IRModule) -> IRModule | None:
                 f"{name}{at_source(op.location)} is neither a Relax function (marked "
                 "'relax.function') nor a prim func ('tir.prim_func')",
             )
-    return kernels if found else None
+    return kernels if result else None

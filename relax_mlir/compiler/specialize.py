@@ -161,13 +161,13 @@ class _Pattern:
 
 def _run_time_arguments(args: tuple[Any, ...]) -> list[Any]:
     """Return the arguments that a kernel takes: its tensors, those of tuples one by one."""
-    found: list[Any] = []
+    result: list[Any] = []
     for arg in args:
         if type(arg) is np.ndarray:
-            found.append(arg)
+            result.append(arg)
         elif type(arg) is tuple:
-            found += [item for item in arg if type(item) is np.ndarray]
-    return [arg if arg.flags.c_contiguous else np.ascontiguousarray(arg) for arg in found]
+            result += [item for item in arg if type(item) is np.ndarray]
+    return [arg if arg.flags.c_contiguous else np.ascontiguousarray(arg) for arg in result]
 
 
 def _own(result: Any, given: list[Any]) -> Any:

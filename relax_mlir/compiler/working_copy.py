@@ -86,12 +86,12 @@ def _fill_places(mod: IRModule, kept: list[tuple[str, np.ndarray]]) -> None:
 
 def constants_of(mod: IRModule) -> list[ir.Operation]:
     """Return the operations of a module that are constants, in the program's order."""
-    found: list[ir.Operation] = []
+    result: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == "relax.constant":
-            found.append(op)
+            result.append(op)
         return ir.WalkResult.ADVANCE
 
     mod.mlir_module.operation.walk(visit)
-    return found
+    return result

@@ -70,10 +70,10 @@ class Predictor:
                 f"expected the columns {', '.join(p.name for p in self.parameters)}; "
                 f"{', '.join(missing)} not among {', '.join(batch)}"
             )
-        found = self._call(*(np.asarray(batch[p.name], dtype=p.dtype) for p in self.parameters))
-        if isinstance(found, tuple):
-            return {f"{self._output}_{i}": np.asarray(each) for i, each in enumerate(found)}
-        return {self._output: np.asarray(found)}
+        result = self._call(*(np.asarray(batch[p.name], dtype=p.dtype) for p in self.parameters))
+        if isinstance(result, tuple):
+            return {f"{self._output}_{i}": np.asarray(each) for i, each in enumerate(result)}
+        return {self._output: np.asarray(result)}
 
 
 class _Model:
@@ -95,10 +95,10 @@ class _Model:
             ArgumentTypeError: an input is missing.
             ShapeMismatchError: an input has a wrong shape.
         """
-        found = await self._run(inputs)
-        if isinstance(found, RelaxMLIRError):
-            raise found
-        return found
+        result = await self._run(inputs)
+        if isinstance(result, RelaxMLIRError):
+            raise result
+        return result
 
     @serve.batch
     async def _run(self, requests: Sequence[Mapping[str, Any]]) -> list[Any]:

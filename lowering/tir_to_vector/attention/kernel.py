@@ -100,10 +100,10 @@ class _Keys:
 
 
 def _match(nests: Nests) -> Problem | str:
-    found = match_attention(nests.tops, nests.machine)
-    if found is None:
+    result = match_attention(nests.tops, nests.machine)
+    if result is None:
         return "they are no product with a softmax of another product"
-    return Problem(found.nests, found, "attention")
+    return Problem(result.nests, result, "attention")
 
 
 def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:

@@ -47,11 +47,11 @@ class ScoreMod:
     def of_row(self, row: Index) -> dict[Matrix, ir.Value]:
         """Return splats of the operands that are the same for all keys of a query."""
         use = self.use
-        found = {x: use.splat(x.one(x.place(row, 0))) for x in self.added if x.column == 0}
+        result = {x: use.splat(x.one(x.place(row, 0))) for x in self.added if x.column == 0}
         if self.seen is not None and self.seen.column == 0:
             single = self._is_set(self.seen.one(self.seen.place(row, 0)))
-            found[self.seen] = use.emit.splat(single, self._masks)
-        return found
+            result[self.seen] = use.emit.splat(single, self._masks)
+        return result
 
     def apply(
         self,

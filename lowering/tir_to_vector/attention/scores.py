@@ -68,16 +68,16 @@ def match_scores(nest: Nest, buffer: ir.Value) -> Scores | None:
     loads = {load.op.results[0]: load for load in nest.loads}
     if len(stores) != 1 or len(nest.stores) != 1 or "reduction" in nest.types or nest.has_init():
         return None
-    found = Scores()
+    result = Scores()
     value = stores[0].op.operands[0]
     while (hidden := operation(value, "arith.select")) is not None:
         condition, value, other = hidden
-        if found.seen is not None:
+        if result.seen is not None:
             return None
-        number, found.seen = _float(other), _flag(loads, condition)
-        if found.seen is not None and number is not None:
-            found.unseen = number
-        elif found.causal or number != _LOWEST or not _visible(found, condition, nest):
+        number, result.seen = _float(other), _flag(loads, condition)
+        if result.seen is not None and number is not None:
+            result.unseen = number
+        elif result.causal or number != _LOWEST or not _visible(result, condition, nest):
             return None
     while (pair := operation(value, "arith.addf")) is not None:
         value, summand = pair[0], _summand(loads, pair[1], buffer)
@@ -86,19 +86,19 @@ def match_scores(nest: Nest, buffer: ir.Value) -> Scores | None:
         if summand is None:
             return None
         load, widen = summand
-        found.added.insert(0, load)
-        found.widened.insert(0, widen)
+        result.added.insert(0, load)
+        result.widened.insert(0, widen)
     while (pair := operation(value, "arith.mulf")) is not None:
         if not is_fixed(pair[1], nest):
             pair.reverse()
         if not is_fixed(pair[1], nest):
             return None
         value, factor = pair
-        found.factors.append(factor)
+        result.factors.append(factor)
     load = loads.get(value)
     if load is None or load.buffer != buffer or load.exprs != stores[0].exprs:
         return None
-    return found
+    return result
 
 
 def _flag(loads: dict[ir.Value, Access], condition: ir.Value) -> Access | None:

@@ -106,20 +106,20 @@ def _chained(
     flat: FlatNest, here: FlatAccess, free: list[int], extent: SymExpr, stride: SymExpr
 ) -> list[tuple[int, SymExpr]] | None:
     """Return iterators that together walk an extent with a stride, the innermost last."""
-    found: list[tuple[int, SymExpr]] = []
+    result: list[tuple[int, SymExpr]] = []
     steps = _ONE
     while steps != extent:
         near = [j for j in free if here.strides[j] == stride * steps]
-        near = [j for j in near if j not in (position for position, _ in found)]
+        near = [j for j in near if j not in (position for position, _ in result)]
         # All but the outermost are static.
         inner = next((j for j in near if flat.iters[j].extent * steps == extent), None)
         if inner is None:
             inner = next((j for j in near if (flat.iters[j].extent.value or 0) > 1), None)
         if inner is None:
             return None
-        found.insert(0, (inner, steps))
+        result.insert(0, (inner, steps))
         steps = steps * flat.iters[inner].extent
-    return found
+    return result
 
 
 # Operations of an element from which on a loop is better than inline code.

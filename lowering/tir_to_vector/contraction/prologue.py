@@ -108,10 +108,10 @@ def _match(nests: Nests) -> Problem | str:
     plain = nests.once(match_packed_contraction)
     if isinstance(nests.merged, str) or not isinstance(plain, str):
         return plain if isinstance(plain, str) else "its operands are loads"
-    found = match_prologue(nests.merged, nests.machine)
-    if found is None:
+    result = match_prologue(nests.merged, nests.machine)
+    if result is None:
         return "it is no product of matrices with computed elements"
-    return Problem([nests.nest], found, "contraction")
+    return Problem([nests.nest], result, "contraction")
 
 
 def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
@@ -204,10 +204,10 @@ def _computed(flat: FlatNest, value: ir.Value) -> Computed | None:
     key = max(loads, key=lambda op: sum(bool(s != 0) for s in flat.accesses[op].strides))
     near = [_near(stride) for stride in flat.accesses[key].strides]
     walk = sorted(depends, key=lambda i: (near[i] == 0, -near[i]))
-    found = Computed(value, key, walk)
-    made = _map(flat, found, flat.accesses[flat.store].buffer)
+    result = Computed(value, key, walk)
+    made = _map(flat, result, flat.accesses[flat.store].buffer)
     fits = isinstance(vector_iter(made), int) or not isinstance(transposed_iters(made), str)
-    return found if fits else None
+    return result if fits else None
 
 
 def _near(stride: SymExpr) -> int:

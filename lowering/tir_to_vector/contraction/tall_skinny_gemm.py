@@ -50,21 +50,21 @@ _TOGETHER = 16
 
 
 def _match_gemm(nests: Nests) -> Problem | str:
-    found = nests.once(match_packed_contraction)
-    if isinstance(found, str):
-        return found
-    if is_matrix_product(found, nests.machine) or is_sum_of_products(found, nests.machine):
-        return _problem(found, nests)
+    result = nests.once(match_packed_contraction)
+    if isinstance(result, str):
+        return result
+    if is_matrix_product(result, nests.machine) or is_sum_of_products(result, nests.machine):
+        return _problem(result, nests)
     return "it is no sum of products of matrices"
 
 
 def _match_contraction(nests: Nests) -> Problem | str:
-    found = nests.once(match_packed_contraction)
-    if isinstance(found, str):
-        return found
-    if nests.machine.lanes(found.element) is None:
+    result = nests.once(match_packed_contraction)
+    if isinstance(result, str):
+        return result
+    if nests.machine.lanes(result.element) is None:
         return "its sums have no vector form"
-    return _problem(found, nests)
+    return _problem(result, nests)
 
 
 def _problem(gemm: Contraction, nests: Nests) -> Problem:

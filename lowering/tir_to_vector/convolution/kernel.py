@@ -48,18 +48,18 @@ _COMPARED = 3
 
 
 def _match(nests: Nests) -> Problem | str:
-    found = nests.once(match_convolution)
-    if isinstance(found, str):
-        return found
-    conv, followers = find_convolution(nests.nest, nests.tops[1:], nests.machine) or (found, [])
+    result = nests.once(match_convolution)
+    if isinstance(result, str):
+        return result
+    conv, followers = find_convolution(nests.nest, nests.tops[1:], nests.machine) or (result, [])
     return Problem([nests.nest, *followers], conv, "window", nests.nest)
 
 
 def _match_packed(nests: Nests) -> Problem | str:
-    found = find_packed_convolution(nests.tops, nests.machine)
-    if found is None:
+    result = find_packed_convolution(nests.tops, nests.machine)
+    if result is None:
         return "no image is worth packing"
-    return Problem(found.nests, found, "window", found.flat.nest)
+    return Problem(result.nests, result, "window", result.flat.nest)
 
 
 def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:

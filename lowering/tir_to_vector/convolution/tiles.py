@@ -47,7 +47,7 @@ def rank_tiles(
         rows: rows of pixels, None if dynamic.
         cols: pixels of a row, None if dynamic.
     """
-    found: list[tuple[float, TileSizes]] = []
+    result: list[tuple[float, TileSizes]] = []
     for vectors in range(1, 5):
         most = (registers - 1 - vectors) // vectors
         if most < 1 or (blocks is not None and vectors > blocks):
@@ -63,9 +63,9 @@ def rank_tiles(
                 sizes = TileSizes(
                     block_sizes, _sizes(rows, height, (1,)), _sizes(cols, width, (4, 1))
                 )
-                found.append((_cost(sizes, blocks, rows, cols), sizes))
-    found.sort(key=lambda each: each[0])
-    return found or [(1.0, TileSizes((1,), (1,), (1,)))]
+                result.append((_cost(sizes, blocks, rows, cols), sizes))
+    result.sort(key=lambda each: each[0])
+    return result or [(1.0, TileSizes((1,), (1,), (1,)))]
 
 
 def _sizes(extent: int | None, size: int, rests: tuple[int, ...]) -> tuple[int, ...]:

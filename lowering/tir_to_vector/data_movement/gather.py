@@ -92,20 +92,20 @@ class IndexSpace:
             NotFlat: a dimension of the buffer has no name.
         """
         offset, strides, stride = _ZERO, [_ZERO] * len(self.iters), _ONE
-        found: Found = []
+        result: Found = []
         count = len(access.exprs)
         indices = list(access.op.operands)[-count:] if count else []
         dims = [_ONE, *inner_dims(access.buffer)][:count]
         for dim, index in zip(reversed(dims), reversed(indices), strict=True):
             known = self.linear(index)
             if known is None:
-                found.append((index, stride))
+                result.append((index, stride))
             else:
                 offset = offset + stride * known[0]
                 for position, factor in known[1].items():
                     strides[position] = strides[position] + stride * factor
             stride = stride * dim
-        return FlatAccess(access.buffer, offset, strides), found
+        return FlatAccess(access.buffer, offset, strides), result
 
 
 def spaces(nest: Nest) -> list[IndexSpace]:
@@ -139,14 +139,14 @@ def spaces(nest: Nest) -> list[IndexSpace]:
 
 def _divisors(nest: Nest, arguments: list[ir.Value]) -> dict[int, int]:
     """Return the divisors of arguments that one number divides."""
-    found: dict[int, set[int]] = {}
+    result: dict[int, set[int]] = {}
     for op in nest.body():
         if op.name in _DIVISIONS and op.operands[0] in arguments:
             by = constant_or_value(op.operands[1])
-            found.setdefault(arguments.index(op.operands[0]), set()).add(
+            result.setdefault(arguments.index(op.operands[0]), set()).add(
                 by if isinstance(by, int) else 0
             )
-    return {i: min(by) for i, by in found.items() if len(by) == 1 and min(by) > 1}
+    return {i: min(by) for i, by in result.items() if len(by) == 1 and min(by) > 1}
 
 
 # Elements of a static run from which on it is worth a loop.

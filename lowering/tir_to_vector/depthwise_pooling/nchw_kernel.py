@@ -145,10 +145,10 @@ def global_pool(pool: DepthwisePool, machine: Machine) -> list[Candidate]:
 
 def match_window(nests: Nests, match: Match) -> Problem | str:
     """Return the window that some nests begin with, or why there is none."""
-    found = find_depthwise_pool(nests.tops, nests.machine, match)
-    if found is None:
+    result = find_depthwise_pool(nests.tops, nests.machine, match)
+    if result is None:
         return "no window slides over planes or over adjacent channels"
-    return Problem(found.nests, found, "window", found.flat.nest)
+    return Problem(result.nests, result, "window", result.flat.nest)
 
 
 def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
@@ -167,18 +167,18 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         # Sums of few pixels are not worth the code for both.
         return short if pool.weight is not None or isinstance(short, bool) else False
 
-    found = global_pool(pool, machine)
+    result = global_pool(pool, machine)
     sums = pool.weight is not None or pool.flat.combiner in SUMS
     if (sums or not is_separable(pool)) and reads_in_place(pool, machine):
         if max_paired_columns(pool, machine):
-            found.append(kernel("two rows in a vector", PairedRowsNchw, paired))
-        return [*found, kernel("planes in place", InPlaceNchw)]
+            result.append(kernel("two rows in a vector", PairedRowsNchw, paired))
+        return [*result, kernel("planes in place", InPlaceNchw)]
     if is_separable(pool):
-        return [*found, kernel("separable", SeparableNchw)]
+        return [*result, kernel("separable", SeparableNchw)]
     if fits_channel_in_lane(pool, machine):
         pays = partial(channel_in_lane_pays, pool, machine=machine)
-        found.append(kernel("channel in lane", ChannelInLane, pays))
-    return [*found, kernel("copied planes", CopiedRowsNchw)]
+        result.append(kernel("channel in lane", ChannelInLane, pays))
+    return [*result, kernel("copied planes", CopiedRowsNchw)]
 
 
 NCHW_WINDOW = KernelClass(

@@ -52,10 +52,10 @@ class OrderedFloats:
     def of(self, value: ir.Value) -> ir.Value:
         """Return a vector of floats as integers."""
         emit, integers = self._emit, self._integers
-        found = emit.unordered(value, value)
+        result = emit.unordered(value, value)
         bits = emit.op("vector.bitcast", [value], integers)
         nan = self._splat(self._nan)
-        return self._flipped(emit.op("arith.select", [found, nan, bits], integers))
+        return self._flipped(emit.op("arith.select", [result, nan, bits], integers))
 
     def back(self, value: ir.Value) -> ir.Value:
         """Return the floats of integers."""

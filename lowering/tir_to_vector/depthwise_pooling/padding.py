@@ -291,8 +291,8 @@ def _conjuncts(condition: ir.Value) -> list[ir.Operation] | None:
         parts = [op.operands[0], result_of(op, 0)]
     else:
         return None
-    found = [_conjuncts(part) for part in parts]
-    return None if None in found else [each for part in found if part for each in part]
+    result = [_conjuncts(part) for part in parts]
+    return None if None in result else [each for part in result if part for each in part]
 
 
 def _split(guarded: _Guarded) -> None:

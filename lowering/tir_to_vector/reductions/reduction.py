@@ -78,8 +78,8 @@ class Sums:
             return [self.added(total, value)]
         total = self._larger(value, total)
         pair = self._halves(value) if self._marked(value) != value.type.shape[0] else (value, value)
-        found = self._emit.unordered(*pair)
-        return [total, self._either(carried[1], found)]
+        result = self._emit.unordered(*pair)
+        return [total, self._either(carried[1], result)]
 
     def steps(self, carried: Sequence[ir.Value], values: Sequence[ir.Value]) -> list[ir.Value]:
         """Return the loop-carried values after vectors were added; a mask is for two of them."""
@@ -108,8 +108,8 @@ class Sums:
 
     def marked(self, mark: ir.Value, value: ir.Value) -> ir.Value:
         """Return a mask that is on in every lane if a scalar is NaN."""
-        found = self._emit.unordered(value, value)
-        return self._either(mark, self._emit.splat(found, mark.type))
+        result = self._emit.unordered(value, value)
+        return self._either(mark, self._emit.splat(result, mark.type))
 
     def single(self, parts: Sequence[Sequence[ir.Value]], lanes: int) -> ir.Value:
         """Return the sum of all lanes of several loops' accumulators, in one fixed order.
@@ -124,9 +124,9 @@ class Sums:
         total = self._emit.extract(self._narrow(total, 1, join), 0)
         if not self.has_marks:
             return total
-        found = functools.reduce(self._either, [self._any(part[1]) for part in parts])
+        result = functools.reduce(self._either, [self._any(part[1]) for part in parts])
         nan = self._emit.constant(total.type, math.nan)
-        return self._emit.op("arith.select", [found, nan, total], nan.type)
+        return self._emit.op("arith.select", [result, nan, total], nan.type)
 
     def _narrow(
         self, value: ir.Value, lanes: int, join: Callable[[ir.Value, ir.Value], ir.Value]

@@ -75,8 +75,8 @@ class ProducerFusedReduction(NestWriter):
 
     def fetches(self, buffer: ir.Value, position: int) -> bool:
         """Prefetch a buffer, for the map too."""
-        found = self._producer.fetches(buffer, position)
-        return found or super().fetches(buffer, position)
+        result = self._producer.fetches(buffer, position)
+        return result or super().fetches(buffer, position)
 
     def begin_row(self, position: int, row: Index) -> None:
         """Set the row in a block of rows, for the map too."""
@@ -158,9 +158,9 @@ def shared_loops(group: list[FlatNest]) -> int:
 
 def _vectorize(group: list[FlatNest], keep: int) -> bool:
     """Whether each nest has vector code inside shared loops; some may be scalars there."""
-    found = [vector_iter(collapse(flat, keep), keep) for flat in group]
-    return any(isinstance(along, int) for along in found) and not any(
-        isinstance(along, str) for along in found
+    result = [vector_iter(collapse(flat, keep), keep) for flat in group]
+    return any(isinstance(along, int) for along in result) and not any(
+        isinstance(along, str) for along in result
     )
 
 

@@ -42,13 +42,13 @@ def accesses_of(flat: FlatNest) -> list[Access]:
 
 def shared_buffers(group: list[FlatNest]) -> list[ir.Value]:
     """Return the buffers that one nest writes and another uses."""
-    found = []
+    result = []
     for flat in group:
         others = [other for other in group if other is not flat]
         used = [access.buffer for other in others for access in accesses_of(other)]
-        if flat.written in used and flat.written not in found:
-            found.append(flat.written)
-    return found
+        if flat.written in used and flat.written not in result:
+            result.append(flat.written)
+    return result
 
 
 def outer_places(flat: FlatNest, access: Access, count: int) -> tuple[int, ...] | None:
@@ -78,7 +78,7 @@ def kept_rows(group: list[FlatNest], count: int) -> dict[ir.Value, SymExpr]:
 
 def overwritten_rows(group: list[FlatNest], count: int) -> list[Overwritten]:
     """Return the results that the last nest writes in full, and earlier ones before reading."""
-    found = []
+    result = []
     for buffer in shared_buffers(group):
         if not isinstance(buffer.owner, ir.Block):
             continue
@@ -94,8 +94,8 @@ def overwritten_rows(group: list[FlatNest], count: int) -> list[Overwritten]:
             or not all(_fills(flat, buffer, size, count) for flat in (first, last))
         ):
             continue
-        found.append(Overwritten(buffer, size, last.store))
-    return found
+        result.append(Overwritten(buffer, size, last.store))
+    return result
 
 
 def _fills(flat: FlatNest, buffer: ir.Value, size: SymExpr, count: int) -> bool:

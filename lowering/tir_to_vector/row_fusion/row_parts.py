@@ -85,11 +85,11 @@ def _belong(first: IndexMap, index_map: IndexMap) -> bool:
 
 
 def _match(nests: Nests) -> Problem | str:
-    found = find_row_parts(nests.tops)
+    result = find_row_parts(nests.tops)
     return (
         "not several maps write parts of the same rows"
-        if found is None
-        else Problem(found.nests, found)
+        if result is None
+        else Problem(result.nests, result)
     )
 
 

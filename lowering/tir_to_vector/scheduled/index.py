@@ -70,10 +70,10 @@ def linear(value: ir.Value, known: dict[ir.Value, Lin] | None = None) -> Lin:
     """
     if known is not None and value in known:
         return known[value]
-    found = _linear(value, known)
+    result = _linear(value, known)
     if known is not None:
-        known[value] = found
-    return found
+        known[value] = result
+    return result
 
 
 def _linear(value: ir.Value, known: dict[ir.Value, Lin] | None) -> Lin:
@@ -158,10 +158,10 @@ class Copier:
 
     def value(self, value: ir.Value) -> ir.Value:
         """Return the replacement of a value, as a value."""
-        found = self.env.get(value, value)
-        if isinstance(found, int):
-            return self.emit.constant(value.type, found)
-        return found
+        result = self.env.get(value, value)
+        if isinstance(result, int):
+            return self.emit.constant(value.type, result)
+        return result
 
     def pull(self, value: ir.Value, loop: ir.Operation) -> ir.Value:
         """Copy what computes a value inside a loop, for use outside of it."""
@@ -266,8 +266,8 @@ class Copier:
         return True
 
     def _known(self, value: ir.Value) -> Index:
-        found = self.index(value)
-        return found if isinstance(found, int) else integer_of(found)
+        result = self.index(value)
+        return result if isinstance(result, int) else integer_of(result)
 
 
 def integer_of(value: ir.Value) -> Index:

@@ -67,25 +67,25 @@ class LaneCopier(Copier):
 
     def lane(self, value: ir.Value) -> Lane:
         """Return the replacement of a value."""
-        found: Lane = self.env.get(value, value)
-        return integer_of(found) if isinstance(found, ir.Value) else found
+        result: Lane = self.env.get(value, value)
+        return integer_of(result) if isinstance(result, ir.Value) else result
 
     def wide(self, value: ir.Value) -> ir.Value:
         """Return a value as a vector."""
-        found = self.lane(value)
-        if isinstance(found, Wide):
-            return found.vector
+        result = self.lane(value)
+        if isinstance(result, Wide):
+            return result.vector
         element = value.type
         type_ = ir.VectorType.get([self.lanes], element)
-        if isinstance(found, int):
-            return self.emit.constant(type_, found)
-        if not isinstance(found, Along):
-            return self._splat(found, type_)
+        if isinstance(result, int):
+            return self.emit.constant(type_, result)
+        if not isinstance(result, Along):
+            return self._splat(result, type_)
         numbers = self.emit.op("vector.step", [], type_)
-        if not (isinstance(found.step, int) and found.step == 1):
-            steps = self._splat(self.emit.index(found.step), type_)
+        if not (isinstance(result.step, int) and result.step == 1):
+            steps = self._splat(self.emit.index(result.step), type_)
             numbers = self.emit.op("arith.muli", [numbers, steps], type_)
-        base = self._splat(self.emit.index(found.base), type_)
+        base = self._splat(self.emit.index(result.base), type_)
         return self.emit.op("arith.addi", [base, numbers], type_)
 
     def op(self, op: ir.Operation) -> None:

@@ -110,12 +110,12 @@ def merge_loops(func: ir.OpView, is_fast: Callable[[ir.Operation], bool]) -> Non
 
 def merged(top: ir.Operation) -> ir.Operation | None:
     """Replace a perfect nest by one with a loop for each iterator; None, unchanged, for others."""
-    found = _perfect(top)
-    if found is None:
+    result = _perfect(top)
+    if result is None:
         return None
     try:
         with top.location:
-            return _Merged(*found).rewrite()
+            return _Merged(*result).rewrite()
     except _Unknown:
         return None
 

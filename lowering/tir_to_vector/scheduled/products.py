@@ -52,17 +52,17 @@ class _Leaf:
             for body in region.blocks
             for argument, value in zip(body.arguments, self.block.operands, strict=False)
         }
-        found = []
+        result = []
         for op in collect(self.block, lambda op: op != self.block):
             if op.name in _MEMORY:
                 buffer, *indices = list(op.operands)[_MEMORY[op.name] :]
                 where = [linear(index, known) for index in indices]
-                found.append(_Access(buffer, where, op.name == "memref.store"))
+                result.append(_Access(buffer, where, op.name == "memref.store"))
             elif op.name not in _SAYS and (
                 len(op.regions) or not op.name.startswith(("arith.", "math."))
             ):
                 return None
-        return found
+        return result
 
 
 def regain_products(
@@ -97,15 +97,15 @@ def _leaves(op: ir.Operation, loops: list[ir.Operation]) -> list[_Leaf]:
         return [_Leaf(loops, op)]
     if op.name != "tir.for":
         return []
-    found: list[_Leaf] = []
+    result: list[_Leaf] = []
     for view in op.regions[0].blocks[0].operations:
         if view.operation.name.startswith(_PURE):
             continue
         below = _leaves(view.operation, [*loops, op])
         if not below:
             return []
-        found += below
-    return found
+        result += below
+    return result
 
 
 def _is_scheduled(top: ir.Operation, leaves: list[_Leaf]) -> bool:

@@ -311,17 +311,17 @@ def _access(op: ir.Operation, known: dict[ir.Value, Lin]) -> _Access:
 
 def _varying(ops: list[ir.Operation], counter: ir.Value) -> set[ir.Value]:
     """Return the values that depend on a loop's counter, those of conditions included."""
-    found, before = {counter}, 0
-    while len(found) > before:
-        before = len(found)
+    result, before = {counter}, 0
+    while len(result) > before:
+        before = len(result)
         for op in ops:
             operands = list(op.operands)
             for region in op.regions:
                 for block in region.blocks:
                     operands += [v for view in block.operations for v in view.operation.operands]
-            if any(operand in found for operand in operands):
-                found.update(op.results)
-    return found
+            if any(operand in result for operand in operands):
+                result.update(op.results)
+    return result
 
 
 SCHEDULED = ("vectorized", "unrolled", "parallel")
@@ -392,5 +392,5 @@ def _has_kind(op: ir.Operation) -> bool:
 
 def _outermost(func: ir.OpView) -> list[ir.Operation]:
     """Return the loops and blocks that are in no other."""
-    found = collect(func.operation, lambda op: op.name in ("tir.for", "tir.block"))
-    return [op for op in found if op.parent.operation.name not in ("tir.for", "tir.block")]
+    result = collect(func.operation, lambda op: op.name in ("tir.for", "tir.block"))
+    return [op for op in result if op.parent.operation.name not in ("tir.for", "tir.block")]

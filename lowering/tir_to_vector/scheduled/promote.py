@@ -96,7 +96,7 @@ def _places(loop: ir.Operation) -> list[_Place]:
     groups: dict[tuple, _Place] = {}
     for access in accesses:
         groups.setdefault(access.key, _Place()).accesses.append(access)
-    found = []
+    result = []
     for place in groups.values():
         first = place.first
         if not any(access.stores for access in place.accesses):
@@ -115,8 +115,8 @@ def _places(loop: ir.Operation) -> list[_Place]:
             continue
         others = [a for a in accesses if a.key != first.key and root(a.buffer) == base]
         if all(_are_disjoint(first, other) for other in others):
-            found.append(place)
-    return found if len(found) <= _MAX else []
+            result.append(place)
+    return result if len(result) <= _MAX else []
 
 
 def _access(op: ir.Operation, known: dict[ir.Value, Lin]) -> _Access:

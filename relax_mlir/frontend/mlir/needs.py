@@ -33,7 +33,7 @@ def refuses(*names: str) -> Callable[[Callable[[Any], str]], Callable[[Any], str
 
 def needs(module: ir.Module, source: str) -> Coverage:
     """Return the operations of a module; messages call it `source`."""
-    found = Coverage(source)
+    result = Coverage(source)
 
     def visit(view: Any) -> ir.WalkResult:
         op = view.operation
@@ -46,11 +46,11 @@ def needs(module: ir.Module, source: str) -> Coverage:
             # One operation that upstream cannot lower leaves all the others as they are.
             known = known or (not reason and op.name.startswith("tosa.") and lowers(op))
             how = "converter" if known and not reason else ""
-            found.add(op.name, 0, where(op, source), how, reason)
+            result.add(op.name, 0, where(op, source), how, reason)
         return ir.WalkResult.SKIP if op.name in _BODIES else ir.WalkResult.ADVANCE
 
     module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return result
 
 
 def _reason(op: Any) -> str:

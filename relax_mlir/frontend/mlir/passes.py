@@ -47,14 +47,14 @@ def dialects_of(module: ir.Operation) -> set[str]:
 
 def operations_of(outer: ir.Operation) -> set[str]:
     """Return the names of the operations inside of one."""
-    found: set[str] = set()
+    result: set[str] = set()
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        found.add(op.operation.name)
+        result.add(op.operation.name)
         return ir.WalkResult.ADVANCE
 
     outer.walk(visit)
-    return found
+    return result
 
 
 def prepare(module: ir.Module) -> None:

@@ -51,9 +51,9 @@ class Module(SubroutineMixin):
             prefix: of the names.
             destination: a dictionary to add them to.
         """
-        found = OrderedDict() if destination is None else destination
-        found.update(self.named_parameters(prefix))
-        return found
+        result = OrderedDict() if destination is None else destination
+        result.update(self.named_parameters(prefix))
+        return result
 
     def load_state_dict(
         self, state_dict: Mapping[str, Parameter], strict: bool = True
@@ -139,9 +139,9 @@ class Module(SubroutineMixin):
         Raises:
             ValueError: a parameter has no numbers, or there is no such format.
         """
-        found = specs.ModuleSpec.from_raw(spec, self)
-        module, params, _ = Exporter(debug).build(found)
-        return compiled(module, found, params, device, pipeline, out_format)
+        result = specs.ModuleSpec.from_raw(spec, self)
+        module, params, _ = Exporter(debug).build(result)
+        return compiled(module, result, params, device, pipeline, out_format)
 
 
 class _Items(Module):

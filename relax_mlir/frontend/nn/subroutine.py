@@ -93,7 +93,7 @@ def _function(
             weight._expr = expr
     function = inner.finalize()[name]
     first, *others = active()
-    found = first.add_func(function, name)
+    results = first.add_func(function, name)
     for each in others:
-        each.add_func(function, found.name_hint)
-    return found, is_tensor
+        each.add_func(function, results.name_hint)
+    return results, is_tensor

@@ -21,7 +21,7 @@ def needs(
     graph: fx.GraphModule, custom: Mapping[str, Any], what: str = "the exported program"
 ) -> Coverage:
     """Return the operators of a decomposed graph; messages call it `what`."""
-    found = Coverage(what)
+    result = Coverage(what)
     known = converters()
     for node in calls(graph):
         if isinstance(node.meta.get("val"), torch.SymInt):
@@ -29,8 +29,8 @@ def needs(
         name = target_name(node)
         is_custom = name in custom or name.removeprefix("aten.") in custom
         how = "custom" if is_custom else "converter" if name in known else ""
-        found.add(name, 0, describe(node), how)
-    return found
+        result.add(name, 0, describe(node), how)
+    return result
 
 
 def calls(module: Any) -> Iterator[fx.Node]:

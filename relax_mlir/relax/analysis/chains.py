@@ -37,15 +37,15 @@ def name_to_binding(node: Any) -> dict[str, list[Binding]]:
     Raises:
         ExprTypeError: it is no part of a program.
     """
-    found: dict[str, list[Binding]] = {}
+    result: dict[str, list[Binding]] = {}
     for scope in scopes_of(node):
         values = Values(scope.keep)
         for op in values.walk(scope):
             if values.is_binding(op) and len(op.results):
                 var = values.var(op.results[0])
                 binding = binding_of(op, scope.keep, type(var) is not Var)
-                found.setdefault(var.name_hint, []).append(binding)
-    return found
+                result.setdefault(var.name_hint, []).append(binding)
+    return result
 
 
 def get_var2val(node: Any) -> dict[Var, Expr]:
@@ -54,10 +54,10 @@ def get_var2val(node: Any) -> dict[Var, Expr]:
     Raises:
         ExprTypeError: it is no part of a program.
     """
-    found: dict[Var, Expr] = {}
+    result: dict[Var, Expr] = {}
     for scope in scopes_of(node):
         values = Values(scope.keep)
         for op in values.walk(scope):
             if values.is_binding(op) and len(op.results):
-                found[values.var(op.results[0])] = view_op(op, scope.keep)
-    return found
+                result[values.var(op.results[0])] = view_op(op, scope.keep)
+    return result

@@ -60,23 +60,23 @@ def check_well_formed(node: Any, check_ty: bool = True) -> WellFormed:
         raise
     except RelaxMLIRError as error:
         return WellFormed([Diagnostic("loc(unknown)", str(error))])
-    found: list[Diagnostic] = []
+    result: list[Diagnostic] = []
     target = module if only is None else only
     assert target is not None, "one of them is there"
     try:
         with target.context:
             target.verify()
     except ir.MLIRError as error:
-        found += [Diagnostic(str(d.location), d.message) for d in error.error_diagnostics]
-        return WellFormed(found or [Diagnostic("loc(unknown)", str(error))])
+        result += [Diagnostic(str(d.location), d.message) for d in error.error_diagnostics]
+        return WellFormed(result or [Diagnostic("loc(unknown)", str(error))])
     if check_ty and module is not None:
         name = None if only is None else ir.StringAttr(only.attributes["sym_name"]).value
         try:
             problems = list(function_problems(module, name))
         except RecursionError:
             return WellFormed([Diagnostic(str(target.location), _TOO_DEEP)])
-        found += [Diagnostic(str(location), message) for location, message in problems]
-    return WellFormed(found)
+        result += [Diagnostic(str(location), message) for location, message in problems]
+    return WellFormed(result)
 
 
 def well_formed(node: Any, check_ty: bool = True) -> WellFormed:
@@ -86,10 +86,10 @@ def well_formed(node: Any, check_ty: bool = True) -> WellFormed:
         VerifyError: it is not well formed; the message has a line for each reason.
         ExprTypeError: it is neither a module nor a function.
     """
-    found = check_well_formed(node, check_ty)
-    if not found:
-        raise VerifyError("the program is not well formed", map(str, found))
-    return found
+    result = check_well_formed(node, check_ty)
+    if not result:
+        raise VerifyError("the program is not well formed", map(str, result))
+    return result
 
 
 def _module_and_function(node: Any) -> tuple[ir.Operation | None, ir.Operation | None]:

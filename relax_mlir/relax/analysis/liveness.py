@@ -82,13 +82,13 @@ class Liveness:
             ExprError: it is not in this function.
         """
         op = getattr(what, "mlir_op", None)
-        found = None if op is None else self._position.get(op)
+        result = None if op is None else self._position.get(op)
         value = getattr(what, "mlir_value", None)
-        if found is None and value is not None:
-            found = self._defined.get(self._values.canonical(value))
-        if found is None:
+        if result is None and value is not None:
+            result = self._defined.get(self._values.canonical(value))
+        if result is None:
             raise ExprError(f"{what!r} is not in this function")
-        return found
+        return result
 
     def last_use(self, var: Var) -> int | None:
         """Return the position of the last use of a variable, None when nothing uses it.
@@ -113,10 +113,10 @@ class Liveness:
 
     def dies_at(self) -> dict[int, list[Var]]:
         """Return for each position the variables that are not needed after it."""
-        found: dict[int, list[Var]] = {}
+        result: dict[int, list[Var]] = {}
         for value, start in self._defined.items():
-            found.setdefault(self._last.get(value, start), []).append(self._values.var(value))
-        return found
+            result.setdefault(self._last.get(value, start), []).append(self._values.var(value))
+        return result
 
     def live_in(self, what: "Binding | int") -> list[Var]:
         """Return the variables whose values are needed at a binding or after it.

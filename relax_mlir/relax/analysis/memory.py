@@ -101,12 +101,12 @@ def estimate_memory_usage(node: Any) -> MemoryUsage:
     Raises:
         ExprTypeError: it is neither.
     """
-    found = MemoryUsage()
+    result = MemoryUsage()
     for scope in scopes_of(node):
         func = scope.func
         if func is not None:
-            found.append(_function(func, Values(scope.keep)))
-    return found
+            result.append(_function(func, Values(scope.keep)))
+    return result
 
 
 def _function(func: ir.Operation, values: Values) -> FunctionMemory:
@@ -181,14 +181,14 @@ class _Pools:
 
 
 def _tensors(type_: ir.Type) -> list[ir.Type]:
-    found, stack = [], [type_]
+    result, stack = [], [type_]
     while stack:
         part = stack.pop()
         if is_tuple(part):
             stack += field_types(part)[::-1]
         elif T.is_tensor(part):
-            found.append(part)
-    return found
+            result.append(part)
+    return result
 
 
 def _size(type_: ir.Type) -> SymExpr | None:

@@ -102,7 +102,7 @@ def pending_variables(node: Any) -> Iterator[tuple[Var, bool]]:
 
 def pending_global_vars(node: Any) -> list[GlobalVar]:
     """Return the functions of the module that an expression refers to, in order."""
-    found: dict[GlobalVar, None] = {}
+    result: dict[GlobalVar, None] = {}
     stack = [node]
     seen: set[Any] = set()
     while stack:
@@ -111,6 +111,6 @@ def pending_global_vars(node: Any) -> list[GlobalVar]:
             continue
         seen.add(part)
         if isinstance(part, GlobalVar):
-            found[part] = None
+            result[part] = None
         stack += reversed(children(part))
-    return list(found)
+    return list(result)

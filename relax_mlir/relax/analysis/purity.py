@@ -81,7 +81,7 @@ def computable_at_compile_time(func: Any) -> list[Var]:
     symbols = {dim.name for value in known for dim in type_dims(value.type) if dim.name}
     for attributes in argument_attributes(op)[number.value :]:
         symbols |= {dim.name for dim in getattr(attributes.get("relax.value"), "dims", ())}
-    found = [values.var(value) for value in scope.params[number.value :]]
+    results = [values.var(value) for value in scope.params[number.value :]]
     for each in _called_here(scope):
         if not values.is_binding(each) or not len(each.results) or len(each.regions):
             continue
@@ -92,8 +92,8 @@ def computable_at_compile_time(func: Any) -> list[Var]:
             symbols |= {dim.name for dim in dims if dim.name}
         if all(dim.symbols <= symbols for dim in dims):
             known |= set(each.results)
-            found += [values.var(result) for result in each.results]
-    return found
+            results += [values.var(result) for result in each.results]
+    return results
 
 
 def _called_here(scope: Scope) -> Any:

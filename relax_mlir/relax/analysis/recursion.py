@@ -51,7 +51,7 @@ def _components(graph: dict[str, list[str]]) -> list[list[str]]:
     low: dict[str, int] = {}
     stack: list[str] = []
     on_stack: set[str] = set()
-    found: list[list[str]] = []
+    result: list[list[str]] = []
     for root in graph:
         if root in index:
             continue
@@ -81,5 +81,5 @@ def _components(graph: dict[str, list[str]]) -> list[list[str]]:
                     while not group or group[-1] != name:
                         group.append(stack.pop())
                         on_stack.discard(group[-1])
-                    found.append(group)
-    return found
+                    result.append(group)
+    return result

@@ -149,10 +149,10 @@ class Values:
 
     def outputs(self, dataflow: ir.Operation) -> list[ir.Value]:
         """Return the values inside a dataflow block that leave it, in order."""
-        found = self._outputs.get(dataflow)
-        if found is None:
-            found = self._outputs[dataflow] = outputs(dataflow)
-        return found
+        result = self._outputs.get(dataflow)
+        if result is None:
+            result = self._outputs[dataflow] = outputs(dataflow)
+        return result
 
     def is_projection(self, op: ir.Operation) -> bool:
         """Whether an operation only takes one of several outputs out of a dataflow block."""
@@ -200,7 +200,7 @@ class Values:
 
     def operands(self, op: ir.Operation) -> list[ir.Value]:
         """Return the values in an operation's arguments, those in tuples in place too."""
-        found: list[ir.Value] = []
+        result: list[ir.Value] = []
         pending = list(op.operands)[::-1]
         while pending:
             value = pending.pop()
@@ -208,8 +208,8 @@ class Values:
             if owner is not None and is_leaf(owner):
                 pending += list(owner.operands)[::-1]
             else:
-                found.append(self.canonical(value))
-        return found
+                result.append(self.canonical(value))
+        return result
 
     def walk(self, scope: Scope) -> Iterator[ir.Operation]:
         """Yield all operations of a scope that are no parts of expressions, in order.

@@ -49,10 +49,10 @@ def collect_non_negative_expressions(type_: Any) -> list[SymExpr]:
     Raises:
         ExprTypeError: it is no type.
     """
-    found: dict[SymExpr, None] = {}
+    result: dict[SymExpr, None] = {}
     for dims in _all_dims(type_, tensors_only=True):
-        found.update(dict.fromkeys(dim for dim in dims if not dim.is_const))
-    return list(found)
+        result.update(dict.fromkeys(dim for dim in dims if not dim.is_const))
+    return list(result)
 
 
 def collect_non_negative(node: Any) -> list[SymExpr]:
@@ -64,13 +64,13 @@ def collect_non_negative(node: Any) -> list[SymExpr]:
     Raises:
         ExprTypeError: it is no part of a program.
     """
-    found: dict[SymExpr, None] = {}
+    result: dict[SymExpr, None] = {}
     for scope in scopes_of(node):
         for type_ in _types(scope):
             for dim in type_dims(type_):
                 if not dim.is_const:
-                    found[dim] = None
-    return [dim for dim in found if dim.name or (lower_bound(dim) or -1) < 0]
+                    result[dim] = None
+    return [dim for dim in result if dim.name or (lower_bound(dim) or -1) < 0]
 
 
 def defined_symbolic_vars(node: Any) -> list[SymExpr]:
@@ -88,12 +88,12 @@ def free_symbolic_vars(node: Any) -> list[SymExpr]:
     Raises:
         ExprTypeError: it is no part of a program.
     """
-    found: dict[SymExpr, None] = {}
+    result: dict[SymExpr, None] = {}
     for scope in scopes_of(node):
         symbols = _Symbols(scope)
         defined = set(_symbols(symbols.defined))
-        found.update(dict.fromkeys(s for s in _symbols(symbols.used) if s not in defined))
-    return list(found)
+        result.update(dict.fromkeys(s for s in _symbols(symbols.used) if s not in defined))
+    return list(result)
 
 
 class _Symbols:
@@ -150,16 +150,16 @@ def symbols_in(op: ir.Operation) -> list[str]:
 def binders(block: ir.Block) -> dict[str, ir.Operation]:
     """Return the operations of a block that give symbols their values, by symbol."""
     ops = [view.operation for view in block.operations]
-    found: dict[str, ir.Operation] = {}
+    result: dict[str, ir.Operation] = {}
     if not any(op.name in _BINDERS for op in ops):
-        return found
+        return result
     known = _known_before(block)
     for op in ops:
         if op.name in _BINDERS:
             bound = bound_symbols(_matched(op), known) - known
-            found.update(dict.fromkeys(bound, op))
+            result.update(dict.fromkeys(bound, op))
             known |= bound
-    return found
+    return result
 
 
 def _matched(op: ir.Operation) -> list[SymExpr]:

@@ -179,9 +179,9 @@ def _one(wide: Type, narrow: Type) -> BaseCheckResult:
         return BaseCheckResult.FAIL_L0
     if wide.dtype and narrow.dtype and wide.dtype != narrow.dtype:
         return BaseCheckResult.FAIL_L0
-    found = _dims(wide.dims, narrow.dims, wide.ndim, narrow.ndim)
+    result = _dims(wide.dims, narrow.dims, wide.ndim, narrow.ndim)
     known = not wide.dtype or wide.dtype == narrow.dtype
-    return found if known else min(found, BaseCheckResult.FAIL_L1)
+    return result if known else min(result, BaseCheckResult.FAIL_L1)
 
 
 def _dims(

@@ -61,8 +61,8 @@ def free_vars(node: Any) -> list[Var]:
     Raises:
         ExprTypeError: it is no part of a program.
     """
-    found = _Found(node)
-    return [var for var in found.used if var not in found.bound]
+    result = _Found(node)
+    return [var for var in result.used if var not in result.bound]
 
 
 def all_vars(node: Any) -> list[Var]:

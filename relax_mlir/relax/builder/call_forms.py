@@ -179,8 +179,8 @@ def _given_shapes(call: Call, count: int) -> list[Any]:
     if call.mlir_op is None:
         return [None] * count
     value = call._operands([call.mlir_op.operands[0]])[0]
-    found = list(value.fields) if isinstance(value, Tuple) else [value]
-    return found if len(found) == count else [None] * count
+    result = list(value.fields) if isinstance(value, Tuple) else [value]
+    return result if len(result) == count else [None] * count
 
 
 def _shape_of(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:

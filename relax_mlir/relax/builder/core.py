@@ -189,8 +189,8 @@ def parameters_of(params: Any) -> list[Var] | None:
     """
     if params is None:
         return None
-    found = [params] if isinstance(params, Var) else list(params)
-    for param in found:
+    result = [params] if isinstance(params, Var) else list(params)
+    for param in result:
         if not isinstance(param, Var):
             raise ExprTypeError(f"a parameter is a relax.Var, got {param!r}")
-    return found
+    return result

@@ -98,12 +98,12 @@ def resolve(builder: Any, var: Var) -> ir.Value:
     if value.context != builder.context:
         raise BuilderError(f"'{var.name_hint}' belongs to a module of another MLIR context")
     # What a function under change looked like is not what is written into.
-    found: ir.Value | None = value if builder._moved is None else builder._moved.get(value, value)
-    while found is not None:
-        block = home(found)
+    result: ir.Value | None = value if builder._moved is None else builder._moved.get(value, value)
+    while result is not None:
+        block = home(result)
         if any(block in each.blocks for each in builder._frames):
-            return found
-        found = escaped(found)
+            return result
+        result = escaped(result)
     if var._ty is not None and _taking_parameters(builder) is not None:
         # A person's variable, the parameter of an earlier function, is one of this function too.
         return _parameter(builder, var)

@@ -55,13 +55,13 @@ class _Copy:
 
     def value(self, value: ir.Value) -> ir.Value:
         """Return what stands for a value here."""
-        found = self._values.get(value)
-        if found is None:
-            found = self._values.get(canonical(value))
-        if found is None:
+        result = self._values.get(value)
+        if result is None:
+            result = self._values.get(canonical(value))
+        if result is None:
             name = value_name(value)
-            found = resolve(self._builder, make_var(value, name, self._builder._keep, None, False))
-        return found
+            result = resolve(self._builder, make_var(value, name, self._builder._keep, None, False))
+        return result
 
     def _copy(self, op: ir.Operation) -> None:
         if op.name != LAMBDA and (len(op.regions) or impurity(op)):

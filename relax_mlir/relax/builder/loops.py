@@ -191,16 +191,18 @@ class LoopScope:
         types = list(self._types)
         if self._op == "relax.for":
             types.insert(0, integer)
-        found: list[Any] = []
+        result: list[Any] = []
         for type_, name in zip(types, self._names, strict=True):
             loc = builder._places.named(name, self._place)
             value = block.add_argument(type_, loc)
             if type_ == integer:
-                own = self._op == "relax.for" and not found
-                found.append(self._symbol(value, name if own and self._counts_up else signed(name)))
+                own = self._op == "relax.for" and not result
+                result.append(
+                    self._symbol(value, name if own and self._counts_up else signed(name))
+                )
             else:
-                found.append(make_var(value, name, builder._keep, frame, False))
-        return found
+                result.append(make_var(value, name, builder._keep, frame, False))
+        return result
 
     def _symbol(self, value: ir.Value, name: str) -> PrimValue:
         """Give an integer of a turn a symbol of its own."""

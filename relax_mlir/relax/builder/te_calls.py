@@ -202,10 +202,10 @@ def _extra_symbols(func: ir.Operation) -> list[str]:
     """Return the symbols that a prim func takes as integers after its buffers."""
     if "arg_attrs" not in func.attributes:
         return []
-    found = []
+    result = []
     for argument, attributes in zip(
         func.regions[0].blocks[0].arguments, func.attributes["arg_attrs"], strict=True
     ):
         if str(argument.type) == "i64":
-            found.append(ir.StringAttr(ir.DictAttr(attributes)["tir.name"]).value)
-    return found
+            result.append(ir.StringAttr(ir.DictAttr(attributes)["tir.name"]).value)
+    return result

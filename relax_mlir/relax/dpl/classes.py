@@ -145,16 +145,16 @@ class DFPattern:
 
 
 def _dup(pattern: DFPattern, done: dict[DFPattern, DFPattern]) -> DFPattern:
-    found = done.get(pattern)
-    if found is None:
-        found = done[pattern] = copy.copy(pattern)
+    result = done.get(pattern)
+    if result is None:
+        result = done[pattern] = copy.copy(pattern)
         for name in pattern._parts:
             part = getattr(pattern, name)
             if isinstance(part, DFPattern):
-                setattr(found, name, _dup(part, done))
+                setattr(result, name, _dup(part, done))
             elif part is not None:
-                setattr(found, name, tuple(_dup(each, done) for each in part))
-    return found
+                setattr(result, name, tuple(_dup(each, done) for each in part))
+    return result
 
 
 class WildcardPattern(DFPattern):
@@ -452,12 +452,12 @@ def as_patterns(parts: Iterable[Any]) -> tuple[DFPattern, ...]:
     Raises:
         ExprTypeError: one is none.
     """
-    found = tuple(parts)
-    for each in found:
+    result = tuple(parts)
+    for each in result:
         if not isinstance(each, DFPattern):
             hint = "; is_expr(x) is the pattern of x" if isinstance(each, Expr) else ""
             raise ExprTypeError(f"expected a pattern, got {each!r}{hint}")
-    return found
+    return result
 
 
 def op_pattern(op_name: str) -> ExprPattern:

@@ -134,8 +134,8 @@ class _Search:
         self._neighbours = neighbours
 
     def _value(self, var: Var) -> Any:
-        found = self._values.get(var)
-        return emitted_value(var) if found is None else found
+        result = self._values.get(var)
+        return emitted_value(var) if result is None else result
 
     def run(self) -> "dict[Any, Any] | None":
         for _ in self._assign(0):

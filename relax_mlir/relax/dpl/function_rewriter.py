@@ -93,9 +93,9 @@ class FunctionRewriter:
     def operations(self) -> list[ir.Operation]:
         """Return the operations whose values can be replaced, those of inner blocks in place."""
         self._places = {}
-        found: list[ir.Operation] = []
-        self._collect(self.func.regions[0].blocks[0], (), found)
-        return found
+        result: list[ir.Operation] = []
+        self._collect(self.func.regions[0].blocks[0], (), result)
+        return result
 
     def _collect(self, block: ir.Block, around: tuple[Any, ...], found: list[Any]) -> None:
         part = 0

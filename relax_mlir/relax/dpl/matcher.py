@@ -161,11 +161,11 @@ def operands(expr: Any) -> list[Any]:
         inner = getattr(expr, "tuple_value", None)
         waiting = [] if inner is None else [inner]
         waiting += [expr] if isinstance(expr, Var) else []
-    found = []
+    result = []
     while waiting:
         top = waiting.pop()
         if isinstance(top, Tuple):
             waiting += list(top.fields)[::-1]
         elif not isinstance(top, (ExternFunc, GlobalVar)):
-            found.append(top)
-    return found
+            result.append(top)
+    return result

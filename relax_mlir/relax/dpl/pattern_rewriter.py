@@ -232,14 +232,14 @@ class _Replacement:
         return edit.added[self]
 
     def _needed(self) -> list[str]:
-        found: dict[str, None] = {}
+        result: dict[str, None] = {}
         waiting = [self._func]
         while waiting:
             for name in _references(waiting.pop()):
-                if name in self._others and name not in found:
-                    found[name] = None
+                if name in self._others and name not in result:
+                    result[name] = None
                     waiting.append(self._others[name])
-        return list(found)
+        return list(result)
 
     def _rename(self, func: ir.Operation, names: Mapping[str, str]) -> None:
         def visit(op: ir.Operation) -> ir.WalkResult:
@@ -273,13 +273,13 @@ def _together(
 
 
 def _references(func: ir.Operation) -> list[str]:
-    found: list[str] = []
+    result: list[str] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         for attribute in op.attributes.values():
             if isinstance(attribute, ir.FlatSymbolRefAttr):
-                found.append(attribute.value)
+                result.append(attribute.value)
         return ir.WalkResult.ADVANCE
 
     func.walk(visit)
-    return found
+    return result

@@ -104,15 +104,15 @@ def rewrite_bindings(
 
 def dataflow_blocks(func: ir.Operation) -> list[ir.Operation]:
     """Return the dataflow blocks of a function."""
-    found: list[ir.Operation] = []
+    result: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == DATAFLOW:
-            found.append(op)
+            result.append(op)
         return ir.WalkResult.ADVANCE
 
     func.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return result
 
 
 def _rewrite_block(ctx: PatternContext, rewriter: Any, edit: FunctionRewriter, op: Any) -> bool:

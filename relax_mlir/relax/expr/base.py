@@ -56,9 +56,9 @@ class Expr(Scripted):
         if value is not None:
             return from_mlir(value.type)
         if self._ty is None:
-            found: Type = extension("relax.infer_type")(self)
-            self._ty = found
-            return found
+            result: Type = extension("relax.infer_type")(self)
+            self._ty = result
+            return result
         return self._ty
 
     @property
@@ -89,8 +89,8 @@ class Expr(Scripted):
             ExprTypeError: this is no tensor.
         """
         self._tensor("shape")
-        found = self.shape_
-        return extension("relax.shape_of")(self) if found is None else found
+        result = self.shape_
+        return extension("relax.shape_of")(self) if result is None else result
 
     @property
     def dtype(self) -> str:

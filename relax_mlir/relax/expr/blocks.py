@@ -194,13 +194,13 @@ class DataflowBlock(BindingBlock):
         if self._op is None:
             return self._bindings or []
         leaving = set(outputs(self._op))
-        found = []
+        results = []
         for inner in self._op.regions[0].blocks[0].operations:
             op = inner.operation
             if is_binding(op):
                 local = not any(result in leaving for result in op.results)
-                found.append(binding_of(op, self._keep, local))
-        return found
+                results.append(binding_of(op, self._keep, local))
+        return results
 
     @property
     def outputs(self) -> list[Var]:
@@ -244,18 +244,18 @@ class SeqExpr(Expr):
         """The blocks in order; takes time linear in the bindings outside of dataflow blocks."""
         if self._block is None:
             return self._blocks
-        found: list[BindingBlock] = []
+        result: list[BindingBlock] = []
         pending: list[ir.Operation] = []
         for inner in self._block.operations:
             op = inner.operation
             if op.name == DATAFLOW:
-                _close(found, pending, self._keep)
+                _close(result, pending, self._keep)
                 pending = []
-                found.append(DataflowBlock.of(op, self._keep))
+                result.append(DataflowBlock.of(op, self._keep))
             elif is_binding(op):
                 pending.append(op)
-        _close(found, pending, self._keep)
-        return found
+        _close(result, pending, self._keep)
+        return result
 
     @property
     def body(self) -> Any:

@@ -21,10 +21,10 @@ def common_device(types: Iterable[Type]) -> VDevice | None:
     Raises:
         ExprTypeError: two of them are on different ones.
     """
-    found = dict.fromkeys(device for type_ in types for device in _devices(type_))
-    if len(found) > 1:
-        raise ExprTypeError(f"operands must be on one device, got {', '.join(map(str, found))}")
-    return next(iter(found), None)
+    result = dict.fromkeys(device for type_ in types for device in _devices(type_))
+    if len(result) > 1:
+        raise ExprTypeError(f"operands must be on one device, got {', '.join(map(str, result))}")
+    return next(iter(result), None)
 
 
 def on_device(type_: Type, device: VDevice | None) -> Type:

@@ -333,10 +333,10 @@ class PrimFunc(BaseFunc):
     @property
     def attrs(self) -> Attrs:
         """Its attributes under TVM's names; `global_symbol` is that of a public function."""
-        found: dict[str, Any] = {} if self.is_private else {"global_symbol": self.name}
+        result: dict[str, Any] = {} if self.is_private else {"global_symbol": self.name}
         for name, value in super().attrs.items():
-            found[name if name in _PREFIXED else name.removeprefix("tir.")] = value
-        return Attrs(found)
+            result[name if name in _PREFIXED else name.removeprefix("tir.")] = value
+        return Attrs(result)
 
     def _parameters(self) -> "list[tuple[Param, Buffer | None]]":
         from relax_mlir.tir.parameters import parameters

@@ -107,11 +107,11 @@ def _broadcast(shapes: list[Type]) -> Type:
     lhs, rhs = (TensorType(each.dims, "bool", ndim=each.ndim) for each in known)
     with default_context(), ir.Location.unknown():
         try:
-            found = from_mlir(broadcast(lhs.to_mlir(), rhs.to_mlir()))
+            result = from_mlir(broadcast(lhs.to_mlir(), rhs.to_mlir()))
         except ValueError as error:
             raise ExprError(f"binary_broadcast: {error}") from error
-    assert isinstance(found, TensorType), "tensors broadcast to a tensor"
-    return ShapeType(found.dims, found.ndim)
+    assert isinstance(result, TensorType), "tensors broadcast to a tensor"
+    return ShapeType(result.dims, result.ndim)
 
 
 def computation_type(name: str, args: Any, attrs: dict[str, Any]) -> Type:

@@ -72,8 +72,8 @@ def _place_in(giver: ir.Operation, value: ir.Value) -> int | None:
         if use.owner.operation == giver:
             place = use.operand_number if place is None else min(place, use.operand_number)
         elif place is None and count > len(operands):
-            found = list(operands)
-            return found.index(value) if value in found else None
+            result = list(operands)
+            return result.index(value) if value in result else None
         elif place is not None:
             return place
     return place
@@ -148,11 +148,11 @@ def is_binding(op: ir.Operation) -> bool:
 
 def operations_within(op: ir.Operation) -> list[ir.Operation]:
     """Return an operation and those in it, outer ones first."""
-    found: list[ir.Operation] = []
+    result: list[ir.Operation] = []
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
-        found.append(inner)
+        result.append(inner)
         return ir.WalkResult.ADVANCE
 
     op.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return result

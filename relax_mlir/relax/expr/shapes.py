@@ -33,9 +33,9 @@ def shape_field(expr: Expr) -> Any:
     if type_.dims is not None or type_.shape_expr is not None:
         return type_.shape
     value = expr.mlir_value
-    found = None if value is None else T.shape_field(value).value
-    if found is not None:
-        return view(found, expr._keep)
+    result = None if value is None else T.shape_field(value).value
+    if result is not None:
+        return view(result, expr._keep)
     op = None if value is None else defining_op(canonical(value))
     call = expr if op is None else view_op(op, expr._keep)
     return _computed(call) if isinstance(call, Call) else None
@@ -71,8 +71,8 @@ def get_shape_of(expr: Expr) -> Any:
     Raises:
         ExprTypeError: the expression is no tensor.
     """
-    found = shape_field(expr)
-    return extension("relax.shape_of")(expr) if found is None else found
+    result = shape_field(expr)
+    return extension("relax.shape_of")(expr) if result is None else result
 
 
 def shape_kind(expr: Expr) -> str:
@@ -81,7 +81,7 @@ def shape_kind(expr: Expr) -> str:
     Raises:
         ExprTypeError: the expression is no tensor.
     """
-    found = shape_field(expr)
-    if found is None:
+    result = shape_field(expr)
+    if result is None:
         return "V2"
-    return "V0" if isinstance(found, ShapeExpr) else "V1"
+    return "V0" if isinstance(result, ShapeExpr) else "V1"

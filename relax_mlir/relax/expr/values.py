@@ -99,11 +99,11 @@ class ShapeExpr(_Leaf):
 
     def __getitem__(self, index: Any) -> Any:
         try:
-            found = self.values[index]
+            result = self.values[index]
         except IndexError:
             count = len(self.values)
             raise IndexError(f"ShapeExpr index out of range: {index} of {count} values") from None
-        return ShapeExpr(found) if isinstance(index, slice) else found
+        return ShapeExpr(result) if isinstance(index, slice) else result
 
     def __iter__(self) -> Iterator[SymExpr]:
         return iter(self.values)
@@ -206,12 +206,12 @@ def field_index(index: Any, count: int) -> int:
         IndexError: there is no such field.
     """
     try:
-        found = operator.index(index)
+        result = operator.index(index)
     except TypeError:
         raise ExprTypeError(f"the index of a tuple is an integer, got {index!r}") from None
-    if not -count <= found < count:
-        raise IndexError(f"Tuple index out of range: {found} of a tuple of {count} fields")
-    return found % count
+    if not -count <= result < count:
+        raise IndexError(f"Tuple index out of range: {result} of a tuple of {count} fields")
+    return result % count
 
 
 def tuple_of_types(fields: Sequence[Type]) -> Type:

@@ -43,15 +43,15 @@ class DataflowMutator(PyExprMutator):
             BuilderError: an output has another type than before, or nothing gives it.
         """
         before = [var.ty for var in block.outputs]
-        found = super().visit_dataflow_block_(block)
-        if found is not block:
-            for var, old, new in zip(block.outputs, before, found.outputs, strict=False):
+        result = super().visit_dataflow_block_(block)
+        if result is not block:
+            for var, old, new in zip(block.outputs, before, result.outputs, strict=False):
                 if new.ty != old:
                     raise BuilderError(
                         f"'{var.name_hint}' leaves its dataflow block and was {old}; it cannot "
                         f"become {new.ty}"
                     )
-        return found
+        return result
 
     def visit_expr(self, expr: Any) -> Any:
         """Return what takes the place of an expression; what is outside stays as it is.

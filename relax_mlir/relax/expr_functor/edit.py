@@ -81,10 +81,10 @@ class Edit:
     def op(self, op: ir.Operation) -> ir.Operation:
         """Return the copy of an operation; it may have been erased when it was replaced."""
         self.copy  # noqa: B018 - makes it
-        found = self._ops.get(op)
-        if found is None:
+        result = self._ops.get(op)
+        if result is None:
             raise BuilderError(f"'{op.name}' is no part of the function that is being rewritten")
-        return found
+        return result
 
     def block(self, block: ir.Block) -> ir.Block:
         """Return the copy of a block."""
@@ -111,8 +111,8 @@ class Edit:
         """Return what a value was replaced by, None when it was not."""
         if not self._replaced:
             return None
-        found = self._replaced.get(value)
-        return self._replaced.get(self._variables.canonical(value)) if found is None else found
+        result = self._replaced.get(value)
+        return self._replaced.get(self._variables.canonical(value)) if result is None else result
 
     def moved_dataflow(self, op: ir.Operation, made: ir.Operation) -> None:
         """Note that the copy of a dataflow block is another operation now, with its contents."""
@@ -224,12 +224,12 @@ class Edit:
 
     def _in_order(self, ops: Iterable[ir.Operation]) -> list[ir.Operation]:
         """Return operations so that users come before what they use, insides before outsides."""
-        found = list(ops)
-        if any(len(op.regions) for op in found):
+        result = list(ops)
+        if any(len(op.regions) for op in result):
             # What is in an operation goes with it, and must not be touched afterwards.
             position = {op: index for index, op in enumerate(operations_within(self.copy))}
-            found.sort(key=position.__getitem__)
-        return found[::-1]
+            result.sort(key=position.__getitem__)
+        return result[::-1]
 
 
 def erase(op: ir.Operation) -> None:

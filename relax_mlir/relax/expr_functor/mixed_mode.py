@@ -128,5 +128,5 @@ def post_order_rewrite(expr: Any, rewriter: ExprRewriter) -> Any:
 
 def _parts_first(expr: Any, visited: Container[Any]) -> list[Any]:
     """Return the calls and tuples in one that is not emitted yet, parts first, it left out."""
-    found = in_post_order(expr, lambda part: isinstance(part, _DATAFLOW) and part not in visited)
-    return [part for part in found[:-1] if is_shareable(part) and part not in visited]
+    result = in_post_order(expr, lambda part: isinstance(part, _DATAFLOW) and part not in visited)
+    return [part for part in result[:-1] if is_shareable(part) and part not in visited]

@@ -60,8 +60,8 @@ class PyExprMutator(Rewriting):
         """
         if isinstance(expr, (ir.Operation, ir.OpView)) and expr.operation.name == "func.func":
             func = function_view(expr)
-            found = self.visit_expr(func)
-            return expr if found is func else found.mlir_op
+            result = self.visit_expr(func)
+            return expr if result is func else result.mlir_op
         return super().visit_expr(expr)
 
     def visit_binding(self, binding: Binding) -> None:
@@ -83,8 +83,8 @@ class PyExprMutator(Rewriting):
         """Visit a block by its kind."""
         if is_pending(block):
             sequence = SeqExpr([block], Tuple([]))
-            found = _visit_sequence(self, sequence)
-            return block if found is sequence else found.blocks[0]
+            result = _visit_sequence(self, sequence)
+            return block if result is sequence else result.blocks[0]
         self._builder.visited.append(block)
         try:
             if isinstance(block, DataflowBlock):
@@ -137,8 +137,8 @@ class PyExprMutator(Rewriting):
             BuilderError: nothing of the function is called so.
         """
         value = self._value_of(vid)
-        found = self._edit.get(value, value)
-        return make_var(found, value_name(found), self._edit.keep, None, False)
+        result = self._edit.get(value, value)
+        return make_var(result, value_name(result), self._edit.keep, None, False)
 
     def with_type(self, var: Var, ty: Any) -> Var:
         """Return a variable of the same name with a type, for `visit_var_def` to return."""
@@ -157,8 +157,8 @@ class PyExprMutator(Rewriting):
         """
         op = func.mlir_op
         if op is None:
-            found = self._rewritten(self._emitted(func), func.params)
-            return func if found is None else found
+            result = self._rewritten(self._emitted(func), func.params)
+            return func if result is None else result
         if not len(op.regions[0].blocks):
             return func
         if op.name != "func.func":
@@ -218,8 +218,8 @@ class PyExprMutator(Rewriting):
         if block is None:
             emitted = self._emitted(Function(free_vars(expr), expr))
             # It is this sequence that is visited, not another one in it.
-            found = self._rewritten(emitted, (), functools.partial(_visit_sequence, self))
-            return expr if found is None else found.body
+            result = self._rewritten(emitted, (), functools.partial(_visit_sequence, self))
+            return expr if result is None else result.body
         edit = self._edit
         version = edit.version
         for each in expr.blocks:
@@ -326,10 +326,10 @@ class PyExprMutator(Rewriting):
         if value is None or not edits:
             return var
         edit = edits[-1]
-        found = edit.replacement(value)
-        if found is None:
+        result = edit.replacement(value)
+        if result is None:
             return var
-        return make_var(found, value_name(found), edit.keep, None, isinstance(var, DataflowVar))
+        return make_var(result, value_name(result), edit.keep, None, isinstance(var, DataflowVar))
 
 
 PyExprMutator._own_methods = PyExprMutator

@@ -181,22 +181,22 @@ class DataflowBlockRewrite:
         value = getattr(var, "mlir_value", None)
         if value is None:
             raise BuilderError(f"Cannot find {var!r}: it is no variable of the function")
-        found = self._edit.get(value, value)
-        owner = defining_op(found)
-        block: Any = found.owner if owner is None else owner.block
+        result = self._edit.get(value, value)
+        owner = defining_op(result)
+        block: Any = result.owner if owner is None else owner.block
         if not self._is_inside(block):
             raise BuilderError(f"Cannot find '{var.name}': it is no variable of the function")
         # In the block a value that leaves it is the one inside.
-        inner = canonical(found)
+        inner = canonical(result)
         op = defining_op(inner)
-        return inner if op is not None and self._is_here(op) else found
+        return inner if op is not None and self._is_here(op) else result
 
     def _around(self) -> list[ir.Block]:
         """Return the blocks that the dataflow block stands in, the function's first."""
-        found = [self._op.block]
-        while found[-1].owner.operation.name != "func.func":
-            found.append(found[-1].owner.operation.block)
-        return found[::-1]
+        result = [self._op.block]
+        while result[-1].owner.operation.name != "func.func":
+            result.append(result[-1].owner.operation.block)
+        return result[::-1]
 
     def _is_inside(self, block: ir.Block) -> bool:
         op = block.owner.operation
@@ -274,8 +274,8 @@ def sort_block(block: ir.Block) -> None:
 
 def _binders_of(op: ir.Operation, bound: Mapping[str, ir.Operation]) -> list[ir.Operation]:
     """Return the operations that give the symbols an operation mentions their values."""
-    found = [bound[name] for name in symbols_in(op) if name in bound] if bound else []
-    return [each for each in found if each != op]
+    result = [bound[name] for name in symbols_in(op) if name in bound] if bound else []
+    return [each for each in result if each != op]
 
 
 def _end(dataflow: ir.Operation) -> ir.Operation:

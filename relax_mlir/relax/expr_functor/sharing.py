@@ -31,17 +31,17 @@ def in_post_order(expr: Any, has_parts: Callable[[Any], bool] = lambda _: True) 
         expr: the expression.
         has_parts: whether the parts of one are looked at.
     """
-    found: dict[Any, None] = {}
+    result: dict[Any, None] = {}
     stack: list[tuple[Any, bool]] = [(expr, False)]
     while stack:
         part, done = stack.pop()
         if done:
-            found[part] = None
-        elif part not in found:
+            result[part] = None
+        elif part not in result:
             stack.append((part, True))
             parts = children(part) if has_parts(part) else []
             stack += [(each, False) for each in reversed(parts) if _is_inner(each)]
-    return list(found)
+    return list(result)
 
 
 def _is_inner(part: Any) -> bool:

@@ -17,10 +17,10 @@ from relax_mlir.relax.expr import Expr, GlobalVar, TensorType, Var
 
 
 def _builder() -> BlockBuilder:
-    found = BlockBuilder.current()
-    if found is None:
+    result = BlockBuilder.current()
+    if result is None:
         raise BuilderError("modules write into a function: with bb.function(name, params):")
-    return found
+    return result
 
 
 def emit(expr: Any, name_hint: str = "") -> Var:
@@ -144,8 +144,8 @@ class Linear(Module):
 
     def forward(self, input: Any) -> Var:
         """Return `input @ weight + bias`."""
-        found = emit_te(topi.matmul, input, self.weight)
-        return found if self.bias is None else emit_te(topi.add, found, self.bias)
+        result = emit_te(topi.matmul, input, self.weight)
+        return result if self.bias is None else emit_te(topi.add, result, self.bias)
 
 
 def init_params(mod: IRModule) -> list[np.ndarray]:
@@ -154,7 +154,7 @@ def init_params(mod: IRModule) -> list[np.ndarray]:
     Raises:
         ExprTypeError: the size of one is not a number.
     """
-    found = []
+    result = []
     for param in mod["main"].params:
         if param.name.startswith("data"):
             continue
@@ -162,8 +162,8 @@ def init_params(mod: IRModule) -> list[np.ndarray]:
         sizes = [dim.value for dim in dims or () if dim.value is not None]
         if dims is None or len(sizes) < len(dims):
             raise ExprTypeError(f"the size of '{param.name}' is not known: {param.ty}")
-        found.append(np.zeros(sizes, param.ty.dtype))
-    return found
+        result.append(np.zeros(sizes, param.ty.dtype))
+    return result
 
 
 def _moved(mod: IRModule, builder: BlockBuilder) -> GlobalVar:
@@ -190,5 +190,5 @@ def _parameters(value: Any) -> list[Parameter]:
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, (list, tuple)):
-        return [found for each in value for found in _parameters(each)]
+        return [result for each in value for result in _parameters(each)]
     return []

@@ -92,11 +92,11 @@ class AnnotationParser:
         Raises:
             ScriptError: it spells none, or a tensor beyond all memory.
         """
-        found = self._parse(node)
-        if T.is_tensor(found.type):
-            dims = T.tensor_dims(found.type)
-            check_bytes(self.scope, node, dims or (), T.tensor_dtype(found.type))
-        return found
+        result = self._parse(node)
+        if T.is_tensor(result.type):
+            dims = T.tensor_dims(result.type)
+            check_bytes(self.scope, node, dims or (), T.tensor_dtype(result.type))
+        return result
 
     def _parse(self, node: Node) -> Annotation:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):

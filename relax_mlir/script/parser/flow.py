@@ -84,9 +84,9 @@ READ, BOUND, NEITHER = "read", "bound", "neither"
 def first_use(name: str, statements: Sequence[Node], start: int = 0) -> str:
     """Return what may happen to a name first: it is read, or bound on every path, or neither."""
     for position in range(start, len(statements)):
-        found = _first_use(name, statements[position])
-        if found != NEITHER:
-            return found
+        result = _first_use(name, statements[position])
+        if result != NEITHER:
+            return result
     return NEITHER
 
 
@@ -124,7 +124,7 @@ def find(statements: Iterable[Node], kinds: tuple[type, ...], inside: tuple[type
         if isinstance(statement, kinds):
             return statement
         if isinstance(statement, inside):
-            found = find([*statement.body, *getattr(statement, "orelse", [])], kinds, inside)
-            if found is not None:
-                return found
+            result = find([*statement.body, *getattr(statement, "orelse", [])], kinds, inside)
+            if result is not None:
+                return result
     return None

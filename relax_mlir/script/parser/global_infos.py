@@ -18,13 +18,13 @@ def read_global_infos(scope: Scope, node: Node) -> dict[str, list[GlobalInfo]]:
     given = node.args[0] if len(node.args) == 1 else None
     if not isinstance(given, ast.Dict):
         scope.fail(node, "I.module_global_infos takes one dictionary")
-    found: dict[str, list[GlobalInfo]] = {}
+    result: dict[str, list[GlobalInfo]] = {}
     for key, items in zip(given.keys, given.values, strict=True):
         name = getattr(key, "value", None)
         if not isinstance(name, str) or not isinstance(items, (ast.List, ast.Tuple)):
             scope.fail(items, "global infos are lists, each under a string")
-        found[name] = [_info(scope, item) for item in items.elts]
-    return found
+        result[name] = [_info(scope, item) for item in items.elts]
+    return result
 
 
 def _info(scope: Scope, node: Node) -> GlobalInfo:

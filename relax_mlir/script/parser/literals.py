@@ -156,16 +156,16 @@ def static_arguments(scope: Scope, node: Node) -> ir.ArrayAttr:
     values = literal(scope, node)
     if not isinstance(values, (list, tuple)):
         scope.fail(node, "'static_args' is a list of numbers, strings, tuples of them, and None")
-    found = []
+    result = []
     for value in values:
         if isinstance(value, (tuple, list)) and all(type(item) is int for item in value):
-            found.append(ir.DenseI64ArrayAttr.get(list(value)))
+            result.append(ir.DenseI64ArrayAttr.get(list(value)))
         elif isinstance(value, (tuple, list)) and all(type(item) is float for item in value):
-            found.append(ir.DenseF64ArrayAttr.get(list(value)))
+            result.append(ir.DenseF64ArrayAttr.get(list(value)))
         elif value is None:
-            found.append(ir.UnitAttr.get())
+            result.append(ir.UnitAttr.get())
         elif isinstance(value, (bool, int, float, str)):
-            found.append(python_attribute(value))
+            result.append(python_attribute(value))
         else:
             scope.fail(node, f"a static argument is no {type(value).__name__}")
-    return ir.ArrayAttr.get(found)
+    return ir.ArrayAttr.get(result)

@@ -26,10 +26,10 @@ _PYTHON: dict[str, Callable[..., Any]] = {
 
 def captured_macro(scope: Scope, node: Node) -> Macro | None:
     """Return the macro that a call names, None when it names none."""
-    found = captured_value(scope, node)
+    result = captured_value(scope, node)
     if isinstance(node, ast.Name) and isinstance(scope.values.get(node.id), Macro):
-        found = scope.values[node.id]
-    return found if isinstance(found, Macro) else None
+        result = scope.values[node.id]
+    return result if isinstance(result, Macro) else None
 
 
 def of_text(source: Source, env: Env, node: Node, variables: Mapping[str, Any]) -> Macro | None:
@@ -123,11 +123,11 @@ def python_function(scope: Scope, node: Node) -> Callable[..., Any] | None:
     name = node.id if isinstance(node, ast.Name) else ""
     if name in _PYTHON and name not in scope.values and scope.env.lookup(name) is MISSING:
         return _PYTHON[name]
-    found = captured_value(scope, node)
-    if isinstance(found, (Marker, Macro)):
+    result = captured_value(scope, node)
+    if isinstance(result, (Marker, Macro)):
         return None
     plain = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
-    return found if isinstance(found, plain) else None
+    return result if isinstance(result, plain) else None
 
 
 def call_python(

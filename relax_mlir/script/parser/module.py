@@ -317,17 +317,17 @@ class ModuleParser:
 
 def _has_effects(op: ir.Operation) -> bool:
     """Whether a Relax function may have side effects."""
-    found: list[bool] = []
+    result: list[bool] = []
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
         called = inner.name in ("relax.call", "relax.invoke_closure")
         if inner.name == "relax.call_packed" or (called and "pure" not in inner.attributes):
-            found.append(True)
+            result.append(True)
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE
 
     op.walk(visit)
-    return bool(found)
+    return bool(result)
 
 
 def _rename(op: ir.Operation, names: Mapping[str, str]) -> None:

@@ -305,16 +305,16 @@ def _takes_tuple(op: ir.Operation) -> bool:
 
 def _calls_functions(op: ir.Operation) -> bool:
     """Whether a function mentions others of its module, which script calls `cls.name`."""
-    found: list[bool] = []
+    result: list[bool] = []
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
         if "callee" in inner.operation.attributes:
-            found.append(True)
+            result.append(True)
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE
 
     op.walk(visit)
-    return bool(found)
+    return bool(result)
 
 
 def _is_bare(op: ir.Operation) -> bool:
@@ -341,31 +341,31 @@ def _type_symbols(type_: ir.Type) -> set[str]:
 
 def _symbols(op: ir.Operation, body_only: bool = False) -> set[str]:
     """Return the symbols of a function's types and attributes."""
-    found: set[str] = set()
+    results: set[str] = set()
     own: set[str] = set()
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
         inner = inner.operation
         for result in inner.results:
-            found.update(_type_symbols(result.type))
+            results.update(_type_symbols(result.type))
         # They give their symbols values themselves, and the names of these are variables'.
         if body_only and inner.name == "relax.match_prim":
             own.update(inner.attributes["value"].maybe_downcast().symbol_names)
         if inner.name == "relax.lambda":
             for argument in inner.regions[0].blocks[0].arguments:
-                (own if body_only else found).update(_type_symbols(argument.type))
+                (own if body_only else results).update(_type_symbols(argument.type))
         for _, attribute in inner.attributes.items():
             if isinstance(attribute, Dims):
-                found.update(attribute.symbol_names)
+                results.update(attribute.symbol_names)
         return ir.WalkResult.ADVANCE
 
     op.walk(visit)
     if not body_only:
         for argument in op.regions[0].blocks[0].arguments:
-            found |= _type_symbols(argument.type)
+            results |= _type_symbols(argument.type)
         if "arg_attrs" in op.attributes:
             for item in op.attributes["arg_attrs"]:
                 for named in ir.DictAttr(item):
                     if isinstance(named.attr, Dims):
-                        found.update(named.attr.symbol_names)
-    return found - own
+                        results.update(named.attr.symbol_names)
+    return results - own

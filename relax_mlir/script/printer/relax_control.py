@@ -175,18 +175,18 @@ class ControlPrinter:
 
     def _is_read_after(self, name: str, value: ir.Value, block: ir.Block) -> bool:
         """Whether what has a name now is read after the operation of a value that could get it."""
-        found: list[bool] = []
+        result: list[bool] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
             if any(v != value and self._namer.get(v) == name for v in op.operands):
-                found.append(True)
+                result.append(True)
                 return ir.WalkResult.INTERRUPT
             return ir.WalkResult.ADVANCE
 
         operations = [view.operation for view in block.operations]
         for op in operations[operations.index(value.owner.operation) + 1 :]:
             op.walk(visit)
-        return bool(found)
+        return bool(result)
 
     def _rebind(self, block: ir.Block, values: Sequence[ir.Value], names: Sequence[str]) -> None:
         """Print the bindings at the end of a block, unless its last ones are in that order."""
@@ -437,7 +437,7 @@ class ControlPrinter:
         """Whether what follows an operation in a body, or may, has a symbol in an expression."""
         if value.owner.operation.name != "relax.prim_value":
             return True
-        found: list[bool] = []
+        results: list[bool] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
             dims = [dim for result in op.results for dim in type_dims(result.type)]
@@ -445,14 +445,14 @@ class ControlPrinter:
                 if isinstance(attribute, Dims):
                     dims += attribute.dims
             if any(symbol in dim.symbols for dim in dims):
-                found.append(True)
+                results.append(True)
                 return ir.WalkResult.INTERRUPT
             return ir.WalkResult.ADVANCE
 
         operations = [view.operation for view in body.operations]
         for op in operations[operations.index(value.owner.operation) + 1 :]:
             op.walk(visit)
-        return bool(found)
+        return bool(results)
 
     def _at_home(self, op: ir.Operation, block: ir.Block) -> ir.Operation:
         while op.block != block:

@@ -322,19 +322,19 @@ class TirPrinter:
 
     def _only_loop(self, op: ir.Operation) -> ir.Operation | None:
         """Return the loop that is all of another loop's body, None when there is more or none."""
-        found = None
+        result = None
         for inner in op.regions[0].blocks[0].operations:
             inner = inner.operation
             if inner.name in ("arith.constant", "tir.yield", "tir.symbol"):
                 continue
-            if inner.name != "tir.for" or found is not None:
+            if inner.name != "tir.for" or result is not None:
                 return None
-            found = inner
-        if found is None:
+            result = inner
+        if result is None:
             return None
         # An extent that depends on the outer variable cannot stand in one T.grid.
         variable = op.regions[0].blocks[0].arguments[0]
-        return None if found.operands[1] == variable else found
+        return None if result.operands[1] == variable else result
 
     def _tir_block(self, op: ir.Operation) -> None:
         title = ir.StringAttr(op.attributes["block_name"]).value

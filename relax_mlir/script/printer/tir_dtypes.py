@@ -73,9 +73,9 @@ class DtypeFinder:
             return self.dtype_of_element(value.type)
         if op.name.startswith("arith.") and op.name.removeprefix("arith.") in INFIX:
             for operand in op.operands:
-                found = self._source(operand)
-                if found is not None:
-                    return found
+                result = self._source(operand)
+                if result is not None:
+                    return result
         return None
 
     def _wanted(self, value: ir.Value, limit: int = 8) -> str | None:
@@ -87,16 +87,16 @@ class DtypeFinder:
             guarded = self._guarded.get(root)
             if guarded is not None and guarded.word in ("<<", ">>"):
                 # The guard compares the amount as if unsigned; its sign is that of what it shifts.
-                found = None
+                result = None
                 if user.name == "arith.shrui":
-                    found = unsigned
+                    result = unsigned
                 elif limit and value == guarded.rhs:
                     lhs = guarded.lhs
-                    found = self._source(lhs) or self._wanted(lhs, limit - 1)
+                    result = self._source(lhs) or self._wanted(lhs, limit - 1)
                 elif limit:
-                    found = self._wanted(root.results[0], limit - 1)
-                if found is not None:
-                    return found
+                    result = self._wanted(root.results[0], limit - 1)
+                if result is not None:
+                    return result
                 continue
             if user.name == "builtin.unrealized_conversion_cast":
                 call = next(iter(user.results[0].uses)).owner.operation
@@ -109,13 +109,13 @@ class DtypeFinder:
             if user.name == "scf.yield" and limit:
                 chosen = user.parent.operation.results
                 place = use.operand_number
-                found = self._wanted(chosen[place], limit - 1) if place < len(chosen) else None
-                if found is not None:
-                    return found
+                result = self._wanted(chosen[place], limit - 1) if place < len(chosen) else None
+                if result is not None:
+                    return result
             if user.name == "arith.trunci" and str(user.results[0].type) == "i4":
-                found = self._wanted(user.results[0], limit - 1) if limit else None
-                if found is not None:
-                    return found
+                result = self._wanted(user.results[0], limit - 1) if limit else None
+                if result is not None:
+                    return result
             if user.name in _UNSIGNED:
                 return unsigned
             if user.name == "arith.cmpi":
@@ -128,17 +128,17 @@ class DtypeFinder:
                 for operand in user.operands:
                     if operand != value and operand.type == value.type and self._source(operand):
                         return self._source(operand)
-                found = self._wanted(user.results[0], limit - 1)
-                if found is not None:
-                    return found
+                result = self._wanted(user.results[0], limit - 1)
+                if result is not None:
+                    return result
         return None
 
     def _sign(self, op: ir.Operation) -> str:
         """Return of what sign the integers are that an operation is for, `""` for both."""
         if op in self._guarded:
-            found = {self._sign(inner) for inner in self._guarded[op].inner
+            result = {self._sign(inner) for inner in self._guarded[op].inner
                      if inner.name in (*_UNSIGNED[:2], "arith.shrui", *_SIGNED)}  # fmt: skip
-            return found.pop() if len(found) == 1 else ""
+            return result.pop() if len(result) == 1 else ""
         if op.name == "arith.cmpi":
             predicate = ir.IntegerAttr(op.attributes["predicate"]).value
             return "" if predicate < 2 else "u" if predicate >= 6 else "s"

@@ -232,11 +232,11 @@ def _check(p: ExprParser, types: Sequence[ir.Type], args: list[ir.Value], node: 
 def callee(p: ExprParser, node: Node) -> ir.Value | None:
     """Return the function value that a call names, None when what it names is no value."""
     if isinstance(node, ast.Name):
-        found: Any = p.scope.values.get(node.id)
-        return found if isinstance(found, ir.Value) else None
+        result: Any = p.scope.values.get(node.id)
+        return result if isinstance(result, ir.Value) else None
     if isinstance(node, ast.Subscript) or (
         isinstance(node, ast.Call) and callee(p, node.func) is not None
     ):
-        found = p.evaluate(node)
-        return found if isinstance(found, ir.Value) else None
+        result = p.evaluate(node)
+        return result if isinstance(result, ir.Value) else None
     return None

@@ -55,11 +55,11 @@ def compare(p: ExprParser, node: ast.Compare, name: str | None) -> Any:
         p.evaluate(term) if isinstance(term, ast.Call) else integer(p, p.evaluate(term), term)
         for term in terms
     ]
-    found = [
+    result = [
         _pair(p, kind, (terms[i], raws[i]), (terms[i + 1], raws[i + 1]), node, name)
         for i, kind in enumerate(node.ops)
     ]
-    return found[0] if len(found) == 1 else _combine(p, "and", found, node, name)
+    return result[0] if len(result) == 1 else _combine(p, "and", result, node, name)
 
 
 def _pair(

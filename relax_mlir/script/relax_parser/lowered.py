@@ -112,7 +112,7 @@ def _attributes(p: ExprParser, cls: type[VmOp], node: Node) -> dict[str, ir.Attr
     needed: dict[str, str] = dict(cls.ATTRIBUTES)
     kinds = needed | dict(cls.OPTIONAL_ATTRIBUTES)
     what = ast.unparse(node.func)
-    found: dict[str, ir.Attribute] = {}
+    result: dict[str, ir.Attribute] = {}
     for keyword in node.keywords:
         # `**options` has no name.
         name = keyword.arg or "**"
@@ -122,20 +122,20 @@ def _attributes(p: ExprParser, cls: type[VmOp], node: Node) -> dict[str, ir.Attr
         if kind is None:
             p.scope.fail(keyword, f"{what} has no argument '{name}'{did_you_mean(name, kinds)}")
         if kind == "static":
-            found[name] = static_arguments(p.scope, keyword.value)
+            result[name] = static_arguments(p.scope, keyword.value)
             continue
         type_, attribute = _ATTRIBUTES[kind]
         value = literal(p.scope, keyword.value)
         try:
             if not isinstance(value, type_):
                 raise TypeError
-            found[name] = attribute(value)
+            result[name] = attribute(value)
         except TypeError:
             p.scope.fail(keyword.value, f"'{name}' of {what} is no {value!r}")
     for required in needed:
-        if required not in found:
+        if required not in result:
             p.scope.fail(node, f"{what} needs argument '{required}'")
-    return found
+    return result
 
 
 def _result(p: ExprParser, kind: str, hint: Hint, node: Node) -> ir.Type:

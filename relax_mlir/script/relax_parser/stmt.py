@@ -296,11 +296,11 @@ class StmtParser(interfaces.StmtParser):
             for item, value in zip(target.elts, node.elts, strict=True)
         ):
             return False
-        found = [
+        result = [
             self._symbol(item.id, value) or self._meta(item.id, value)
             for item, value in zip(target.elts, node.elts, strict=True)
         ]
-        return all(found)
+        return all(result)
 
     def _meta(self, name: str, node: Node) -> bool:
         """Parse `n = I.meta_var(4)`: a name that is no variable of the program."""
@@ -317,10 +317,10 @@ class StmtParser(interfaces.StmtParser):
         raw = self.expr.evaluate(node)
         value: Any = raw if isinstance(raw, (tuple, list)) else self.expr.materialize(raw, node)
         # Everything on the right is read before anything on the left is bound.
-        found = self._fields(target, value)
-        for name, item in found:
+        result = self._fields(target, value)
+        for name, item in result:
             self.scope.bind(name, item)
-        return found[-1][0]
+        return result[-1][0]
 
     def _fields(self, target: Node, value: Any) -> list[tuple[str, ir.Value]]:
         if isinstance(value, ir.Value) and not isinstance(value.type, ir.TupleType):
@@ -330,7 +330,7 @@ class StmtParser(interfaces.StmtParser):
         count = value.type.num_types if isinstance(value, ir.Value) else len(value)
         if count != len(target.elts) or not count:
             self.scope.fail(target, f"the tuple has {count} fields, {len(target.elts)} are named")
-        found: list[tuple[str, ir.Value]] = []
+        result: list[tuple[str, ir.Value]] = []
         for i, element in enumerate(target.elts):
             name = element.id if isinstance(element, ast.Name) else None
             if name is None and not isinstance(element, (ast.Tuple, ast.List)):
@@ -340,10 +340,10 @@ class StmtParser(interfaces.StmtParser):
             else:
                 item = value[i]
             if name is None:
-                found += self._fields(element, item)
+                result += self._fields(element, item)
             else:
-                found.append((name, self.expr.materialize(item, element, name)))
-        return found
+                result.append((name, self.expr.materialize(item, element, name)))
+        return result
 
     def _with(self, node: Node) -> None:
         item = node.items[0]
@@ -429,15 +429,15 @@ def _without_inner_return(scope: Scope, statements: Sequence[Node]) -> Sequence[
         return statements
     if scope.path(call.func) != "R.dataflow" or value is None:
         return statements
-    found, body = value, list(last.body[:-1])
+    result, body = value, list(last.body[:-1])
     if not isinstance(value, ast.Name):
-        found = ast.copy_location(ast.Name("returned", ast.Load()), value)
-        body.append(ast.copy_location(ast.Assign([found], value), value))
+        result = ast.copy_location(ast.Name("returned", ast.Load()), value)
+        body.append(ast.copy_location(ast.Assign([result], value), value))
     output = ast.Attribute(call.func.value, "output", ast.Load())
-    given = ast.copy_location(ast.Call(ast.copy_location(output, value), [found], []), value)
+    given = ast.copy_location(ast.Call(ast.copy_location(output, value), [result], []), value)
     body.append(ast.copy_location(ast.Expr(given), value))
     block = ast.copy_location(ast.With(last.items, body), last)
-    return [*statements[:-1], block, ast.copy_location(ast.Return(found), last.body[-1])]
+    return [*statements[:-1], block, ast.copy_location(ast.Return(result), last.body[-1])]
 
 
 def _is_output(scope: Scope, node: Node) -> bool:

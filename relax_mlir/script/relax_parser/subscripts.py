@@ -84,8 +84,8 @@ def _is_tensor(p: ExprParser, node: Node) -> bool:
     """Whether an index is the name of a tensor."""
     if not isinstance(node, ast.Name):
         return False
-    found: Any = p.scope.values.get(node.id)
-    return isinstance(found, ir.Value) and T.is_tensor(found.type)
+    result: Any = p.scope.values.get(node.id)
+    return isinstance(result, ir.Value) and T.is_tensor(result.type)
 
 
 def _slice(p: ExprParser, node: Node) -> tuple[Any, Any, int]:

@@ -177,28 +177,28 @@ class BlockParser(StatementPart):
 
     def _taken(self, body: Sequence[Node], wanted: str) -> tuple[Node, Sequence[Node]]:
         """Take `T.where(condition)` or its like out of a block's statements."""
-        found, rest = None, []
+        result, rest = None, []
         for statement in body:
             call = statement.value if isinstance(statement, ast.Expr) else None
             if isinstance(call, ast.Call) and self._annotation_of(call) == wanted:
                 if wanted in ("T.where", "T.block_attr"):
                     self.expr.count(call, 1)
-                if found is not None:
+                if result is not None:
                     more = "; join the conditions by 'and'" if wanted == "T.where" else ""
                     self.scope.fail(call, f"a block has one {wanted}{more}")
-                found = call.args[0] if wanted == "T.where" else call
+                result = call.args[0] if wanted == "T.where" else call
             else:
                 rest.append(statement)
-        return found, rest
+        return result, rest
 
     def _notes(self, body: Sequence[Node]) -> tuple[dict[str, Node], Sequence[Node]]:
         """Take what is said of a block out of its statements."""
-        found: dict[str, Node] = {}
+        result: dict[str, Node] = {}
         for wanted in ("T.reads", "T.writes", "T.block_attr"):
             call, body = self._taken(body, wanted)
             if call is not None:
-                found[wanted] = call
-        return found, body
+                result[wanted] = call
+        return result, body
 
     def _annotation_of(self, call: Node) -> str | None:
         path = self.scope.path(call.func)
@@ -211,13 +211,13 @@ class BlockParser(StatementPart):
         with self.stmts.scoped():
             for name, value in values.items():
                 self.scope.bind(name, value + firsts[name] if firsts.get(name) else value)
-            found = None
+            result = None
             # Bounds are all evaluated: a branch for each would hide them from schedules.
             for part in _conjuncts(node):
                 condition = self.expr.condition(part)
-                found = condition if found is None else S.binary("and", found, condition)
-        assert found is not None
-        return found
+                result = condition if result is None else S.binary("and", result, condition)
+        assert result is not None
+        return result
 
     def _is_init(self, node: Node) -> bool:
         if not isinstance(node, ast.With):
@@ -268,13 +268,13 @@ class BlockParser(StatementPart):
         targets = list(target.elts) if isinstance(target, (ast.Tuple, ast.List)) else []
         if len(targets) != len(value.elts):
             self.scope.fail(value, f"{len(value.elts)} iterators for {len(targets)} names")
-        found = []
+        result = []
         for name, each in zip(targets, value.elts, strict=True):
             axis = self._axis(ast.copy_location(ast.Assign([name], each), each))
             if axis is None:
                 self.scope.fail(each, "expected T.axis.S(extent, value) or the like")
-            found += axis
-        return found
+            result += axis
+        return result
 
     def _value(self, node: Node) -> Any:
         raw = self.expr.evaluate(node)
@@ -298,15 +298,15 @@ class BlockParser(StatementPart):
                 f"{len(loops.elts)}",
             )
         names = self.stmts.names(target, len(kinds), call)
-        found = []
+        result = []
         for name, kind, loop in zip(names, kinds, loops.elts, strict=True):
             if not isinstance(loop, ast.Name) or loop.id not in self.stmts.extents:
                 self.scope.fail(loop, "T.axis.remap takes variables of loops")
             extent = self.stmts.extents[loop.id]
             if extent is None:
                 self.scope.fail(loop, f"'{loop.id}' does not begin at 0; use T.axis.spatial")
-            found.append((name, (_REMAP[kind], self.expr.scalar(loop), extent), 0))
-        return found
+            result.append((name, (_REMAP[kind], self.expr.scalar(loop), extent), 0))
+        return result
 
 
 def _conjuncts(node: Node) -> list[Node]:

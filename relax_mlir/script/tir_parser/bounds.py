@@ -20,14 +20,14 @@ def beyond(index: ir.Value, dim: SymExpr, at: ir.Block) -> _Range | None:
         at: the block of operations in which the element is accessed.
     """
     leaves: list[ir.Value] = []
-    found = _range(index, leaves)
+    result = _range(index, leaves)
     # Values of a variable that occurs twice are not independent: the ends need not be reached.
-    if found is None or not leaves or len(set(leaves)) < len(leaves):
+    if result is None or not leaves or len(set(leaves)) < len(leaves):
         return None
-    low, high = found
+    low, high = result
     below, above = low.upper_bound(), (high - dim).lower_bound()
     leaves_it = (below is not None and below < 0) or (above is not None and above >= 0)
-    return found if leaves_it and _always_runs(at) else None
+    return result if leaves_it and _always_runs(at) else None
 
 
 def _range(value: ir.Value, leaves: list[ir.Value]) -> _Range | None:

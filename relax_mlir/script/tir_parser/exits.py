@@ -61,8 +61,8 @@ class Exits:
         bodies = [getattr(node, name, []) for name in ("body", "orelse")]
         if not isinstance(node, ast.stmt) or isinstance(node, ast.FunctionDef):
             return set()
-        found = {each for body in bodies for inner in body for each in self.inside(inner)}
-        return found & {"return"} if isinstance(node, _LOOPS) else found
+        result = {each for body in bodies for inner in body for each in self.inside(inner)}
+        return result & {"return"} if isinstance(node, _LOOPS) else result
 
     def leave(self, node: Node, kind: str, last: bool) -> None:
         """Write what a way out does: notes that it was taken, and what is returned.

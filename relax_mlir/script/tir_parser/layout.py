@@ -67,8 +67,8 @@ def _strides(
         return None
     if len(items) != len(dims):
         p.scope.fail(node, f"{len(dims)} dimensions need {len(dims)} strides")
-    found = tuple(reader.dims.dims(items))
-    return None if found == row_major(dims) else found
+    result = tuple(reader.dims.dims(items))
+    return None if result == row_major(dims) else result
 
 
 def _offset(p: Any, reader: AnnotationParser, given: dict[str, Node], view: bool) -> SymExpr:

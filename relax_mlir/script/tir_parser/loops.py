@@ -174,7 +174,7 @@ def annotations(scope: Scope, node: Node | None) -> ir.Attribute | None:
     given = node.args[0] if isinstance(node, ast.Call) else node
     if not isinstance(given, ast.Dict):
         scope.fail(given, "annotations are a dictionary")
-    found: dict[str, ir.Attribute] = {}
+    result: dict[str, ir.Attribute] = {}
     for key, value in zip(given.keys, given.values, strict=True):
         name = getattr(key, "value", None)
         if not isinstance(name, str) or not name.isprintable() or not name:
@@ -182,8 +182,8 @@ def annotations(scope: Scope, node: Node | None) -> ir.Attribute | None:
         raw = literal(scope, value)
         if not _is_plain(raw):
             scope.fail(value, "an annotation is a number, a string, or a list of such")
-        found[name] = python_attribute(raw)
-    return ir.DictAttr.get(found) if found else None
+        result[name] = python_attribute(raw)
+    return ir.DictAttr.get(result) if result else None
 
 
 def _is_plain(value: Any) -> bool:

@@ -169,9 +169,9 @@ def _check_span(
 def _memory(p: TirExprParser, data: Node) -> Buffer:
     if isinstance(data, ast.Attribute) and data.attr == "data":
         return p.buffer(data.value)
-    found = p.scope.lookup_or(data, MISSING) if isinstance(data, ast.Name) else MISSING
-    if isinstance(found, Allocation):
-        return found.buffer
+    result = p.scope.lookup_or(data, MISSING) if isinstance(data, ast.Name) else MISSING
+    if isinstance(result, Allocation):
+        return result.buffer
     p.scope.fail(data, "data= is the data of another buffer, or what T.allocate gives")
 
 

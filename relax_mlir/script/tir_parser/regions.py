@@ -31,11 +31,11 @@ def read_regions(
     nodes: list[Node] = []
     for arg in call.args:
         nodes += arg.elts if isinstance(arg, (ast.List, ast.Tuple)) else [arg]
-    found = [_region(p, node, iters, firsts) for node in nodes]
-    plain = all(access is None or not access.extents for access in found)
-    if (plain and not nested) or None in found:
+    result = [_region(p, node, iters, firsts) for node in nodes]
+    plain = all(access is None or not access.extents for access in result)
+    if (plain and not nested) or None in result:
         return None
-    return [access for access in found if access is not None]
+    return [access for access in result if access is not None]
 
 
 def _region(

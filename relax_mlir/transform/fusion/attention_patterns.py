@@ -85,8 +85,8 @@ def number(value: ir.Value) -> float | None:
     array = constant_array(op.attributes["value"])
     if array.size != 1 or array.dtype.kind in "b":
         return None
-    found = float(array.reshape(()))
-    return found if found == found else None
+    result = float(array.reshape(()))
+    return result if result == result else None
 
 
 def axes(op: ir.Operation, rank: int) -> list[int]:
@@ -132,7 +132,7 @@ def read_scores(value: ir.Value, dtypes: Sequence[str]) -> Scores | None:
         value: what a softmax takes; it may be used by the parts of that softmax.
         dtypes: that scores may have.
     """
-    found, dims = Scores(), T.tensor_dims(value.type)
+    result, dims = Scores(), T.tensor_dims(value.type)
     first = True
     for _ in range(_MAX_STEPS):
         if T.tensor_dims(value.type) != dims or T.tensor_dtype(value.type) not in dtypes:
@@ -143,11 +143,11 @@ def read_scores(value: ir.Value, dtypes: Sequence[str]) -> Scores | None:
             return None
         step = _STEPS.get(op.name.removeprefix("relax."))
         if op.name == "relax.matmul":
-            found.product = op
-            return found
+            result.product = op
+            return result
         if step is None:
             return None
-        before = step(found, op)
+        before = step(result, op)
         if before is None:
             return None
         value = before
@@ -227,31 +227,31 @@ def read_operand(value: ir.Value, letters: str, dtype: str, *, scaled: bool = Tr
         scaled: whether it may be multiplied by a number.
     """
     dims = T.tensor_dims(value.type) or []
-    found = Operand(value, letters, heads=dict(zip(letters, dims, strict=False)).get("N"))
-    while (op := owner(found.value)) is not None:
+    result = Operand(value, letters, heads=dict(zip(letters, dims, strict=False)).get("N"))
+    while (op := owner(result.value)) is not None:
         name = op.name.removeprefix("relax.")
         if name == "permute_dims":
             own = [""] * len(letters)
             order = axes(op, len(letters))
-            for letter, axis in zip(found.letters, order, strict=True):
+            for letter, axis in zip(result.letters, order, strict=True):
                 own[axis] = letter
-            found.value, found.letters = op.operands[0], "".join(own)
+            result.value, result.letters = op.operands[0], "".join(own)
         elif name == "astype" and _widens(op, dtype):
-            found.value = op.operands[0]
+            result.value = op.operands[0]
         elif scaled and name in ("multiply", "divide"):
             chain = Scores()
             before = _scaled(chain, op)
             same = before is not None and T.tensor_dims(before.type) == T.tensor_dims(
-                found.value.type
+                result.value.type
             )
             if before is None or not same or chain.factors:
                 break
-            found.value, found.scale = before, found.scale * chain.scale
-        elif "N" in found.letters and (fewer := _repeated(op, found.letters.index("N"))):
-            found.value = fewer
+            result.value, result.scale = before, result.scale * chain.scale
+        elif "N" in result.letters and (fewer := _repeated(op, result.letters.index("N"))):
+            result.value = fewer
         else:
             break
-    return found
+    return result
 
 
 def _widens(op: ir.Operation, dtype: str) -> bool:

@@ -115,23 +115,23 @@ def _match_up_to(last: ir.Operation, root: ir.Operation) -> _Found | None:
     if any(attributes(op)["out_dtype"] not in (None, "", *dtypes) for op in (last, product)):
         return None
     keys = letters[:-2] + "HS"
-    found = _Found(
+    result = _Found(
         read_operand(product.operands[0], letters, dtype),
         read_operand(product.operands[1], keys, dtype),
         read_operand(last.operands[1], letters, dtype, scaled=False),
         scores,
         root,
     )
-    if any(T.tensor_dtype(x.value.type) != dtype for x in (found.query, found.key, found.value)):
+    if any(T.tensor_dtype(x.value.type) != dtype for x in (result.query, result.key, result.value)):
         return None
-    length = _fits(found, dims, letters)
+    length = _fits(result, dims, letters)
     if length is None:
         return None
     if scores.mask is not None:
         band = read_band(scores.mask, scores.inverted, dims[-2], length)
         low = scores.unseen == -INFINITY or (scores.unseen <= _LOW and band and band.sees_some)
-        found.band = band if low else None
-    return found
+        result.band = band if low else None
+    return result
 
 
 def _narrowed(last: ir.Operation) -> ir.Operation:

@@ -93,12 +93,12 @@ def _kind(
 
 
 def _producers(op: ir.Operation) -> list[ir.Operation]:
-    found = []
+    result = []
     for value in op.operands:
         owner = defining_op(value)
         if owner is not None:
-            found += _producers(owner) if is_leaf(owner) else [owner]
-    return found
+            result += _producers(owner) if is_leaf(owner) else [owner]
+    return result
 
 
 def _computes(ops: list[ir.Operation]) -> bool:

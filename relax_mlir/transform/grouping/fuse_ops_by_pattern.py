@@ -126,18 +126,18 @@ def _of_tuple(given: Any) -> FusionPattern:
 
 
 def _functions(module: ir.Operation, entries: Sequence[str] | None) -> list[ir.Operation]:
-    found = {
+    result = {
         ir.StringAttr(func.attributes["sym_name"]).value: func
         for func in functions_to_optimize(module)
         if PRIMITIVE not in func.attributes and COMPOSITE not in func.attributes
     }
     if entries is None or not entries:
-        return list(found.values())
+        return list(result.values())
     for name in entries:
-        if name not in found:
-            near = did_you_mean(name, found) or f"; there are: {', '.join(found) or 'none'}"
+        if name not in result:
+            near = did_you_mean(name, result) or f"; there are: {', '.join(result) or 'none'}"
             raise FunctionKeyError(f"FuseOpsByPattern: no function '{name}'{near}")
-    return [found[name] for name in entries]
+    return [result[name] for name in entries]
 
 
 class _Partition:

@@ -280,7 +280,7 @@ def _type(part: _Place) -> ir.Type:
 
 def _leaves(value: ir.Value) -> list[_Place]:
     """Return the parts of a value that are no tuples."""
-    found: list[_Place] = []
+    result: list[_Place] = []
     waiting: list[_Place] = [(value, ())]
     while waiting:
         part = waiting.pop()
@@ -288,8 +288,8 @@ def _leaves(value: ir.Value) -> list[_Place]:
         if is_tuple(type_):
             waiting += [(value, (*part[1], i)) for i in range(type_.num_types)][::-1]
         else:
-            found.append(part)
-    return found
+            result.append(part)
+    return result
 
 
 def _decl(part: _Place, names: Names) -> BufferDecl:

@@ -42,10 +42,10 @@ class _Group:
         self.size = 1
 
     def root(self) -> "_Group":
-        found = self
-        while found.parent is not None:
-            found = found.parent
-        return found
+        result = self
+        while result.parent is not None:
+            result = result.parent
+        return result
 
 
 class GraphPartitioner:
@@ -68,10 +68,10 @@ class GraphPartitioner:
         for phase in range(3):
             for index in range(len(self._nodes)):
                 self._fuse(index, phase)
-        found: dict[_Group, list[int]] = {}
+        result: dict[_Group, list[int]] = {}
         for index, group in enumerate(self._groups):
-            found.setdefault(group.root(), []).append(index)
-        return list(found.values())
+            result.setdefault(group.root(), []).append(index)
+        return list(result.values())
 
     def _dominator(self, node: Node) -> _Dominator:
         if node.leaves or not node.users:
@@ -140,14 +140,14 @@ class GraphPartitioner:
 
     def _between(self, source: int, sink: int) -> list[int]:
         """Return what is on the paths between two operations, the first one included."""
-        found: dict[int, None] = {}
+        result: dict[int, None] = {}
         waiting = [source]
         while waiting:
             top = waiting.pop()
-            if top != sink and top not in found:
-                found[top] = None
+            if top != sink and top not in result:
+                result[top] = None
                 waiting += [user for user, _ in self._nodes[top].users]
-        return list(found)
+        return list(result)
 
     def _count(self, source: int, sink: int) -> int:
         return sum(self._groups[each].size for each in self._between(source, sink))

@@ -81,10 +81,10 @@ class _Region:
         self.needs: set[_Region] = set()
 
     def root(self) -> "_Region":
-        found = self
-        while found.parent is not None:
-            found = found.parent
-        return found
+        result = self
+        while result.parent is not None:
+            result = result.parent
+        return result
 
     def depends_on(self) -> "set[_Region]":
         """Return the regions that are computed before this one, those they need included."""
@@ -110,13 +110,13 @@ class _Regions:
 
     def groups(self) -> list[Group]:
         """Return the bindings of each region that a library computes."""
-        found: dict[_Region, Group] = {}
+        result: dict[_Region, Group] = {}
         for op in self._ops:
             region = self._regions[op].root()
             if region.library is not None:
                 attributes: dict[str, ir.Attribute] = {CODEGEN: ir.StringAttr.get(region.library)}
-                found.setdefault(region, Group([], attributes)).ops.append(op)
-        return list(found.values())
+                result.setdefault(region, Group([], attributes)).ops.append(op)
+        return list(result.values())
 
     def _region(self, op: ir.Operation) -> _Region:
         given = [part for value in op.operands for part in parts_of(value)]

@@ -77,10 +77,10 @@ class _Block:
             return OpPatternKind.OPAQUE
         kinds = [self._of_load(load, places[0]) for load in self._loads]
         if OpPatternKind.OPAQUE not in kinds:
-            found = max(kinds, default=OpPatternKind.ELEMWISE)
-            if found is OpPatternKind.BROADCAST and OpPatternKind.ELEMWISE in kinds:
+            result = max(kinds, default=OpPatternKind.ELEMWISE)
+            if result is OpPatternKind.BROADCAST and OpPatternKind.ELEMWISE in kinds:
                 return OpPatternKind.ELEMWISE
-            return found
+            return result
         arguments = tree.body_of(self._block).arguments
         reduced = {
             self._name(argument)
@@ -132,7 +132,7 @@ class _Block:
 
     def _iterators(self, index: SymExpr) -> set[str]:
         """Return the variables that an index depends on, those behind tables of indices too."""
-        found: set[str] = set()
+        result: set[str] = set()
         for name in index.symbols:
             value = self._indices.value_of(name)
             if value is None:
@@ -144,11 +144,11 @@ class _Block:
                 and defining_op(_root(op.operands[0])) is not None
             )
             if op is None or not is_table:
-                found.add(name)
+                result.add(name)
                 continue
             for inner in self._place(op, 1):
-                found |= self._iterators(inner)
-        return found
+                result |= self._iterators(inner)
+        return result
 
     def _multiplies_and_adds(self, written: list[SymExpr]) -> bool:
         """Whether the block adds products of two tensors, each of which it reads repeatedly."""

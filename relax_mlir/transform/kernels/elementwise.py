@@ -67,7 +67,7 @@ def match_elementwise(call: TirCall | None) -> ElementwiseKernel | None:
 
 def _nest(entry: ir.Block) -> list | None:
     """Return the variables of a function's only nest and the block inside it."""
-    found: list = []
+    result: list = []
     block = entry
     while True:
         inner = [
@@ -86,11 +86,11 @@ def _nest(entry: ir.Block) -> list | None:
             return None
         (op,) = inner
         if op.name == "tir.block":
-            return [*found, op]
+            return [*result, op]
         if op.attributes["kind"].value != "serial":
             return None
         block = op.regions[0].blocks[0]
-        found.append(block.arguments[0])
+        result.append(block.arguments[0])
 
 
 def is_identity(op: ir.Operation, first: int, body: ir.Block) -> bool:

@@ -184,9 +184,9 @@ class _Converter:
             return self._batch_norm(op, attrs, value, order)
         if self._any_operation and name == "split":
             return self._split(op, attrs, value, order)
-        found = self._rule(op, name, attrs, order) if self._any_operation else None
-        if found is not None:
-            return build(name, [value, *list(op.operands)[1:]], found[0]), found[1]
+        result = self._rule(op, name, attrs, order) if self._any_operation else None
+        if result is not None:
+            return build(name, [value, *list(op.operands)[1:]], result[0]), result[1]
         if name == "permute_dims":
             made = _permuted(attrs, value, order)
             if made[0] == value and op.results[0] in self._returned:

@@ -65,16 +65,16 @@ def fold_scale_axis(module: ir.Operation) -> None:
 
 
 def _found(module: ir.Operation, name: str) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
+    result: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == name:
-            found.append(op)
+            result.append(op)
         return ir.WalkResult.ADVANCE
 
     for func in functions_to_optimize(module):
         func.walk(visit)
-    return found
+    return result
 
 
 def _scalings(module: ir.Operation) -> list[ir.Operation]:
@@ -175,14 +175,14 @@ class _Hoist:
 
 def _symbols_bound_after(target: ir.Operation) -> set[str]:
     """Return the symbols that something behind the target, in its block, may bind."""
-    found: set[str] = set()
+    result: set[str] = set()
     for view in reversed(list(target.block.operations)):
         if view.operation == target:
             break
         for op in (view.operation, *operations_in(view.operation)):
             if op.name in ("relax.match_cast", "relax.match_prim"):
-                found |= symbols_of(op)
-    return found
+                result |= symbols_of(op)
+    return result
 
 
 def _precedes(op: ir.Operation, target: ir.Operation) -> bool:

@@ -31,14 +31,14 @@ def _axis(name: str) -> Rule:
 
 def _axes(*names: str) -> Rule:
     def rule(attrs: dict[str, Any], order: Order) -> tuple[dict[str, Any], Order]:
-        found = dict(attrs)
+        result = dict(attrs)
         for name in names:
             value = attrs[name]
             if isinstance(value, int):
-                found[name] = new_axis(value, order)
+                result[name] = new_axis(value, order)
             else:
-                found[name] = [new_axis(axis, order) for axis in value]
-        return found, order
+                result[name] = [new_axis(axis, order) for axis in value]
+        return result, order
 
     return rule
 

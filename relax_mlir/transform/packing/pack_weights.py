@@ -197,17 +197,17 @@ class _Packer:
         if call is None:
             return None
         known = [*map(is_constant, call.arguments), *map(computes, call.arguments)]
-        found = self._contraction(call) if any(known) else None
-        if found is None:
+        result = self._contraction(call) if any(known) else None
+        if result is None:
             return None
-        iters = found.flat.iters
+        iters = result.flat.iters
         rows = SymExpr.const(1)
-        if found.m is not None:
-            rows = iters[found.m].extent.substitute(call.symbols)
+        if result.m is not None:
+            rows = iters[result.m].extent.substitute(call.symbols)
         if rows.value is not None and rows.value < _FEW_ROWS:
             return None
         parameters = list(call.callee.entry_block.arguments)
-        position = parameters.index(found.b.buffer) if found.b.buffer in parameters else -1
+        position = parameters.index(result.b.buffer) if result.b.buffer in parameters else -1
         if not 0 <= position < len(call.arguments):
             return None
         source = find_source(call.arguments[position], self._kernels.symbols)
@@ -217,9 +217,9 @@ class _Packer:
         dims = source.shape[::-1] if source.transposed else source.shape
         if len(dims) != 2 or T.tensor_dtype(value.type) not in _DTYPES:
             return None
-        transposed = found.b.strides[found.k] == 1
+        transposed = result.b.strides[result.k] == 1
         steps, columns = reversed(dims) if transposed else dims
-        if columns * steps < _MIN_ELEMENTS or not _is_matrix(found, dims, transposed):
+        if columns * steps < _MIN_ELEMENTS or not _is_matrix(result, dims, transposed):
             return None
         if source.producer is not None:
             # What is beside the matrix has no columns to fill a panel.
@@ -228,18 +228,18 @@ class _Packer:
             layout = layout if columns % PANEL == 0 and along else None
             layout = None if layout is None else replace(layout, half=_half_of(source))
         else:
-            layout = self._layout(found, steps, transposed)
+            layout = self._layout(result, steps, transposed)
             few = rows.value is None or rows.value <= MAX_ROWS
             # Many rows share a copy of what is only widened, in other tiles than panels have.
-            if layout is None or (layout.group == 1 and not few and found.widen[1] is not None):
+            if layout is None or (layout.group == 1 and not few and result.widen[1] is not None):
                 return None
-        if found.m is None and not _pays_for_vectors(found, source, layout, steps * columns):
+        if result.m is None and not _pays_for_vectors(result, source, layout, steps * columns):
             return None
         if layout is None:
             return None
-        if columns % PANEL and not (_can_be_ragged(found, columns) and steps > layout.group):
+        if columns % PANEL and not (_can_be_ragged(result, columns) and steps > layout.group):
             return None
-        return _Match(ContractionKernel(call), found, position, layout, source)
+        return _Match(ContractionKernel(call), result, position, layout, source)
 
     def _layout(self, found: Contraction, steps: int, transposed: bool) -> _Layout | None:
         """Return how to pack a matrix, None where its steps do not fill groups."""

@@ -95,20 +95,20 @@ class _Packer:
             return None
         if not nests_alone(call):
             return None
-        found = self._winograd(call)
-        if found is None:
+        result = self._winograd(call)
+        if result is None:
             return None
         parameters = list(call.callee.entry_block.arguments)
-        position = parameters.index(found.weight.buffer)
+        position = parameters.index(result.weight.buffer)
         if not 0 <= position < len(call.arguments) or call.arguments[position] in written:
             return None
         if not _is_kernel(call.arguments[position]):
             return None
-        outputs = best_outputs(found, self._machine, self._most)
+        outputs = best_outputs(result, self._machine, self._most)
         if outputs is None:
             return None
-        lanes = self._machine.lanes(found.element) or 1
-        return _Match(call, found, position, outputs, panel_vectors(found, self._machine) * lanes)
+        lanes = self._machine.lanes(result.element) or 1
+        return _Match(call, result, position, outputs, panel_vectors(result, self._machine) * lanes)
 
     def _winograd(self, call: TirCall) -> Winograd | None:
         """Return the only convolution of a prim func, with the sizes that the call has."""
@@ -123,11 +123,11 @@ class _Packer:
         windows = [plan for plan in plans if isinstance(plan.form, forms)]
         if len(windows) != 1:
             return None
-        found = find_winograd(windows[0].tops)
-        if found is None or [nest.top for nest in found.nests] != windows[0].tops:
+        result = find_winograd(windows[0].tops)
+        if result is None or [nest.top for nest in result.nests] != windows[0].tops:
             return None
         parameters = list(call.callee.entry_block.arguments)
-        return found if found.weight.buffer in parameters else None
+        return result if result.weight.buffer in parameters else None
 
     def _replace(self, match: _Match) -> None:
         call = match.call

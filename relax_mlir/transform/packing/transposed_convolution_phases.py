@@ -149,14 +149,14 @@ class Phases:
             def where(
                 at: Sequence[Scalar], ci: Scalar, group: Scalar, window: Sequence[Scalar]
             ) -> list[Scalar | int]:
-                found: list[Scalar | int] = [0] * (rank + 2)
-                found[n] = at[0]
-                found[c] = ci if groups == 1 else group * builder.symbol(inputs) + ci
+                result: list[Scalar | int] = [0] * (rank + 2)
+                result[n] = at[0]
+                result[c] = ci if groups == 1 else group * builder.symbol(inputs) + ci
                 for axis, skip, spot, output, step in zip(
                     axes, skips, spots, at[1:], window, strict=False
                 ):
-                    found[spot] = output + builder.symbol(skip) + step * axis.dilation
-                return found
+                    result[spot] = output + builder.symbol(skip) + step * axis.dilation
+                return result
 
             def which(at: ChannelAt, ci: Scalar, window: Sequence[Scalar]) -> list[Scalar]:
                 block = at.block

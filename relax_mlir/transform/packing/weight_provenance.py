@@ -214,10 +214,10 @@ def _joined(call: TirCall, symbols: KernelSymbols) -> Source | None:
     arguments = list(source.producer.body.arguments)
     for axis, whole in enumerate(((a * b, c), (a, b * c))):
         if whole == dims and source.shape[axis + 1] > 1:
-            found = _in_groups(source, (axis, source.shape[axis + 1]), arguments[axis + 1])
-            if found is None:
+            result = _in_groups(source, (axis, source.shape[axis + 1]), arguments[axis + 1])
+            if result is None:
                 return None
-            return replace(found, shape=whole, between=[call.op, *found.between])
+            return replace(result, shape=whole, between=[call.op, *result.between])
     return None
 
 

@@ -91,18 +91,18 @@ def bind_main(mod: IRModule, params: Mapping[Any, Any]) -> IRModule:
 def _value(key: Any, value: Any) -> np.ndarray | tuple[int, ...] | int:
     """Return what a parameter becomes: an array, the sizes of a shape, or an integer."""
     sizes = getattr(value, "values", None)
-    found = value
+    result = value
     if isinstance(sizes, (list, tuple)):
-        found = tuple(sizes)
+        result = tuple(sizes)
     elif not isinstance(value, np.ndarray):
-        found = to_value(getattr(value, "data", value) if hasattr(value, "mlir_op") else value)
-    if isinstance(found, np.ndarray) and is_tensor_dtype(found.dtype):
+        result = to_value(getattr(value, "data", value) if hasattr(value, "mlir_op") else value)
+    if isinstance(result, np.ndarray) and is_tensor_dtype(result.dtype):
         # The module keeps it: later changes of the caller's own are not the program's.
-        return found.copy()
+        return result.copy()
     with suppress(TypeError, ValueError):
-        if isinstance(found, tuple):
-            return tuple(map(_integer, found))
-        return _integer(found)
+        if isinstance(result, tuple):
+            return tuple(map(_integer, result))
+        return _integer(result)
     raise ExprTypeError(f"BindParams: '{key}' becomes an array, got {type(value).__name__}")
 
 

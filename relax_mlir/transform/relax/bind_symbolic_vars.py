@@ -55,14 +55,14 @@ def BindSymbolicVars(binding_map: Mapping[Any, Any], func_name: str | None = Non
 
 def substitute_in_function(func: ir.Operation, values: Mapping[str, SymExpr]) -> set[str]:
     """Put values in the place of symbols, and return all symbols that there were."""
-    found: set[str] = set()
+    result: set[str] = set()
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        found.update(symbols_of(op))
+        result.update(symbols_of(op))
         for region in op.regions:
             for block in region.blocks:
                 for argument in block.arguments:
-                    found.update(_symbols(argument.type))
+                    result.update(_symbols(argument.type))
         substitute_symbols(op, values)
         return ir.WalkResult.ADVANCE
 
@@ -73,7 +73,7 @@ def substitute_in_function(func: ir.Operation, values: Mapping[str, SymExpr]) ->
         for side in (signature.inputs, signature.results)
     )
     func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
-    return found
+    return result
 
 
 def _symbols(type_: ir.Type) -> set[str]:

@@ -61,10 +61,10 @@ class _Scope:
         self.stale = False
 
     def find(self, key: Any) -> Any:
-        found = self._known.get(key)
-        if found is None and self._outer is not None and not self.stale:
+        result = self._known.get(key)
+        if result is None and self._outer is not None and not self.stale:
             return self._outer.find(key)
-        return found
+        return result
 
     def add(self, key: Any, value: Any) -> None:
         self._known[key] = value

@@ -39,17 +39,17 @@ def extract_shape_functions(module: ir.Operation) -> None:
 
 def _shape_queries(module: ir.Operation) -> list[ir.Operation]:
     """Return the `relax.shape_of` of calls whose result has no symbolic shape."""
-    found: list[ir.Operation] = []
+    result: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == "relax.shape_of" and T.tensor_dims(op.operands[0].type) is None:
             owner = op.operands[0].owner
             if not isinstance(owner, ir.Block) and owner.operation.name == "relax.call":
-                found.append(op)
+                result.append(op)
         return ir.WalkResult.ADVANCE
 
     module.walk(visit)
-    return found
+    return result
 
 
 def _replace(op: ir.Operation, name: str, arguments: Sequence[ir.Value]) -> None:
@@ -234,17 +234,17 @@ class _Extraction:
 
 def _casts(block: ir.Block) -> dict[str, ir.Operation]:
     """Return the `relax.match_cast` that first mentions each symbol of a block."""
-    found: dict[str, ir.Operation] = {}
+    result: dict[str, ir.Operation] = {}
     for view in block.operations:
         op = view.operation
         if op.name == "relax.dataflow":
             for name, cast in _casts(op.regions[0].blocks[0]).items():
-                found.setdefault(name, cast)
+                result.setdefault(name, cast)
         elif op.name == "relax.match_cast" and not isinstance(op.results[0].type, ir.TupleType):
             for dim in type_dims(op.results[0].type):
                 for name in dim.symbols:
-                    found.setdefault(name, op)
-    return found
+                    result.setdefault(name, op)
+    return result
 
 
 def _call(func: str, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:

@@ -266,13 +266,13 @@ def _dtypes(type_: ir.Type) -> list[str]:
 
 
 def _arrays(values: Sequence[Any]) -> list[np.ndarray]:
-    found = []
+    result = []
     for value in values:
         if isinstance(value, np.ndarray):
-            found.append(value)
+            result.append(value)
         elif isinstance(value, tuple):
-            found += _arrays(value)
-    return found
+            result += _arrays(value)
+    return result
 
 
 def _is_static(type_: ir.Type) -> bool:

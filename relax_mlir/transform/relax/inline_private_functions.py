@@ -113,15 +113,15 @@ def _callee(call: ir.Operation) -> str:
 
 
 def _calls(func: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
+    result: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == "relax.call":
-            found.append(op)
+            result.append(op)
         return ir.WalkResult.ADVANCE
 
     func.walk(visit)
-    return found
+    return result
 
 
 def reaches(start: str, wanted: str, symbols: ir.SymbolTable) -> bool:

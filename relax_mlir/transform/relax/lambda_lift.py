@@ -46,15 +46,15 @@ def lambda_lift(module: ir.Operation) -> None:
 
 
 def _collect(module: ir.Operation, name: str) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
+    result: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == name:
-            found.append(op)
+            result.append(op)
         return ir.WalkResult.ADVANCE
 
     module.walk(visit, ir.WalkOrder.POST_ORDER)
-    return found
+    return result
 
 
 class _Lifter:

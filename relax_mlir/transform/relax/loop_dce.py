@@ -97,17 +97,17 @@ def _reached(block: ir.Block, roots: Iterable[ir.Value], count: int) -> set[int]
             todo += _operands(op)
     shift = len(block.arguments) - count
     seen: set[ir.Operation] = set()
-    found: set[int] = set()
+    result: set[int] = set()
     while todo:
         value = todo.pop()
         owner = value.owner
         if isinstance(owner, ir.Block):
             if owner == block and value.arg_number >= shift:
-                found.add(value.arg_number - shift)
+                result.add(value.arg_number - shift)
         elif owner.operation not in seen:
             seen.add(owner.operation)
             todo += _operands(owner.operation)
-    return found
+    return result
 
 
 def _operands(op: ir.Operation) -> Iterator[ir.Value]:

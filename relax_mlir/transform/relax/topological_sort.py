@@ -98,14 +98,14 @@ class _Graph:
         )
         waiting: deque[_Node] = deque([_INPUT if from_inputs else _OUTPUT])
         visited: set[_Node] = set()
-        found: dict[ir.Operation, None] = {}
+        result: dict[ir.Operation, None] = {}
         while waiting:
             node = waiting.pop() if depth_first else waiting.popleft()
             if isinstance(node, ir.Operation):
-                found[node] = None
+                result[node] = None
             visited.add(node)
             following = successors.get(node, [])
             for each in following[::-1] if depth_first and from_inputs else following:
                 if each not in visited and visited.issuperset(predecessors[each]):
                     waiting.append(each)
-        return list(found) if from_inputs else list(found)[::-1]
+        return list(result) if from_inputs else list(result)[::-1]

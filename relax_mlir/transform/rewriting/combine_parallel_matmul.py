@@ -136,18 +136,18 @@ class _Combiner:
         """Return the branches that need no other one, without biases that do."""
         products = {each.product: each for each in branches}
         needing: set[ir.Operation | None] = set()
-        found = []
+        result = []
         for here in (view.operation for view in self._block.operations):
             needs = not needing.isdisjoint(map(defining_op, here.operands))
             if not needs and here in products:
-                found.append(products[here])
+                result.append(products[here])
             if needs or here in products:
                 needing.add(here)
-        for each in found:
+        for each in result:
             value = None if each.bias is None else each.bias.mlir_value
             if value is not None and defining_op(value) in needing:
                 each.bias = each.bias_add = each.activation = None
-        return found
+        return result
 
     def _combined(self, branches: Sequence[_Branch]) -> dict[ir.Operation, Any]:
         """Return what stands for the results of branches, by the operations that make them."""
@@ -185,9 +185,9 @@ class _Combiner:
         return {end: TupleGetItem(parts, index) for index, end in enumerate(ends)}
 
     def _end(self, branch: _Branch, has_bias: bool, activation: str | None) -> ir.Operation:
-        found = branch.product
+        result = branch.product
         if has_bias and branch.bias_add is not None:
-            found = branch.bias_add
+            result = branch.bias_add
         if activation is not None and branch.activation is not None:
-            found = branch.activation
-        return found
+            result = branch.activation
+        return result

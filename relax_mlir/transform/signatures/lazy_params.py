@@ -220,14 +220,14 @@ def _weights(func: ir.Operation, given: Sequence[ir.Value], names: Sequence[str]
             made = make_tuple([get_item(whole, index) for index in range(count)])
         for op in others:
             replace_in(op, whole, made)
-    found: dict[int, _Weight] = {}
+    result: dict[int, _Weight] = {}
     for op in (use.owner.operation for use in whole.uses):
         index = op.attributes["index"].value
         name = location_name(op.location) or names[0]
-        weight = found.setdefault(index, _Weight(index, name, [], set()))
+        weight = result.setdefault(index, _Weight(index, name, [], set()))
         weight.values.append(op.results[0])
         weight.users.add(_anchor(op, func))
-    return list(found.values())
+    return list(result.values())
 
 
 def _anchor(op: ir.Operation, func: ir.Operation) -> ir.Operation:

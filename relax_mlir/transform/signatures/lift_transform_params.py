@@ -271,10 +271,10 @@ def _taken(
 ) -> list[tuple[str, ir.Type, list[ir.Value]]]:  # fmt: skip
     """Return what a function takes of the transform: names, types, and what they stand for."""
     back = {str(value): SymExpr.var(name) for name, value in _renamed(first, each).items()}
-    found: list[tuple[str, ir.Type, list[ir.Value]]] = []
+    result: list[tuple[str, ir.Type, list[ir.Value]]] = []
     if passed:
         dims = [back.get(symbol, SymExpr.var(symbol)) for symbol in passed]
-        found.append(("vars_from_compile_time_params", T.shape_type(dims), []))
+        result.append(("vars_from_compile_time_params", T.shape_type(dims), []))
     for value in outputs:
         owner = defining_op(value)
         if owner is None:
@@ -283,8 +283,8 @@ def _taken(
         else:
             name = location_name(owner.location) or "param"
             olds = [op.results[0] for op in twins[owner]]
-        found.append((name, substitute_type(value.type, back), olds))
-    return found
+        result.append((name, substitute_type(value.type, back), olds))
+    return result
 
 
 def _transform(
@@ -335,13 +335,13 @@ class _Copier:
             index = self._function.weights.index(old)
             with ir.Location.name(self._function.names[self._function.count + index]):
                 return get_item(self._weights, index)
-        found = self._values.get(old) or self._values.get(canonical(old))
-        if found is None:
+        result = self._values.get(old) or self._values.get(canonical(old))
+        if result is None:
             op = defining_op(old)
             assert op is not None, "it can be lifted"
             self.copy(op)
-            found = self._values[old]
-        return found
+            result = self._values[old]
+        return result
 
     def copy(self, op: ir.Operation) -> None:
         """Copy an operation; a field of a tuple that is made here needs none."""

@@ -87,14 +87,14 @@ def sign(
 
 def users(value: ir.Value) -> list[ir.Operation]:
     """Return the operations that use a value, or an expression in place that it is part of."""
-    found: dict[ir.Operation, None] = {}
+    result: dict[ir.Operation, None] = {}
     for use in value.uses:
         user = use.owner.operation
         if is_leaf(user):
-            found.update(dict.fromkeys(users(user.results[0])))
+            result.update(dict.fromkeys(users(user.results[0])))
         else:
-            found[user] = None
-    return list(found)
+            result[user] = None
+    return list(result)
 
 
 def replace_in(op: ir.Operation, old: ir.Value, new: ir.Value) -> None:

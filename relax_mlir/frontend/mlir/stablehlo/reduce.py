@@ -55,11 +55,11 @@ def _is_number(m: Any, index: int, number: float) -> bool:
     array = m.value(index).array
     if array is None or array.size != 1:
         return False
-    found = array.reshape(-1)[0]
+    result = array.reshape(-1)[0]
     if np.isinf(number) and array.dtype.kind in "iu":
         limits = np.iinfo(array.dtype)
-        return bool(found == (limits.min if number < 0 else limits.max))
-    return bool(found == number)
+        return bool(result == (limits.min if number < 0 else limits.max))
+    return bool(result == number)
 
 
 @converts("stablehlo", "reduce_window")

@@ -56,10 +56,10 @@ def _arguments(value: Any) -> list[Any] | None:
         return [value]
     if operation.name not in _OF_ONE_KEY:
         return None
-    found: list[Any] = []
+    result: list[Any] = []
     for operand in operation.operands:
         inner = _arguments(operand)
         if inner is None:
             return None
-        found += [each for each in inner if each not in found]
-    return found
+        result += [each for each in inner if each not in result]
+    return result

@@ -106,13 +106,13 @@ def captured(region: Any) -> list[ir.Value]:
     """Return the values from outside that a region with one block uses."""
     block = region.blocks[0]
     inside = {*block.arguments}
-    found: list[ir.Value] = []
+    result: list[ir.Value] = []
     for view in block.operations:
         for operand in view.operation.operands:
-            if operand not in inside and operand not in found:
-                found.append(operand)
+            if operand not in inside and operand not in result:
+                result.append(operand)
         inside.update(view.operation.results)
-    return found
+    return result
 
 
 def evaluate(

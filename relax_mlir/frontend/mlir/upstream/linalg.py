@@ -44,7 +44,7 @@ def _indices(map_: ir.AffineMap, iters: Sequence[Scalar]) -> tuple[Scalar, ...]:
 
 def _extents(m: Any, maps: Sequence[ir.AffineMap], values: Sequence[Value]) -> list[SymExpr]:
     """Return how far each loop runs: the size of a dimension that it walks along by itself."""
-    found: dict[int, SymExpr] = {}
+    result: dict[int, SymExpr] = {}
     for map_, value in zip(maps, values, strict=True):
         if not map_.results:
             continue
@@ -54,12 +54,12 @@ def _extents(m: Any, maps: Sequence[ir.AffineMap], values: Sequence[Value]) -> l
         for expr, dim in zip(map_.results, dims, strict=True):
             expr = expr.maybe_downcast()
             if isinstance(expr, ir.AffineDimExpr):
-                known = found.get(expr.position)
+                known = result.get(expr.position)
                 if known is None or (known.value is None and dim.value is not None):
-                    found[expr.position] = dim
-    if len(found) != maps[0].n_dims:
+                    result[expr.position] = dim
+    if len(result) != maps[0].n_dims:
         raise ExprError("a loop walks along no dimension of an operand by itself")
-    return [found[position] for position in range(maps[0].n_dims)]
+    return [result[position] for position in range(maps[0].n_dims)]
 
 
 @converts("linalg", "generic")

@@ -170,13 +170,13 @@ def non_max_suppression(node: Any) -> Any:
     boxes = _corners(node) if is_center else node.x(0)
     # Relax drops a box also for an overlap that is equal to its threshold.
     above = np.nextafter(share.astype("float32"), np.float32(np.inf))
-    found = node.emit(
+    result = node.emit(
         op.vision.all_class_non_max_suppression(
             boxes, node.x(1), const(count), const(above), const(least)
         )
     )
     rows = TensorType([node.graph.fresh("d"), 3], "int64")
-    return of_expr(node.graph.builder.match_cast(found[0], rows))
+    return of_expr(node.graph.builder.match_cast(result[0], rows))
 
 
 def _corners(node: Any) -> Any:

@@ -97,8 +97,8 @@ def _arg(node: Any) -> Any:
     if not node.attrs.get("select_last_index", 0):
         return op.astype(find(node.x(), axis, keep), "int64")
     last = op.shape_to_tensor(ShapeExpr([node.dims()[axis] - 1]))
-    found = op.astype(find(op.flip(node.x(), axis), axis, keep), "int64")
-    return op.subtract(op.reshape(last, ()), found)
+    result = op.astype(find(op.flip(node.x(), axis), axis, keep), "int64")
+    return op.subtract(op.reshape(last, ()), result)
 
 
 converts("onnx", "ArgMax", "ArgMin")(_arg)

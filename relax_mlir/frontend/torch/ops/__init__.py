@@ -17,5 +17,5 @@ def converters() -> Mapping[str, Converter]:
     """Return the converter of every overload that has one."""
     for name in _CATEGORIES:
         importlib.import_module(f"relax_mlir.frontend.torch.ops.{name}")
-    found = {name: find_converter("torch", name) for name in converted_ops("torch")}
-    return {name: each for name, each in found.items() if each is not None}
+    result = {name: find_converter("torch", name) for name in converted_ops("torch")}
+    return {name: each for name, each in result.items() if each is not None}

@@ -83,10 +83,10 @@ def _argument(p: TirExprParser, node: Node) -> Scalar | Buffer | ir.Value:
             return pointer
     if isinstance(node, ast.Attribute) and node.attr == "data":
         return p.buffer(node.value)
-    found = p.scope.lookup_or(node, MISSING) if isinstance(node, ast.Name) else MISSING
-    if isinstance(found, memory.Allocation):
-        return found.buffer
-    if isinstance(found, Buffer):
+    result = p.scope.lookup_or(node, MISSING) if isinstance(node, ast.Name) else MISSING
+    if isinstance(result, memory.Allocation):
+        return result.buffer
+    if isinstance(result, Buffer):
         p.scope.fail(node, f"pass the address of a buffer, '{ast.unparse(node)}.data'")
     return p.scalar(node)
 

@@ -171,14 +171,14 @@ def lanes_of(p: TirExprParser, node: Node) -> int:
         return len(_shuffled(p, node)[1])
     if isinstance(node, ast.Slice):
         return _length(p, node)
-    found = 0
+    result = 0
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr):
             lanes = lanes_of(p, child)
-            if found and lanes not in (0, found):
-                p.scope.fail(node, f"{found} lanes meet {lanes}")
-            found = found or lanes
-    return found
+            if result and lanes not in (0, result):
+                p.scope.fail(node, f"{result} lanes meet {lanes}")
+            result = result or lanes
+    return result
 
 
 def _length(p: TirExprParser, node: Node) -> int:
@@ -276,5 +276,5 @@ def _element(
         end = ast.BinOp(items[-1], ast.Add(), ast.Constant(lanes))
         items[-1] = ast.Slice(items[-1], end)
     index = items[0] if len(items) == 1 else ast.Tuple(items, ast.Load())
-    found = ast.Subscript(call.func.value, index, context)
-    return ast.fix_missing_locations(ast.copy_location(found, call))
+    result = ast.Subscript(call.func.value, index, context)
+    return ast.fix_missing_locations(ast.copy_location(result, call))
