@@ -256,7 +256,8 @@ class TileWriter:
             if panels.edge.used is not True:
                 edge = emit.both(edge, panels.edge.used)
             base = emit.select(edge, panels.edge.base, base)
-            offset, stride = emit.select(edge, 0, offset), emit.select(edge, width, stride)
+            # A row of the copy is as wide as the panels, however few vectors the tile reads.
+            offset, stride = emit.select(edge, 0, offset), emit.select(edge, panels.width, stride)
         if panels.edge is not None or panels.chosen:
             # LLVM sinks a select of pointers into the loops that use it, unless it is a buffer.
             base, offset = emit.from_place(base, offset, emit.mul(stride, self._blocking.kc)), 0
