@@ -413,10 +413,10 @@ class _FunctionLowering:
         what = f"match_cast of '{name}'" if name else "match_cast"
         if not name and [use.owner.operation.name for use in op.results[0].uses] == ["func.return"]:
             what = f"return value: {what}"
-        what = f"{what} to {describe(type_)}"
+        checked = f"{what} to {describe(type_)}"
         if CHECKED in op.attributes:
-            what = ir.StringAttr(op.attributes[CHECKED]).value
-        context = f"{self._name}: {what}{at_source(op.location)}"
+            checked = ir.StringAttr(op.attributes[CHECKED]).value
+        context = f"{self._name}: {checked}{at_source(op.location)}"
         with ir.InsertionPoint(op), op.location:
             checks: list[Check] = []
             self._check(value, type_, Subject(what, context), known, checks)

@@ -43,7 +43,8 @@ _EXPORTS = {
     "list_global_func_names": "registry",
 }
 
-__all__ = [*_EXPORTS]
+# The class of dtypes is the FFI's, which `import *` does not load.
+__all__ = [name for name in _EXPORTS if name != "DataType"]
 
 
 def __getattr__(name: str) -> Any:

@@ -58,6 +58,7 @@ class Param:
         if self.kind not in _INTEGERS or value is None:
             return value
         items = _items(value) if self.kind != "int" else [value]
+        items = [item.value if isinstance(item, SymExpr) else item for item in items]
         if not all(hasattr(item, "__index__") for item in items):
             raise InferTypeError(f"{self.name}: expected {self.kind}, got {value!r}")
         if self.form is None:
