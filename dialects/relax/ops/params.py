@@ -58,7 +58,7 @@ class Param:
         if self.kind not in _INTEGERS or value is None:
             return value
         items = _items(value) if self.kind != "int" else [value]
-        items = [item.value if isinstance(item, SymExpr) else item for item in items]
+        items = [_constant(item) for item in items]
         if not all(hasattr(item, "__index__") for item in items):
             raise InferTypeError(f"{self.name}: expected {self.kind}, got {value!r}")
         if self.form is None:
@@ -98,11 +98,15 @@ def _i64(value: Any) -> ir.IntegerAttr:
 
 def _integer(value: Any) -> int:
     """Return an integer of 64 bits; MLIR aborts the conversion of any other."""
-    constant: Any = value.value if isinstance(value, SymExpr) else value
-    number = operator.index(constant)
+    number = operator.index(_constant(value))
     if not -(2**63) <= number < 2**63:
         raise OverflowError(f"{number} does not fit 64 bits")
     return number
+
+
+def _constant(value: Any) -> Any:
+    """Return the constant of a symbolic integer, None without one, any other value as it is."""
+    return value.value if isinstance(value, SymExpr) else value
 
 
 def _items(value: Any) -> list[Any]:
