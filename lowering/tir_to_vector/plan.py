@@ -109,12 +109,19 @@ def classify(func: ir.OpView, target: str | Target = "") -> list[BlockInfo]:
     return [info for plan in plan_function(copy, machine) for info in plan.blocks]
 
 
-def matches(nests: Nests) -> Iterator[tuple[KernelClass, Problem | str]]:
-    """Yield what each class says of some nests, up to a reason that holds for all later ones."""
+def matches(nests: Nests, one_nest: bool = False) -> Iterator[tuple[KernelClass, Problem | str]]:
+    """Yield what each class says of some nests, up to a reason that holds for all later ones.
+
+    Args:
+        nests: the nests.
+        one_nest: whether only classes of single nests are asked.
+    """
     for kernel_class in KERNEL_CLASSES:
-        found = kernel_class.match(nests)
-        yield kernel_class, found
-        if isinstance(found, Final):
+        if one_nest and not kernel_class.one_nest:
+            continue
+        result = kernel_class.match(nests)
+        yield kernel_class, result
+        if isinstance(result, Final):
             return
 
 
@@ -154,15 +161,8 @@ def _joined(before: Plan, plan: Plan) -> bool:
 
 def _match_one(op: ir.Operation, machine: Machine) -> Problem | None:
     """Return what the first class for single nests matches, None if no class does."""
-    nests = Nests([op], machine)
-    for kernel_class in KERNEL_CLASSES:
-        if kernel_class.one_nest:
-            result = kernel_class.match(nests)
-            if isinstance(result, Problem):
-                return result
-            if isinstance(result, Final):
-                break
-    return None
+    said = (result for _, result in matches(Nests([op], machine), one_nest=True))
+    return next((result for result in said if isinstance(result, Problem)), None)
 
 
 def _blocks_in(op: ir.Operation) -> list[ir.Operation]:

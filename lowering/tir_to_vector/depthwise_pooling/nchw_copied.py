@@ -216,13 +216,7 @@ class CopiedRowsNchw(CopiedNchw):
     def _tiles(self, env: dict[int, Index]) -> None:
         emit, pool = self.emit, self.pool
         rows, cols = self.extent(pool.row), self.extent(pool.col)
-        done: Index = 0
-        for height, guarded in self._heights(0, rows):
-            upto = rows
-            if not guarded:
-                upto = emit.add(done, emit.round_down(emit.sub(rows, done), height))
-            if isinstance(upto, int) and upto == done:
-                continue
+        for done, upto, height, guarded in self._row_ranges(0, rows):
             with emit.loop(done, upto, height) as loop:
                 row = loop.counter
                 left = emit.sub(rows, row) if guarded else height
@@ -237,7 +231,6 @@ class CopiedRowsNchw(CopiedNchw):
                 elif rest:
                     mask = emit.mask(rest, self.lanes)
                     self._tile(env, (height, left), row, whole, mask)
-            done = upto
 
     def _tile(
         self, env: dict[int, Index], height: tuple[int, Index], row: Index, col: Index,

@@ -7,7 +7,7 @@ outputs that need it.
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -167,28 +167,10 @@ class InPlaceNchw(DepthwisePoolWriter):
     def _row_tiles(self, low: Index, high: Index) -> Iterator[Tile]:
         """Write loops over tiles of rows; yields the tile of each."""
         emit = self.emit
-        done = low
-        for height, guarded in self._heights(low, high):
-            upto = high
-            if not guarded:
-                upto = emit.add(done, emit.round_down(emit.sub(high, done), height))
-            if isinstance(upto, int) and upto == done:
-                continue
-            with self._steps(done, upto, height) as row:
+        for done, upto, height, guarded in self._row_ranges(low, high):
+            with emit.each_step(done, upto, height) as row:
                 left = emit.sub(high, row) if guarded else height
                 yield Tile(row, height, left)
-            done = upto
-
-    def _steps(self, low: Index, high: Index, step: int) -> AbstractContextManager[Index]:
-        """Write a loop, or none for one step."""
-        if isinstance(low, int) and isinstance(high, int) and low < high <= low + step:
-            return nullcontext(low)
-        return self._counted(low, high, step)
-
-    @contextmanager
-    def _counted(self, low: Index, high: Index, step: int) -> Iterator[Index]:
-        with self.emit.loop(low, high, step) as loop:
-            yield loop.counter
 
     def _columns(self, env: dict[int, Index], tile: Tile) -> None:
         """Write a row of tiles; those between the borders need no masks."""

@@ -211,6 +211,20 @@ class DepthwisePoolWriter(ABC):
         else:
             yield from ((ROWS[0], False), (REST_ROWS, True))
 
+    def _row_ranges(self, low: Index, high: Index) -> Iterator[tuple[Index, Index, int, bool]]:
+        """Yield where rows of tiles begin and end, how high those are, and if they may be partial.
+
+        Ranges that are known to be empty are left out.
+        """
+        emit, done = self.emit, low
+        for height, guarded in self._heights(low, high):
+            upto = high
+            if not guarded:
+                upto = emit.add(done, emit.round_down(emit.sub(high, done), height))
+            if not isinstance(upto, int) or upto != done:
+                yield done, upto, height, guarded
+            done = upto
+
     @abstractmethod
     def _shape(self) -> None:
         """Compute the size of a plane, and its layout in the buffer."""
