@@ -5,7 +5,7 @@ from typing import Any
 
 from relax_mlir.errors import ModelError
 from relax_mlir.frontend.onnx.coverage import coverage_of
-from relax_mlir.frontend.onnx.model import Model, label
+from relax_mlir.frontend.onnx.model import Model, label, subgraphs
 from relax_mlir.frontend.onnx.package import onnx_package
 
 # Bodies contain operations that have bodies; the deepest of ONNX's are three.
@@ -91,9 +91,7 @@ def _expanded(model: Model, nodes: Any, sizes: dict[tuple[str, str], int | None]
                 raise ModelError(f"{model.name}: the function {node.op_type} is part of itself")
             total += size
         total += 1
-        for attribute in node.attribute:
-            for body in [attribute.g] if attribute.HasField("g") else attribute.graphs:
-                total += _expanded(model, body.node, sizes)
+        total += sum(_expanded(model, body.node, sizes) for body in subgraphs(node))
     return total
 
 
@@ -103,8 +101,8 @@ def _check_counts(graph: Any) -> None:
             given = attribute.ints if attribute.ints else [attribute.i]
             if attribute.name in _COUNTS and min(given) < 1:
                 raise ModelError(f"{label(node)}: {attribute.name} must be positive, got {given}")
-            for body in [attribute.g] if attribute.HasField("g") else attribute.graphs:
-                _check_counts(body)
+        for body in subgraphs(node):
+            _check_counts(body)
 
 
 def _identity(name: str) -> tuple[str, str]:

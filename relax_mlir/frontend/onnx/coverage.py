@@ -4,7 +4,7 @@ from typing import Any
 
 from relax_mlir.frontend.coverage import Coverage
 from relax_mlir.frontend.onnx import ops
-from relax_mlir.frontend.onnx.model import Model, label, read_model
+from relax_mlir.frontend.onnx.model import Model, label, read_model, subgraphs
 from relax_mlir.frontend.registry import find_converter
 
 
@@ -35,7 +35,5 @@ def _count(nodes: Any, model: Model, made: Coverage) -> None:
         found = find_converter(domain or "onnx", node.op_type, version)
         name = f"{domain}.{node.op_type}" if domain else node.op_type
         made.add(name, version, label(node), "converter" if found else "")
-        for attribute in node.attribute:
-            bodies = [attribute.g] if attribute.HasField("g") else attribute.graphs
-            for body in bodies:
-                _count(body.node, model, made)
+        for body in subgraphs(node):
+            _count(body.node, model, made)

@@ -2,6 +2,7 @@
 
 import heapq
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,16 +67,21 @@ def read_model(model: Any, opset: int | None = None) -> Model:
     return Model(model, folder, name, opsets)
 
 
+def subgraphs(node: Any) -> Iterator[Any]:
+    """Yield the graphs among a node's attributes: bodies of branches and loops."""
+    for attribute in node.attribute:
+        yield from [attribute.g] if attribute.HasField("g") else attribute.graphs
+
+
 def _check_text(graph: Any, where: str) -> None:
     """Raise for names that are no text: protobuf gives such as bytes."""
     values = [*graph.input, *graph.output, *graph.initializer]
     names = [each.name for each in values]
     for node in graph.node:
         names += [node.name, node.op_type, node.domain, *node.input, *node.output]
-        for attribute in node.attribute:
-            names.append(attribute.name)
-            for body in [attribute.g] if attribute.HasField("g") else attribute.graphs:
-                _check_text(body, where)
+        names += [attribute.name for attribute in node.attribute]
+        for body in subgraphs(node):
+            _check_text(body, where)
     for each in (*graph.input, *graph.output):
         names += [dim.dim_param for dim in each.type.tensor_type.shape.dim]
     broken = next((each for each in names if not isinstance(each, str)), None)
@@ -157,13 +163,12 @@ def _complain(nodes: list[Any], have: set[str], makers: dict[str, Any], where: s
 def _used(node: Any) -> set[str]:
     """Return the values that a node takes from its graph, those inside its bodies included."""
     names = set(node.input)
-    for attribute in node.attribute:
-        for body in [attribute.g] if attribute.HasField("g") else attribute.graphs:
-            inside = {each.name for each in (*body.input, *body.initializer)}
-            inside.update(name for each in body.node for name in each.output)
-            for each in body.node:
-                names |= _used(each) - inside
-            names |= {each.name for each in body.output} - inside
+    for body in subgraphs(node):
+        inside = {each.name for each in (*body.input, *body.initializer)}
+        inside.update(name for each in body.node for name in each.output)
+        for each in body.node:
+            names |= _used(each) - inside
+        names |= {each.name for each in body.output} - inside
     return names
 
 
