@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.ops.base import prim_value
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
@@ -13,7 +14,6 @@ from relax_mlir.lowering.relax_to_tir.support.emit import (
     Legalizer,
     call_pure_packed,
 )
-from relax_mlir.lowering.relax_to_tir.support.index_checks import integer
 from relax_mlir.lowering.relax_to_tir.support.sorter import write_sorted
 
 
@@ -66,7 +66,7 @@ def _legalize_topk(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
 def _check_count(op: ir.Operation, count: SymExpr, length: SymExpr) -> None:
     """Have the runtime reject more elements than there are, before the kernel relies on them."""
     with ir.InsertionPoint(op), op.location:
-        numbers = [integer(count), integer(length)]
+        numbers = [prim_value(count), prim_value(length)]
         name = f"{LIBRARY_PREFIX}check_count"
         # That the result is used keeps the call.
         found = call_pure_packed(name, numbers, T.shape_type(None, 1))

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.facts import declared_facts
+from relax_mlir.dialects.relax.ops.base import prim_value
 from relax_mlir.dialects.relax.tuples import is_make_tuple
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
@@ -182,9 +182,7 @@ def _allocate(tensors: list[_Tensor], size: SymExpr, offsets: list[int]) -> None
     i64 = ir.IntegerType.get_signless(64)
     first = tensors[0].op
     with ir.InsertionPoint(first), first.location:
-        bytes_ = ir.Operation.create(
-            "relax.prim_value", results=[i64], attributes={"value": Dims.of([size])}
-        ).result
+        bytes_ = prim_value(size)
         storage = ir.Operation.create(
             "vm.alloc_storage",
             results=[Storage.get()],

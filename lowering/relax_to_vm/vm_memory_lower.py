@@ -2,7 +2,7 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.ops.base import prim_value
 from relax_mlir.dialects.relax.tuples import is_make_tuple, make_tuple
 from relax_mlir.dialects.symbolic.expr import product
 from relax_mlir.dialects.vm.ops import Storage
@@ -46,9 +46,7 @@ def split_allocation(op: ir.Operation, size: ir.Value | None = None) -> tuple[ir
         pass
     elif dims is not None:
         expr = product(dims) * T.dtype_size(dtype.value)
-        size = ir.Operation.create(
-            "relax.prim_value", results=[i64], attributes={"value": Dims.of([expr])}
-        ).result
+        size = prim_value(expr)
     else:
         size = ir.Operation.create(
             "relax.call_pure_packed",

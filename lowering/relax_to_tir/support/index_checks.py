@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.ops.base import prim_value
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
@@ -15,15 +15,6 @@ from relax_mlir.lowering.relax_to_tir.support.emit import (
     Legalizer,
     call_pure_packed,
 )
-
-
-def integer(value: SymExpr) -> ir.Value:
-    """Create a symbolic integer as an operand of a call."""
-    return ir.Operation.create(
-        "relax.prim_value",
-        results=[ir.IntegerType.get_signless(64)],
-        attributes={"value": Dims.of([value])},
-    ).result
 
 
 def check_bounds(
@@ -65,7 +56,7 @@ def check_bounds(
     )
     assert worst is not None, "the pattern matched shapes and dtypes that are known"
     with ir.InsertionPoint(op), op.location:
-        asked = make_tuple([integer(length) for length in lengths])
+        asked = make_tuple([prim_value(length) for length in lengths])
         _check("check_bounds", [worst, indices, asked], lengths)
 
 
@@ -90,20 +81,20 @@ def check_targets(
     worst = legalizer.call_prim(op, "target_bounds", [targets], body, str(ignored), result=type_)
     assert worst is not None, "the pattern matched shapes and dtypes that are known"
     with ir.InsertionPoint(op), op.location:
-        numbers = [integer(classes), integer(SymExpr.const(ignored))]
+        numbers = [prim_value(classes), prim_value(ignored)]
         _check("check_targets", [worst, targets, *numbers], [classes])
 
 
 def check_not_empty(op: ir.Operation, count: SymExpr, length: SymExpr) -> None:
     """Have an axis that is empty rejected where so many indices would take something from it."""
     with ir.InsertionPoint(op), op.location:
-        _check("check_source", [integer(count), integer(length)], [length])
+        _check("check_source", [prim_value(count), prim_value(length)], [length])
 
 
 def check_extrema(op: ir.Operation, low: int, high: int, length: SymExpr) -> None:
     """Have indices of known minimum and maximum rejected for an axis that is too short."""
     with ir.InsertionPoint(op), op.location:
-        numbers = [integer(SymExpr.const(low)), integer(SymExpr.const(high)), integer(length)]
+        numbers = [prim_value(low), prim_value(high), prim_value(length)]
         _check("check_extremes", numbers, [length])
 
 
@@ -140,7 +131,7 @@ def checked(op: ir.Operation, indices: ir.Value, length: SymExpr, mode: str) -> 
     with ir.InsertionPoint(op), op.location:
         return call_pure_packed(
             f"{LIBRARY_PREFIX}check_indices",
-            [indices, integer(length)],
+            [indices, prim_value(length)],
             type_,
             [ir.StringAttr.get(mode)],
         )

@@ -11,6 +11,7 @@ from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_attribute, constant_op
 from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.ops.base import prim_value
 from relax_mlir.dialects.relax.well_formed import argument_attributes, type_dims
 from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -196,11 +197,7 @@ class _Binder:
             if isinstance(value, tuple):
                 made = ir.Operation.create("relax.shape_expr", results=[T.shape_type(value)]).result
             elif isinstance(value, int):
-                made = ir.Operation.create(
-                    "relax.prim_value",
-                    results=[argument.type],
-                    attributes={"value": Dims.of([SymExpr.of(value)])},
-                ).result
+                made = prim_value(value)
             else:
                 made = constant_op(constant_attribute(value, name))
             if made.type == argument.type or not any(map(_is_computed, type_dims(argument.type))):

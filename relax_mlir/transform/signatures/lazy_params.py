@@ -8,7 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.dialects.locations import location_name, nameless
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.ops.base import prim_value
 from relax_mlir.dialects.relax.tuples import (
     field_types,
     get_item,
@@ -18,8 +18,8 @@ from relax_mlir.dialects.relax.tuples import (
 )
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.dialects.symbolic.binding import bound_symbols
-from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprTypeError
+from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.relax_to_tir.support.emit import call_packed
 from relax_mlir.pass_infra.context import PassContext
@@ -92,11 +92,11 @@ def LazyTransformParams(
         names += [each.name for each in extra]
 
         def load(index: int, name: str) -> ir.Value:
-            values = [*(extra[each] for each in given), _index(index)]
+            values = [*(extra[each] for each in given), prim_value(index)]
             return call_packed(fget_item, values, T.object_type(), pure=False)
 
         def store(index: int, value: ir.Value) -> None:
-            values = [*(extra[each] for each in taken), _index(index), value]
+            values = [*(extra[each] for each in taken), prim_value(index), value]
             call_packed(str(fset_item), values, T.object_type(), pure=False)
 
         loaded = _load(func, weights, names, load)
@@ -125,10 +125,10 @@ def lazy_get_input(module: ir.Operation) -> None:
         def load(index: int, name: str, getter: ir.Value = getter) -> ir.Value:
             word = ir.StringAttr.get(name)
             text = call_packed("vm.builtin.word", [], T.object_type(), [word])
-            return _invoke(getter, [_index(index), text], T.object_type())
+            return _invoke(getter, [prim_value(index), text], T.object_type())
 
         _load(func, weights, [*names, "fget_param"], load)
-        func.attributes[NUM_INPUT] = _i64(count + 1)
+        func.attributes[NUM_INPUT] = python_attribute(count + 1)
 
 
 def lazy_set_output(module: ir.Operation) -> None:
@@ -151,12 +151,12 @@ def lazy_set_output(module: ir.Operation) -> None:
             block.erase_argument(count)
 
         def store(index: int, value: ir.Value, setter: ir.Value = setter) -> None:
-            _invoke(setter, [_index(index), value], ir.TupleType.get_tuple([]))
+            _invoke(setter, [prim_value(index), value], ir.TupleType.get_tuple([]))
 
         _store(func, store)
         sign(func, [*names[:count], "fset_output", *names[count:]])
         if NUM_INPUT in func.attributes:
-            func.attributes[NUM_INPUT] = _i64(count + 1)
+            func.attributes[NUM_INPUT] = python_attribute(count + 1)
 
 
 def _public_functions(module: ir.Operation) -> Iterator[ir.Operation]:
@@ -171,16 +171,6 @@ def _inputs(func: ir.Operation, default: int) -> int:
         if NUM_INPUT in func.attributes
         else default
     )
-
-
-def _i64(value: int) -> ir.IntegerAttr:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
-
-
-def _index(value: int) -> ir.Value:
-    i64 = ir.IntegerType.get_signless(64)
-    attributes = {"value": Dims.of([SymExpr.const(value)])}
-    return ir.Operation.create("relax.prim_value", results=[i64], attributes=attributes).result
 
 
 def _invoke(function: ir.Value, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:
@@ -326,18 +316,19 @@ def _store(
     if made is not None and is_make_tuple(made) and not list(result.uses):
         made.erase()
     ops = [view.operation for view in block.operations]
+    order = {op: place for place, op in enumerate(ops)}
     ends: dict[ir.Operation | None, list[ir.Value]] = {}
     for value in dict.fromkeys([*outputs, *loaded]):
         owner = defining_op(value)
         place = None if owner is None else _anchor(owner, func)
         if after_last_use:
             users = [_anchor(op, func) for op in users_of(value)]
-            place = max([*users, *([place] if place else [])], key=ops.index, default=None)
+            place = max([*users, *([place] if place else [])], key=order.__getitem__, default=None)
         elif owner is not None and is_leaf(owner):
             place = ops[-3] if len(ops) > 2 else None
         ends.setdefault(place, []).append(value)
     for place, values in ends.items():
-        behind = ops[0] if place is None else ops[ops.index(place) + 1]
+        behind = ops[0] if place is None else ops[order[place] + 1]
         with ir.InsertionPoint(behind), nameless(behind.location):
             # What is computed there comes behind what it is computed of.
             for value in sorted(

@@ -14,6 +14,7 @@ from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError, FunctionKeyError, did_you_mean
+from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.walk import named
 from relax_mlir.pass_infra.context import PassContext
@@ -316,7 +317,7 @@ def _transform(
         empty.erase()
         func.ReturnOp([result])
     op.attributes["relax.function"] = ir.UnitAttr.get()
-    op.attributes[NUM_INPUT] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
+    op.attributes[NUM_INPUT] = python_attribute(0)
     sign(op, ["model_params"], [result.type])
     remove_unused(op)
     return op
