@@ -12,7 +12,6 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -201,7 +200,12 @@ class _Reader:
 
     def _tensor(self, value: Any, form: Any) -> Tensor:
         dtype, shape, data = value
-        element = getattr(ml_dtypes, dtype, None) or np.dtype(dtype)
+        try:
+            element = np.dtype(dtype)
+        except TypeError:
+            import ml_dtypes
+
+            element = np.dtype(getattr(ml_dtypes, dtype))
         return np.frombuffer(base64.b64decode(data), element).reshape(shape).copy().view(Tensor)
 
     def _map(self, value: Any, form: Any) -> dict[Any, Any]:

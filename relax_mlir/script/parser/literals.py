@@ -122,9 +122,9 @@ def _formatted(scope: Scope, part: Node) -> str:
 _CONVERSIONS: dict[int, Callable[[Any], Any]] = {
     -1: lambda value: value, ord("s"): str, ord("r"): repr, ord("a"): ascii,
 }  # fmt: skip
-# Calls that give a number that is no size.
+# Calls that give a number that is no size, and its dtype; bfloat16 needs a package when used.
 _SCALARS = {
-    f"T.{name}": numpy_dtype(name).type
+    f"T.{name}": name
     for name in ("bool", "int8", "int16", "uint8", "uint16", "uint32", "uint64", "float16",
                  "bfloat16", "float32", "float64")
 }  # fmt: skip
@@ -140,7 +140,7 @@ def scalar_literal(scope: Scope, node: Node) -> Any:
     path = scope.path(inner.func) if isinstance(inner, ast.Call) else ""
     if path in _SCALARS:
         value = literal(scope, node)
-        return value if path in ("T.bool", "T.float32") else _SCALARS[path](value)
+        return value if path in ("T.bool", "T.float32") else numpy_dtype(_SCALARS[path]).type(value)
     if isinstance(inner, ast.Constant) and isinstance(inner.value, (bool, float)):
         return literal(scope, node)
     captured = captured_value(scope, node) if isinstance(node, (ast.Name, ast.Attribute)) else None
