@@ -46,10 +46,10 @@ def _resolve() -> str:
                 return name
         except (ModuleNotFoundError, ValueError):
             continue
-    found = [name for name in CANDIDATES if importlib.util.find_spec(name) is not None]
-    if found:
+    installed = [name for name in CANDIDATES if importlib.util.find_spec(name) is not None]
+    if installed:
         raise BindingsError(
-            f"the MLIR bindings in '{found[0]}' lack 'dialects.ext', which relax-mlir needs; "
+            f"the MLIR bindings in '{installed[0]}' lack 'dialects.ext', which relax-mlir needs; "
             f"install a compatible version: {INSTALL_HINT}"
         )
     raise BindingsError(

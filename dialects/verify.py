@@ -127,9 +127,9 @@ def only_block(
 def expect_parent(view: ir.OpView, *parents: str) -> bool:
     """Check that an operation stands directly in another of one of these names."""
     _AROUND.looks += 1
-    found = view.operation.parent
-    if found is None or found.operation.name not in parents:
-        where = f"'{found.operation.name}'" if found is not None else "no operation"
+    parent_op = view.operation.parent
+    if parent_op is None or parent_op.operation.name not in parents:
+        where = f"'{parent_op.operation.name}'" if parent_op is not None else "no operation"
         wanted = " or ".join(f"'{parent}'" for parent in parents)
         return op_error(view, f"must stand directly in {wanted}, got {where}")
     return True

@@ -20,11 +20,11 @@ def require_absent(module: ir.Operation, prefix: str, before: str, first: str) -
     def visit(op: ir.Operation) -> ir.WalkResult:
         if not op.name.startswith(prefix):
             return ir.WalkResult.ADVANCE
-        found.append(op)
+        present.append(op)
         return ir.WalkResult.INTERRUPT
 
-    found: list[ir.Operation] = []
+    present: list[ir.Operation] = []
     module.walk(visit, ir.WalkOrder.PRE_ORDER)
-    for op in found:
+    for op in present:
         op.location.emit_error(f"'{op.name}' op must be lowered before {before}: run {first} first")
         raise PassError(before, f"run {first} first")

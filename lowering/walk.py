@@ -69,12 +69,12 @@ def rename_callees(calls: Iterable[ir.Operation], names: Mapping[str, str]) -> N
             call.attributes["callee"] = ir.FlatSymbolRefAttr.get(name, call.context)
 
 
-def types_made(found: Mapping[str, list[ir.Operation]]) -> Iterator[ir.Type]:
+def types_made(ops_by_name: Mapping[str, list[ir.Operation]]) -> Iterator[ir.Type]:
     """Yield the types of what makes buffers among operations by their names, or is given them.
 
     All other buffers are views of these, or block arguments that stand for them.
     """
-    for name, ops in found.items():
+    for name, ops in ops_by_name.items():
         if name.startswith(_MAKERS) or name == "func.func":
             for op in ops:
                 yield from _made(op)

@@ -57,8 +57,8 @@ class _Finder(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         # What stands here when this ends is what the import gives.
-        found = importlib.import_module(_ROOT + resolve_alias(module.__name__.removeprefix(_ROOT)))
-        sys.modules[module.__name__] = found
+        target = importlib.import_module(_ROOT + resolve_alias(module.__name__.removeprefix(_ROOT)))
+        sys.modules[module.__name__] = target
 
 
 def install() -> None:

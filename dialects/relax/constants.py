@@ -167,9 +167,9 @@ def _bfloat16(text: str, shape: list[int], dtype: np.dtype) -> np.ndarray:
     """Return the elements of a printed attribute: the bindings cannot read them."""
     if bits := _BITS.match(text):
         return np.frombuffer(bytes.fromhex(bits.group(1)), np.uint16).view(dtype).reshape(shape)
-    found = _NUMBER.findall(text[: text.rindex(" : ")])
+    numbers = _NUMBER.findall(text[: text.rindex(" : ")])
     words = [
-        int(each, 16) if each.startswith("0x") else _bits(float(each), dtype) for each in found
+        int(each, 16) if each.startswith("0x") else _bits(float(each), dtype) for each in numbers
     ]
     array = np.array(words, np.uint16).view(dtype)
     return np.full(shape, array[0]) if array.size == 1 else array.reshape(shape)

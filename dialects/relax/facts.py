@@ -66,9 +66,9 @@ def _integers(attribute: ir.Attribute, key: str, name: str) -> list[int]:
     if isinstance(attribute, ir.IntegerAttr):
         return [attribute.value]
     items = list(attribute) if isinstance(attribute, (ir.ArrayAttr, ir.DenseI64ArrayAttr)) else []
-    found = [item if isinstance(item, int) else getattr(item, "value", None) for item in items]
-    values = [value for value in found if type(value) is int]
-    if not values or len(values) != len(found):
+    given = [item if isinstance(item, int) else getattr(item, "value", None) for item in items]
+    values = [value for value in given if type(value) is int]
+    if not values or len(values) != len(given):
         raise ValueError(f"'{key}' gives '{name}' integers, got {attribute}")
     return values
 

@@ -336,8 +336,8 @@ class PrimFuncBuilder:
                 ir.Operation.create(kind, operands=[each.buffer.value], attributes=attributes)
             if kind in accesses.declared:
                 continue
-            for found, value, access in accesses.seen:
-                if found == kind and not _defined_in(value, body):
+            for access_kind, value, access in accesses.seen:
+                if access_kind == kind and not _defined_in(value, body):
                     ir.Operation.create(kind, operands=[value], attributes={"map": access})
 
 

@@ -143,8 +143,8 @@ class CompileCache:
 
     def _shrink(self, most: int) -> None:
         entries = []
-        with os.scandir(self.folder) as found:
-            for item in found:
+        with os.scandir(self.folder) as listing:
+            for item in listing:
                 if _SUFFIX in item.name:
                     with contextlib.suppress(OSError):  # another process deleted it
                         status = item.stat()

@@ -26,16 +26,16 @@ def deduplicate_kernels(module: ir.Operation, signatures: list[Signature]) -> li
         if signature is not None and op.regions[0].blocks:
             # Printing a kernel takes long; most differ in their types.
             alike.setdefault((op.attributes["function_type"], signature.inplace), []).append(op)
-    if all(len(found) == 1 for found in alike.values()):
+    if all(len(kernels) == 1 for kernels in alike.values()):
         return signatures
     calls: dict[str, list[tuple[str, ir.Operation]]] = {}
-    for op in (op for found in alike.values() for op in found):
+    for op in (op for kernels in alike.values() for op in kernels):
         for call in named(op, ("func.call",)):
             callee = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
             calls.setdefault(callee, []).append((_name(op), call))
     first: dict[tuple[object, ...], str] = {}
     shared: dict[str, str] = {}
-    for op in (op for found in alike.values() if len(found) > 1 for op in found):
+    for op in (op for kernels in alike.values() if len(kernels) > 1 for op in kernels):
         name = _name(op)
         kept = first.setdefault(_key(op, name, by_kernel[name]), name)
         if kept != name:
@@ -60,8 +60,8 @@ def _key(op: ir.Operation, name: str, signature: Signature) -> tuple[object, ...
     # What symbols are called makes no difference, only which of them are the same.
     order: dict[str, str] = {}
     rest = _SYMBOLS.sub(
-        lambda found: ", ".join(
-            order.setdefault(symbol, str(len(order))) for symbol in found[0].split(", ")
+        lambda match: ", ".join(
+            order.setdefault(symbol, str(len(order))) for symbol in match[0].split(", ")
         ),
         rest,
     )

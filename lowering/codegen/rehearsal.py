@@ -65,8 +65,8 @@ def rehearse(module: ir.Module, target: Target) -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     if not ran.stdout.endswith(_SURVIVED):
-        found = _REASON.search(ran.stderr.decode(errors="replace"))
-        reason = found[0] if found else f"its process ended with status {ran.returncode}"
+        match = _REASON.search(ran.stderr.decode(errors="replace"))
+        reason = match[0] if match else f"its process ended with status {ran.returncode}"
         raise CompileError(
             STAGE,
             f"LLVM cannot compile this for '{target}': {reason}; see the module's inline assembly, "

@@ -176,10 +176,10 @@ def _shared_out(
         at = list(block)
         step = at.pop(inside)
         window = at[axis]
-        found = cast(firsts[window], "index") + step
+        position = cast(firsts[window], "index") + step
         where = list(at)
-        where[axis] = binary("min", found, size - 1)
-        within = compare("lt", found, cast(stops[window], "index"))
+        where[axis] = binary("min", position, size - 1)
+        within = compare("lt", position, cast(stops[window], "index"))
         value = select(within, cast(source[tuple(where)], wide), cast(0, wide))
         total.store(total[tuple(at)] + value, tuple(at))
     return total, lengths

@@ -272,10 +272,10 @@ def decompose_ops(
         skipped: names of operations that stay, without `relax.`.
     """
     for view in module.regions[0].blocks[0].operations:
-        found: list[ir.Operation] = []
+        ops: list[ir.Operation] = []
         writes = False
 
-        def visit(op: ir.Operation, found: list[ir.Operation] = found) -> ir.WalkResult:
+        def visit(op: ir.Operation, ops: list[ir.Operation] = ops) -> ir.WalkResult:
             nonlocal writes
             writes = (
                 writes
@@ -284,12 +284,12 @@ def decompose_ops(
             )
             name = op.name.removeprefix("relax.")
             if name in table and name not in skipped:
-                found.append(op)
+                ops.append(op)
             return ir.WalkResult.ADVANCE
 
         if "relax.function" in view.operation.attributes:
             view.operation.walk(visit)
-        for op in found:
+        for op in ops:
             with op.location:
                 value = table[op.name.removeprefix("relax.")](op, writes)
             if value is not None:

@@ -30,11 +30,11 @@ def _legalize_nonzero(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None
 
     counted = [T.tensor_type([blocks], "int64"), T.tensor_type([SymExpr.const(1)], "int64")]
     both = ir.TupleType.get_tuple(counted)
-    found = legalizer.call_prim(op, "nonzero_count", [x], _count, result=both)
-    if found is None:
+    counts = legalizer.call_prim(op, "nonzero_count", [x], _count, result=both)
+    if counts is None:
         return None
     with ir.InsertionPoint(op), op.location:
-        starts, total = get_item(found, 0), get_item(found, 1)
+        starts, total = get_item(counts, 0), get_item(counts, 1)
         shape = call_pure_packed("vm.builtin.tensor_to_shape", [total], T.shape_type(None, 1))
         (size,) = map(SymExpr.var, legalizer.new_symbols(op, 1))
         ir.Operation.create("relax.match_cast", results=[T.shape_type([size])], operands=[shape])
@@ -53,13 +53,13 @@ def _count(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
     x, starts, total = buffers
     source = builder.linear(x)
     with parts(builder, "count", starts.dims[0], "reduction") as each:
-        found = builder.alloc("Found", [1], "int32")
+        count = builder.alloc("Found", [1], "int32")
         with each as block:
             start = block * _BLOCK
-            found.store(0, 0)
+            count.store(0, 0)
             with builder.loop(_length(builder, source, start)) as i:
-                found.store(found[0] + cast(compare("ne", source[start + i], 0), "int32"), 0)
-            starts.store(cast(found[0], "int64"), block)
+                count.store(count[0] + cast(compare("ne", source[start + i], 0), "int32"), 0)
+            starts.store(cast(count[0], "int64"), block)
     with builder.block("starts", [], annotations=class_annotation("scan")):
         total.store(0, 0)
         with builder.loop(starts.dims[0]) as block:
@@ -77,15 +77,15 @@ def _fill(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
     number = "uint32" if narrow else "uint64"
     with parts(builder, "places", starts.dims[0], "gather") as each:
         places = builder.alloc("Places", [_BLOCK], "int32")
-        found = builder.alloc("Found", [1], "int32")
+        count = builder.alloc("Found", [1], "int32")
         with each as block:
             start = block * _BLOCK
-            found.store(0, 0)
+            count.store(0, 0)
             with builder.loop(_length(builder, source, start)) as i:
-                places.store(cast(i, "int32"), cast(found[0], INDEX))
-                found.store(found[0] + cast(compare("ne", source[start + i], 0), "int32"), 0)
+                places.store(cast(i, "int32"), cast(count[0], INDEX))
+                count.store(count[0] + cast(compare("ne", source[start + i], 0), "int32"), 0)
             first = cast(starts[block], INDEX)
-            with builder.loop(cast(found[0], INDEX)) as i:
+            with builder.loop(cast(count[0], INDEX)) as i:
                 rest = cast(start, number) + cast(places[i], number)
                 for axis in reversed(range(len(x.dims))):
                     place = rest

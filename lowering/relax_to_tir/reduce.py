@@ -159,17 +159,17 @@ def legalize_arg_reduce(legalizer: Legalizer, op: ir.Operation) -> ir.Value | No
             with block.init() as init:
                 first.store(nowhere, row(init))
             value = source[at]
-            found = compare("eq", value, best[row(at)])
+            better = compare("eq", value, best[row(at)])
             if is_float(source.dtype):
                 # NaN is the best where there is one.
-                found = binary("or", found, compare("ne", value, value))
-            here = select(found, cast(at[along], number), nowhere)
+                better = binary("or", better, compare("ne", value, value))
+            here = select(better, cast(at[along], number), nowhere)
             first.store(binary("min", first[row(at)], here), row(at))
         source, out = builder.linear(first), builder.linear(out)
         with builder.nest("finish", spatial(out.dims)) as (i,):
             place = source[i]
-            found = select(compare("eq", place, nowhere), 0, place)
-            out.store(cast(found, out.dtype), i)
+            better = select(compare("eq", place, nowhere), 0, place)
+            out.store(cast(better, out.dtype), i)
 
     return legalizer.call_inferred(op, [op.operands[0]], body, f"{axis}{attrs['keepdims']}")
 

@@ -47,21 +47,21 @@ def write_search(
         bits = cast(64 - unary("clz", length), INDEX)
     total = source.dims[0]
     with parts(builder, name, total.ceildiv(_SEARCHES), "search") as each:
-        found = builder.alloc("Found", [_SEARCHES], number)
+        firsts = builder.alloc("Found", [_SEARCHES], number)
 
         def search(start: Scalar, count: int | Scalar) -> None:
             with builder.loop(count) as i:
-                found.store(0, i)
+                firsts.store(0, i)
             with builder.loop(bits) as step:
                 half = binary("shl", const(1, number), cast(bits - 1 - step, number))
                 with builder.loop(count) as i:
-                    place = found[i] + half
+                    place = firsts[i] + half
                     edge = bounds[cast(binary("min", place, length), "int64") - 1]
                     goes = _before(edge, source[start + i], right)
                     both = binary("and", goes, place <= length)
-                    found.store(select(both, place, found[i]), i)
+                    firsts.store(select(both, place, firsts[i]), i)
             with builder.loop(count) as i:
-                out.store(cast(found[i], out.dtype), start + i)
+                out.store(cast(firsts[i], out.dtype), start + i)
 
         with each as group:
             start = group * _SEARCHES

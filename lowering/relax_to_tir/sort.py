@@ -69,8 +69,8 @@ def _check_count(op: ir.Operation, count: SymExpr, length: SymExpr) -> None:
         numbers = [prim_value(count), prim_value(length)]
         name = f"{LIBRARY_PREFIX}check_count"
         # That the result is used keeps the call.
-        found = call_pure_packed(name, numbers, T.shape_type(None, 1))
-        ir.Operation.create("relax.match_cast", results=[T.shape_type([count])], operands=[found])
+        checked = call_pure_packed(name, numbers, T.shape_type(None, 1))
+        ir.Operation.create("relax.match_cast", results=[T.shape_type([count])], operands=[checked])
 
 
 LEGALIZE = {"sort": _legalize_sort, "argsort": _legalize_sort, "topk": _legalize_topk}

@@ -77,11 +77,11 @@ def _legalize_unique(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     def order(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
         _order(builder, buffers, parts)
 
-    found = legalizer.call_prim(op, "unique_order", [x], order, str(axis), result=sizes)
-    if found is None:
+    unique = legalizer.call_prim(op, "unique_order", [x], order, str(axis), result=sizes)
+    if unique is None:
         return None
     with ir.InsertionPoint(op), op.location:
-        places, groups, total = (get_item(found, i) for i in range(3))
+        places, groups, total = (get_item(unique, i) for i in range(3))
         shape = call_pure_packed("vm.builtin.tensor_to_shape", [total], T.shape_type(None, 1))
         (size,) = map(SymExpr.var, legalizer.new_symbols(op, 1))
         ir.Operation.create("relax.match_cast", results=[T.shape_type([size])], operands=[shape])

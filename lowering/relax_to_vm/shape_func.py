@@ -52,8 +52,8 @@ def define_shape_func(
 def _formula(expr: SymExpr, slots: Mapping[SymExpr, int]) -> str:
     """Return an expression as text, with `s<slot>` for symbols and plain `max` and `min`."""
 
-    def name(found: re.Match) -> str:
-        function, text = found.groups()
+    def name(match: re.Match) -> str:
+        function, text = match.groups()
         return text if function else f"s{slots[SymExpr.var(text)]}"
 
     return re.sub(r"(T\.)?\b([A-Za-z_]\w*)", name, str(expr))

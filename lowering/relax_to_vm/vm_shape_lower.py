@@ -250,15 +250,15 @@ class _FunctionLowering:
         """Bind one more symbol by a dimension that it occurs in, such as `n * 2`."""
         for check in checks:
             for position, dim in enumerate(check.dims):
-                found = solve(position, dim, known.symbols)
-                if found is None or found.rest.symbols - known.symbols.keys():
+                solution = solve(position, dim, known.symbols)
+                if solution is None or solution.rest.symbols - known.symbols.keys():
                     continue
-                symbol = SymExpr.var(found.symbol)
-                rest = -1 if found.rest.is_const else self._slots[found.rest]
+                symbol = SymExpr.var(solution.symbol)
+                rest = -1 if solution.rest.is_const else self._slots[solution.rest]
                 static = [
-                    *map(i64, (position, self._slots[symbol], found.factor, rest)),
-                    i64(found.rest.value or 0),
-                    *map(ir.StringAttr.get, (check.subject.context, str(dim), found.symbol)),
+                    *map(i64, (position, self._slots[symbol], solution.factor, rest)),
+                    i64(solution.rest.value or 0),
+                    *map(ir.StringAttr.get, (check.subject.context, str(dim), solution.symbol)),
                 ]
                 ir.Operation.create(
                     "vm.call",
@@ -268,7 +268,7 @@ class _FunctionLowering:
                         "static_args": ir.ArrayAttr.get(static),
                     },
                 )
-                known.symbols[found.symbol] = check.subject.name
+                known.symbols[solution.symbol] = check.subject.name
                 known.exprs.add(symbol)
                 check.slots[position] = -1
                 return True

@@ -24,11 +24,11 @@ def annotate_invariant_loads(op: ir.Operation) -> None:
         function = view.operation
         if function.name != "func.func":
             continue
-        found = named(function, _LOADS_AND_LOOPS)
-        loops = [each for each in found if each.name in _LOOPS]
+        ops = named(function, _LOADS_AND_LOOPS)
+        loops = [each for each in ops if each.name in _LOOPS]
         outer = {around for around in map(_loop_around, loops) if around is not None}
         innermost = set(loops) - outer
-        loads = (each for each in found if each.name in _LOADS)
+        loads = (each for each in ops if each.name in _LOADS)
         if any(_is_worth_moving(load, innermost) for load in loads):
             function.attributes[INVARIANT_LOADS] = ir.UnitAttr.get(function.context)
 

@@ -45,10 +45,12 @@ def check_allocs(op: ir.Operation) -> None:
         name for name, view in functions.items() if _allocations(view, inside[name].allocations)
     }
     fallible = allocating | asserting | packed
-    calls = {name: found.calls for name, found in inside.items()}
+    calls = {name: contents.calls for name, contents in inside.items()}
     while True:
         callers = {
-            name for name, found in calls.items() if any(callee(op) in fallible for op in found)
+            name
+            for name, contents in calls.items()
+            if any(callee(op) in fallible for op in contents)
         }
         if callers <= fallible:
             break
@@ -84,10 +86,10 @@ class _Inside:
     """The operations in a function that this pass is about."""
 
     def __init__(self, function: ir.Operation) -> None:
-        found = named(function, ("func.call", "memref.alloc", "tir.assert"))
-        self.calls = [op for op in found if op.name == "func.call"]
-        self.allocations = [op for op in found if op.name == "memref.alloc"]
-        self.assertions = [op for op in found if op.name == "tir.assert"]
+        ops = named(function, ("func.call", "memref.alloc", "tir.assert"))
+        self.calls = [op for op in ops if op.name == "func.call"]
+        self.allocations = [op for op in ops if op.name == "memref.alloc"]
+        self.assertions = [op for op in ops if op.name == "tir.assert"]
 
 
 def _number(
@@ -97,9 +99,9 @@ def _number(
     numbers: dict[ir.Operation, int] = {}
     messages: dict[tuple[str, str], int] = {}
     for name, each in inside.items():
-        for found in each.assertions:
-            key = (name, ir.StringAttr(found.attributes["message"]).value)
-            numbers[found] = messages.setdefault(key, len(messages) + _FIRST_ASSERT)
+        for assertion in each.assertions:
+            key = (name, ir.StringAttr(assertion.attributes["message"]).value)
+            numbers[assertion] = messages.setdefault(key, len(messages) + _FIRST_ASSERT)
     if messages:
         with module.context:
             module.attributes[ASSERTS] = ir.ArrayAttr.get(

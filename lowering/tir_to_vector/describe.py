@@ -188,15 +188,15 @@ def _explain(plan: Plan, size: Size) -> list[str]:
         others = [each for each in plan.candidates if each not in plan.decision]
         lines += _list("other ways", [_estimate(each, plan.machine, size) for each in others])
     matched, reasons = [], dict[str, list[str]]()
-    for kernel_class, found in matches(plan.nests):
-        if isinstance(found, Problem):
+    for kernel_class, problem in matches(plan.nests):
+        if isinstance(problem, Problem):
             if kernel_class is not chosen:
-                tops = [nest.top for nest in found.nests]
-                best = kernel_class.candidates(found, plan.machine)[-1]
+                tops = [nest.top for nest in problem.nests]
+                best = kernel_class.candidates(problem, plan.machine)[-1]
                 part = f" for {len(tops)} of {len(plan.tops)} nests" if tops != plan.tops else ""
                 matched.append(f"{kernel_class.name}: {_estimate(best, plan.machine, size)}{part}")
         else:
-            reasons.setdefault(found, []).append(kernel_class.name)
+            reasons.setdefault(problem, []).append(kernel_class.name)
     lines += _list("other classes that match", matched)
     no = [f"{', '.join(names)} ({reason})" for reason, names in reasons.items()]
     return lines + _list("classes that do not match", no)

@@ -198,8 +198,8 @@ def inner_dims(buffer: ir.Value) -> list[SymExpr]:
         attrs = owner.owner.attributes
         if "arg_attrs" in attrs:
             number = list(owner.arguments).index(buffer)
-            found = ir.DictAttr(ir.ArrayAttr(attrs["arg_attrs"])[number])
-            attr = {named.name: named.attr for named in found}.get("tir.shape")
+            attributes = ir.DictAttr(ir.ArrayAttr(attrs["arg_attrs"])[number])
+            attr = {named.name: named.attr for named in attributes}.get("tir.shape")
     elif "tir.shape" in owner.operation.attributes:
         attr = owner.operation.attributes["tir.shape"]
     if attr is not None:
@@ -229,10 +229,10 @@ def flat_access(access: Access, order: list[int]) -> FlatAccess:
     for dim, expr, index in zip(
         reversed(dims), reversed(access.exprs), reversed(indices), strict=True
     ):
-        found = linear_index(index, arguments) if expr is None else linear(expr)
-        if found is None:
+        terms = linear_index(index, arguments) if expr is None else linear(expr)
+        if terms is None:
             raise NotFlat("it computes an index from data, or with a quotient")
-        constant, factors = found
+        constant, factors = terms
         offset = offset + stride * constant
         for position, factor in factors.items():
             where = order.index(position)

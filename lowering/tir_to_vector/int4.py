@@ -45,7 +45,7 @@ def lower_int4(func: ir.OpView, types: Iterable[ir.Type]) -> None:
     if not any(map(is_int4, types)):
         return
     entry = func.entry_block
-    found = collect(
+    ops = collect(
         func.operation,
         lambda op: (
             op.name != "func.func"
@@ -53,15 +53,15 @@ def lower_int4(func: ir.OpView, types: Iterable[ir.Type]) -> None:
         ),
     )
     arguments = [each for each in entry.arguments if is_int4(each.type)]
-    if not found and not arguments:
+    if not ops and not arguments:
         return
     writer = _Writer(entry)
     for argument in arguments:
         writer.parameter(argument)
-    for op in found:
+    for op in ops:
         with op.location:
             writer.rewrite(op)
-    for op in reversed(found):
+    for op in reversed(ops):
         if op.name != "func.call" and op not in writer.kept:
             op.erase()
     type_ = ir.FunctionType.get([each.type for each in entry.arguments], func.type.results)

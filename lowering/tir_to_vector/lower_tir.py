@@ -81,16 +81,16 @@ def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> lis
         if view.operation.name == "memref.alloc" and not list(view.operation.results[0].uses):
             view.operation.erase()
     # A kernel may be thousands of operations, which are not all to be looked at for each step.
-    found = by_name(func.operation)
-    if not found.keys().isdisjoint(_REST):
+    ops = by_name(func.operation)
+    if not ops.keys().isdisjoint(_REST):
         _lower_rest(func, emit, machine)
-        found = by_name(func.operation)
+        ops = by_name(func.operation)
     if may_have_zero_trips:
         skip_zero_trip_loops(func, emit)
-        found = by_name(func.operation)
-    problems = replace_symbols(func, found.get("tir.symbol", ()), emit)
+        ops = by_name(func.operation)
+    problems = replace_symbols(func, ops.get("tir.symbol", ()), emit)
     emit.close()
-    lower_int4(func, types_made(found))
+    lower_int4(func, types_made(ops))
     return problems
 
 

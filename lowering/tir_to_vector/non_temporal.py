@@ -264,9 +264,9 @@ def _ahead(writer: ElementWriter, env: dict[int, Index], first: Index) -> ir.Val
 
 def fence(emit: Emitter, writers: Sequence[ElementWriter]) -> None:
     """Fence non-temporal stores of these writers, before other threads may read them."""
-    found = [streams(writer) for writer in writers if writer.streamed]
-    conditions: list[ir.Value] = [each for each in found if isinstance(each, ir.Value)]
-    if any(each is True for each in found):
+    streamed = [streams(writer) for writer in writers if writer.streamed]
+    conditions: list[ir.Value] = [each for each in streamed if isinstance(each, ir.Value)]
+    if any(each is True for each in streamed):
         _fence(emit)
     elif conditions:
         either = conditions[0]

@@ -82,7 +82,7 @@ def _key(mod: IRModule, target: Target, context: PassContext) -> str | None:
     text = text.partition(_RESOURCES)[0]
     if not all(name in numbers for name in RESOURCE.findall(text)):
         return None
-    text = RESOURCE.sub(lambda found: f"dense_resource<{numbers[found[1]]}>", text)
+    text = RESOURCE.sub(lambda match: f"dense_resource<{numbers[match[1]]}>", text)
     settings = {
         **target.settings,
         "machine": [*target.cache_bytes, *target.dot_products],

@@ -186,7 +186,7 @@ class _Costs:
         self._written[name] = []
         signature = self._signature(name)
         positions = {value: i for i, value in enumerate(signature.values)}
-        found: set[int] = set()
+        written: set[int] = set()
 
         def visit(op: ir.Operation) -> ir.WalkResult:
             targets: Sequence[ir.Value] = ()
@@ -201,11 +201,11 @@ class _Costs:
             for value in targets:
                 root = _root(value)
                 if root in positions:
-                    found.add(positions[root])
+                    written.add(positions[root])
             return ir.WalkResult.ADVANCE
 
         self._functions[name].walk(visit)
-        self._written[name] = sorted(found)
+        self._written[name] = sorted(written)
         return self._written[name]
 
 

@@ -64,9 +64,11 @@ def _vmlink(
     """
     native = []
     if tir_mod is not None:
-        found = target_of(tir_mod.mlir_module.operation) if target is None else Target(target)
-        with found, lock_of(tir_mod.context), tir_mod.context, ir.Location.unknown():
-            native = native_objects(tir_mod, found, PassContext.current(), BuildLog())
+        build_target = (
+            target_of(tir_mod.mlir_module.operation) if target is None else Target(target)
+        )
+        with build_target, lock_of(tir_mod.context), tir_mod.context, ir.Location.unknown():
+            native = native_objects(tir_mod, build_target, PassContext.current(), BuildLog())
     executable = builder.get(native=native)
     for library in ext_libs or ():
         executable.import_module(library)

@@ -38,13 +38,13 @@ class PairedInstrument(PassInstrument):
 
     def run_after_pass(self, mod: "IRModule", info: "PassInfo") -> None:
         """Hand it to `after`."""
-        if (found := self._close(info)) is not None:
-            self.after(mod, info, *found)
+        if (closed := self._close(info)) is not None:
+            self.after(mod, info, *closed)
 
     def pass_failed(self, mod: "IRModule", info: "PassInfo", error: BaseException) -> None:
         """Hand it to `failed`."""
-        if (found := self._close(info)) is not None:
-            self.failed(mod, info, *found, error)
+        if (closed := self._close(info)) is not None:
+            self.failed(mod, info, *closed, error)
 
     def _close(self, info: "PassInfo") -> tuple[Any, bool] | None:
         """Return what `before` returned and whether it is a leaf; None for a pass not seen."""

@@ -18,10 +18,10 @@ def as_vdevice(device: Any) -> VDevice:
     """
     if isinstance(device, VDevice):
         return device
-    found = _TEXT.fullmatch(device) if isinstance(device, str) else None
-    if found is None:
+    match = _TEXT.fullmatch(device) if isinstance(device, str) else None
+    if match is None:
         raise ExprTypeError(f'expected a device such as "llvm:0", got {device!r}')
-    kind, number, scope = found.groups()
+    kind, number, scope = match.groups()
     return VDevice(kind, int(number or 0), scope or "global")
 
 

@@ -65,8 +65,8 @@ def parse_file(text: str, filename: str) -> "IRModule":
     metadata: dict[str, Any] = {}
     if "metadata[" in text and weights.is_file():
         arrays = load_file(weights)
-        found = []
-        while f"c{len(found)}" in arrays:
-            found.append(arrays[f"c{len(found)}"])
-        metadata = {"metadata": {CONSTANTS: found}}
+        constants = []
+        while f"c{len(constants)}" in arrays:
+            constants.append(arrays[f"c{len(constants)}"])
+        metadata = {"metadata": {CONSTANTS: constants}}
     return parse_text(text, metadata, filename)

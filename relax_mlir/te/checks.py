@@ -87,11 +87,11 @@ def _check_index(
     name: str, load: N.ProducerLoad, position: int, index: PrimExpr, dim: SymExpr
 ) -> None:
     axes = [id(node) for node in _leaves(index)]
-    found = _range(index)
+    bounds = _range(index)
     # Ranges of an axis that occurs twice are not independent: the ends need not be reached.
-    if found is None or len(set(axes)) < len(axes):
+    if bounds is None or len(set(axes)) < len(axes):
         return
-    low, high = found
+    low, high = bounds
     below, beyond = low.upper_bound(), (high - dim).lower_bound()
     if (below is not None and below < 0) or (beyond is not None and beyond >= 0):
         raise ExprError(

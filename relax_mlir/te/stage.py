@@ -77,8 +77,8 @@ class Stage:
                 values = self._emitter(list(block))
                 at = tuple(block)
                 # All are computed before one is stored: one may read what another writes.
-                found = [values.value(expr) for expr in op.body]
-                for target, value in zip(self._targets, found, strict=True):
+                results = [values.value(expr) for expr in op.body]
+                for target, value in zip(self._targets, results, strict=True):
                     target.store(value, at)
 
     def _emitter(self, iters: Sequence[Scalar], extra: dict[int, Scalar] | None = None) -> Emitter:
@@ -110,11 +110,11 @@ class Stage:
         known = [target[at] for target in self._targets]
         values = self._emitter(iters)
         if reduction.where is None:
-            found = [values.value(expr) for expr in reduction.source]
+            operands = [values.value(expr) for expr in reduction.source]
         else:
             test = values.value(reduction.where)
             pairs = zip(reduction.source, reduction.identity, strict=True)
-            found = [
+            operands = [
                 values.choose(
                     test,
                     lambda inner, expr=expr: inner.value(expr),
@@ -125,7 +125,7 @@ class Stage:
             ]
         extra = {
             **{id(leaf): value for leaf, value in zip(reduction.lhs, known, strict=True)},
-            **{id(leaf): value for leaf, value in zip(reduction.rhs, found, strict=True)},
+            **{id(leaf): value for leaf, value in zip(reduction.rhs, operands, strict=True)},
         }
         combined = self._emitter(iters, extra)
         results = [combined.value(expr) for expr in reduction.result]

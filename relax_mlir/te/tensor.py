@@ -186,12 +186,12 @@ class ComputeOp(Operation):
     def input_tensors(self) -> list[Tensor]:
         """The tensors that it reads, in the order in which it first does."""
         if self._inputs is None:
-            found = {
+            tensors = {
                 id(node.producer): node.producer
                 for node in nodes_of(self.body)
                 if isinstance(node, ProducerLoad)
             }
-            self._inputs = list(found.values())
+            self._inputs = list(tensors.values())
         return self._inputs
 
 

@@ -221,13 +221,13 @@ def find_anchor_block(mod: Any) -> FoundBlock | None:
         ExprError: several reduce, and a loop's extent is symbolic.
     """
     module = _module(mod, "find_anchor_block")
-    found = [
+    blocks = [
         each for func in _prim_funcs(module) for each in tree.nested_blocks(func)
         if tree.has_init(each)
     ]  # fmt: skip
-    if not found:
+    if not blocks:
         return None
-    best = found[0] if len(found) == 1 else max(found, key=_cost)
+    best = blocks[0] if len(blocks) == 1 else max(blocks, key=_cost)
     made = FoundBlock(best)
     made._keep = module
     return made

@@ -41,9 +41,9 @@ def specialize(func: PrimFunc, values: Mapping[Any, Any]) -> PrimFunc:
         )
     numbers = _numbers(name, parameters(op), values)
     tree = ast.parse(func.script())
-    found = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    found.args.args = [each for each in found.args.args if each.arg not in numbers]
-    found.body = [each for each in found.body if not _declares(each, numbers)] or [ast.Pass()]
+    function = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    function.args.args = [each for each in function.args.args if each.arg not in numbers]
+    function.body = [each for each in function.body if not _declares(each, numbers)] or [ast.Pass()]
     try:
         return from_source(ast.unparse(tree), extra_vars=numbers)[name]
     except ScriptError as error:

@@ -73,11 +73,11 @@ def _visit(stmt: Any, before: Callable[[Any], Any], after: Callable[[Any], Any])
     for operation in _operations(stmt):
         operations = [(operation, False)]
         while operations:
-            found, left = operations.pop()
+            op, left = operations.pop()
             if left:
-                after(statement(found, stmt))
-            elif before(statement(found, stmt)) is not False:
-                operations += [(found, True), *((each, False) for each in _inner(found)[::-1])]
+                after(statement(op, stmt))
+            elif before(statement(op, stmt)) is not False:
+                operations += [(op, True), *((each, False) for each in _inner(op)[::-1])]
 
 
 def _parts(node: Any) -> list[Any]:

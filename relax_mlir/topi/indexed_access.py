@@ -171,11 +171,11 @@ def sparse_to_dense(
             out[place] = scalar(default_value, dtype)
 
         def put(i: tuple[Any, ...]) -> None:
-            found = [
+            position = [
                 ib.let("place", from_end(index[(*i, k) if places.ndim == 2 else i or 0], dim))
                 for k, dim in enumerate(dims)
             ]
-            out[tuple(found)] = values[i if sparse_values.ndim and i else 0]
+            out[tuple(position)] = values[i if sparse_values.ndim and i else 0]
 
         loops(ib, dims, fill)
         loops(ib, [] if one_place else places.shape[:1], put)

@@ -129,7 +129,7 @@ def _arg(name: str, kind: str) -> Callable[..., Tensor]:
         best = FUNCTIONS[kind](source, axes, keepdims)
         nowhere = const(highest("int32"), "int32")
 
-        def found(*indices: Any) -> Any:
+        def locate(*indices: Any) -> Any:
             at: Any = const(0, "int64")
             for each, i in zip(over, axes, strict=True):
                 at = at * source.shape[i] + each
@@ -143,7 +143,7 @@ def _arg(name: str, kind: str) -> Callable[..., Tensor]:
                 here = Select(value != value, at, here)
             return te.min(here, axis=over)
 
-        first = compute(shape, found, name=f"T_{name}_first")
+        first = compute(shape, locate, name=f"T_{name}_first")
 
         def finish(*indices: Any) -> PrimExpr:
             at = first[indices]

@@ -116,11 +116,11 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
             out[at] = x[at]
 
         def put(at: tuple[Any, ...]) -> None:
-            found = [
+            target = [
                 ib.let("place", from_end(index[(k, *at[:columns])], data.shape[k]))
                 for k in range(depth)
             ]
-            where = (*found, *at[columns:])
+            where = (*target, *at[columns:])
             out[where] = combine(out[where], new[at])
 
         loops(ib, data.shape, copy)

@@ -64,8 +64,8 @@ def memory_plan(program: Any) -> Picture:
         for view in module.body.operations:
             if "relax.function" in view.operation.attributes and view.operation.regions[0].blocks:
                 block = view.operation.regions[0].blocks[0]
-                found, rows, steps = _tensors(list(block.operations), row)
-                bars, row, total = bars + found, row + rows, max(total, steps)
+                new_bars, rows, steps = _tensors(list(block.operations), row)
+                bars, row, total = bars + new_bars, row + rows, max(total, steps)
     if not bars:
         raise ExprTypeError(
             "the module has no storage: take it after the stage VMMemoryLower, "

@@ -114,8 +114,8 @@ def _attention(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
     for name, type_ in (("bias", types[3]), ("mask", mask)):
         added = None if type_ is None else T.tensor_dims(type_)
         both = None if added is None else broadcast_dims(scores, bias_dims(added))
-        for wanted, found in zip(scores, both if both is not None else scores, strict=True):
-            _same(f"dimensions of {name} and scores", found, wanted)
+        for wanted, actual in zip(scores, both if both is not None else scores, strict=True):
+            _same(f"dimensions of {name} and scores", actual, wanted)
     made = {**query, "H": value["H"]}
     for letter in set(LAYOUT) - set(result):
         _same(f"dimension {letter} is not in the result: it and 1", made[letter], SymExpr.const(1))

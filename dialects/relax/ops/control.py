@@ -32,12 +32,12 @@ def _body(
     if len(blocks) != 1:
         op_error(view, f"{what} must be one block, got {len(blocks)}")
         return None
-    found = [argument.type for argument in blocks[0].arguments]
-    if found != list(arguments):
+    actual = [argument.type for argument in blocks[0].arguments]
+    if actual != list(arguments):
         op_error(
             view,
             f"{what} must take ({', '.join(map(describe, arguments))}), "
-            f"got ({', '.join(map(describe, found))})",
+            f"got ({', '.join(map(describe, actual))})",
         )
         return None
     operations = list(blocks[0].operations)

@@ -60,10 +60,10 @@ def _same_rank(data: ir.Type, others: Sequence[tuple[str, ir.Type]]) -> int:
     """Return the rank that tensors share as far as it is known."""
     ndim = T.tensor_ndim(data)
     for name, type_ in others:
-        found = T.tensor_ndim(type_)
-        if -1 not in (ndim, found) and found != ndim:
-            raise InferError(f"{name} must have {ndim} dimensions like the data, got {found}")
-        ndim = max(ndim, found)
+        rank = T.tensor_ndim(type_)
+        if -1 not in (ndim, rank) and rank != ndim:
+            raise InferError(f"{name} must have {ndim} dimensions like the data, got {rank}")
+        ndim = max(ndim, rank)
     return ndim
 
 

@@ -74,10 +74,10 @@ class CallInplacePackedOp(CheckedOp, name="call_inplace_packed", traits=[Computa
             return False
         outputs = None
         result = self.operation.results[0].type
-        found = attribute(self.operation, "inplace_indices")
-        if isinstance(found, ir.DenseI64ArrayAttr):
+        indices = attribute(self.operation, "inplace_indices")
+        if isinstance(indices, ir.DenseI64ArrayAttr):
             fields = field_types(result) if isinstance(result, ir.TupleType) else [result]
-            outputs = fields if len(fields) == len(found) else None
+            outputs = fields if len(fields) == len(indices) else None
         return _check_indices(self, self.operation.operands[0].type, outputs)
 
 

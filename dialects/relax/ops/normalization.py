@@ -36,9 +36,9 @@ def _parameter(type_: ir.Type, what: str, expected: Sequence[SymExpr] | int) -> 
     dims = T.tensor_dims(type_)
     if dims is None or isinstance(expected, int):
         return
-    for found, wanted in zip(dims, expected, strict=True):
-        if can_prove_different(found, wanted):
-            raise InferError(f"{what} must have {wanted} elements along an axis, got {found}")
+    for actual, wanted in zip(dims, expected, strict=True):
+        if can_prove_different(actual, wanted):
+            raise InferError(f"{what} must have {wanted} elements along an axis, got {actual}")
 
 
 class BatchNormBase(ComputeOp):

@@ -33,7 +33,7 @@ def _put_under_condition(
 ) -> None:
     with call.location, ir.InsertionPoint(call):
         zero = arith.constant(ir.IndexType.get(), 0)
-        found = None
+        empty = None
         for buffer, sizes in written:
             full = None
             for axis, size in enumerate(sizes):
@@ -41,8 +41,8 @@ def _put_under_condition(
                     length = memref.dim(buffer, arith.constant(ir.IndexType.get(), axis))
                     some = arith.cmpi(_NOT_EQUAL, length, zero)
                     full = some if full is None else arith.andi(full, some)
-            found = full if found is None else arith.ori(found, full)
-        branch = scf.IfOp(found)
+            empty = full if empty is None else arith.ori(empty, full)
+        branch = scf.IfOp(empty)
         with ir.InsertionPoint(branch.then_block):
             end = scf.YieldOp([])
     call.move_before(end.operation)

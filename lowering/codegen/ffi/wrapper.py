@@ -198,17 +198,17 @@ class Wrapper(ArgumentText):
                 if stride.symbolic is not None:
                     places.append((number, STRIDE + axis))
                     dims.append(stride.symbolic)
-        for found in solutions(dims, self._values):
-            rest = self._symbolic(found.rest)
-            value = self._emit(f"llvm.sub {self._extent(*places[found.index])}, {rest} : i64")
-            factor = found.factor
+        for solution in solutions(dims, self._values):
+            rest = self._symbolic(solution.rest)
+            value = self._emit(f"llvm.sub {self._extent(*places[solution.index])}, {rest} : i64")
+            factor = solution.factor
             if factor < 0:
                 value = self._emit(f"llvm.sub {self._constant(0)}, {value} : i64")
             if abs(factor) != 1:
                 value = self._floor(value, self._constant(abs(factor)))[0]
             # No size is negative: then the dimension that is checked is another one.
             value = self._emit(f"llvm.intr.smax({value}, {self._constant(0)}) : (i64, i64) -> i64")
-            self._values[found.symbol] = value
+            self._values[solution.symbol] = value
 
     def _symbolic(self, expr: SymExpr) -> str:
         """Return the value of an expression; KeyError with the name of a symbol without one."""

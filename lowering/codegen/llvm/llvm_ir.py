@@ -42,20 +42,20 @@ def to_llvm_ir(op: ir.Operation, *, hide_counters: bool = False) -> str:
     Raises:
         CompileError: an operation has no LLVM IR; names it and its location.
     """
-    found = by_name(op)
-    check_translatable(found)
-    expand_bfloat_casts(found)
-    weigh_branches(found)
-    head = VECTOR_CODE if prepare_loops(found, hide_counters=hide_counters) else ""
-    hide_float_literals(op, found)
+    ops = by_name(op)
+    check_translatable(ops)
+    expand_bfloat_casts(ops)
+    weigh_branches(ops)
+    head = VECTOR_CODE if prepare_loops(ops, hide_counters=hide_counters) else ""
+    hide_float_literals(op, ops)
     return head + call_thread_pool(as_integers(translate(op)))
 
 
-def check_translatable(found: Mapping[str, list[ir.Operation]]) -> None:
+def check_translatable(ops: Mapping[str, list[ir.Operation]]) -> None:
     """Raise `CompileError` for operations that the translation would crash on."""
     problems = [
         f"'{name}' at {each.location}"
-        for name, all_ in found.items()
+        for name, all_ in ops.items()
         if name.partition(".")[0] not in _TRANSLATABLE or name == _CAST
         for each in all_
     ]
@@ -65,15 +65,15 @@ def check_translatable(found: Mapping[str, list[ir.Operation]]) -> None:
         raise CompileError(STAGE, f"not in the LLVM dialect after lowering: {listed}")
 
 
-def hide_float_literals(op: ir.Operation, found: Mapping[str, list[ir.Operation]]) -> None:
+def hide_float_literals(op: ir.Operation, ops: Mapping[str, list[ir.Operation]]) -> None:
     """Replace floating constants of a module by loads of their bits from constant globals."""
     pool = _BitPool(op)
     for name in ("llvm.mlir.constant", "llvm.mlir.zero"):
-        for constant in found.get(name, ()):
+        for constant in ops.get(name, ()):
             bits = _bits_of_constant(constant)
             if bits is not None:
                 pool.load_instead(constant, bits)
-    for global_ in found.get("llvm.mlir.global", ()):
+    for global_ in ops.get("llvm.mlir.global", ()):
         _hide_in_global(global_)
 
 
@@ -158,7 +158,7 @@ def _hide_in_global(global_: ir.Operation) -> None:
 
 
 def _integers_for_floats(type_text: str) -> str:
-    return re.sub(r"(bf16|f16|f32|f64)\b", lambda found: f"i{_BITS[found[1]]}", type_text)
+    return re.sub(r"(bf16|f16|f32|f64)\b", lambda match: f"i{_BITS[match[1]]}", type_text)
 
 
 class _BitPool:

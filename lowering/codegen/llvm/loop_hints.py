@@ -55,8 +55,8 @@ def prepare_loops(by_name: Mapping[str, list[ir.Operation]], *, hide_counters: b
                 continue
             hints = str(attributes[_ON_FOR])
             if _AS_IT_IS not in hints:
-                found = changed if _NOT_UNROLLED in hints else unrolled
-                found.add(_function_of(loop.branch))
+                group = changed if _NOT_UNROLLED in hints else unrolled
+                group.add(_function_of(loop.branch))
             attributes[_ON_BRANCH] = attributes[_ON_FOR]
             del attributes[_ON_FOR]
             is_outer = any(

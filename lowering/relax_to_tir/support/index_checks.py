@@ -100,9 +100,9 @@ def check_extrema(op: ir.Operation, low: int, high: int, length: SymExpr) -> Non
 
 def _check(name: str, operands: Sequence[ir.Value], lengths: Sequence[SymExpr]) -> None:
     unknown, result = (T.shape_type(dims, len(lengths)) for dims in (None, list(lengths)))
-    found = call_pure_packed(f"{LIBRARY_PREFIX}{name}", operands, unknown)
+    checked = call_pure_packed(f"{LIBRARY_PREFIX}{name}", operands, unknown)
     # That the result is used keeps the call.
-    ir.Operation.create("relax.match_cast", results=[result], operands=[found])
+    ir.Operation.create("relax.match_cast", results=[result], operands=[checked])
 
 
 def _length(

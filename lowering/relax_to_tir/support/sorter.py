@@ -229,8 +229,8 @@ class Sorter:
         if self._selection is not None:
             self._selection.select(row.length, lambda i: row.key(row.value(i)))
             with self._builder.loop(row.count) as i:
-                found = cast(self._selection.ordered[i], INDEX)
-                row.store(i, row.value(found), found)
+                selected = cast(self._selection.ordered[i], INDEX)
+                row.store(i, row.value(selected), selected)
             return
         builder, best, place, peak = self._builder, self._best, self._place, self._peak
         last = builder.symbol(row.count - 1)
@@ -256,8 +256,8 @@ class Sorter:
         with builder.loop((row.length - done).max(0), start=builder.symbol(done)) as i:
             look(i)
         with builder.loop(row.count) as i:
-            found = _index(place[i])
-            row.store(i, row.value(found), found)
+            selected = _index(place[i])
+            row.store(i, row.value(selected), selected)
 
     def _insert(self, key: Scalar, number: Scalar, last: Scalar) -> None:
         """Insert behind all that are no later, in a list whose end moves to `last`."""

@@ -93,12 +93,12 @@ def expand_math(op: ir.Operation, target: str | Target = "") -> None:
         ops = named(op, _LOOKED_AT)
     if _expand_composed([each for each in ops if each.name in _CORES], fma, avx512):
         ops = named(op, _LOOKED_AT)
-    found: list[ir.Operation] = []
+    calls: list[ir.Operation] = []
     for each in ops:
         if each.name in _FUNCTIONS and (fma or each.name not in NEED_FMA):
             element = _element(each.results[0].type)
             if element in _WIDENED or (element == "f64" and each.name in doubles):
-                found.append(each)
+                calls.append(each)
     divisions = [each for each in ops if each.name == "arith.divf"]
     for division in divisions:
         if _element(division.results[0].type) == "f32" and _is_moderate(division):
@@ -106,7 +106,7 @@ def expand_math(op: ir.Operation, target: str | Target = "") -> None:
                 a, b = (Lanes(value, fma=fma, avx512=avx512) for value in division.operands)
                 division.results[0].replace_all_uses_with(a.quotient(b).value)
             division.erase()
-    for call in found:
+    for call in calls:
         with call.location, ir.InsertionPoint(call):
             result = call.results[0]
             operands = [Lanes(value, fma=fma, avx512=avx512) for value in call.operands]
@@ -124,14 +124,14 @@ def _expand_composed(cores: Sequence[ir.Operation], fma: bool, avx512: bool) -> 
     for core in cores:
         if core.name == "arith.divf" and _is_moderate(core):
             continue
-        found = find_composed(core)
-        if found is None:
+        match = find_composed(core)
+        if match is None:
             continue
-        with found.root.location, ir.InsertionPoint(found.root):
-            operands = [Lanes(value, fma=fma, avx512=avx512) for value in found.operands]
-            value = found.function(*operands).value
-        found.root.results[0].replace_all_uses_with(value)
-        roots.append(found.root)
+        with match.root.location, ir.InsertionPoint(match.root):
+            operands = [Lanes(value, fma=fma, avx512=avx512) for value in match.operands]
+            value = match.function(*operands).value
+        match.root.results[0].replace_all_uses_with(value)
+        roots.append(match.root)
     # Not before: what a function is made of may be the core of another.
     for root in roots:
         erase_unused(root)

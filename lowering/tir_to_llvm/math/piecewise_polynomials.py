@@ -72,8 +72,8 @@ class _Pieces:
         step = (high - low) / (8 * _PLACES)
         middle = (low + high) / 2
         places = [_single(middle + i * step) for i in range(-_PLACES, _PLACES)]
-        found = [self.function(place) for place in places]
-        lost = [abs(each - _single(each)) for each in found]
+        values = [self.function(place) for place in places]
+        lost = [abs(each - _single(each)) for each in values]
         return places[lost.index(min(lost))]
 
 

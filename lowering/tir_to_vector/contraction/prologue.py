@@ -85,18 +85,18 @@ def match_prologue(flat: FlatNest, machine: Machine) -> Prologue | None:
     total = flat.accesses[flat.store]
     if factors is None or total.buffer.type.element_type != flat.store.operands[0].type:
         return None
-    found: list[tuple[FlatAccess, str | None] | Computed] = []
+    operands: list[tuple[FlatAccess, str | None] | Computed] = []
     for factor in factors:
         side = loaded(flat, factor) or _computed(flat, factor)
         if side is None:
             return None
-        found.append(side)
-    if not any(isinstance(side, Computed) for side in found):
+        operands.append(side)
+    if not any(isinstance(side, Computed) for side in operands):
         return None
-    product = _product(flat, found, [total.buffer] * len(found))
+    product = _product(flat, operands, [total.buffer] * len(operands))
     if isinstance(product, str) or not is_matrix_product(product, machine):
         return None
-    prologue = Prologue(flat, found, product)
+    prologue = Prologue(flat, operands, product)
     if prologue.reads_once and isinstance(vector_iter(flat), int):
         rows = _ONE if product.m is None else flat.iters[product.m].extent
         if rows.value is not None and rows.value < _FEW:

@@ -259,13 +259,13 @@ class GatherWriter(NestWriter):
 
     def __init__(self, gather: Gather, emit: Emitter, machine: Machine) -> None:
         super().__init__(gather.flat, gather.vector, emit, machine)
-        self._found = gather
+        self._gather = gather
         self._begins: dict[ir.Operation, Index] = {}
 
     def _map(self, env: dict[int, Index]) -> None:
         emit = self.emit
         made: dict[ir.Value, ir.Value] = {}
-        for op, pairs in self._found.nonlinear.items():
+        for op, pairs in self._gather.nonlinear.items():
             begin: Index = 0
             for value, stride in pairs:
                 here = self._evaluate(value, env, made)
@@ -278,7 +278,7 @@ class GatherWriter(NestWriter):
     ) -> ir.Value:
         if value in made:
             return made[value]
-        if value in self._found.space.terms:
+        if value in self._gather.space.terms:
             result = self._argument(value, env)
         elif isinstance(value.owner, ir.Block):
             return value
@@ -299,7 +299,7 @@ class GatherWriter(NestWriter):
 
     def _argument(self, value: ir.Value, env: dict[int, Index]) -> ir.Value:
         total: Index = 0
-        for position, factor in self._found.space.terms[value].items():
+        for position, factor in self._gather.space.terms[value].items():
             counter = env.get(position, 0)
             total = self.emit.add(total, self.emit.mul(counter, self.emit.size(factor)))
         return self.emit.index(total)

@@ -179,7 +179,7 @@ class Varying:
     """Whether a value differs from lane to lane."""
 
     def __init__(self, index_map: IndexMap) -> None:
-        self._found = index_map
+        self._index_map = index_map
         self._inner = index_map.inner
         self._known: dict[ir.Value, bool] = {}
 
@@ -190,18 +190,18 @@ class Varying:
         return self._known[value]
 
     def _find(self, value: ir.Value) -> bool:
-        terms = self._found.space.terms.get(value)
+        terms = self._index_map.space.terms.get(value)
         if terms is not None:
             return bool(self._inner & set(terms))
         if isinstance(value.owner, ir.Block):
             return False
         op = value.owner.operation
-        if op in self._found.nonlinear:
-            strides = self._found.flat.accesses[op].strides
+        if op in self._index_map.nonlinear:
+            strides = self._index_map.flat.accesses[op].strides
             return any(strides[i] != 0 for i in self._inner) or any(
-                self(index) for index, _ in self._found.nonlinear[op]
+                self(index) for index, _ in self._index_map.nonlinear[op]
             )
-        body = self._found.flat.nest.block.regions[0].blocks[0]
+        body = self._index_map.flat.nest.block.regions[0].blocks[0]
         if op.name == BRANCH:
             sides = [result_of(op, 0), result_of(op, 1)]
             return any(self(each) for each in (op.operands[0], *sides))

@@ -220,16 +220,16 @@ class Chunk:
         self, writer: "IndexMapWriter", env: dict[int, Index], at: Index, lanes: int,
         live: Index | None,
     ) -> None:  # fmt: skip
-        self._writer, self._emit, self._found = writer, writer.emit, writer.index_map
+        self._writer, self._emit, self._index_map = writer, writer.emit, writer.index_map
         self._env, self._at, self._lanes, self._live = env, at, lanes, live
-        self._each = 1 if lanes == 1 else self._found.repeats
+        self._each = 1 if lanes == 1 else self._index_map.repeats
         self._width = lanes * self._each
         self._made = dict(writer.row)
-        self._body = self._found.flat.nest.block.regions[0].blocks[0]
+        self._body = self._index_map.flat.nest.block.regions[0].blocks[0]
         self._counters = dict(env)
         self._guard: ir.Value | None = None
-        if self._found.vector is not None:
-            self._counters[self._found.vector] = at
+        if self._index_map.vector is not None:
+            self._counters[self._index_map.vector] = at
 
     def mask(self, per: int = 1) -> ir.Value | None:
         """Return the mask of lanes; with `per` of 0, without repeats."""
@@ -308,7 +308,7 @@ class Chunk:
             return writer._anew(value)
         if op.name == BRANCH:
             return self._branch(op)
-        if op in self._found.nonlinear:
+        if op in self._index_map.nonlinear:
             return self._load(op)
         operands = [self.value(operand) for operand in op.operands]
         wide = any(isinstance(each.type, ir.VectorType) for each in operands)
@@ -322,7 +322,7 @@ class Chunk:
         return copy.results[0]
 
     def _argument(self, value: ir.Value) -> ir.Value:
-        emit, index_map = self._emit, self._found
+        emit, index_map = self._emit, self._index_map
         single: Index = 0
         terms = self._writer.index_map.space.terms[value]
         for position, factor in terms.items():
@@ -357,11 +357,11 @@ class Chunk:
 
     def place(self, op: ir.Operation) -> Index:
         """Return the place of the first lane of an access, without what differs between lanes."""
-        emit, access = self._emit, self._found.flat.accesses[op]
+        emit, access = self._emit, self._index_map.flat.accesses[op]
         place = emit.size(access.offset)
         for position, counter in self._counters.items():
             place = emit.add(place, emit.mul(counter, emit.size(access.strides[position])))
-        for value, stride in self._found.nonlinear.get(op, ()):
+        for value, stride in self._index_map.nonlinear.get(op, ()):
             if self._lanes == 1 or not self._writer.varies(value):
                 place = emit.add(place, emit.mul(self.value(value), emit.size(stride)))
         return place
@@ -412,12 +412,12 @@ class Chunk:
 
     def places(self, op: ir.Operation) -> ir.Value:
         """Return the place of each lane of an access."""
-        emit, writer, vector = self._emit, self._writer, self._found.vector
-        strides = self._found.flat.accesses[op].strides
+        emit, writer, vector = self._emit, self._writer, self._index_map.vector
+        strides = self._index_map.flat.accesses[op].strides
         assert vector is not None  # or there are no lanes
         inner = emit.size(strides[vector + 1]) if self._each > 1 else 0
         places = self._spread(self.place(op), emit.size(strides[vector]), inner)
-        for value, stride in self._found.nonlinear[op]:
+        for value, stride in self._index_map.nonlinear[op]:
             if writer.varies(value):
                 index = self.vector(self.value(value))
                 step = emit.size(stride)
@@ -440,7 +440,7 @@ class Chunk:
         """Load each lane; its place comes from memory or from a vector."""
         emit, writer = self._emit, self._writer
         singles: list[ir.Value] = []
-        if self._each == 1 and all(_is_read(value) for value, _ in self._found.nonlinear[op]):
+        if self._each == 1 and all(_is_read(value) for value, _ in self._index_map.nonlinear[op]):
             for lane in range(self._width):
                 at = emit.add(self._at, lane)
                 singles.append(Chunk(writer, self._env, at, 1, None).value(op.results[0]))

@@ -151,10 +151,10 @@ def _offsets(store: Access) -> list[int] | None:
     """Return the constant of each dimension's iterator, None for other indices."""
     offsets = []
     for position, expr in enumerate(store.exprs):
-        found = plus_constant(expr, position)
-        if found is None or found < 0:
+        offset = plus_constant(expr, position)
+        if offset is None or offset < 0:
             return None
-        offsets.append(found)
+        offsets.append(offset)
     return offsets
 
 
@@ -205,10 +205,10 @@ def split_paddings(func: ir.OpView) -> None:
     """Split nests that store an image and padding in temporary buffers into two."""
     for op in list(top_level(func)):
         nest = match_nest(op, branches=True)
-        found = _match(nest) if isinstance(nest, Nest) else None
-        if found is not None:
+        match = _match(nest) if isinstance(nest, Nest) else None
+        if match is not None:
             with op.location:
-                _split(found)
+                _split(match)
 
 
 def _match(nest: Nest) -> _Guarded | None:

@@ -75,11 +75,11 @@ def _match_nest(nest: Nest) -> IndexedReduction | str:
     flat = FlatNest(
         nest, space.iters, accesses, store.op, None, value, slice_, init_of(nest, store)
     )
-    nonlinear = {op: found for op, (_, found) in places.items()}
+    nonlinear = {op: nonaffine for op, (_, nonaffine) in places.items()}
     form = IndexedReduction(flat, adjacent[-1], 1, space, nonlinear, reduced, True, total)
     body = [op for top in nest.body() for op in operations(top)]
     own = [op.operands[0] for op in body if op.name == BRANCH]
-    own += [index for found in nonlinear.values() for index, _ in found]
+    own += [index for nonaffine in nonlinear.values() for index, _ in nonaffine]
     if any(map(Varying(form), own)):
         return "adjacent results have branches or computed places of their own"
     return form

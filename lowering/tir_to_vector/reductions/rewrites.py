@@ -29,14 +29,14 @@ def split_quotients_of(op: ir.Operation) -> None:
 def _divided(nest: Nest) -> dict[int, int]:
     """Return the divisors of spatial iterators that one number divides evenly."""
     arguments = list(nest.block.regions[0].blocks[0].arguments)
-    found: dict[int, set[int]] = {}
+    divisors: dict[int, set[int]] = {}
     for op in nest.body():
         if op.name in (*QUOTIENTS, *REMAINDERS) and op.operands[0] in arguments:
             by = constant_or_value(op.operands[1])
             position = arguments.index(op.operands[0])
-            found.setdefault(position, set()).add(by if isinstance(by, int) else 0)
+            divisors.setdefault(position, set()).add(by if isinstance(by, int) else 0)
     divided = {}
-    for position, numbers in found.items():
+    for position, numbers in divisors.items():
         extent = constant_or_value(nest.loops[nest.loop_of[position]].operands[1])
         by = min(numbers)
         whole = isinstance(extent, int) and by > 1 and extent % by == 0

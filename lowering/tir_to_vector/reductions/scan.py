@@ -167,12 +167,12 @@ class ScanWriter(NestWriter):
         super().__init__(scan.flat, scan.vector, emit, machine)
         bits = max(8, scan.element.width)
         self.lanes: int = max(1, min(self.lanes, machine.vector_bits // bits))
-        self._found = scan
+        self._scan = scan
         self.inner: set[int] = {scan.along, scan.vector}
 
     def write(self, counters: Sequence[Index]) -> None:
         """Write the loops; threads may share rows or columns."""
-        emit, scan = self.emit, self._found
+        emit, scan = self.emit, self._scan
         env: dict[int, Index] = dict(enumerate(counters))
         free = [i for i in range(len(self.flat.iters)) if i not in self.inner]
         columns = scan.vector != scan.along
@@ -196,7 +196,7 @@ class ScanWriter(NestWriter):
         self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
     ) -> None:  # fmt: skip
         """Write the scan of a vector of columns."""
-        emit, scan = self.emit, self._found
+        emit, scan = self.emit, self._scan
         first = self._get(scan.before, env, at, lanes, mask)
         extent = emit.size(self.flat.iters[scan.along].extent)
         with emit.loop(0, extent, 1, [first]) as loop:
@@ -208,7 +208,7 @@ class ScanWriter(NestWriter):
 
     def _is_narrow(self) -> bool:
         """Whether all columns fit registers."""
-        count = self.flat.iters[self._found.vector].extent.value
+        count = self.flat.iters[self._scan.vector].extent.value
         return count is not None and count <= self.lanes * _WIDE
 
     def _rows(self, env: dict[int, Index]) -> None:
@@ -216,7 +216,7 @@ class ScanWriter(NestWriter):
 
         Prefixes stay in the nest's buffer, and are read once for several rows.
         """
-        emit, scan = self.emit, self._found
+        emit, scan = self.emit, self._scan
         rows = emit.size(self.flat.iters[scan.along].extent)
         whole = emit.round_down(rows, _ROWS)
 
@@ -242,8 +242,8 @@ class ScanWriter(NestWriter):
         self, value: ir.Value, env: dict[int, Index], at: Index, mask: ir.Value | None
     ) -> None:
         """Store the prefix where it is read."""
-        place, _ = self._address(self._found.before, env, at)
-        base = self.bases[self._found.before]
+        place, _ = self._address(self._scan.before, env, at)
+        base = self.bases[self._scan.before]
         if isinstance(value.type, ir.VectorType):
             self.emit.vector_store(value, base, [place], mask)
         else:
@@ -251,7 +251,7 @@ class ScanWriter(NestWriter):
 
     def _row(self, env: dict[int, Index]) -> None:
         """Write the scan of one row: a vector at a time, then the rest."""
-        emit, scan, lanes = self.emit, self._found, self.lanes
+        emit, scan, lanes = self.emit, self._scan, self.lanes
         extent = emit.size(self.flat.iters[scan.along].extent)
         first = self._get(scan.before, env, 0, 1, None)
         upto = emit.round_down(extent, lanes)
@@ -298,13 +298,13 @@ class ScanWriter(NestWriter):
             width *= 2
         value = self._combined(before, value)
         stored = value
-        if self._found.exclusive:
+        if self._scan.exclusive:
             stored = emit.shuffle(before, value, [0, *range(lanes, 2 * lanes - 1)])
         self._put(self._finished(stored), env, at, mask)
         return emit.shuffle(value, value, [lanes - 1] * lanes)
 
     def _identity(self, type_: ir.VectorType) -> ir.Value:
-        name, element = self._found.combine.name, type_.element_type
+        name, element = self._scan.combine.name, type_.element_type
         if name == "arith.addf":
             # With +0 a sum of negative zeros would be +0.
             return self.emit.constant(type_, -0.0)
@@ -313,10 +313,10 @@ class ScanWriter(NestWriter):
         return self.emit.constant(type_, number)
 
     def _combined(self, before: ir.Value, value: ir.Value) -> ir.Value:
-        return self.emit.op(self._found.combine.name, [before, value], value.type)
+        return self.emit.op(self._scan.combine.name, [before, value], value.type)
 
     def _finished(self, value: ir.Value) -> ir.Value:
-        for op in self._found.finish:
+        for op in self._scan.finish:
             element = op.results[0].type
             type_ = element
             if isinstance(value.type, ir.VectorType):

@@ -142,10 +142,10 @@ def on_rows(
 
 
 def without_overwriting(
-    group: list[FlatNest], found: list[Overwritten], count: int
+    group: list[FlatNest], overwritten: list[Overwritten], count: int
 ) -> list[FlatNest]:
     """Return nests that use other buffers for rows, so that results are written once."""
-    for each in found:
+    for each in overwritten:
         group = [on_rows(flat, {each.buffer: each.size}, count, (each.store,)) for flat in group]
         group = [replace(f, final=True) if f.store == each.store else f for f in group]
     return group

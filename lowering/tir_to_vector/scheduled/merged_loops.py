@@ -184,9 +184,9 @@ class _Merged:
         """Make counters of the loops, one of those that a part of the predicate limits together."""
         left = dict(zip(self._at, extents, strict=True))
         for below, bound in _limits(predicate):
-            limit, found = symbolic(bound), linear(below)
-            group = sorted(found.terms.items(), key=lambda item: item[1])
-            if limit is None or found.const or not all(value in left for value, _ in group):
+            limit, affine = symbolic(bound), linear(below)
+            group = sorted(affine.terms.items(), key=lambda item: item[1])
+            if limit is None or affine.const or not all(value in left for value, _ in group):
                 raise _Unknown
             whole = _ONE
             for value, factor in group:

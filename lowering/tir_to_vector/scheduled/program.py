@@ -226,14 +226,14 @@ class _Vectorizer:
 
     def _find_sum(self) -> _Sum | None:
         """Return the place that all steps combine with, None if there is none."""
-        found = [
+        stores = [
             access for access in self.accesses
             if access.stores and not any(i in self.varying for i in access.op.operands[2:])
         ]  # fmt: skip
-        if not found:
+        if not stores:
             return None
-        store = found[0].op
-        if len(found) > 1 or store.block != self.body:
+        store = stores[0].op
+        if len(stores) > 1 or store.block != self.body:
             raise NotVectorizable("all steps store to one place")
         owner = store.operands[0].owner
         combine = None if isinstance(owner, ir.Block) else owner.operation
@@ -244,14 +244,14 @@ class _Vectorizer:
             if isinstance(source, ir.Block) or source.operation.name != "memref.load":
                 continue
             inner = source.operation
-            touching = [a for a in self.accesses if a.buffer == found[0].buffer]
+            touching = [a for a in self.accesses if a.buffer == stores[0].buffer]
             same = [a for a in touching if a.op == inner]
             if (
                 len(touching) == 2
                 and same
                 and len(list(load.uses)) == 1
                 and inner.block == self.body
-                and all(map(Lin.same, same[0].indices, found[0].indices))
+                and all(map(Lin.same, same[0].indices, stores[0].indices))
             ):
                 return _Sum(inner, combine, store, value)
         raise NotVectorizable("all steps store to one place and do not combine into it")

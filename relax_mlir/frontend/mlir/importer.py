@@ -228,17 +228,17 @@ class Importer:
         return Value(dtype, var, data)
 
     def _with_shape(self, var: Any, shape: Sequence[int | None], dtype: str) -> Any:
-        found = var.ty.dims
-        if found is None:
+        known_dims = var.ty.dims
+        if known_dims is None:
             dims = [self.names.fresh("size") if dim is None else dim for dim in shape]
             return self.builder.match_cast(var, TensorType(dims, dtype))
-        if len(found) != len(shape):
-            raise ExprError(f"the result has {len(found)} dimensions, wanted {len(shape)}")
+        if len(known_dims) != len(shape):
+            raise ExprError(f"the result has {len(known_dims)} dimensions, wanted {len(shape)}")
         dims = [
             SymExpr.of(wanted) if wanted is not None and dim.value is None else dim
-            for dim, wanted in zip(found, shape, strict=True)
+            for dim, wanted in zip(known_dims, shape, strict=True)
         ]
-        if dims == list(found):
+        if dims == list(known_dims):
             return var
         return self.builder.match_cast(var, TensorType(dims, dtype))
 

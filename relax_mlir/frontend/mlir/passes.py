@@ -62,9 +62,9 @@ def prepare(module: ir.Module) -> None:
 
     What a pass cannot take stays as it is.
     """
-    found = dialects_of(module.operation)
+    used = dialects_of(module.operation)
     for dialects, pipeline in _PREPARATION:
-        if found & set(dialects):
+        if used & set(dialects):
             run(module.operation, pipeline)
 
 

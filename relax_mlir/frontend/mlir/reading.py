@@ -68,12 +68,12 @@ def _parse(data: bytes, name: str) -> tuple[ir.Module, str]:
         module, diagnostics = _read(data, context)
         return [] if module is not None else diagnostics
 
-    found = trial_parse.failure(name, text, tried)
-    if not found:
-        module, found = _read(data, context)
+    failure = trial_parse.failure(name, text, tried)
+    if not failure:
+        module, failure = _read(data, context)
         if module is not None:
             return module, name
-    raise ModelError(_message(name, found))
+    raise ModelError(_message(name, failure))
 
 
 def _read(data: bytes, context: ir.Context) -> tuple[ir.Module | None, list[Diagnostic]]:

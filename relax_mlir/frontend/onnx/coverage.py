@@ -32,8 +32,8 @@ def _count(nodes: Any, model: Model, made: Coverage) -> None:
     for node in nodes:
         domain = "" if node.domain == "ai.onnx" else node.domain
         version = model.opsets.get(domain, 1)
-        found = find_converter(domain or "onnx", node.op_type, version)
+        converter = find_converter(domain or "onnx", node.op_type, version)
         name = f"{domain}.{node.op_type}" if domain else node.op_type
-        made.add(name, version, label(node), "converter" if found else "")
+        made.add(name, version, label(node), "converter" if converter else "")
         for body in subgraphs(node):
             _count(body.node, model, made)

@@ -105,16 +105,16 @@ def _first_to_differ(
     ]
     results = main(*arguments)
     for node, result in zip(nodes, results, strict=True):
-        found = difference(node.name, _array(result), _array(recorder.values[node]), rtol, atol)
-        if not found.agrees:
-            return _line(found, node)
+        diff = difference(node.name, _array(result), _array(recorder.values[node]), rtol, atol)
+        if not diff.agrees:
+            return _line(diff, node)
     return None
 
 
-def _line(found: Difference, node: fx.Node) -> str:
+def _line(diff: Difference, node: fx.Node) -> str:
     layers = [path for path, _ in (node.meta.get("nn_module_stack") or {}).values() if path]
     layer = f", layer {layers[-1]}" if layers else ""
-    return f"{describe(node)}{layer}: largest error {found.error:.3g}"
+    return f"{describe(node)}{layer}: largest error {diff.error:.3g}"
 
 
 def _copied(values: Any) -> Any:

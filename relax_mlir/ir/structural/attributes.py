@@ -83,9 +83,9 @@ def parts_of(thing: "ir.Type | ir.Attribute") -> Parts:
     with thing.context:
         while start >= 0:
             end = _closing(text, start + len(_MARK))
-            found = ir.Attribute.parse(text[start:end]).dims
-            dims += found
-            pieces.append(f"{text[position:start]}{_MARK}{len(found)}>")
+            more = ir.Attribute.parse(text[start:end]).dims
+            dims += more
+            pieces.append(f"{text[position:start]}{_MARK}{len(more)}>")
             position = end
             start = text.find(_MARK, end)
     pieces.append(text[position:])

@@ -170,8 +170,8 @@ def _sorted_accesses(operations: list[ir.Operation]) -> list[ir.Operation]:
     declared = {id(op): index for index, op in enumerate(operations) if op.name in ACCESSES}
     if len(declared) < 2:
         return operations
-    found = sorted((operations[i] for i in declared.values()), key=_access_key)
-    rest = iter(found)
+    accesses = sorted((operations[i] for i in declared.values()), key=_access_key)
+    rest = iter(accesses)
     return [next(rest) if id(op) in declared else op for op in operations]
 
 

@@ -101,8 +101,8 @@ def get_first_structural_mismatch(
     """
     try:
         _compare(lhs, rhs, map_free_vars)
-    except Difference as found:
-        return _mismatch(found)
+    except Difference as diff:
+        return _mismatch(diff)
     return None
 
 
@@ -277,7 +277,7 @@ def _thing_digest(node: Any, map_free: bool) -> bytes:
     ).digest()
 
 
-def _mismatch(found: Difference) -> Mismatch:
-    sides = ["value" if op is None else path_of(op) for op in (found.left, found.right)]
-    got, expected = both_words(found.got, found.expected)
-    return Mismatch(sides[0], sides[1], found.what, got, expected)
+def _mismatch(diff: Difference) -> Mismatch:
+    sides = ["value" if op is None else path_of(op) for op in (diff.left, diff.right)]
+    got, expected = both_words(diff.got, diff.expected)
+    return Mismatch(sides[0], sides[1], diff.what, got, expected)

@@ -46,14 +46,14 @@ class Names:
         right: those of the second.
         to_right: what is known.
         to_left: the same from the other side.
-        found: pairs not compared yet.
+        pending: pairs not compared yet.
     """
 
     left: dict[str, ir.Operation] = field(default_factory=dict)
     right: dict[str, ir.Operation] = field(default_factory=dict)
     to_right: dict[str, str] = field(default_factory=dict)
     to_left: dict[str, str] = field(default_factory=dict)
-    found: list[tuple[str, str]] = field(default_factory=list)
+    pending: list[tuple[str, str]] = field(default_factory=list)
 
     def match(self, mine: str, theirs: str) -> bool:
         """Whether the names can be of the same function, given what was matched before."""
@@ -68,7 +68,7 @@ class Names:
         if is_private(lhs) != is_private(rhs) or (not is_private(lhs) and mine != theirs):
             return False
         self.bind(mine, theirs)
-        self.found.append((mine, theirs))
+        self.pending.append((mine, theirs))
         return True
 
     def bind(self, mine: str, theirs: str) -> None:

@@ -24,13 +24,13 @@ def compare_operations(lhs: ir.Operation, rhs: ir.Operation, map_free: bool) -> 
         names.bind(mine, theirs)
     texts: dict[Any, Parts] = {}
     Differ(names, map_free, texts).compare(lhs, rhs)
-    _compare_found(names, texts)
+    _compare_pending(names, texts)
 
 
-def _compare_found(names: Names, texts: dict[Any, Parts]) -> None:
+def _compare_pending(names: Names, texts: dict[Any, Parts]) -> None:
     """Compare the functions that are called, and those that they call."""
-    while names.found:
-        mine, theirs = names.found.pop()
+    while names.pending:
+        mine, theirs = names.pending.pop()
         left, right = names.left[mine], names.right[theirs]
         if left != right:
             Differ(names, False, texts).compare(left, right)
@@ -56,13 +56,13 @@ def compare_modules(lhs: ir.Operation, rhs: ir.Operation) -> None:
                 what = f"public function '{name}'"
                 raise Difference(lhs, rhs, what, words(op), "none of that name")
             names.bind(name, name)
-            names.found.append((name, name))
+            names.pending.append((name, name))
     for name, op in names.right.items():
         if not is_private(op) and name not in names.to_left:
             what = f"public function '{name}'"
             raise Difference(lhs, rhs, what, "none of that name", words(op))
-    names.found.reverse()
-    _compare_found(names, texts)
+    names.pending.reverse()
+    _compare_pending(names, texts)
     _pair_unused(lhs, rhs, names, texts)
     _compare_others(lhs, rhs, names, texts)
 
@@ -85,7 +85,7 @@ def _pair_unused(
             trial.bind(name, other)
             try:
                 Differ(trial, False, texts).compare(op, names.right[other])
-                _compare_found(trial, texts)
+                _compare_pending(trial, texts)
             except Difference:
                 continue
             names.to_right, names.to_left = trial.to_right, trial.to_left

@@ -22,9 +22,9 @@ def written_out(op: ir.Operation) -> list[tuple[str, ir.Attribute]]:
 
     What the operation does not allow stays as it is.
     """
-    found = _WINDOWED.fullmatch(op.name)
-    assert found is not None, "asked of windowed operations only"
-    rank, attributes = int(found[1]), dict(op.attributes.items())
+    match = _WINDOWED.fullmatch(op.name)
+    assert match is not None, "asked of windowed operations only"
+    rank, attributes = int(match[1]), dict(op.attributes.items())
     with op.context:
         for name, value in attributes.items():
             if name == "out_layout" and value in (ir.UnitAttr.get(), ir.StringAttr.get("")):

@@ -143,10 +143,10 @@ def source_position(location: ir.Location) -> tuple[str, int, int]:
 @contextmanager
 def captured(context: ir.Context) -> Iterator[list[Diagnostic]]:
     """Collect every diagnostic of a context in the body, errors included, and print none."""
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
 
     def collect(diagnostic: ir.Diagnostic) -> bool:
-        found.append(from_mlir(diagnostic))
+        diagnostics.append(from_mlir(diagnostic))
         return True
 
     # Else MLIR keeps the errors inside its exception and loses those of a run that succeeds.
@@ -154,7 +154,7 @@ def captured(context: ir.Context) -> Iterator[list[Diagnostic]]:
     context.emit_error_diagnostics = True
     handler = context.attach_diagnostic_handler(collect)
     try:
-        yield found
+        yield diagnostics
     finally:
         handler.detach()
         context.emit_error_diagnostics = before

@@ -143,15 +143,15 @@ def _check_unreferenced(mod: IRModule, names: set[str]) -> None:
                 operation.location.emit_error(
                     f"'{operation.name}' op refers to '@{attribute.value}', which the pass removed"
                 )
-                found.append(attribute.value)
+                users.append(attribute.value)
         return ir.WalkResult.ADVANCE
 
     for function in mod.mlir_module.body.operations:
-        found: list[str] = []
+        users: list[str] = []
         function.operation.walk(visit)
-        if found:
+        if users:
             raise ValueError(
-                f"a prim func pass cannot remove '@{found[0]}': '@{_symbol(function)}' still "
+                f"a prim func pass cannot remove '@{users[0]}': '@{_symbol(function)}' still "
                 "calls it"
             )
 

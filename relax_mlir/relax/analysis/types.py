@@ -54,10 +54,10 @@ def type_base_check(base: Any, derived: Any) -> BaseCheckResult:
             stack += zip(wide.fields, narrow.fields, strict=True)
             continue
         if isinstance(wide, FuncType) and isinstance(narrow, FuncType):
-            found = _functions(wide, narrow, stack)
+            verdict = _functions(wide, narrow, stack)
         else:
-            found = _one(wide, narrow)
-        worst = min(worst, found)
+            verdict = _one(wide, narrow)
+        worst = min(worst, verdict)
     return worst
 
 

@@ -9,7 +9,7 @@ from relax_mlir.relax.analysis.scopes import Scope, Values, region_arguments, sc
 from relax_mlir.relax.expr import GlobalVar, Var
 
 
-class _Found:
+class _Variables:
     """Variables in the order in which they occur."""
 
     def __init__(self, node: Any) -> None:
@@ -52,7 +52,7 @@ def bound_vars(node: Any) -> list[Var]:
     Raises:
         ExprTypeError: it is no part of a program.
     """
-    return list(_Found(node).bound)
+    return list(_Variables(node).bound)
 
 
 def free_vars(node: Any) -> list[Var]:
@@ -61,7 +61,7 @@ def free_vars(node: Any) -> list[Var]:
     Raises:
         ExprTypeError: it is no part of a program.
     """
-    result = _Found(node)
+    result = _Variables(node)
     return [var for var in result.used if var not in result.bound]
 
 
@@ -71,7 +71,7 @@ def all_vars(node: Any) -> list[Var]:
     Raises:
         ExprTypeError: it is no part of a program.
     """
-    return list(_Found(node).all)
+    return list(_Variables(node).all)
 
 
 def used_vars(node: Any) -> list[Var]:
@@ -80,7 +80,7 @@ def used_vars(node: Any) -> list[Var]:
     Raises:
         ExprTypeError: it is no part of a program.
     """
-    return list(_Found(node).used)
+    return list(_Variables(node).used)
 
 
 def all_global_vars(node: Any) -> list[GlobalVar]:

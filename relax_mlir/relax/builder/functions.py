@@ -86,8 +86,8 @@ def _isolate(block: ir.Block) -> None:
 
 def content_key(op: ir.Operation) -> bytes:
     """Return what two functions have equal that differ in names at most."""
-    found = ("sym_name", "relax.params")
-    names = {key: op.attributes[key] for key in found if key in op.attributes}
+    keys = ("sym_name", "relax.params")
+    names = {key: op.attributes[key] for key in keys if key in op.attributes}
     with op.context:
         for key in names:
             op.attributes[key] = ir.StringAttr.get("_")

@@ -236,16 +236,16 @@ class LoopScope:
         )
         for region, block in zip(final.regions, self._blocks, strict=True):
             block.append_to(region)
-        found: list[Any] = []
+        results: list[Any] = []
         for index, hint in enumerate(self._hints):
             name = names.fresh(hint)
             loc = builder._places.named(name, self._place)
             field = builder._field(final.results[0], index, loc)
             if field.type == integer:
-                found.append(self._symbol(field, name))
+                results.append(self._symbol(field, name))
             else:
-                found.append(make_var(field, name, builder._keep, builder._frame(), False))
-        self._results = found
+                results.append(make_var(field, name, builder._keep, builder._frame(), False))
+        self._results = results
 
 
 def _name(value: Any) -> str:

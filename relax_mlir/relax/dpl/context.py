@@ -125,7 +125,7 @@ class _Search:
                     self._vars[identity(each)] = each
         self._leaving = {identity(var) for var in dfb.outputs}
         self._matcher = Matcher(self._value)
-        self._found: dict[Any, Any] = {}
+        self._keys: dict[Any, Any] = {}
         neighbours: dict[Pattern, dict[Pattern, None]] = {}
         for producer, consumer in context._uses:
             neighbours.setdefault(producer, {})[consumer] = None
@@ -150,13 +150,13 @@ class _Search:
             return
         pattern = self._order[place]
         for key in self._candidates(pattern):
-            if key in self._found.values():
+            if key in self._keys.values():
                 continue
-            self._found[pattern] = key
+            self._keys[pattern] = key
             if self._uses_hold(pattern):
                 for _ in self._matcher.solve(pattern, self._vars[key]):
                     yield from self._assign(place + 1)
-            del self._found[pattern]
+            del self._keys[pattern]
 
     def _candidates(self, pattern: Pattern) -> list[Any]:
         known = self._matcher.bound.get(pattern)
@@ -165,7 +165,7 @@ class _Search:
             self._vars.setdefault(key, known)
             return [key]
         for other in self._neighbours.get(pattern, ()):
-            key = self._found.get(other)
+            key = self._keys.get(other)
             if key is not None:
                 uses = (pattern, other) in self._context._uses
                 return list(dict.fromkeys(self._operands.get(key, ()))) if uses else list(
@@ -175,11 +175,11 @@ class _Search:
 
     def _uses_hold(self, pattern: Pattern) -> bool:
         for other in self._neighbours.get(pattern, ()):
-            if other not in self._found:
+            if other not in self._keys:
                 continue
             for pair in ((pattern, other), (other, pattern)):
                 for use in self._context._uses.get(pair, ()):
-                    if use.checked and not self._holds(use, *(self._found[p] for p in pair)):
+                    if use.checked and not self._holds(use, *(self._keys[p] for p in pair)):
                         return False
         return True
 

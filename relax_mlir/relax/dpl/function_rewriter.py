@@ -97,7 +97,7 @@ class FunctionRewriter:
         self._collect(self.func.regions[0].blocks[0], (), result)
         return result
 
-    def _collect(self, block: ir.Block, around: tuple[Any, ...], found: list[Any]) -> None:
+    def _collect(self, block: ir.Block, around: tuple[Any, ...], ops: list[Any]) -> None:
         part = 0
         for view in block.operations:
             op = view.operation
@@ -107,20 +107,20 @@ class FunctionRewriter:
                 inner = op.regions[0].blocks[0]
                 for each in inner.operations:
                     self._places[each.operation] = place
-                    self._note(each.operation, found)
+                    self._note(each.operation, ops)
                 continue
             for number, region in enumerate(op.regions):
                 for each in region.blocks:
-                    self._collect(each, (*place, op, number), found)
+                    self._collect(each, (*place, op, number), ops)
             if not is_pure(op) and op.name != "relax.match_cast":
                 part += 1
             else:
-                self._note(op, found)
+                self._note(op, ops)
 
-    def _note(self, op: ir.Operation, found: list[Any]) -> None:
+    def _note(self, op: ir.Operation, ops: list[Any]) -> None:
         literal = op.name in LEAVES and not len(op.operands)
         if len(op.results) and op.name not in TERMINATORS and not literal:
-            found.append(op)
+            ops.append(op)
 
     def _has_fixed_form(self, op: ir.Operation) -> bool:
         """Whether an operation is part of others' form, or nothing uses it."""

@@ -82,10 +82,10 @@ class Matcher:
     def value_of(self, expr: Any) -> Any:
         """Return what an expression stands for: a variable's value where it is known."""
         while isinstance(expr, Var) and self._lookup is not None:
-            found = self._lookup(expr)
-            if found is None or isinstance(found, MatchCast):
+            value = self._lookup(expr)
+            if value is None or isinstance(value, MatchCast):
                 break
-            expr = found
+            expr = value
         return expr
 
     def solve(self, pattern: Pattern, expr: Any) -> Iterator[None]:

@@ -196,19 +196,19 @@ class _Replacement:
         # A field that is a parameter matches everything, what the replacement makes included.
         if not fields or any(isinstance(field, TypePattern) for field in fields):
             return False
-        for found, matcher in _together(fields, edit):
-            order = {view.operation: i for i, view in enumerate(found[0].block.operations)}
+        for ops, matcher in _together(fields, edit):
+            order = {view.operation: i for i, view in enumerate(ops[0].block.operations)}
             params = (matcher.bound[param].mlir_value for param in self._params)
             given = [defining_op(canonical(value)) for value in params if value is not None]
             behind = max((order.get(owner, -1) for owner in given if owner is not None), default=-1)
-            start = max(behind + 1, min(order[op] for op in found))
-            uses = (use.owner.operation for op in found for use in op.results[0].uses)
+            start = max(behind + 1, min(order[op] for op in ops))
+            uses = (use.owner.operation for op in ops for use in op.results[0].uses)
             if any(order.get(user, -1) < start for user in uses):
                 continue
             first = next(op for op, place in order.items() if place == start)
             with edit.builder.insert_before(first):
                 made = self._inline(matcher, edit)
-            for index, op in enumerate(found):
+            for index, op in enumerate(ops):
                 with ir.InsertionPoint(op if order[op] > start else first), op.location:
                     edit.replace(op.results[0], get_item(made, index))
             edit.tidy()
@@ -223,12 +223,12 @@ class _Replacement:
             for each in body.operations:
                 if "sym_name" in each.operation.attributes:
                     names.add(ir.StringAttr(each.operation.attributes["sym_name"]).value)
-            found = {name: names.fresh(name) for name in self._needed()}
-            for name, new in found.items():
+            added = {name: names.fresh(name) for name in self._needed()}
+            for name, new in added.items():
                 copy = self._others[name].clone(ip=ir.InsertionPoint(body)).operation
                 copy.attributes["sym_name"] = ir.StringAttr.get(new)
-                self._rename(copy, found)
-            edit.added[self] = found
+                self._rename(copy, added)
+            edit.added[self] = added
         return edit.added[self]
 
     def _needed(self) -> list[str]:
@@ -256,20 +256,20 @@ def _together(
     fields: Sequence[DFPattern],
     edit: FunctionRewriter,
     matcher: Matcher | None = None,
-    found: Sequence[ir.Operation] = (),
+    ops: Sequence[ir.Operation] = (),
 ) -> Iterator[tuple[Sequence[ir.Operation], Matcher]]:
     """Yield operations that stand side by side and match patterns together, one for each."""
-    if matcher is not None and len(found) == len(fields):
-        yield found, matcher
+    if matcher is not None and len(ops) == len(fields):
+        yield ops, matcher
         return
     for op in edit.operations():
-        if op in found or not len(list(op.results[0].uses)):
+        if op in ops or not len(list(op.results[0].uses)):
             continue
-        if found and not edit.side_by_side(found[0], op):
+        if ops and not edit.side_by_side(ops[0], op):
             continue
         tried = matcher or Matcher(edit.lookup_at(op))
-        for _ in tried.solve(fields[len(found)], view(op.results[0], edit.func)):
-            yield from _together(fields, edit, tried, [*found, op])
+        for _ in tried.solve(fields[len(ops)], view(op.results[0], edit.func)):
+            yield from _together(fields, edit, tried, [*ops, op])
 
 
 def _references(func: ir.Operation) -> list[str]:

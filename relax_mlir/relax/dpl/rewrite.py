@@ -121,23 +121,25 @@ def _rewrite_block(ctx: PatternContext, rewriter: Any, edit: FunctionRewriter, o
     if matches is None:
         return False
     values = {each.var: each.value for each in block.bindings}
-    found = rewriter(matches, values)
-    if not isinstance(found, Mapping):
-        raise ExprTypeError(f"the rewriter returns expressions by variable, got {found!r}")
-    if not found:
+    replacements = rewriter(matches, values)
+    if not isinstance(replacements, Mapping):
+        raise ExprTypeError(f"the rewriter returns expressions by variable, got {replacements!r}")
+    if not replacements:
         return False
-    replace_together(edit, op.regions[0].blocks[0], found)
+    replace_together(edit, op.regions[0].blocks[0], replacements)
     return True
 
 
-def replace_together(edit: FunctionRewriter, block: ir.Block, found: Mapping[Var, Any]) -> None:
+def replace_together(
+    edit: FunctionRewriter, block: ir.Block, replacements: Mapping[Var, Any]
+) -> None:
     """Replace variables of a block by expressions, all of which stand behind the last of them.
 
     Raises:
         BuilderError: what replaces a binding would need it.
     """
     owners: dict[ir.Operation, Any] = {}
-    for variable, new in found.items():
+    for variable, new in replacements.items():
         value = variable.mlir_value
         owner = None if value is None else defining_op(canonical(value))
         if owner is None or owner.block != block:

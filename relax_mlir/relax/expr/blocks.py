@@ -289,9 +289,9 @@ def block_of(operations: list[ir.Operation], keep: Any = None) -> BindingBlock:
     return block
 
 
-def _close(found: list[BindingBlock], pending: list[ir.Operation], keep: Any) -> None:
+def _close(blocks: list[BindingBlock], pending: list[ir.Operation], keep: Any) -> None:
     if pending:
-        found.append(block_of(pending, keep))
+        blocks.append(block_of(pending, keep))
 
 
 __all__ = [

@@ -76,17 +76,17 @@ class ExprMutatorBase(ExprFunctor):
         parts = children(expr)
         return self._rebuilt(expr, parts, [self.visit_expr(part) for part in parts])
 
-    def _rebuilt(self, expr: Any, parts: Sequence[Any], found: Sequence[Any]) -> Any:
+    def _rebuilt(self, expr: Any, parts: Sequence[Any], visited: Sequence[Any]) -> Any:
         """Return an expression of new parts: the same object when all are the old ones."""
         stated = list(expr.sinfo_args) if isinstance(expr, Call) else []
         types = [self.visit_type(each) for each in stated]
-        if types == stated and all(new is old for new, old in zip(found, parts, strict=True)):
+        if types == stated and all(new is old for new, old in zip(visited, parts, strict=True)):
             return expr
         if isinstance(expr, Call):
-            return Call(found[0], found[1:], expr.attrs, types)
+            return Call(visited[0], visited[1:], expr.attrs, types)
         if isinstance(expr, If):
-            return If(*found)
-        return Tuple(found) if isinstance(expr, Tuple) else TupleGetItem(found[0], expr.index)
+            return If(*visited)
+        return Tuple(visited) if isinstance(expr, Tuple) else TupleGetItem(visited[0], expr.index)
 
     # Expressions with parts
 

@@ -110,14 +110,14 @@ class Rewriting(ExprMutatorBase):
             if op in edits[-1] and self._has_type(edits[-1].op(op)):
                 return view_op(edits[-1].op(op), edits[-1].keep)
         parts = children(expr)
-        found = [self.visit_expr(part) for part in parts]
-        made = self._rebuilt(expr, parts, found)
+        visited = [self.visit_expr(part) for part in parts]
+        made = self._rebuilt(expr, parts, visited)
         if made is expr:
             return expr
         if op is not None and edits and op in edits[-1]:
             # Where only variables were replaced the copy has them in place already.
             now = view_op(edits[-1].op(op), edits[-1].keep)
-            if self._same(children(now), found) and self._has_type(edits[-1].op(op)):
+            if self._same(children(now), visited) and self._has_type(edits[-1].op(op)):
                 return now
         return made
 

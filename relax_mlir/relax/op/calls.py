@@ -107,8 +107,8 @@ def call_inplace_packed(
 
 
 def _inplace(call: Call, op: str, indices: Any) -> Call:
-    found = list(indices) if isinstance(indices, (list, tuple)) else [indices]
-    attrs = {**call.attrs, "inplace_indices": [operator.index(index) for index in found]}
+    positions = list(indices) if isinstance(indices, (list, tuple)) else [indices]
+    attrs = {**call.attrs, "inplace_indices": [operator.index(index) for index in positions]}
     return Call(Op.get(op), call.args, attrs, call.ty_args)
 
 

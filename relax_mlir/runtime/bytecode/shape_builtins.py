@@ -206,12 +206,12 @@ def check_tensor(
         _check_dims(value, value.shape, dims, context)
 
 
-def _check_dims(value: Any, found: tuple, wanted: tuple[int, ...], context: str) -> None:
-    for i, (size, dim) in enumerate(zip(wanted, found, strict=True)):
+def _check_dims(value: Any, dims: tuple, wanted: tuple[int, ...], context: str) -> None:
+    for i, (size, dim) in enumerate(zip(wanted, dims, strict=True)):
         if size not in (-1, dim):
             raise ShapeMismatchError(
                 f"{context}: dimension {i} is {dim}, expected {size}"
-                + (f" (got {describe(value)})" if len(found) > 1 else "")
+                + (f" (got {describe(value)})" if len(dims) > 1 else "")
             )
 
 

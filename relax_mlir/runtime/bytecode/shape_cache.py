@@ -15,17 +15,17 @@ class ShapeMemory:
     Attributes:
         end: how many instructions they are.
         dtypes: for each argument that they look at, the constant that names its dtype.
-        found: variables that they set and that are read after them.
+        variables: variables that they set and that are read after them.
     """
 
     end: int
     dtypes: Mapping[int, int]
-    found: Sequence[str]
+    variables: Sequence[str]
 
     def read(self, memory: str) -> str:
         """Return a statement that takes what was kept in a list of one tuple."""
         shapes = [f"k{r}" for r in self.dtypes]
-        return f"{', '.join([*shapes, *self.found])}, = {memory}[0]"
+        return f"{', '.join([*shapes, *self.variables])}, = {memory}[0]"
 
     def differs(self) -> str:
         """Return a condition that holds where this call is not like the one that was kept."""
@@ -37,11 +37,11 @@ class ShapeMemory:
     def keep(self, memory: str) -> str:
         """Return a statement that keeps this call."""
         shapes = [f"r{r}.shape" for r in self.dtypes]
-        return f"{memory}[0] = ({', '.join([*shapes, *self.found])},)"
+        return f"{memory}[0] = ({', '.join([*shapes, *self.variables])},)"
 
     def nothing(self) -> tuple[None, ...]:
         """Return what is kept before the first call."""
-        return (None,) * (len(self.dtypes) + len(self.found))
+        return (None,) * (len(self.dtypes) + len(self.variables))
 
 
 def shape_memory(

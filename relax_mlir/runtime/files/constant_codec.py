@@ -130,17 +130,17 @@ class ConstantDecoder:
         """Return the constants of a table of descriptions, which may raise as any wrong data."""
         views, checks = [], {}
         for index, item in enumerate(typed(rows, list)):
-            found: list[tuple[np.ndarray, list[int]]] = []
-            views.append(self._constant(item, found))
-            if found:
-                checks[index] = found
+            checksums: list[tuple[np.ndarray, list[int]]] = []
+            views.append(self._constant(item, checksums))
+            if checksums:
+                checks[index] = checksums
         return CheckedConstants(views, checks)
 
-    def _constant(self, item: dict[str, Any], found: list) -> Any:
+    def _constant(self, item: dict[str, Any], checksums: list) -> Any:
         kind = item["kind"]
         if kind in ("tensor", "weight"):
             array = self._tensor(item) if kind == "tensor" else self._weight(item)
-            found.append((array, [typed(crc, int) for crc in typed(item["crc"], list)]))
+            checksums.append((array, [typed(crc, int) for crc in typed(item["crc"], list)]))
             return array
         if kind == "plain":
             if item["value"] is not None and type(item["value"]) not in (bool, int, str):
@@ -149,7 +149,7 @@ class ConstantDecoder:
         if kind == "float":
             return float.fromhex(item["value"])
         if kind == "tuple":
-            return tuple([self._constant(v, found) for v in item["items"]])
+            return tuple([self._constant(v, checksums) for v in item["items"]])
         if kind == "bytes":
             return bytes.fromhex(item["value"])
         if kind == "dtype":

@@ -36,9 +36,9 @@ class CheckedConstants(Sequence[Any]):
             return
         with self._lock:
             wanted = self._checks if indices is None else dict.fromkeys(indices)
-            found = [(i, *each) for i in wanted for each in self._checks.get(i, ())]
-            sums = checksums(*(flat_bytes(array) for _, array, _ in found))
-            for (index, array, expected), actual in zip(found, sums, strict=True):
+            entries = [(i, *each) for i in wanted for each in self._checks.get(i, ())]
+            sums = checksums(*(flat_bytes(array) for _, array, _ in entries))
+            for (index, array, expected), actual in zip(entries, sums, strict=True):
                 if actual != expected:
                     raise ExecutableFormatError(
                         f"Invalid VM file format in the data section: constant {index}, "

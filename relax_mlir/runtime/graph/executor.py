@@ -192,9 +192,9 @@ class GraphExecutor(Module):
         except Exception as error:
             where = f"\n  in call {position} of the graph ({self._labels[position]})"
             if self._labels[position] in self._native or isinstance(error, VMError):
-                found = native_error(error)
-                found.args = (f"{error}{where}",)
-                raise found from None
+                raised = native_error(error)
+                raised.args = (f"{error}{where}",)
+                raise raised from None
             raise
 
     def set_input(self, key: str | int | None = None, value: Any = None, **params: Any) -> None:

@@ -66,8 +66,8 @@ def _get_valid_counts(
         counts &= data[..., id_index] >= 0
     out, places = np.full_like(data, -1), np.full(data.shape[:2], -1, "int32")
     for i, keep in enumerate(counts):
-        (found,) = keep.nonzero()
-        out[i, : len(found)], places[i, : len(found)] = data[i, found], found
+        (kept,) = keep.nonzero()
+        out[i, : len(kept)], places[i, : len(kept)] = data[i, kept], kept
     return counts.sum(1, dtype="int32"), out, places
 
 
@@ -163,21 +163,21 @@ def _all_class_non_max_suppression(
         )
     batch, classes, count = scores.shape
     every = np.ones(count, bool)
-    found: list[list[tuple[int, int]]] = []
+    selected: list[list[tuple[int, int]]] = []
     for b in range(batch):
-        found.append([])
+        selected.append([])
         for c in range(classes):
             points = scores[b, c]
             order = [j for j in _best_first(points).tolist() if points[j] > lowest]
             kept = _kept(order, boxes[b], limit, common, lambda box: every)
-            found[b] += [(c, j) for j in kept]
-    totals = np.array([len(rows) for rows in found], "int64")
+            selected[b] += [(c, j) for j in kept]
+    totals = np.array([len(rows) for rows in selected], "int64")
     if output_format == "onnx":
-        rows = [(b, c, j) for b, pairs in enumerate(found) for c, j in pairs]
+        rows = [(b, c, j) for b, pairs in enumerate(selected) for c, j in pairs]
         return np.array(rows, "int64").reshape(-1, 3), totals.sum(keepdims=True, dtype="int64")
     pairs = np.zeros((batch, classes * count, 2), "int64")
     points = np.zeros((batch, classes * count), scores.dtype)
-    for b, each in enumerate(found):
+    for b, each in enumerate(selected):
         for row, (c, j) in enumerate(each):
             pairs[b, row], points[b, row] = (c, j), scores[b, c, j]
     return pairs, points, totals

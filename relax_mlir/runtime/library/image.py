@@ -111,10 +111,10 @@ def _resize(
         along = [count if each == axis else 1 for each in range(rank + 2)]
         total: Any = None
         for pixel, weight in _taps(place, length, method, rounding, alpha, exclude):
-            found = value.take(pixel.clip(0, max(length - 1, 0)).astype("int64"), axis)
+            tap = value.take(pixel.clip(0, max(length - 1, 0)).astype("int64"), axis)
             if weight is not None:
-                found = found.astype(kind) * weight.astype(kind).reshape(along)
-            total = found if total is None else total + found
+                tap = tap.astype(kind) * weight.astype(kind).reshape(along)
+            total = tap if total is None else total + tap
         value = total
         outside = outside | ((place < 0) | (place > length - 1)).reshape(along)
     value = _fitted(value, dtype)

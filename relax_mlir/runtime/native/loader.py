@@ -226,7 +226,7 @@ def native_error(error: Exception) -> Exception:
     if isinstance(error, VMError):
         return error
     text = str(error)
-    hint = next((hint for found, hint in _HINTS if found.search(text)), "")
+    hint = next((hint for pattern, hint in _HINTS if pattern.search(text)), "")
     return _NATIVE_ERRORS.get(type(error), VMError)(text + hint)
 
 

@@ -47,8 +47,8 @@ class Profiler:
             seconds = 1e-9 * (perf_counter_ns() - begin - self._spent)
             records = [self._record(begin, *each) for each in self._records]
             self._records.clear()
-        found = dict.fromkeys(record.name for record in records)
-        parts = {name: self._costs.parts(name) for name in found}
+        kernels = dict.fromkeys(record.name for record in records)
+        parts = {name: self._costs.parts(name) for name in kernels}
         several = any(obj.is_parallel for obj in self._machine.executable.native)
         threads = num_threads() if several else 1
         merged = {name: names for name, names in parts.items() if len(names) > 1}

@@ -68,20 +68,20 @@ class ModuleParser:
             ScriptError: it has no decorator of the language, or the name is taken.
         """
         kinds = [(decorator_kind(self.env, d), d) for d in node.decorator_list]
-        found = next(((kind, d) for kind, d in kinds if kind in ("relax", "tir")), None)
-        if found is None:
+        definition = next(((kind, d) for kind, d in kinds if kind in ("relax", "tir")), None)
+        if definition is None:
             self.source.fail(node, f"'{node.name}' needs @R.function or @T.prim_func")
         if node.name in self.functions:
             self.source.fail(node, f"there is already a function '{node.name}'")
         options = {}
-        if isinstance(found[1], ast.Call):
-            for keyword in found[1].keywords:
+        if isinstance(definition[1], ast.Call):
+            for keyword in definition[1].keywords:
                 if not isinstance(keyword.value, ast.Constant):
                     self.source.fail(keyword, "options of a decorator are literals")
                 if keyword.arg not in ("private", "pure", "s_tir", "check_well_formed"):
                     self.source.fail(keyword, f"unknown option '{keyword.arg}'")
                 options[keyword.arg] = keyword.value.value
-        self.functions[node.name] = Function(node.name, found[0], node, options)
+        self.functions[node.name] = Function(node.name, definition[0], node, options)
 
     def parse(self) -> IRModule:
         """Parse all registered functions.

@@ -101,8 +101,8 @@ def _file_tree(filename: str, what: str, module_globals: dict | None) -> tuple[S
 
 
 def _pick(source: Source, tree: ast.Module, name: str, kind: type, line: int) -> Node:
-    found: list[Node] = [n for n in ast.walk(tree) if isinstance(n, kind)]
-    for node in found:
+    nodes: list[Node] = [n for n in ast.walk(tree) if isinstance(n, kind)]
+    for node in nodes:
         if node.name != name:
             continue
         first = min([node.lineno, *(d.lineno for d in node.decorator_list)])

@@ -77,7 +77,7 @@ class RelaxPrinter:
             # The variable brings the symbol with it when the script is read.
             pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, hidden))})\b")
             self.lines = [
-                pattern.sub(lambda found: variable(found[0]), line) for line in self.lines
+                pattern.sub(lambda match: variable(match[0]), line) for line in self.lines
             ]
         return self.lines
 

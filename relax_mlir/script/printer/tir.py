@@ -369,12 +369,12 @@ class TirPrinter:
 
     def _regions(self, body: ir.Block, names: list[str]) -> None:
         """Print what a block was declared to touch, where the script does not tell it."""
-        found: dict[str, list[ir.Operation]] = {"tir.reads": [], "tir.writes": []}
+        by_kind: dict[str, list[ir.Operation]] = {"tir.reads": [], "tir.writes": []}
         for view in body.operations:
-            if view.operation.name in found:
-                found[view.operation.name].append(view.operation)
+            if view.operation.name in by_kind:
+                by_kind[view.operation.name].append(view.operation)
         nested = any(v.operation.name in ("tir.for", "tir.block") for v in body.operations)
-        for kind, accesses in found.items():
+        for kind, accesses in by_kind.items():
             texts = [self._region(op, names) for op in accesses]
             regions = any("extents" in op.attributes for op in accesses)
             # What blocks inside access is not found again from the script.

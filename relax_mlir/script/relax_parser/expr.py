@@ -161,8 +161,8 @@ class ExprParser(interfaces.ExprParser):
             return self.emit("relax.shape_expr", [], type_, node, name)
         if isinstance(raw, ir.Value) and isinstance(raw.type, Shape):
             return raw
-        found = describe(raw.type) if isinstance(raw, ir.Value) else f"a {type(raw).__name__}"
-        self.scope.fail(node, f"expected a shape such as (n, 4), got {found}")
+        actual = describe(raw.type) if isinstance(raw, ir.Value) else f"a {type(raw).__name__}"
+        self.scope.fail(node, f"expected a shape such as (n, 4), got {actual}")
 
     def constant(self, raw: Any, node: Node, name: str | None = None, dtype: str = "") -> ir.Value:
         """Return a constant tensor of a number, nested list or array."""

@@ -137,8 +137,8 @@ def parameters(scope: Scope, node: ast.FunctionDef) -> list[Annotation]:
         known = set(scope.symbols)
         with scope.guarded(arg):
             annotations.append(reader.parse(arg.annotation))
-        found = annotations[-1]
-        plain = T.scalar_dtype(found.type) is not None and found.integer is None
+        annotation = annotations[-1]
+        plain = T.scalar_dtype(annotation.type) is not None and annotation.integer is None
         if plain and arg.arg in known:
             scope.fail(arg, f"'{arg.arg}' is a dimension of a parameter before it")
     for i, arg in enumerate(args.args):

@@ -111,10 +111,10 @@ class StmtParser(interfaces.StmtParser):
         if not any(each.last_reads.get(name, -1) >= each.next for each in self._later):
             return False
         for each in reversed(self._later):
-            found = flow.first_use(name, each.statements, each.next)
-            if found == flow.READ:
+            use = flow.first_use(name, each.statements, each.next)
+            if use == flow.READ:
                 return True
-            if found == flow.BOUND and not each.turns:
+            if use == flow.BOUND and not each.turns:
                 return False
         return False
 

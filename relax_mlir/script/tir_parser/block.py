@@ -112,14 +112,14 @@ class BlockParser(StatementPart):
         rest = list(node.body)
         with self.stmts.scoped():
             while rest:
-                found = self._axis(rest[0])
-                if found is None and not self._is_annotation(rest[0]):
+                axes = self._axis(rest[0])
+                if axes is None and not self._is_annotation(rest[0]):
                     break
                 statement = rest.pop(0)
-                if found is None:
+                if axes is None:
                     notes.append(statement)
                     continue
-                for name, iterator, first in found:
+                for name, iterator, first in axes:
                     names.append(name)
                     iters.append(iterator)
                     firsts[name] = first

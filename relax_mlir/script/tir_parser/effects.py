@@ -24,10 +24,14 @@ def _buffer_store(stmts: TirStmtParser, call: Node) -> None:
         stmts.scope.fail(indices, "T.buffer_store takes a list of indices")
     place = ast.copy_location(ast.Tuple(indices.elts, ast.Load()), indices)
     target = ast.copy_location(ast.Subscript(buffer, place, ast.Store()), indices)
-    found = stmts.expr.buffer(buffer)
-    if not store_vector(stmts, found, target, value):
+    destination = stmts.expr.buffer(buffer)
+    if not store_vector(stmts, destination, target, value):
         stmts.store(
-            found, target, stmts.expr.indices(target, found), stmts.expr.evaluate(value), value
+            destination,
+            target,
+            stmts.expr.indices(target, destination),
+            stmts.expr.evaluate(value),
+            value,
         )
 
 

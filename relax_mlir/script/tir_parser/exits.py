@@ -108,14 +108,14 @@ class Exits:
         Raises:
             ScriptError: a `break` of a loop whose turns have no order, or of several at once.
         """
-        found = {each for inner in node.body for each in self.inside(inner)}
-        ends = found & {"break", "return"}
+        exits = {each for inner in node.body for each in self.inside(inner)}
+        ends = exits & {"break", "return"}
         if ends and (kind not in ("serial", "unrolled") or count != 1):
             word = min(ends)
             where = "several loops at once" if count != 1 else f"a {kind} loop"
             self.stmts.scope.fail(node, f"'{word}' leaves {where}; use one serial loop")
-        loop = _Loop(returns="return" in found)
-        if "break" in found:
+        loop = _Loop(returns="return" in exits)
+        if "break" in exits:
             loop.done = self._flag("done")
         if loop.returns:
             self._return_flag()

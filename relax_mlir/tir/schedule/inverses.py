@@ -130,10 +130,10 @@ def _term(
         if not factor.symbols & set(dims):
             scale = scale * factor.expr()
             continue
-        found = _digit(factor, dims, facts)
-        if found is None or digit is not None:
+        candidate = _digit(factor, dims, facts)
+        if candidate is None or digit is not None:
             raise ExprError(f"'{factor.expr()}' in {of} is no digit of one index")
-        digit = found
+        digit = candidate
     if digit is None:
         raise ExprError(f"{of} is not a sum of digits of its indices")
     above = dims[digit.name].ceildiv(digit.scale)

@@ -35,7 +35,7 @@ class ScheduleState:
         self.module = mod.clone().mlir_module
         self.render_level, self.checks, self.legality = render_level, checks, legality
         self._next = 0
-        self._found: dict[int, ir.Operation] | None = None
+        self._ops_by_number: dict[int, ir.Operation] | None = None
         self._primitive = ""
         self._before: ir.Module | None = None
         with self.entered():
@@ -58,7 +58,7 @@ class ScheduleState:
         other.module = IRModule(self.module).clone().mlir_module
         other.render_level, other.checks = self.render_level, self.checks
         other.legality = self.legality
-        other._next, other._found, other._primitive = self._next, None, ""
+        other._next, other._ops_by_number, other._primitive = self._next, None, ""
         other._before = None
         return other
 
@@ -156,18 +156,18 @@ class ScheduleState:
 
         It is good until the program changes.
         """
-        if self._found is None:
-            self._found = {
+        if self._ops_by_number is None:
+            self._ops_by_number = {
                 ir.IntegerAttr(op.attributes[SREF]).value: op
                 for function in self.functions()
                 for op in tree.walk(function)
                 if SREF in op.attributes
             }
-        return self._found.get(sref)
+        return self._ops_by_number.get(sref)
 
     def touch(self) -> None:
         """Forget where operations are: some were erased."""
-        self._found = None
+        self._ops_by_number = None
 
     def indices(self, op: ir.Operation) -> Indices:
         """Return the index arithmetic of the function that an operation is in."""
@@ -193,12 +193,12 @@ class ScheduleState:
 def hoist_numbers(function: ir.Operation) -> None:
     """Move sizes and integer constants to where a function begins: loops move without them."""
     entry = tree.body_of(function)
-    found = [op for op in tree.walk(function) if op.name in ("tir.symbol", "arith.constant")]
+    ops = [op for op in tree.walk(function) if op.name in ("tir.symbol", "arith.constant")]
     first = ir.InsertionPoint.at_block_begin(entry)
-    for op in found:
+    for op in ops:
         if str(op.results[0].type) == "index" and op.block != entry:
             op.detach_from_parent()
             first.insert(op)
-    for op in reversed([o for o in found if o.block == entry and not len(o.operands)]):
+    for op in reversed([o for o in ops if o.block == entry and not len(o.operands)]):
         op.detach_from_parent()
         ir.InsertionPoint.at_block_begin(entry).insert(op)

@@ -51,11 +51,11 @@ def _child(block: ir.Block, op: ir.Operation) -> ir.Operation | None:
 
 def _fills_first(buffer: ir.Value, scope: ir.Block) -> bool:
     """Whether all that one step of a loop reads of a buffer it has written itself before."""
-    found = touches(buffer, scope)
-    if found is None:
+    uses = touches(buffer, scope)
+    if uses is None:
         return False
     filled: list[tuple[list[Span | None], list[Guard]]] = []
-    for touch in found:
+    for touch in uses:
         known, all_known = guards(touch, scope)
         if touch.stores:
             if all_known:

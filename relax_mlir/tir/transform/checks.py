@@ -29,8 +29,8 @@ def skip_assert(op: ir.Operation) -> None:
     """
 
     def change(func: ir.OpView, _: Emitter) -> None:
-        for found in collect(func.operation, lambda op: op.name == "tir.assert"):
-            found.erase()
+        for assertion in collect(func.operation, lambda op: op.name == "tir.assert"):
+            assertion.erase()
 
     each_prim_func(op, change)
 
@@ -106,10 +106,10 @@ def _as_statement(func: ir.Operation, op: ir.Operation) -> None:
                 for cell, value in zip(cells, end.operands, strict=True):
                     memref.store(_stored(cell, value), cell, [])
         for cell, result in zip(cells, op.results, strict=True):
-            found = buffers.loaded(cell, [])
+            loaded = buffers.loaded(cell, [])
             if isinstance(result.type, ir.IndexType):
-                found = arith.index_cast(result.type, found)
-            result.replace_all_uses_with(found)
+                loaded = arith.index_cast(result.type, loaded)
+            result.replace_all_uses_with(loaded)
     op.erase()
 
 

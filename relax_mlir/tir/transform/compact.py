@@ -28,15 +28,15 @@ def compact_buffer_allocation(op: ir.Operation) -> None:
 
 
 def _compact(alloc: ir.Operation, emit: Emitter) -> None:
-    found = touches(alloc.results[0], alloc.block)
-    if not found:
+    uses = touches(alloc.results[0], alloc.block)
+    if not uses:
         return
     type_ = ir.MemRefType(alloc.results[0].type)
-    spans = [_joined(found, axis) for axis in range(type_.rank)]
+    spans = [_joined(uses, axis) for axis in range(type_.rank)]
     sizes = list(map(_size, type_.shape, spans))
     if sizes == list(type_.shape):
         return
-    for touch in found:
+    for touch in uses:
         position = 2 if touch.stores else 1
         with touch.op.location, ir.InsertionPoint(touch.op):
             for axis, span in enumerate(spans):
@@ -56,9 +56,9 @@ def _size(size: int, span: Span | None) -> int:
     return used if size == _DYNAMIC else min(used, size)
 
 
-def _joined(found: list[Touch], axis: int) -> Span | None:
+def _joined(uses: list[Touch], axis: int) -> Span | None:
     """Return what all accesses together touch of a dimension."""
-    spans = [touch.spans[axis] for touch in found]
+    spans = [touch.spans[axis] for touch in uses]
     first = spans[0]
     if first is None:
         return None

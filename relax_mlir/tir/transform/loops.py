@@ -66,10 +66,10 @@ class _Unroller:
             inner = _Seen()
             for region in op.regions:
                 for body in region.blocks:
-                    found = self.block(body)
-                    inner.stores += found.stores
-                    inner.unrolled = max(inner.unrolled, found.unrolled)
-                    inner.kept = max(inner.kept, found.kept)
+                    nested = self.block(body)
+                    inner.stores += nested.stores
+                    inner.unrolled = max(inner.unrolled, nested.unrolled)
+                    inner.kept = max(inner.kept, nested.kept)
             if op.name in _STEPS:
                 inner.stores += 1
             elif op.name == "tir.for":

@@ -34,10 +34,10 @@ def simplify(op: ir.Operation) -> None:
                 if top.parent.operation.name not in ("tir.for", "tir.block"):
                     normalize(indices, top)
             indices = Indices(func.operation)
-            for found in collect(func.operation, lambda op: op.name == "arith.cmpi"):
-                _decide(found, indices)
-            for found in collect(func.operation, _has_indices):
-                _shorten(found, indices)
+            for condition in collect(func.operation, lambda op: op.name == "arith.cmpi"):
+                _decide(condition, indices)
+            for condition in collect(func.operation, _has_indices):
+                _shorten(condition, indices)
             fold.run(func.operation)
             remove_zero_trip(func)
 
@@ -59,10 +59,10 @@ def _has_indices(op: ir.Operation) -> bool:
 
 def _decide(op: ir.Operation, indices: Indices) -> None:
     """Replace a comparison that is certain, either way, by its answer."""
-    found = indices.conditions(op.results[0])
-    if len(found) != 1 or not isinstance(found[0], Comparison):
+    conditions = indices.conditions(op.results[0])
+    if len(conditions) != 1 or not isinstance(conditions[0], Comparison):
         return
-    facts, one = _facts(op, indices), found[0]
+    facts, one = _facts(op, indices), conditions[0]
     answer = None
     if one.holds(facts):
         answer = True

@@ -128,8 +128,8 @@ def copy_ops(source: ir.Block, values: dict[ir.Value, ir.Value]) -> None:
         values: what stands for values of it; the results of copies are added.
     """
     skipped = ("tir.yield", "tir.where", "tir.reads", "tir.writes")
-    found = [view.operation for view in source.operations]
-    copy_chosen([op for op in found if op.name not in skipped], values)
+    ops = [view.operation for view in source.operations]
+    copy_chosen([op for op in ops if op.name not in skipped], values)
 
 
 def copy_chosen(ops: Sequence[ir.Operation], values: dict[ir.Value, ir.Value]) -> None:

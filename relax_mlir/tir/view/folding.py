@@ -117,12 +117,12 @@ def _result(indices: Indices, op: ir.Operation) -> ir.Value | None:
             if abs(known[0]) > _EXACT:
                 return None
             return S.arith.ConstantOp(type_, ir.FloatAttr.get(type_, float(known[0]))).result
-        found = _computed(op, known)
-        if found is None:
+        value = _computed(op, known)
+        if value is None:
             return None
         width = _width(type_)
-        found = found & ((1 << width) - 1)
-        signed = found - (1 << width) if width > 1 and found >> (width - 1) else found
+        value = value & ((1 << width) - 1)
+        signed = value - (1 << width) if width > 1 and value >> (width - 1) else value
         return S.arith.ConstantOp(type_, ir.IntegerAttr.get(type_, signed)).result
 
 

@@ -276,11 +276,11 @@ class Indices:
                 "tir.symbol", results=[ir.IndexType.get()], attributes={"value": Dims.of([expr])}
             ).result
 
-    def emit_conditions(self, found: "Iterable[Comparison | ir.Value]") -> ir.Value | None:
+    def emit_conditions(self, conditions: "Iterable[Comparison | ir.Value]") -> ir.Value | None:
         """Write conditions joined by 'and' at the current insertion point; None for none."""
         total: ir.Value | None = None
         kinds = ("eq", "ne", "lt", "le", "gt", "ge")
-        for each in found:
+        for each in conditions:
             if isinstance(each, Comparison):
                 lhs, rhs = self.scalar(each.lhs), self.operand(each.rhs)
                 value = S.compare(kinds[each.sign], lhs, rhs).value

@@ -94,10 +94,10 @@ def _factor_end(
         return end // rhs if kind == "floordiv" else end.ceildiv(rhs)
     if kind in ("min", "max"):
         ends = [_end(part, name, own, facts, upper) for part in parts]
-        found = [end for end in ends if end is not None]
-        if len(found) != len(ends):
+        known = [end for end in ends if end is not None]
+        if len(known) != len(ends):
             return None
-        first, *rest = found
+        first, *rest = known
         return first.max(*rest) if kind == "max" else first.min(*rest)
     return None
 

@@ -54,8 +54,8 @@ def _lines(line: str, names: dict[str, str]) -> list[str]:
     """Return a line with its own names again, and carets below where one of them is introduced."""
     carets = ""
     introduces = line.lstrip().startswith(("for ", "with T.block("))
-    found = sorted((line.index(token), token) for token in names if token in line)
-    for _, token in found:
+    positions = sorted((line.index(token), token) for token in names if token in line)
+    for _, token in positions:
         own = names[token]
         while token in line:
             column = line.index(token)

@@ -30,10 +30,10 @@ def parent_of(op: ir.Operation) -> ir.Operation | None:
 
 def ancestors(op: ir.Operation) -> Iterator[ir.Operation]:
     """Yield the operations around another one, innermost first."""
-    found = parent_of(op)
-    while found is not None:
-        yield found
-        found = parent_of(found)
+    ancestor = parent_of(op)
+    while ancestor is not None:
+        yield ancestor
+        ancestor = parent_of(ancestor)
 
 
 def is_inside(op: ir.Operation, outer: ir.Operation) -> bool:
@@ -72,9 +72,9 @@ def walk(op: ir.Operation) -> Iterator[ir.Operation]:
     """Yield an operation and all inside it, outer ones first, in order."""
     stack = [op]
     while stack:
-        found = stack.pop()
-        yield found
-        inner = [v.operation for r in found.regions for b in r.blocks for v in b.operations]
+        top = stack.pop()
+        yield top
+        inner = [v.operation for r in top.regions for b in r.blocks for v in b.operations]
         stack += reversed(inner)
 
 

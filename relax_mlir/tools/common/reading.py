@@ -64,16 +64,16 @@ def _read(
             pass
     if not diagnostics:
         # MLIR says nothing of custom syntax that an operation defined in Python lacks.
-        found = _CUSTOM.search(source.data)
-        if found is None:
+        match = _CUSTOM.search(source.data)
+        if match is None:
             diagnostics = [Diagnostic("error", f"{source.name} is not valid MLIR")]
         else:
-            start = found.start(1)
+            start = match.start(1)
             place = (
                 source.data.count(b"\n", 0, start) + 1,
                 start - source.data.rfind(b"\n", 0, start),
             )
-            name = found[1].decode()
+            name = match[1].decode()
             message = f"'{name}' has no custom syntax; write the generic form: \"{name}\"(...)"
             diagnostics = [Diagnostic("error", message, source.name, *place)]
     return None, diagnostics

@@ -215,8 +215,8 @@ class Session:
         return str(Path(self.options.file).with_suffix(KINDS[self.kind]))
 
     def _report(self, source: Source, error: PassError) -> None:
-        found = reading.failure(error, self._reported.diagnostics)
-        reading.report(source, found, self.context)
+        diagnostic = reading.failure(error, self._reported.diagnostics)
+        reading.report(source, diagnostic, self.context)
 
     def _view(self, mod: IRModule, source: Source) -> None:
         from relax_mlir.tools.relax_compile.view import view

@@ -122,9 +122,9 @@ def _file_of(module: str) -> Path:
 
 def _function(path: Path, name: str) -> Iterator[Place]:
     for number, line in enumerate(_lines(path)):
-        found = re.match(rf"(?:def|class) ({re.escape(name)})\b", line)
-        if found:
-            yield Place(path, number, found.start(1), found.end(1))
+        match = re.match(rf"(?:def|class) ({re.escape(name)})\b", line)
+        if match:
+            yield Place(path, number, match.start(1), match.end(1))
 
 
 def _registered(path: Path) -> Iterator[tuple[str, Place]]:

@@ -147,10 +147,10 @@ def completions(before: str) -> list[tuple[str, str]]:
     Args:
         before: the line up to the cursor, such as `y = R.nn.so`.
     """
-    found = _DOTTED.search(before)
-    if found is None:
+    match = _DOTTED.search(before)
+    if match is None:
         return []
-    namespace, path, start = found.groups()
+    namespace, path, start = match.groups()
     stub = _STUBS.get(f"{namespace}.{path}")
     return [] if stub is None else [each for each in _declared(stub) if each[0].startswith(start)]
 

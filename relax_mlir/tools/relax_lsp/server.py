@@ -22,17 +22,17 @@ _ANALYSES: dict[str, tuple[str, Analysis]] = {}
 def _analysis(document: TextDocument) -> Analysis:
     known = _ANALYSES.get(document.uri)
     if known is None or known[0] != document.source:
-        found = analyze(document.source, document.path)
-        if found.problems and known is not None and not found.types:
+        analysis = analyze(document.source, document.path)
+        if analysis.problems and known is not None and not analysis.types:
             # While somebody types, types are those of what was right last.
-            found.types = known[1].types
-        known = _ANALYSES[document.uri] = document.source, found
+            analysis.types = known[1].types
+        known = _ANALYSES[document.uri] = document.source, analysis
     return known[1]
 
 
 def _publish(uri: str) -> None:
     document = SERVER.workspace.get_text_document(uri)
-    found = [
+    diagnostics = [
         lsp.Diagnostic(
             _range(each.line, each.start, each.end),
             each.message,
@@ -41,7 +41,7 @@ def _publish(uri: str) -> None:
         )
         for each in _analysis(document).problems
     ]
-    SERVER.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found))
+    SERVER.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics))
 
 
 @SERVER.feature(lsp.TEXT_DOCUMENT_DID_OPEN)

@@ -66,9 +66,9 @@ def check(source: Source, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]
 
 def _take(expectations: list[_Expectation], diagnostic: Diagnostic) -> bool:
     line = diagnostic.line or _UNKNOWN
-    found = [each for each in expectations if each.matches(diagnostic, line)]
+    matching = [each for each in expectations if each.matches(diagnostic, line)]
     # Two equal announcements want two diagnostics, so one not yet used goes first.
-    for each in sorted(found, key=lambda each: each.seen):
+    for each in sorted(matching, key=lambda each: each.seen):
         if not each.seen:
             each.seen = True
             return True

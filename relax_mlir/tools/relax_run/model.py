@@ -77,8 +77,8 @@ class Model:
             with PassContext(level, disabled_pass=without, diag_ctx=reported):
                 return pipeline.build(module, target)
         except PassError as error:
-            found = reading.failure(error, reported.diagnostics)
-            reading.report(source, found, context)
+            diagnostic = reading.failure(error, reported.diagnostics)
+            reading.report(source, diagnostic, context)
             raise SystemExit(1) from None
         except ValueError as error:
             if isinstance(error, RelaxMLIRError):

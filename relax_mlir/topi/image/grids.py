@@ -141,10 +141,10 @@ def grid_sample(
     def element(n: Any, c: Any, *at: Any) -> PrimExpr:
         along = [taps(grid[(n, rank - 1 - axis, *at)], dim) for axis, dim in enumerate(sizes)]
 
-        def read(found: Sequence[PrimExpr]) -> PrimExpr:
-            near = [clamped(index, dim) for index, dim in zip(found, sizes, strict=True)]
+        def read(indices: Sequence[PrimExpr]) -> PrimExpr:
+            near = [clamped(index, dim) for index, dim in zip(indices, sizes, strict=True)]
             inside = [
-                test for index, dim in zip(found, sizes, strict=True)
+                test for index, dim in zip(indices, sizes, strict=True)
                 for test in (index >= 0, index < dim)
             ]  # fmt: skip
             return Select(functions.all(*inside), data[(n, c, *near)], const(0, data.dtype))

@@ -162,9 +162,9 @@ def _resize(
                     for at, weight in tables[position]
                 ])  # fmt: skip
                 continue
-            place, found = along(position, i[axis])
+            place, weights = along(position, i[axis])
             outside += [place < 0.0, place > _real(data.shape[axis], kind) - 1.0]
-            taps.append(found)
+            taps.append(weights)
 
         def read(chosen: Sequence[PrimExpr]) -> PrimExpr:
             at = list(i)
@@ -302,10 +302,10 @@ def crop_and_resize(
             outside += [place < 0.0, place > _real(own, kind) - 1.0]
             taps.append(_taps(place, own, method, "round", 0.0, False))
 
-        def read(found: Sequence[PrimExpr]) -> PrimExpr:
+        def read(indices: Sequence[PrimExpr]) -> PrimExpr:
             at = list(i)
             at[batch] = clamped(cast(chosen[box], SIZE), data.shape[batch])
-            for axis, index in zip(axes, found, strict=True):
+            for axis, index in zip(axes, indices, strict=True):
                 at[axis] = clamped(index, data.shape[axis])
             return cast(data[tuple(at)], kind)
 

@@ -115,10 +115,10 @@ def _deformable(name: str, layout: str) -> Callable[..., Tensor]:
             ]  # fmt: skip
             taps = [linear_taps(at, dim) for at, dim in zip(place, sizes, strict=True)]
 
-            def read(found: Any) -> PrimExpr:
-                near = [clamped(index, dim) for index, dim in zip(found, sizes, strict=True)]
+            def read(indices: Any) -> PrimExpr:
+                near = [clamped(index, dim) for index, dim in zip(indices, sizes, strict=True)]
                 real = [
-                    test for index, dim in zip(found, sizes, strict=True)
+                    test for index, dim in zip(indices, sizes, strict=True)
                     for test in (index >= 0, index < dim)
                 ]  # fmt: skip
                 at = (n, channel, *near) if first else (n, *near, channel)

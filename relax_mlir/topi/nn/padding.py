@@ -63,8 +63,8 @@ def _padded(
                 place.append(x)
                 continue
             # Sizes may turn out too small at run time: nothing else is read in any case.
-            found = binary("min", where(x - first, dim), dim - 1)
-            place.append(binary("max", found, 0))
+            nearest = binary("min", where(x - first, dim), dim - 1)
+            place.append(binary("max", nearest, 0))
         return data[tuple(place)]
 
     return compute(shape, element, name=name)

@@ -126,8 +126,8 @@ def _sample(
         outside += [place < -1.0, place > size]
         taps.append(linear_taps(functions.max(functions.min(place, size - 1.0), 0.0), dim))
 
-    def read(found: Sequence[PrimExpr]) -> PrimExpr:
-        y, x = (clamped(index, dim) for index, dim in zip(found, sizes, strict=True))
+    def read(indices: Sequence[PrimExpr]) -> PrimExpr:
+        y, x = (clamped(index, dim) for index, dim in zip(indices, sizes, strict=True))
         return image[(batch, channel, y, x) if first else (batch, y, x, channel)]
 
     value = cast(blended(taps, read), dtype)

@@ -185,7 +185,7 @@ def all_class_non_max_suppression(
     def write(ins: list[Any], outs: list[Any]) -> None:
         ib = ir_builder.create()
         corners, points, ranks = ins[:3]
-        found, total = outs[0], outs[-1]
+        selected, total = outs[0], outs[-1]
         kept = _Kept(ib, count)
         most = cast(most_of(ins), SIZE)
         most = Select(most > 0, most, const(_NONE, SIZE))
@@ -209,10 +209,10 @@ def all_class_non_max_suppression(
                 box = ib.let("box", place(cast(kept.chosen[j], SIZE)))
                 if together:
                     for n, value in enumerate((b, c, box)):
-                        found[row, n] = value
+                        selected[row, n] = value
                 else:
-                    found[b, row, 0] = c
-                    found[b, row, 1] = box
+                    selected[b, row, 0] = c
+                    selected[b, row, 1] = box
                     outs[1][b, row] = points[b, c, box]
                 total[at] = row + 1
 

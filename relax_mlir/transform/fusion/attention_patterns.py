@@ -154,33 +154,33 @@ def read_scores(value: ir.Value, dtypes: Sequence[str]) -> Scores | None:
     return None
 
 
-def _cast(found: Scores, op: ir.Operation) -> ir.Value | None:
+def _cast(scores: Scores, op: ir.Operation) -> ir.Value | None:
     return op.operands[0]
 
 
-def _masked(found: Scores, op: ir.Operation) -> ir.Value | None:
-    if found != Scores():
+def _masked(scores: Scores, op: ir.Operation) -> ir.Value | None:
+    if scores != Scores():
         return None
     mask, value, other = op.operands
     score = number(other)
     if score is None:
-        value, score, found.inverted = other, number(value), True
+        value, score, scores.inverted = other, number(value), True
     if score is None or score == INFINITY:
         return None
-    found.mask, found.unseen = mask, score
+    scores.mask, scores.unseen = mask, score
     return value
 
 
-def _added(found: Scores, op: ir.Operation) -> ir.Value | None:
-    if found.scale != 1.0 or found.factors:
+def _added(scores: Scores, op: ir.Operation) -> ir.Value | None:
+    if scores.scale != 1.0 or scores.factors:
         return None
     a, b = op.operands
     chain, bias = (a, b) if _leads_to_product(a) else (b, a)
-    found.biases.append(bias)
+    scores.biases.append(bias)
     return chain
 
 
-def _scaled(found: Scores, op: ir.Operation) -> ir.Value | None:
+def _scaled(scores: Scores, op: ir.Operation) -> ir.Value | None:
     divides = op.name == "relax.divide"
     a, b = op.operands
     if not divides and not _is_single(b):
@@ -189,11 +189,11 @@ def _scaled(found: Scores, op: ir.Operation) -> ir.Value | None:
         return None
     scale = number(b)
     if scale is None:
-        found.factors.append((b, divides))
+        scores.factors.append((b, divides))
         return a
     if abs(scale) == INFINITY or (divides and scale == 0.0):
         return None
-    found.scale = found.scale / scale if divides else found.scale * scale
+    scores.scale = scores.scale / scale if divides else scores.scale * scale
     return a
 
 

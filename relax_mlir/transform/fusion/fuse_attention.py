@@ -40,7 +40,7 @@ _LOW = -1e9
 
 
 @dataclass
-class _Found:
+class _Attention:
     """Composed attention.
 
     Attributes:
@@ -80,23 +80,23 @@ def fuse_attention(module: ir.Operation) -> None:
             return ir.WalkResult.ADVANCE
 
         func.walk(visit)
-        candidates = [(op, found) for op in products if (found := _match(op)) is not None]
+        candidates = [(op, match) for op in products if (match := _match(op)) is not None]
         written = written_values(func) if candidates else ()
         # Something may write to an operand, perhaps between its first use and the last.
         done = [
-            _rewrite(op, found)
-            for op, found in candidates
-            if not any(value in written for value in found.operands)
+            _rewrite(op, match)
+            for op, match in candidates
+            if not any(value in written for value in match.operands)
         ]
         if any(done):
             remove_unused(func)
 
 
-def _match(last: ir.Operation) -> _Found | None:
+def _match(last: ir.Operation) -> _Attention | None:
     return _match_up_to(last, _narrowed(last)) or _match_up_to(last, last)
 
 
-def _match_up_to(last: ir.Operation, root: ir.Operation) -> _Found | None:
+def _match_up_to(last: ir.Operation, root: ir.Operation) -> _Attention | None:
     dims = T.tensor_dims(last.results[0].type)
     if dims is None or len(dims) not in _LAYOUTS:
         return None
@@ -115,7 +115,7 @@ def _match_up_to(last: ir.Operation, root: ir.Operation) -> _Found | None:
     if any(attributes(op)["out_dtype"] not in (None, "", *dtypes) for op in (last, product)):
         return None
     keys = letters[:-2] + "HS"
-    result = _Found(
+    result = _Attention(
         read_operand(product.operands[0], letters, dtype),
         read_operand(product.operands[1], keys, dtype),
         read_operand(last.operands[1], letters, dtype, scaled=False),
@@ -145,13 +145,13 @@ def _narrowed(last: ir.Operation) -> ir.Operation:
     return last
 
 
-def _fits(found: _Found, dims: list[SymExpr], letters: str) -> SymExpr | None:
+def _fits(match: _Attention, dims: list[SymExpr], letters: str) -> SymExpr | None:
     """Return the number of keys where the products take whole operands, else None.
 
     None is broadcast but keys of one head, and what is added.
     """
     sizes = []
-    for operand in (found.query, found.key, found.value):
+    for operand in (match.query, match.key, match.value):
         each = T.tensor_dims(operand.value.type)
         if each is None or len(each) != len(operand.letters):
             return None
@@ -160,17 +160,17 @@ def _fits(found: _Found, dims: list[SymExpr], letters: str) -> SymExpr | None:
     if len(letters) > 2 and not query["B"] == key["B"] == value["B"]:
         return None
     if "N" in letters:
-        whole = all(x.heads in (query["N"], 1) for x in (found.key, found.value))
+        whole = all(x.heads in (query["N"], 1) for x in (match.key, match.value))
         if not whole or key["N"] != value["N"] or heads_of_each(query["N"], key["N"]) is None:
             return None
         if key["N"] != query["N"] and not query["N"].is_const:
             return None
-        if any(x.heads == 1 and key["N"] != 1 for x in (found.key, found.value)):
+        if any(x.heads == 1 and key["N"] != 1 for x in (match.key, match.value)):
             return None
     if query["H"] != key["H"] or key["S"] != value["S"]:
         return None
     scores = [*dims[:-1], key["S"]]
-    added = [*found.scores.biases, *([] if found.scores.mask is None else [found.scores.mask])]
+    added = [*match.scores.biases, *([] if match.scores.mask is None else [match.scores.mask])]
     for x in added:
         each = T.tensor_dims(x.type)
         if each is None or not 1 <= len(each) <= len(scores):
@@ -181,20 +181,20 @@ def _fits(found: _Found, dims: list[SymExpr], letters: str) -> SymExpr | None:
     return key["S"]
 
 
-def _rewrite(last: ir.Operation, found: _Found) -> bool:
+def _rewrite(last: ir.Operation, match: _Attention) -> bool:
     """Replace the last product and what only moves or narrows its result; whether it could be."""
     rank = len(T.tensor_dims(last.results[0].type) or ())
     letters = _LAYOUTS[rank]
-    root, result = found.root, letters
+    root, result = match.root, letters
     users = uses(root.results[0])
     if len(users) == 1 and users[0].name == "relax.permute_dims":
         root = users[0]
         result = "".join(letters[axis] for axis in axes(root, rank))
-    layouts = [found.query.letters, found.key.letters, found.value.letters, result]
+    layouts = [match.query.letters, match.key.letters, match.value.letters, result]
     layout = layouts[0] if len(set(layouts)) == 1 else ",".join(layouts)
-    scores, band = found.scores, found.band
+    scores, band = match.scores, match.band
     attrs: dict[str, Any] = {
-        "scale": scores.scale * found.query.scale * found.key.scale,
+        "scale": scores.scale * match.query.scale * match.key.scale,
         "layout": layout,
         "zero_unseen": False,
     }
@@ -206,7 +206,7 @@ def _rewrite(last: ir.Operation, found: _Found) -> bool:
 
     with ir.InsertionPoint(root), root.location:
         try:
-            query = found.query.value
+            query = match.query.value
             for factor, divides in scores.factors:
                 query = make("divide" if divides else "multiply", [query, factor])
             biases = [_of_rank(bias, max(rank, 3), make) for bias in scores.biases]
@@ -218,7 +218,7 @@ def _rewrite(last: ir.Operation, found: _Found) -> bool:
                 mask = _of_rank(scores.mask, max(rank, 3), make)
                 mask = make("logical_not", [mask]) if scores.inverted else mask
                 attrs["unseen_score"] = scores.unseen
-            operands = [query, found.key.value, found.value.value, bias, mask]
+            operands = [query, match.key.value, match.value.value, bias, mask]
             made.append(build("attention", operands, attrs))
         except InferError:
             _discard(made)

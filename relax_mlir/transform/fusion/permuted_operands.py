@@ -124,12 +124,12 @@ def _is_product(
     call: TirCall,
     machine: Machine,
 ) -> bool:
-    found = match_contraction(collapse(replace(flat, accesses=accesses)))
-    if not isinstance(found, Contraction) or not is_matrix_product(found, machine):
+    contraction = match_contraction(collapse(replace(flat, accesses=accesses)))
+    if not isinstance(contraction, Contraction) or not is_matrix_product(contraction, machine):
         return False
     parameters = [call.callee.entry_block.arguments[position] for position in positions]
-    for side, across in ((found.a, found.m), (found.b, found.n)):
-        near = {side.strides[i].value for i in (found.k, across) if i is not None}
+    for side, across in ((contraction.a, contraction.m), (contraction.b, contraction.n)):
+        near = {side.strides[i].value for i in (contraction.k, across) if i is not None}
         if side.buffer in parameters and 1 not in near:
             return False
     return True

@@ -52,15 +52,15 @@ def fuse_tir(module: ir.Operation) -> None:
     for call in named(module, ("relax.call",)):
         calls.setdefault(ir.FlatSymbolRefAttr(call.attributes["callee"]).value, []).append(call)
     retyped = False
-    for name, found in calls.items():
+    for name, sites in calls.items():
         func = symbols[name].operation
         if PRIMITIVE not in func.attributes:
             continue
         plan = _Plan(func, symbols)
-        types = [plan.types_at(call) for call in found] if plan.is_possible else []
+        types = [plan.types_at(call) for call in sites] if plan.is_possible else []
         if types and None not in types:
             plan.write(name)
-            for call, own in zip(found, types, strict=True):
+            for call, own in zip(sites, types, strict=True):
                 retyped |= plan.replace(call, own or [])
     if retyped:
         infer_type(module)
@@ -117,10 +117,10 @@ class _Plan:
                 self._storage[part] = source
             new = [part for part, i in zip(made, overwritten, strict=True) if i < 0]
             types = [_type(part) for part in (*given, *new)]
-            found = solve_symbols(callee, types, op)
-            if found is None or any(part not in self._storage for part in given):
+            solution = solve_symbols(callee, types, op)
+            if solution is None or any(part not in self._storage for part in given):
                 return False
-            self._calls.append(_Call(op, callee, given, new, found))
+            self._calls.append(_Call(op, callee, given, new, solution))
         inner = {op.name for block in self._blocks() for op in block}
         return bool(self._calls) and inner <= {*_BESIDE, *KERNEL_CALLS}
 

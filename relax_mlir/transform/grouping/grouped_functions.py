@@ -101,13 +101,13 @@ class GroupedFunctions:
         block = dataflow.regions[0].blocks[0]
         place = {view.operation: index for index, view in enumerate(block.operations)}
         # The first call that is made takes the place of bindings, so these are asked before.
-        found = [(group, _outputs(group, place)) for group in groups]
-        for group, outputs in found:
+        with_outputs = [(group, _outputs(group, place)) for group in groups]
+        for group, outputs in with_outputs:
             if outputs:
                 self._make(_Body(group, outputs, self._lift_constants))
             else:
                 _erase(group.ops)
-        if not found:
+        if not with_outputs:
             return
         try:
             sort_block(block)

@@ -48,10 +48,10 @@ def op_pattern_kind(func: ir.Operation) -> OpPatternKind:
     parameters = set(tree.body_of(func).arguments)
     indices = Indices(func)
     for block in blocks:
-        found = _Block(indices, block)
-        own = found.kind()
-        is_output = any(_root(store.operands[1]) in parameters for store in found.stores)
-        if own is OpPatternKind.OPAQUE or found.reduces:
+        pattern = _Block(indices, block)
+        own = pattern.kind()
+        is_output = any(_root(store.operands[1]) in parameters for store in pattern.stores)
+        if own is OpPatternKind.OPAQUE or pattern.reduces:
             kind = max(kind, own)
         elif is_output and kind is OpPatternKind.COMM_REDUCE:
             # A reduction and a map of its result, such as softmax.

@@ -58,10 +58,10 @@ def RunCodegen(
                 if name not in functions:
                     near = did_you_mean(name, functions)
                     raise FunctionKeyError(f"RunCodegen: no function '{name}'{near}")
-            found = {n: f for n, f in functions.items() if CODEGEN in f.attributes}
+            external = {n: f for n, f in functions.items() if CODEGEN in f.attributes}
             packed: dict[str, str] = {}
-            for library in dict.fromkeys(map(_library, found.values())):
-                own = {n: f for n, f in found.items() if _library(f) == library}
+            for library in dict.fromkeys(map(_library, external.values())):
+                own = {n: f for n, f in external.items() if _library(f) == library}
                 packed |= _compiled(library, own, mod, options.get(library, {}))
             for call in named(module, ("relax.call",)):
                 if callee(call) in packed:

@@ -99,10 +99,10 @@ def solve_symbols(
             return None
         declared += shape
         actual += dims
-    for found in solutions(declared, known):
-        value = actual[found.index] - found.rest.substitute(known)
-        if value % found.factor == 0:
-            known[found.symbol] = value // found.factor
+    for solution in solutions(declared, known):
+        value = actual[solution.index] - solution.rest.substitute(known)
+        if value % solution.factor == 0:
+            known[solution.symbol] = value // solution.factor
     for dim, given in zip(declared, actual, strict=True):
         if not dim.symbols <= known.keys() or dim.substitute(known) != given:
             return None

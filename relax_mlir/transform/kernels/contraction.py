@@ -49,9 +49,9 @@ def match_contraction_kernel(call: TirCall | None, machine: Machine) -> Contract
     if call is None or not nests:
         return None
     first = _flat(nests[0])
-    found = None if first is None else match_contraction(first)
+    contraction = None if first is None else match_contraction(first)
     # A window is a contraction too, but its kernel keeps nothing in registers for what follows.
-    if not isinstance(found, Contraction) or not is_matrix_product(found, machine):
+    if not isinstance(contraction, Contraction) or not is_matrix_product(contraction, machine):
         return None
     rest = [_flat(op) for op in nests[1:]]
     if any(flat is None or flat.total is not None for flat in rest):

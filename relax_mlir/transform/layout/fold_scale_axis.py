@@ -44,7 +44,7 @@ def backward_fold_scale_axis(module: ir.Operation) -> None:
 
 def forward_fold_scale_axis(module: ir.Operation) -> None:
     """Take scales of inputs on to the convolutions, through pooling and ReLU."""
-    for op in _found(module, "relax.conv2d"):
+    for op in _ops(module, "relax.conv2d"):
         path: list[ir.Operation] = []
         value = op.operands[0]
         while (
@@ -64,7 +64,7 @@ def fold_scale_axis(module: ir.Operation) -> None:
     forward_fold_scale_axis(module)
 
 
-def _found(module: ir.Operation, name: str) -> list[ir.Operation]:
+def _ops(module: ir.Operation, name: str) -> list[ir.Operation]:
     result: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -78,7 +78,7 @@ def _found(module: ir.Operation, name: str) -> list[ir.Operation]:
 
 
 def _scalings(module: ir.Operation) -> list[ir.Operation]:
-    return _found(module, "relax.multiply")
+    return _ops(module, "relax.multiply")
 
 
 def _attributes(op: ir.Operation) -> dict:

@@ -31,16 +31,16 @@ def pack_conv_weights(module: ir.Operation) -> None:
     """
     split_transposed(module)
     for func in functions_to_optimize(module):
-        found: list[tuple[ir.Operation, int]] = []
+        convs: list[tuple[ir.Operation, int]] = []
 
-        def visit(op: ir.Operation, found: list[tuple[ir.Operation, int]] = found) -> ir.WalkResult:
+        def visit(op: ir.Operation, convs: list[tuple[ir.Operation, int]] = convs) -> ir.WalkResult:
             for rank in SPATIAL:
                 if op.name == f"relax.conv{rank}d":
-                    found.append((op, rank))
+                    convs.append((op, rank))
             return ir.WalkResult.ADVANCE
 
         func.walk(visit)
-        for op, rank in found:
+        for op, rank in convs:
             _pack(op, rank)
 
 

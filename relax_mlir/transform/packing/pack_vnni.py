@@ -51,7 +51,7 @@ class _Packer:
         self._machine = machine
         self._kernels = KernelMaker(module)
         # By the prim func's name its only convolution, None where it has none or several.
-        self._found: dict[str, PackedConvolution | None] = {}
+        self._convolutions: dict[str, PackedConvolution | None] = {}
         # By the original's attribute and the note: what several calls share is made once.
         self._constants: dict[tuple[str, tuple[int, ...]], ir.Attribute] = {}
 
@@ -67,10 +67,10 @@ class _Packer:
                 self._pack(call, written)
 
     def _pack(self, call: TirCall, written: set[ir.Value]) -> None:
-        found = self._only_convolution(call)
-        if found is None or found.grouped is None:
+        packed = self._only_convolution(call)
+        if packed is None or packed.grouped is None:
             return
-        window = found.conv
+        window = packed.conv
         kernels, parameters = window.weight.buffer, list(call.callee.entry_block.arguments)
         position = parameters.index(kernels) if kernels in parameters else -1
         if not 0 <= position < len(call.arguments):
@@ -79,7 +79,7 @@ class _Packer:
         lanes = self._machine.lanes(window.element)
         if value in written or not _is_kernel(value) or lanes is None:
             return
-        note = note_of(window, found.grouped, lanes)
+        note = note_of(window, packed.grouped, lanes)
         if note is None or 0 in T.known_dims(value.type):
             return
         with ir.InsertionPoint(call.op), call.op.location:
@@ -88,14 +88,14 @@ class _Packer:
 
     def _only_convolution(self, call: TirCall) -> PackedConvolution | None:
         name = call.callee.name.value
-        if name not in self._found:
+        if name not in self._convolutions:
             plans = plan_function(call.callee, self._machine)
             windows = [
                 p.form for p in plans if isinstance(p.form, (Convolution, PackedConvolution))
             ]
-            found = windows[0] if len(windows) == 1 else None
-            self._found[name] = found if isinstance(found, PackedConvolution) else None
-        return self._found[name]
+            conv = windows[0] if len(windows) == 1 else None
+            self._convolutions[name] = conv if isinstance(conv, PackedConvolution) else None
+        return self._convolutions[name]
 
     def _grouped(self, value: ir.Value, note: list[int]) -> ir.Attribute:
         source = value.owner.operation.attributes["value"]

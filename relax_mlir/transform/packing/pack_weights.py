@@ -80,7 +80,7 @@ class _Match:
     """A call with a constant right-hand matrix: its position, and the iterators of the nest."""
 
     kernel: ContractionKernel
-    found: Contraction
+    contraction: Contraction
     position: int
     layout: "_Layout"
     source: Source
@@ -156,7 +156,7 @@ class _Packer:
         self._module, self._machine = module, machine
         self._kernels = KernelMaker(module)
         # By the prim func's name the contraction that it begins with.
-        self._found: dict[str, Contraction | None] = {}
+        self._contractions: dict[str, Contraction | None] = {}
         # Constants by their attribute: what several calls share is packed once.
         self._constants: dict[tuple[str, _Layout], ir.Attribute] = {}
         # Bytes of what was packed, by the attribute it was.
@@ -241,9 +241,9 @@ class _Packer:
             return None
         return _Match(ContractionKernel(call), result, position, layout, source)
 
-    def _layout(self, found: Contraction, steps: int, transposed: bool) -> _Layout | None:
+    def _layout(self, contraction: Contraction, steps: int, transposed: bool) -> _Layout | None:
         """Return how to pack a matrix, None where its steps do not fill groups."""
-        dot: DotProduct | None = find_dot_product(found, self._machine)
+        dot: DotProduct | None = find_dot_product(contraction, self._machine)
         if dot is None:
             return _Layout(transposed)
         if steps % dot.group:
@@ -253,13 +253,13 @@ class _Packer:
     def _contraction(self, call: TirCall) -> Contraction | None:
         """Return the contraction that a prim func begins with, None where it cannot be packed."""
         name = call.callee.name.value
-        if name not in self._found:
+        if name not in self._contractions:
             kernel = match_contraction_kernel(call, self._machine)
-            found = None if kernel is None else match_contraction(first_nest(kernel))
-            if not isinstance(found, Contraction) or found.outer_reductions:
-                found = None
-            self._found[name] = found
-        return self._found[name]
+            contraction = None if kernel is None else match_contraction(first_nest(kernel))
+            if not isinstance(contraction, Contraction) or contraction.outer_reductions:
+                contraction = None
+            self._contractions[name] = contraction
+        return self._contractions[name]
 
     def _replace(self, match: _Match) -> None:
         call = match.kernel.call
@@ -306,12 +306,12 @@ def _half_of(source: Source) -> int:
 
 
 def _pays_for_vectors(
-    found: Contraction, source: Source, layout: _Layout | None, size: int
+    contraction: Contraction, source: Source, layout: _Layout | None, size: int
 ) -> bool:
     """Whether a product with a vector gains by panels: not where it reads along k as it lies."""
     if layout is None or layout.transposed or layout.group > 1 or source.producer is not None:
         return False
-    return found.widen[1] is None and size >= _MIN_GEMV_ELEMENTS
+    return contraction.widen[1] is None and size >= _MIN_GEMV_ELEMENTS
 
 
 def _transposed(value: ir.Value) -> ir.Value:
@@ -320,22 +320,24 @@ def _transposed(value: ir.Value) -> ir.Value:
     return constant_op(constant_attribute(aligned(np.moveaxis(array, 0, -1))))
 
 
-def _is_matrix(found: Contraction, dims: Sequence[int], transposed: bool) -> bool:
+def _is_matrix(contraction: Contraction, dims: Sequence[int], transposed: bool) -> bool:
     """Whether a contraction reads all of a matrix, its rows and columns each by one iterator."""
-    b: FlatAccess = found.b
-    along = (found.n, found.k) if transposed else (found.k, found.n)
+    b: FlatAccess = contraction.b
+    along = (contraction.n, contraction.k) if transposed else (contraction.k, contraction.n)
     steps = {along[0]: dims[1], along[1]: 1}
     extents = {along[0]: dims[0], along[1]: dims[1]}
     return b.offset == 0 and all(
         stride == steps.get(position, 0)
-        and (position not in extents or found.flat.iters[position].extent == extents[position])
+        and (
+            position not in extents or contraction.flat.iters[position].extent == extents[position]
+        )
         for position, stride in enumerate(b.strides)
     )
 
 
-def _can_be_ragged(found: Contraction, columns: int) -> bool:
+def _can_be_ragged(contraction: Contraction, columns: int) -> bool:
     """Whether sums can have more columns than there are: those are alone in the last dimension."""
-    shape = found.c.buffer.type.shape
+    shape = contraction.c.buffer.type.shape
     return columns > PANEL and len(shape) > 0 and shape[-1] == columns
 
 
@@ -351,13 +353,15 @@ class _Cloner(KernelCloner):
         *read, out = self.builder.buffers
         own = read[: len(self.kernel.call.arguments)]
         self.begin([buffer.value for buffer in own], out.value)
-        columns = self._match.found.flat.iters[self._match.found.n].extent.value
+        columns = self._match.contraction.flat.iters[self._match.contraction.n].extent.value
         ragged = columns is not None and columns % PANEL != 0
-        self.body(self._match.found.flat.nest.top, self._ragged if ragged else self._contraction)
+        self.body(
+            self._match.contraction.flat.nest.top, self._ragged if ragged else self._contraction
+        )
 
     def _ragged(self) -> None:
         """Write the contraction with sums of whole panels, of which the rest takes the first."""
-        source = self._match.found.c.buffer
+        source = self._match.contraction.c.buffer
         narrow = self.mapping[source]
         out = self.builder.buffers[-1]
         direct = narrow == out.value
@@ -381,25 +385,25 @@ class _Cloner(KernelCloner):
             out.store(wide[place], place)
 
     def _contraction(self) -> None:
-        found = self._match.found
-        flat, nest = found.flat, found.flat.nest
+        contraction = self._match.contraction
+        flat, nest = contraction.flat, contraction.flat.nest
         # Iterators of the flat nest are in the order of the loops, those of the block may not be.
         order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
         axes: list[tuple[str, SymExpr]] = []
         for position, it in enumerate(flat.iters):
             kind = "reduction" if it.reduction else "spatial"
             extent = it.extent.substitute(self.kernel.call.symbols)
-            if position == found.n and extent.value is not None:
+            if position == contraction.n and extent.value is not None:
                 extent = SymExpr.const(-(-extent.value // PANEL))
             axes.append((kind, extent))
         group = self._match.group
         if group > 1:
-            kind, steps = axes[found.k]
-            axes[found.k] = kind, SymExpr.const((steps.value or 0) // group)
+            kind, steps = axes[contraction.k]
+            axes[contraction.k] = kind, SymExpr.const((steps.value or 0) // group)
             half = self._match.layout.half
             within = [2, half] if half else [group]
             axes += [("reduction", SymExpr.const(size)) for size in within]
-        axes.insert(found.n + 1, ("spatial", SymExpr.const(PANEL)))
+        axes.insert(contraction.n + 1, ("spatial", SymExpr.const(PANEL)))
         panels = self.builder.buffers[self._match.position]
         with self.builder.nest(nest.name, axes) as block:
             with block.init() as first:
@@ -410,24 +414,24 @@ class _Cloner(KernelCloner):
         self, source: ir.Block, order: list[int], iters: list[Scalar], panels: Buffer | None
     ) -> None:
         """Copy a region for other iterators; loads of the matrix become loads of its panels."""
-        found = self._match.found
-        number, inside = iters[found.n], iters[found.n + 1]
-        counters = [*iters[: found.n], number * PANEL + inside, *iters[found.n + 2 :]]
+        contraction = self._match.contraction
+        number, inside = iters[contraction.n], iters[contraction.n + 1]
+        counters = [*iters[: contraction.n], number * PANEL + inside, *iters[contraction.n + 2 :]]
         group, half = self._match.group, self._match.layout.half
         parts: list[Scalar] = []
         high: Scalar | None = None
         dtype = T.tensor_dtype(self._match.source.matrix.type)
         place: tuple[Scalar, ...] = ()
         if group > 1 and panels is not None:
-            parts = [counters[found.k], counters.pop()]
+            parts = [counters[contraction.k], counters.pop()]
             place = number, parts[0], inside, parts[1]
             if half:
                 high, low = counters.pop(), parts[1]
                 parts[1] = high * half + low
                 place = number, parts[0] * half + low, inside
-            counters[found.k] = parts[0] * group + parts[1]
+            counters[contraction.k] = parts[0] * group + parts[1]
         if panels is not None and self._match.layout.group == 1 and not half:
-            place = number, counters[found.k], inside
+            place = number, counters[contraction.k], inside
         arguments = list(source.arguments)
         for flat_position, block_position in enumerate(order):
             self.mapping[arguments[block_position]] = counters[flat_position].value
@@ -435,13 +439,17 @@ class _Cloner(KernelCloner):
             op = view.operation
             if op.name in ("tir.reads", "tir.writes", "tir.yield"):
                 continue
-            if panels is not None and op.name == "memref.load" and op.operands[0] == found.b.buffer:
+            if (
+                panels is not None
+                and op.name == "memref.load"
+                and op.operands[0] == contraction.b.buffer
+            ):
                 element = panels[place]
                 if high is not None:
                     element = read_nibble(element, high, dtype)
                 producer = self._match.source
                 if producer.producer is not None:
-                    at = counters[found.k], counters[found.n]
+                    at = counters[contraction.k], counters[contraction.n]
                     at = at[::-1] if self._match.layout.transposed else at
                     buffers = self.builder.buffers[len(self.kernel.call.arguments) : -1]
                     self.mapping[op.results[0]] = producer.write(

@@ -50,7 +50,7 @@ class _Match:
     """A call of a convolution, the position of its kernels, and how they are transformed."""
 
     call: TirCall
-    found: Winograd
+    winograd: Winograd
     position: int
     outputs: int
     panel: int
@@ -76,7 +76,7 @@ class _Packer:
         self._machine, self._most = machine, most
         self._kernels = KernelMaker(module)
         # By the prim func's name its only convolution, None where it has none or several.
-        self._found: dict[str, Winograd | None] = {}
+        self._convolutions: dict[str, Winograd | None] = {}
         # By the original's attribute and what is made of it: what several calls share is made once.
         self._constants: dict[tuple, ir.Attribute | None] = {}
 
@@ -113,9 +113,9 @@ class _Packer:
     def _winograd(self, call: TirCall) -> Winograd | None:
         """Return the only convolution of a prim func, with the sizes that the call has."""
         name = call.callee.name.value
-        if name not in self._found:
-            self._found[name] = self._only_convolution(call)
-        return self._found[name]
+        if name not in self._convolutions:
+            self._convolutions[name] = self._only_convolution(call)
+        return self._convolutions[name]
 
     def _only_convolution(self, call: TirCall) -> Winograd | None:
         plans = plan_function(call.callee, self._machine)
@@ -137,7 +137,7 @@ class _Packer:
         with ir.InsertionPoint(call.op), call.op.location:
             constant = constant_op(attribute)
         note = [match.outputs, match.panel]
-        give_buffer(self._kernels, call, match.found.flat.nest.top, constant, WINOGRAD, note)
+        give_buffer(self._kernels, call, match.winograd.flat.nest.top, constant, WINOGRAD, note)
 
     def _transformed(self, match: _Match) -> ir.Attribute | None:
         """Return the transformed kernels, None where a number of them is not finite."""
@@ -145,7 +145,7 @@ class _Packer:
         source = value.owner.operation.attributes["value"]
         key = str(source), match.outputs, match.panel, str(match.call.callee.name)
         if key not in self._constants:
-            kernels = _kernels(match.found, constant_array(source))
+            kernels = _kernels(match.winograd, constant_array(source))
             with np.errstate(over="ignore", invalid="ignore"):
                 panels = transformed_weights(kernels, match.outputs).astype("float32")
             finite = bool(np.isfinite(panels).all())
@@ -162,12 +162,12 @@ def _is_kernel(value: ir.Value) -> bool:
     return T.tensor_dtype(value.type) == "float32" and len(dims) >= 4 and windows >= 2
 
 
-def _kernels(found: Winograd, array: np.ndarray) -> np.ndarray:
+def _kernels(winograd: Winograd, array: np.ndarray) -> np.ndarray:
     """Return constant kernels as groups, output channels, input channels and windows."""
-    access, sizes, strides = found.weight, [], []
+    access, sizes, strides = winograd.weight, [], []
     for axis in (GROUPS, OUTPUTS, INPUTS, DOWN, ACROSS):
-        for position in found.walks[axis]:
-            extent = found.extents[position].value
+        for position in winograd.walks[axis]:
+            extent = winograd.extents[position].value
             stride = access.strides[position].value
             assert isinstance(extent, int)  # sizes of a constant are known
             assert isinstance(stride, int)
@@ -175,7 +175,7 @@ def _kernels(found: Winograd, array: np.ndarray) -> np.ndarray:
             strides.append(4 * stride)
     flat = array.reshape(-1)
     view = np.lib.stride_tricks.as_strided(flat, sizes, strides, writeable=False)
-    whole = [found.extent(axis).value for axis in (GROUPS, OUTPUTS, INPUTS, DOWN, ACROSS)]
+    whole = [winograd.extent(axis).value for axis in (GROUPS, OUTPUTS, INPUTS, DOWN, ACROSS)]
     return view.reshape([size or 1 for size in whole])
 
 

@@ -69,15 +69,15 @@ def split_transposed(module: ir.Operation) -> None:
     names = {f"relax.conv{rank}d_transpose": rank for rank in SPATIAL}
     legalizer = Legalizer(module)
     for func in functions_to_optimize(module):
-        found: list[ir.Operation] = []
+        convs: list[ir.Operation] = []
 
-        def visit(op: ir.Operation, found: list[ir.Operation] = found) -> ir.WalkResult:
+        def visit(op: ir.Operation, convs: list[ir.Operation] = convs) -> ir.WalkResult:
             if op.name in names:
-                found.append(op)
+                convs.append(op)
             return ir.WalkResult.ADVANCE
 
         func.walk(visit)
-        for op in found:
+        for op in convs:
             with ir.InsertionPoint(op), op.location:
                 value = _Splitter(op, names[op.name], legalizer).split()
                 if value is None:

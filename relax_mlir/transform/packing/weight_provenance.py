@@ -161,10 +161,10 @@ def find_source(value: ir.Value, symbols: KernelSymbols) -> Source | None:
 def _computed(kernel: ElementwiseKernel, value: ir.Value) -> Source | None:
     """Return what a kernel computes a matrix from, or one whose rows or columns are in groups."""
     dims = [dim.value for dim in T.known_dims(value.type)]
-    found = [i for i, each in enumerate(kernel.call.arguments) if _is_of(each, value)]
-    if len(found) != 1 or len(dims) not in (2, 3) or None in dims:
+    positions = [i for i, each in enumerate(kernel.call.arguments) if _is_of(each, value)]
+    if len(positions) != 1 or len(dims) not in (2, 3) or None in dims:
         return None
-    (position,) = found
+    (position,) = positions
     loads = kernel.loads.get(position, [])
     matrix = kernel.call.arguments[position]
     sizes = [T.dtype_size(T.tensor_dtype(each.type)) for each in (matrix, value)]

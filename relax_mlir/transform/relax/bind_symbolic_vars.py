@@ -40,9 +40,9 @@ def BindSymbolicVars(binding_map: Mapping[Any, Any], func_name: str | None = Non
             missing = set(values)
             known: set[str] = set()
             for func in funcs:
-                found = substitute_in_function(func, values)
-                missing -= found
-                known |= found
+                bound = substitute_in_function(func, values)
+                missing -= bound
+                known |= bound
             if missing:
                 name = min(missing)
                 where = "the module" if func_name is None else f"function '{func_name}'"

@@ -25,10 +25,10 @@ def caller_symbols(
             inner += ours
             outer += theirs
     known: dict[str, SymExpr] = {}
-    for found in solutions(inner):
-        value = outer[found.index] - found.rest.substitute(known)
-        if value % found.factor == 0:
-            known[found.symbol] = value // found.factor
+    for solution in solutions(inner):
+        value = outer[solution.index] - solution.rest.substitute(known)
+        if value % solution.factor == 0:
+            known[solution.symbol] = value // solution.factor
     return known
 
 

@@ -217,8 +217,8 @@ def _remove_unused_parameters(module: ir.Operation, entries: set[str]) -> None:
         return
     calls = {name: _calls_in(op) for name, op in functions.items()}
     callers: dict[str, list[str]] = {}
-    for name, found in calls.items():
-        for callee in found:
+    for name, sites in calls.items():
+        for callee in sites:
             callers.setdefault(callee, []).append(name)
     others = _mentioned(module, calls=False)
     optimized = {_name(func): func for func in functions_to_optimize(module)}

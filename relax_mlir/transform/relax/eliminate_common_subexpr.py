@@ -116,15 +116,15 @@ class _Eliminator:
         if self._call_only and op.name in _NO_CALLS:
             return
         key = self._key(op, result)
-        found = scope.find(key)
-        if found is None:
+        equal = scope.find(key)
+        if equal is None:
             scope.add(key, result)
             return
-        earlier = found if isinstance(found, ir.Value) else found[0]
+        earlier = equal if isinstance(equal, ir.Value) else equal[0]
         if not self._may_share(op, earlier):
             return
-        if not isinstance(found, ir.Value):
-            earlier = _field_after(*found[1:])
+        if not isinstance(equal, ir.Value):
+            earlier = _field_after(*equal[1:])
         if result in self._returned:
             self._returned.add(earlier)
         result.replace_all_uses_with(earlier)
@@ -155,8 +155,8 @@ class _Eliminator:
     def _key(self, op: ir.Operation, result: ir.Value) -> Any:
         name = op.name
         operands = tuple(map(_structure, op.operands))
-        found = self._contents.get(result) if self._contents else None
-        attributes = found or tuple(op.attributes.items())
+        contents = self._contents.get(result) if self._contents else None
+        attributes = contents or tuple(op.attributes.items())
         return (
             name,
             frozenset(operands) if name in _COMMUTATIVE else operands,

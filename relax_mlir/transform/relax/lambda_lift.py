@@ -240,15 +240,15 @@ def _checked(value: ir.Value, type_: ir.Type) -> ir.Value:
     if not isinstance(type_, ir.TupleType) or not isinstance(value.type, ir.TupleType):
         return ir.Operation.create("relax.match_cast", results=[type_], operands=[value]).result
     fields = []
-    for index, (found, wanted) in enumerate(
+    for index, (actual, wanted) in enumerate(
         zip(field_types(value.type), field_types(type_), strict=True)
     ):
         position = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)
         field = ir.Operation.create(
             "relax.tuple_get_item",
-            results=[found],
+            results=[actual],
             operands=[value],
             attributes={"index": position},
         ).result
-        fields.append(field if found == wanted else _checked(field, wanted))
+        fields.append(field if actual == wanted else _checked(field, wanted))
     return make_tuple(fields)

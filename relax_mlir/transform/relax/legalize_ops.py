@@ -50,11 +50,11 @@ def _legalize_all_classes(legalizer: Legalizer, op: ir.Operation) -> ir.Value | 
     rows = scores[0] * scores[1] * scores[2]
     every = T.tensor_type([rows, SymExpr.const(3)], "int64")
     types = ir.TupleType.get_tuple([every, inferred.get_type(1)])
-    found = _kernel(legalizer, op, types)
-    if found is None:
+    kernel = _kernel(legalizer, op, types)
+    if kernel is None:
         return None
     with ir.InsertionPoint(op), op.location:
-        places, total = get_item(found, 0), get_item(found, 1)
+        places, total = get_item(kernel, 0), get_item(kernel, 1)
         shape = call_pure_packed("vm.builtin.tensor_to_shape", [total], T.shape_type(None, 1))
         (size,) = map(SymExpr.var, legalizer.new_symbols(op, 1))
         ir.Operation.create("relax.match_cast", results=[T.shape_type([size])], operands=[shape])

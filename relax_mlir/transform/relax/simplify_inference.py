@@ -60,16 +60,16 @@ def _is_finite_constant(value: ir.Value) -> bool:
 
 def _simplify(module: ir.Operation, chosen: Callable[[ir.Operation], bool]) -> None:
     for func in functions_to_optimize(module):
-        found: list[ir.Operation] = []
+        ops: list[ir.Operation] = []
 
-        def visit(op: ir.Operation, found: list[ir.Operation] = found) -> ir.WalkResult:
+        def visit(op: ir.Operation, ops: list[ir.Operation] = ops) -> ir.WalkResult:
             if chosen(op):
-                found.append(op)
+                ops.append(op)
             return ir.WalkResult.ADVANCE
 
         func.walk(visit)
-        written, returned = (written_values(func), returned_values(func)) if found else ((), ())
-        for op in found:
+        written, returned = (written_values(func), returned_values(func)) if ops else ((), ())
+        for op in ops:
             decompose, may_alias = _RULES[op.name]
             fields = [use.owner.operation.results for use in op.results[0].uses]
             named = [op.results[0], *(value for results in fields for value in results)]

@@ -189,8 +189,8 @@ class _Rewriter:
 
     def _cast(self, value: ir.Value, dtype: str) -> ir.Value:
         """Return a tensor in a dtype; other dtypes than the two that change stay."""
-        found = T.tensor_dtype(value.type) if T.is_tensor(value.type) else ""
-        if found == dtype or found not in (_WIDE, self._half):
+        source = T.tensor_dtype(value.type) if T.is_tensor(value.type) else ""
+        if source == dtype or source not in (_WIDE, self._half):
             return value
         return build("astype", [value], {"dtype": dtype})
 

@@ -201,11 +201,11 @@ def native_calls(
     """
     calls: dict[str, list[NativeCall]] = {"constraint": [], "rewrite": []}
     given = {"constraint": constraints, "rewrite": rewrites}
-    found = 0
+    count = 0
 
     def visit(op: ir.Operation) -> None:
-        nonlocal found
-        found += op.name == "pdl.pattern"
+        nonlocal count
+        count += op.name == "pdl.pattern"
         if op.name == "pdl.operation" and "opName" in op.attributes:
             check_operation(op.attributes["opName"].value, patterns.context)
         if op.name == "pdl.apply_native_constraint":
@@ -233,7 +233,7 @@ def native_calls(
 
     for op in _all(patterns.operation):
         visit(op)
-    if not found:
+    if not count:
         raise ValueError("the text has no pdl.pattern")
     return calls["constraint"], calls["rewrite"]
 

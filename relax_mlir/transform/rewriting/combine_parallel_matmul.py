@@ -101,8 +101,8 @@ class _Combiner:
             replaced = self._combined(self._independent(branches))
             if replaced:
                 places = sorted(replaced, key=self._ops.index)
-                found = {self._var(each): replaced[each] for each in places}
-                replace_together(self._edit, self._block, found)
+                replacements = {self._var(each): replaced[each] for each in places}
+                replace_together(self._edit, self._block, replacements)
                 return True
         return False
 

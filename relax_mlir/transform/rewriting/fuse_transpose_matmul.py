@@ -23,8 +23,8 @@ def fuse_transpose_matmul(module: ir.Operation) -> None:
         edit = FunctionRewriter(module, func)
 
         def rewrite(expr: Any, lookup: Any, edit: FunctionRewriter = edit) -> Any:
-            def replace(product: Any, found: Any) -> Any:
-                return _fused(edit, product, found[_LEFT], found[_RIGHT], found[_TRANSPOSED])
+            def replace(product: Any, matched: Any) -> Any:
+                return _fused(edit, product, matched[_LEFT], matched[_RIGHT], matched[_TRANSPOSED])
 
             return first_rewrite(_PRODUCT, replace, expr, lookup)
 

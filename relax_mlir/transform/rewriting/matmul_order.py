@@ -28,15 +28,15 @@ _RIGHT_FIRST = _MATMUL(_LEFT, _MATMUL(_MIDDLE, _RIGHT))
 def expand_matmul_of_sum(module: ir.Operation) -> None:
     """Write `x @ (a + b)` as `x @ a + x @ b`, unless the sum is known before the function runs."""
 
-    def rule(known: set[Any], expr: Any, found: Any) -> Any:
-        first, second = found[_MIDDLE], found[_RIGHT]
+    def rule(known: set[Any], expr: Any, matched: Any) -> Any:
+        first, second = matched[_MIDDLE], matched[_RIGHT]
         # A summand that is broadcast is no right side of the product.
-        if identity(found[_SUM]) in known or not _same_shape(first, second):
+        if identity(matched[_SUM]) in known or not _same_shape(first, second):
             return expr
-        if _TRANSPOSED in found:
-            axes = found[_TRANSPOSED].attrs["axes"]
+        if _TRANSPOSED in matched:
+            axes = matched[_TRANSPOSED].attrs["axes"]
             first, second = op.permute_dims(first, axes), op.permute_dims(second, axes)
-        left = found[_LEFT]
+        left = matched[_LEFT]
         return op.add(_product(expr, left, first), _product(expr, left, second))
 
     _each(module, _OF_SUM, rule)
@@ -48,15 +48,15 @@ def reorder_take_after_matmul(module: ir.Operation) -> None:
     Which columns are taken is known at run time only; the table is a weight as it stands.
     """
 
-    def rule(known: set[Any], expr: Any, found: Any) -> Any:
-        table, indices = found[_MIDDLE].ty, found[_RIGHT].ty
-        axis = found[_TAKEN].attrs.get("axis")
+    def rule(known: set[Any], expr: Any, matched: Any) -> Any:
+        table, indices = matched[_MIDDLE].ty, matched[_RIGHT].ty
+        axis = matched[_TAKEN].attrs.get("axis")
         if table.ndim < 2 or indices.ndim != 1 or expr.ty.ndim < 1 or axis is None:
             return expr
         if axis % table.ndim != table.ndim - 1:
             return expr
-        product = _product(expr, found[_LEFT], found[_MIDDLE])
-        return op.take(product, found[_RIGHT], axis=expr.ty.ndim - 1)
+        product = _product(expr, matched[_LEFT], matched[_MIDDLE])
+        return op.take(product, matched[_RIGHT], axis=expr.ty.ndim - 1)
 
     _each(module, _OF_TAKEN, rule)
 
@@ -68,8 +68,8 @@ def adjust_matmul_order(module: ir.Operation) -> None:
     known count as what is proven of them.
     """
 
-    def rule(known: set[Any], expr: Any, found: Any) -> Any:
-        a, b, c = (found[part] for part in (_LEFT, _MIDDLE, _RIGHT))
+    def rule(known: set[Any], expr: Any, matched: Any) -> Any:
+        a, b, c = (matched[part] for part in (_LEFT, _MIDDLE, _RIGHT))
         dims: list[Any] = [getattr(each.ty, "dims", None) or () for each in (a, b, c)]
         if any(len(each) != 2 for each in dims):
             return expr
@@ -80,9 +80,9 @@ def adjust_matmul_order(module: ir.Operation) -> None:
         left = m * n * p + (0 if weights[0] and weights[1] else m * k * n)
         right = m * k * p + (0 if weights[1] and weights[2] else k * n * p)
         analyzer = Analyzer()
-        if _LEFT_FIRST in found and analyzer.can_prove_less(right, left):
+        if _LEFT_FIRST in matched and analyzer.can_prove_less(right, left):
             return op.matmul(a, op.matmul(b, c))
-        if _RIGHT_FIRST in found and analyzer.can_prove_less(left, right):
+        if _RIGHT_FIRST in matched and analyzer.can_prove_less(left, right):
             return op.matmul(op.matmul(a, b), c)
         return expr
 
@@ -102,7 +102,7 @@ def _each(module: ir.Operation, pattern: Any, rule: Rule) -> None:
     for func in functions_to_optimize(module):
         known = {identity(each) for each in computable_at_compile_time(Function.of(func, module))}
 
-        def rewriter(expr: Any, found: Any, known: set[Any] = known) -> Any:
-            return rule(known, expr, found)
+        def rewriter(expr: Any, matched: Any, known: set[Any] = known) -> Any:
+            return rule(known, expr, matched)
 
         rewrite_in_place(pattern, rewriter, module, func)

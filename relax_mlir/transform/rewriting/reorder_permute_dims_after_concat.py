@@ -21,7 +21,7 @@ def reorder_permute_dims_after_concat(module: ir.Operation) -> None:
         rewrite_in_place(_CONCAT, _rewritten, module, func)
 
 
-def _rewritten(expr: Any, found: Any) -> Any:
+def _rewritten(expr: Any, matched: Any) -> Any:
     joined = _value(expr.args[0])
     parts = [_value(each) for each in joined.fields] if isinstance(joined, Tuple) else []
     if len(parts) < 2 or not all(map(_is_permuted, parts)):

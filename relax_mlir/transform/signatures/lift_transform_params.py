@@ -64,8 +64,8 @@ def LiftTransformParams(shared_transform: bool | Sequence[str] = False) -> Modul
     def run(mod: IRModule, ctx: PassContext) -> IRModule:
         module = mod.mlir_module.operation
         with lock_of(mod.context), mod.context, ir.Location.unknown():
-            found = _targets(module, shared_transform)
-            groups = [found] if shared_transform else [[each] for each in found]
+            targets = _targets(module, shared_transform)
+            groups = [targets] if shared_transform else [[each] for each in targets]
             for group in groups:
                 if group:
                     name = SUFFIX if shared_transform else f"{name_of(group[0])}_{SUFFIX}"
@@ -175,19 +175,19 @@ def _plan(functions: Sequence[_Function]) -> _Plan:
     for each in functions:
         renamed = _renamed(functions[0], each)
         known: dict[Any, Any] = {w: ("weight", i) for i, w in enumerate(each.weights)}
-        found: dict[Any, list[ir.Operation]] = {}
+        by_key: dict[Any, list[ir.Operation]] = {}
         for op, needs_weight in each.liftable.items():
             key = _key(op, known, renamed)
             known[op.results[0]] = key
             if needs_weight or len(functions) == 1:
-                found.setdefault(key, []).append(op)
-        keys.append(found)
+                by_key.setdefault(key, []).append(op)
+        keys.append(by_key)
     plan = _Plan(twins=[{} for _ in functions])
     for key, (first, *_) in keys[0].items():
-        if all(key in found for found in keys):
+        if all(key in by_key for by_key in keys):
             plan.ops.append(first)
-            for twins, found in zip(plan.twins, keys, strict=True):
-                twins[first] = found[key]
+            for twins, by_key in zip(plan.twins, keys, strict=True):
+                twins[first] = by_key[key]
     if len(functions) == 1:
         plan.ops = list(functions[0].liftable)
         plan.twins = [{op: [op] for op in plan.ops}]

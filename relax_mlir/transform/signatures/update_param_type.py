@@ -51,10 +51,10 @@ def _update(func: ir.Operation, type_func: Callable[[Any], Any], mod: IRModule) 
         new = type_func(var(argument, mod))
         if new is None:
             continue
-        found = as_type(new)
-        if not isinstance(found, Type):
+        new_type = as_type(new)
+        if not isinstance(new_type, Type):
             raise ExprTypeError(f"a type was expected, got {new!r}")
-        types.set(argument, found.to_mlir())
+        types.set(argument, new_type.to_mlir())
     if not types:
         return False
 

@@ -335,13 +335,13 @@ def _nms(m: Importer, boxes: Any, scores: Any, threshold: float) -> Any:
     """Return which boxes overlap no better one by more than the threshold, the best first."""
     # Relax drops a box also for an overlap that is equal to its threshold.
     share = const(np.nextafter(np.float32(threshold), np.float32(np.inf)))
-    found = m.emit(
+    results = m.emit(
         op.vision.all_class_non_max_suppression(
             op.expand_dims(boxes, axis=0), op.expand_dims(scores, axis=[0, 1]), 0, share,
             float("-inf"),
         )
     )  # fmt: skip
-    kept = m.block_builder.match_cast(found[0], TensorType([*m.dims, 3], "int64"))
+    kept = m.block_builder.match_cast(results[0], TensorType([*m.dims, 3], "int64"))
     return op.squeeze(op.strided_slice(kept, axes=[1], begin=[2], end=[3]), axis=[1])
 
 

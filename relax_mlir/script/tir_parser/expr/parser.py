@@ -185,11 +185,11 @@ class TirExprParser(interfaces.TirExprParser):
         return scalar
 
     def _check_range(self, node: Node, index: Scalar, dim: SymExpr) -> None:
-        found = beyond(index.value, dim, ir.InsertionPoint.current.block)
-        if found is not None:
+        bounds = beyond(index.value, dim, ir.InsertionPoint.current.block)
+        if bounds is not None:
             self.scope.fail(
                 node,
-                f"this index goes from {found[0]} to {found[1]}, outside a dimension of {dim}; "
+                f"this index goes from {bounds[0]} to {bounds[1]}, outside a dimension of {dim}; "
                 "guard it by an if or T.if_then_else, or change the loop",
             )
 

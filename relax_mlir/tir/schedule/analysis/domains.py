@@ -16,7 +16,7 @@ _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 
 
 def needed(
-    indices: Indices, block: ir.Operation, loop: ir.Operation, found: Sequence[Access], *,
+    indices: Indices, block: ir.Operation, loop: ir.Operation, uses: Sequence[Access], *,
     writes: bool,
 ) -> list[Range]:  # fmt: skip
     """Return for each iterator of a block which of its values one step of a loop needs.
@@ -25,7 +25,7 @@ def needed(
         indices: of the function.
         block: the block.
         loop: the loop, not around the block.
-        found: accesses inside the loop, of buffers that the block writes or reads.
+        uses: accesses inside the loop, of buffers that the block writes or reads.
         writes: whether the block writes them.
     """
     facts = indices.facts(first_inside(loop))
@@ -33,13 +33,13 @@ def needed(
     whole = [Range(SymExpr.const(0), extent - 1) for extent in extents]
     own = [
         a for a in accesses(indices, block)
-        if (a.writes if writes else a.reads) and any(a.buffer == f.buffer for f in found)
+        if (a.writes if writes else a.reads) and any(a.buffer == f.buffer for f in uses)
     ]  # fmt: skip
     names = [str(indices.var(argument)) for argument in tree.body_of(block).arguments]
     solved: list[Range | None] = [None] * len(names)
     everything: set[int] = set()
     for buffer in dict.fromkeys(access.buffer for access in own):
-        region = region_of(indices, loop, [a for a in found if a.buffer == buffer], facts)
+        region = region_of(indices, loop, [a for a in uses if a.buffer == buffer], facts)
         for access in (a for a in own if a.buffer == buffer):
             determined: dict[int, Range] = {}
             for dim, own_part in enumerate(_of_a_point(indices, access, block)):
@@ -128,18 +128,18 @@ def _solved(
 
 
 def region_of(
-    indices: Indices, outer: ir.Operation, found: Sequence[Access], facts: Facts
+    indices: Indices, outer: ir.Operation, uses: Sequence[Access], facts: Facts
 ) -> list[Range | None] | None:
     """Return the part of a buffer that one step of a loop accesses, for each dimension.
 
     Args:
         indices: of the function.
         outer: the loop, or the block or function in which all runs once.
-        found: the accesses, inside.
+        uses: the accesses, inside.
         facts: what is known where it begins.
     """
     total: list[Range | None] | None = None
-    for access in found:
+    for access in uses:
         exprs = below(indices, access, outer)
         if exprs is None:
             return None

@@ -146,13 +146,13 @@ def apart(
     """
     if indices.lift(loop.operands[1]).value == 1:
         return
-    found = accesses(indices, loop)
-    written = {access.buffer: access for access in found if access.writes}
+    uses = accesses(indices, loop)
+    written = {access.buffer: access for access in uses if access.writes}
     for buffer, write in written.items():
         owner = buffer.owner
         if not isinstance(owner, ir.Block) and tree.is_inside(owner.operation, loop):
             continue
-        mine = [access for access in found if access.buffer == buffer]
+        mine = [access for access in uses if access.buffer == buffer]
         made = _apart(indices, loop, mine) or (private and make_private(indices, loop, buffer))
         if not made:
             block = next((op for op in tree.ancestors(write.op) if op.name == tree.BLOCK), loop)
@@ -163,11 +163,11 @@ def apart(
             )  # fmt: skip
 
 
-def _apart(indices: Indices, loop: ir.Operation, found: Sequence[Access]) -> bool:
+def _apart(indices: Indices, loop: ir.Operation, uses: Sequence[Access]) -> bool:
     variable = indices.var(tree.variable(loop))
     everywhere: list[list[SymExpr]] = []
     facts: list[Facts] = []
-    for access in found:
+    for access in uses:
         exprs = inlined(indices, access, loop)
         if exprs is None:
             return False

@@ -65,10 +65,10 @@ class Matcher:
         Raises:
             Mismatch: they do different things.
         """
-        wanted, found = _effects(desc), _effects(body)
-        if [op.name for op in wanted] != [op.name for op in found]:
-            raise Mismatch(f"expected {_list(wanted)}, got {_list(found)}")
-        for a, b in zip(wanted, found, strict=True):
+        wanted, actual = _effects(desc), _effects(body)
+        if [op.name for op in wanted] != [op.name for op in actual]:
+            raise Mismatch(f"expected {_list(wanted)}, got {_list(actual)}")
+        for a, b in zip(wanted, actual, strict=True):
             if a.name == tree.LOOP:
                 self._loops(a, b)
             elif a.name == tree.BLOCK:
@@ -81,22 +81,22 @@ class Matcher:
         what = tree.describe(loop)
         for position, kind in ((0, "start"), (1, "extent")):
             wanted = self._mapped(self.other.lift(desc.operands[position]))
-            found = self.own.lift(loop.operands[position])
-            if wanted != found:
-                raise Mismatch(f"{what} has the {kind} {found}, expected {wanted}")
+            actual = self.own.lift(loop.operands[position])
+            if wanted != actual:
+                raise Mismatch(f"{what} has the {kind} {actual}, expected {wanted}")
         self._bind(tree.variable(desc), tree.variable(loop))
         self.bodies(tree.body_of(desc), tree.body_of(loop))
 
     def _blocks(self, desc: ir.Operation, block: ir.Operation) -> None:
         what = tree.describe(block)
-        wanted, found = _iterators(self.other, desc), _iterators(self.own, block)
-        if [kind for kind, *_ in wanted] != [kind for kind, *_ in found]:
+        wanted, actual = _iterators(self.other, desc), _iterators(self.own, block)
+        if [kind for kind, *_ in wanted] != [kind for kind, *_ in actual]:
             raise Mismatch(
-                f"{what} has the iterators {[kind for kind, *_ in found]}, expected "
+                f"{what} has the iterators {[kind for kind, *_ in actual]}, expected "
                 f"{[kind for kind, *_ in wanted]}"
             )
         for (_, value, extent, position), (_, own, own_extent, own_position) in zip(
-            wanted, found, strict=True
+            wanted, actual, strict=True
         ):
             if self._mapped(value) != own or extent != own_extent:
                 raise Mismatch(
@@ -209,8 +209,8 @@ class Matcher:
                 raise first from None
 
     def _operands(self, desc: ir.Operation, operands: Sequence[ir.Value]) -> None:
-        for wanted, found in zip(desc.operands, operands, strict=True):
-            self._value(wanted, found)
+        for wanted, actual in zip(desc.operands, operands, strict=True):
+            self._value(wanted, actual)
 
 
 def _effects(body: ir.Block) -> list[ir.Operation]:

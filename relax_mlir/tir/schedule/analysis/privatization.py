@@ -35,11 +35,11 @@ def make_private(indices: Indices, loop: ir.Operation, buffer: ir.Value) -> bool
     outside = [user for user in users if not tree.is_inside(user, loop)]
     if any(user.name not in _DECLARATIONS for user in outside):
         return False
-    found = [access for access in accesses(indices, loop) if access.buffer == buffer]
-    if any(access.indices is None for access in found):
+    uses = [access for access in accesses(indices, loop) if access.buffer == buffer]
+    if any(access.indices is None for access in uses):
         return False
-    writes = [access for access in found if access.writes]
-    for read in (access for access in found if access.reads):
+    writes = [access for access in uses if access.writes]
+    for read in (access for access in uses if access.reads):
         if not any(_comes_first(indices, loop, write, read, writes) for write in writes):
             return False
     for user in outside:
@@ -148,9 +148,9 @@ def _runs(
 
 def _step(expr: SymExpr, name: str) -> int | None:
     """Return by how much an expression grows with a variable, None where that is no number."""
-    found = SymExpr.var(name)
-    factor = next((c for part, c in expr.split() if part == found), None)
-    if factor is None or name in (expr - found * factor).symbols:
+    variable = SymExpr.var(name)
+    factor = next((c for part, c in expr.split() if part == variable), None)
+    if factor is None or name in (expr - variable * factor).symbols:
         return None
     return factor
 
@@ -215,10 +215,10 @@ def _at_loop(
 
 
 def _compared_at_loop(
-    indices: Indices, found: Comparison, block: ir.Operation, loop: ir.Operation
+    indices: Indices, comparison: Comparison, block: ir.Operation, loop: ir.Operation
 ) -> Comparison:
-    lhs, rhs = (_at_loop(indices, each, block, loop) for each in (found.lhs, found.rhs))
-    return Comparison(lhs, found.sign, rhs)
+    lhs, rhs = (_at_loop(indices, each, block, loop) for each in (comparison.lhs, comparison.rhs))
+    return Comparison(lhs, comparison.sign, rhs)
 
 
 def _meeting(first: ir.Operation, second: ir.Operation) -> ir.Operation | None:

@@ -221,9 +221,9 @@ def reducer_of(block: ir.Operation) -> Reducer | str:
     for number, store in enumerate(stores):
         if number in parts:
             continue
-        found = match.scalar(number)
-        if found is not None:
-            value, identity = found
+        scalar = match.scalar(number)
+        if scalar is not None:
+            value, identity = scalar
             parts[number] = Part(store, value, starts[store.operands[1]], identity)
             continue
         free = [n for n in range(len(stores)) if n not in parts and n != number]
@@ -279,9 +279,9 @@ class _Match:
                 return False
         first, second = (op for op in chosen if op is not None)
         self._new = {place: first.operands[2], number: second.operands[2]}
-        found: list[Leaf] = []
+        leaves: list[Leaf] = []
         for each, op in ((place, first), (number, second)):
-            found += [Leaf(op, 1, each, False), Leaf(op, 2, each, True)]
+            leaves += [Leaf(op, 1, each, False), Leaf(op, 2, each, True)]
         for more, more_or_equal in ((_MORE, _MORE_OR_EQUAL), (_LESS, _LESS_OR_EQUAL)):
             more_own: list[Leaf] = []
             simple = self._compares(first.operands[0], number, more_or_equal, more_own)
@@ -293,12 +293,12 @@ class _Match:
             for kind in kinds:
                 last: list[Leaf] = []
                 if self._compares(second.operands[0], number, kind, last):
-                    self.leaves += [*found, *more_own, *last]
+                    self.leaves += [*leaves, *more_own, *last]
                     return True
             if not simple:
                 last = []
                 if self._first(second.operands[0], place, number, more, last):
-                    self.leaves += [*found, *more_own, *last]
+                    self.leaves += [*leaves, *more_own, *last]
                     return True
         return False
 
@@ -334,7 +334,7 @@ class _Match:
         return None
 
     def _compares(
-        self, value: ir.Value, number: int, kinds: dict[str, tuple[int, ...]], found: list[Leaf]
+        self, value: ir.Value, number: int, kinds: dict[str, tuple[int, ...]], leaves: list[Leaf]
     ) -> bool:
         """Whether a condition compares an element with what is combined with it."""
         op = _owner(value)
@@ -344,24 +344,24 @@ class _Match:
             return False
         if self._old(op.operands[0]) != number or not self._same(op.operands[1], self._new[number]):
             return False
-        found += [Leaf(op, 0, number, False), Leaf(op, 1, number, True)]
+        leaves += [Leaf(op, 0, number, False), Leaf(op, 1, number, True)]
         return True
 
     def _first(
         self, value: ir.Value, place: int, number: int, more: dict[str, tuple[int, ...]],
-        found: list[Leaf],
+        leaves: list[Leaf],
     ) -> bool:  # fmt: skip
         """Whether a condition is `x1 > y1 or x1 == y1 and x0 < y0`."""
         either = _branches(value)
-        if either is None or not self._compares(either[0], number, more, found):
+        if either is None or not self._compares(either[0], number, more, leaves):
             return False
         both = _branches(either[2])
         return (
             _is_bool(either[1], True)
             and both is not None
             and _is_bool(both[2], False)
-            and self._compares(both[0], number, _EQUAL, found)
-            and self._compares(both[1], place, _LESS, found)
+            and self._compares(both[0], number, _EQUAL, leaves)
+            and self._compares(both[1], place, _LESS, leaves)
         )
 
     def _same(self, value: ir.Value, other: ir.Value) -> bool:

@@ -274,9 +274,9 @@ def repeats_nothing(indices: Indices, block: ir.Operation, loop: ir.Operation) -
     inside = tree.units_under(loop)
     used = {each: buffers(each) for each in inside}
     steady: set[ir.Operation] = set()
-    found = True
-    while found:
-        found = False
+    changed = True
+    while changed:
+        changed = False
         for each in inside:
             reads, writes = used[each]
             if each.name != tree.BLOCK:
@@ -289,5 +289,5 @@ def repeats_nothing(indices: Indices, block: ir.Operation, loop: ir.Operation) -
             if each in steady or changing or outside_problem(each, moves=False) is not None:
                 continue
             steady.add(each)
-            found = True
+            changed = True
     return block in steady

@@ -14,19 +14,19 @@ from relax_mlir.tir.view import tree
 
 def annotate(state: ScheduleState, op: ir.Operation, key: str, value: Any) -> None:
     """Add an annotation to a loop or a block, in place of one of the same name."""
-    found = _of(op)
-    found[key] = attribute(value)
-    op.attributes[ANNOTATIONS] = ir.DictAttr.get(found)
+    annotations = _of(op)
+    annotations[key] = attribute(value)
+    op.attributes[ANNOTATIONS] = ir.DictAttr.get(annotations)
 
 
 def unannotate(state: ScheduleState, op: ir.Operation, key: str) -> None:
     """Remove an annotation from a loop or a block."""
-    found = _of(op)
-    if key not in found:
+    annotations = _of(op)
+    if key not in annotations:
         raise state.error(f"{tree.describe(op)} has no annotation '{key}'", op)
-    del found[key]
-    if found:
-        op.attributes[ANNOTATIONS] = ir.DictAttr.get(found)
+    del annotations[key]
+    if annotations:
+        op.attributes[ANNOTATIONS] = ir.DictAttr.get(annotations)
     else:
         del op.attributes[ANNOTATIONS]
 

@@ -60,8 +60,8 @@ def unsafe_set_dtype(
     if not buffers.is_local(buffer):
         raise state.error(f"'{name}' is a parameter of the function", block)
     indices = state.indices(block)
-    found = [a for a in accesses(indices, indices.function) if a.buffer == buffer]
-    if any(access.indices is None for access in found):
+    uses = [a for a in accesses(indices, indices.function) if a.buffer == buffer]
+    if any(access.indices is None for access in uses):
         raise state.error(f"more of '{name}' than its elements is used", block)
     old = buffers.dtype_of(buffer)
     if "bool" in (old, dtype) or "int4" in old + dtype:
@@ -75,7 +75,7 @@ def unsafe_set_dtype(
         if key != "operandSegmentSizes":
             own[key] = op.attributes[key]
     own["tir.dtype"], own["tir.shape"] = ir.StringAttr.get(dtype), Dims.of(dims)
-    for access in found:
+    for access in uses:
         each = access.op
         with ir.InsertionPoint(each), each.location:
             if each.name == "memref.load":
@@ -114,8 +114,8 @@ def annotate_buffer_access(
     if isinstance(attributes["map"], ir.UnitAttr):
         raise state.error(f"{index_map} is no region of a size that is the same everywhere", block)
     wanted = f"tir.{kind}s"
-    found = [view.operation for view in tree.body_of(block).operations]
-    old = [op for op in found if op.name == wanted and op.operands[0] == buffer]
+    ops = [view.operation for view in tree.body_of(block).operations]
+    old = [op for op in ops if op.name == wanted and op.operands[0] == buffer]
     with ir.InsertionPoint(old[0]), ir.Location.unknown():
         ir.Operation.create(wanted, operands=[buffer], attributes=attributes)
     for op in old:

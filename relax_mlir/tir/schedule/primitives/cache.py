@@ -77,7 +77,7 @@ def cache_read(
                 f"{tree.describe(each)} does not read '{buffers.name_of(buffer)}' beside "
                 f"{tree.describe(block)}", each, block,
             )  # fmt: skip
-    found = _elements(state, indices, block, buffer, chosen)
+    uses = _elements(state, indices, block, buffer, chosen)
     writers = [each for each in beside if buffer in scopes.buffers(each)[1]]
     first = min(chosen, key=beside.index)
     for each in writers:
@@ -98,22 +98,22 @@ def cache_read(
     dims = buffers.dims_of(indices, buffer)
     name = f"{buffers.name_of(buffer)}_{scope}"
     copy = buffers.alloc(indices, name, dims, buffers.dtype_of(buffer), scope)
-    box = _needed(indices, at, found, dims)
+    box = _needed(indices, at, uses, dims)
     made = copier(indices, ir.InsertionPoint(at), name, dims, buffer, copy, box)
-    for access in found:
+    for access in uses:
         access.op.operands[_ELEMENTS.index(access.op.name)] = copy
-    _declared(indices, found)
+    _declared(indices, uses)
     state.touch()
     return made
 
 
 def _needed(
-    indices: Indices, at: ir.Operation, found: Sequence[Access], dims: Sequence[SymExpr]
+    indices: Indices, at: ir.Operation, uses: Sequence[Access], dims: Sequence[SymExpr]
 ) -> Box:
     """Return the part of a buffer that accesses in the statements from one on need."""
     outer = at.parent.operation
     facts = indices.facts(at)
-    known = region_of(indices, outer, found, facts) or [None] * len(dims)
+    known = region_of(indices, outer, uses, facts) or [None] * len(dims)
     ranges: list[Range] = []
     within: dict[int, SymExpr] = {}
     for position, (own, dim) in enumerate(zip(known, dims, strict=True)):
@@ -173,9 +173,9 @@ def copier(
     return made
 
 
-def _declared(indices: Indices, found: Sequence[Access]) -> None:
+def _declared(indices: Indices, uses: Sequence[Access]) -> None:
     around: list[ir.Operation] = []
-    for access in found:
+    for access in uses:
         around += [
             op for op in tree.ancestors(access.op) if op.name == tree.BLOCK and op not in around
         ]
@@ -196,7 +196,7 @@ def cache_write(
     for each in consumers:
         if each not in beside or buffer not in scopes.buffers(each)[0] or each == block:
             raise state.error(f"{tree.describe(each)} does not read '{name}'", each, block)
-    found = _elements(state, indices, block, buffer, [block, *consumers])
+    uses = _elements(state, indices, block, buffer, [block, *consumers])
     stores = [a for a in accesses(indices, block) if a.writes and a.buffer == buffer]
     body = [a for a in stores if a.op.block == tree.body_of(block)]
     begun = [a for a in stores if a.op.block in list(block.regions[1].blocks)]
@@ -224,9 +224,9 @@ def cache_write(
         made = _copier_of(state, indices, block, at, title, body[0].op, copy)
     else:
         made = copier(indices, edit.after(at), title, dims, copy, buffer, box)
-    for access in found:
+    for access in uses:
         access.op.operands[_ELEMENTS.index(access.op.name)] = copy
-    _declared(indices, found)
+    _declared(indices, uses)
     state.touch()
     return made
 

@@ -56,8 +56,8 @@ def compute_at(
     )
     at = _place(state, loop, children, first, min(users), index)
     indices = state.indices(block)
-    found = [a for a in accesses(indices, loop) if a.reads and a.buffer in written]
-    domain = needed(indices, block, loop, found, writes=True)
+    uses = [a for a in accesses(indices, loop) if a.reads and a.buffer in written]
+    domain = needed(indices, block, loop, uses, writes=True)
     _move(state, indices, block, loop, at, domain, preserve_unit_loops)
 
 
@@ -112,8 +112,8 @@ def reverse_compute_at(
     )
     at = _place(state, loop, children, first, len(children), index)
     made = {b for each in inside for b in scopes.buffers(each)[1]} & set(scopes.buffers(block)[0])
-    found = [a for a in accesses(indices, loop) if a.writes and a.buffer in made]
-    domain = needed(indices, block, loop, found, writes=False)
+    uses = [a for a in accesses(indices, loop) if a.writes and a.buffer in made]
+    domain = needed(indices, block, loop, uses, writes=False)
     if inside:
         _exact(state, indices, block, loop, domain)
     else:

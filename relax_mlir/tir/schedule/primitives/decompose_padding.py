@@ -42,28 +42,28 @@ def decompose_padding(
     if problem is not None:
         raise state.error(f"{what} is no complete block: {problem}", block)
     indices = state.indices(block)
-    found = _padding(state, indices, block)
+    padding = _padding(state, indices, block)
     inside = loops[loops.index(loop) :]
     for outer, inner in zip(inside, [*inside[1:], block], strict=True):
         if not checks.holds_only(outer, inner):
             raise state.error(
                 f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
             )
-    made = _filled(state, indices, block, inside, found)
+    made = _filled(state, indices, block, inside, padding)
     arguments = tree.body_of(block).arguments
     bound = {
         str(indices.var(argument)): binding
         for argument, binding in zip(arguments, indices.bindings(block), strict=True)
     }
-    where = [*indices.block_conditions(block), *(c.substitute(bound) for c in found.conditions)]
+    where = [*indices.block_conditions(block), *(c.substitute(bound) for c in padding.conditions)]
     edit.set_block(indices, block, indices.bindings(block), where)
-    body = found.choice.regions[0].blocks[0]
-    result = guarded_values.yielded(found.choice, 0)
+    body = padding.choice.regions[0].blocks[0]
+    result = guarded_values.yielded(padding.choice, 0)
     for view in list(body.operations):
         if view.operation.name != "scf.yield":
-            view.operation.move_before(found.choice)
-    found.choice.results[0].replace_all_uses_with(result)
-    found.choice.erase()
+            view.operation.move_before(padding.choice)
+    padding.choice.results[0].replace_all_uses_with(result)
+    padding.choice.erase()
     state.touch()
     edit.erase_unused(block)
     fresh = state.indices(block)
@@ -98,7 +98,7 @@ def _padding(state: ScheduleState, indices: Indices, block: ir.Operation) -> _Pa
 
 def _filled(
     state: ScheduleState, indices: Indices, block: ir.Operation, inside: list[ir.Operation],
-    found: _Padding,
+    padding: _Padding,
 ) -> ir.Operation:  # fmt: skip
     """Write a block that stores the constant, with loops of its own in front of others."""
     at = ir.InsertionPoint(inside[0])
@@ -128,12 +128,12 @@ def _filled(
         )
     }
     with edit.end_of(made), ir.Location.unknown():
-        number = found.number.clone(ip=ir.InsertionPoint.current).results[0]
+        number = padding.number.clone(ip=ir.InsertionPoint.current).results[0]
         items = [
             indices.emit(indices.lift(item).substitute(values))
-            for item in list(found.store.operands)[2:]
+            for item in list(padding.store.operands)[2:]
         ]
-        memref.store(number, found.store.operands[1], items)
+        memref.store(number, padding.store.operands[1], items)
     declare(indices, made)
     del state
     return made

@@ -75,7 +75,7 @@ def cache_index(
         str(indices.var(argument)): (position, argument)
         for position, argument in enumerate(tree.body_of(block).arguments)
     }
-    found: dict[SymExpr, list[tuple[ir.Operation, int]]] = {}
+    uses: dict[SymExpr, list[tuple[ir.Operation, int]]] = {}
     for access in accesses(indices, block, init=False):
         if access.op.name != "memref.load" or access.indices is None:
             continue
@@ -85,8 +85,8 @@ def cache_index(
             own = [name for name in expr.symbols if name in names]
             known = all(n in names or indices.value_of(n) is None for n in expr.symbols)
             if own and known and expr.name is None:
-                found.setdefault(expr, []).append((access.op, 1 + position))
-    chosen = {expr: places for expr, places in found.items() if len(places) >= threshold}
+                uses.setdefault(expr, []).append((access.op, 1 + position))
+    chosen = {expr: places for expr, places in uses.items() if len(places) >= threshold}
     loops = tree.loops_around(block)
     made = []
     for number, (expr, places) in enumerate(chosen.items()):

@@ -7,8 +7,8 @@ from relax_mlir.tir.schedule.handles import BlockRV, LoopRV
 from relax_mlir.tir.view import tree
 
 
-def _blocks(found: list[ir.Operation]) -> list[ir.Operation]:
-    return [each for each in found if each.name == tree.BLOCK]
+def _blocks(ops: list[ir.Operation]) -> list[ir.Operation]:
+    return [each for each in ops if each.name == tree.BLOCK]
 
 
 class LookupPrimitives(ScheduleBase):

@@ -110,8 +110,8 @@ def _combined(variables: Sequence[SymExpr], sizes: Sequence[SymExpr]) -> SymExpr
 def _guard(indices: Indices, top: ir.Operation, condition: Comparison) -> None:
     """Add a condition to the predicates of the blocks under a loop."""
     for block in tree.blocks_under(top):
-        found = [*indices.block_conditions(block), condition]
-        edit.set_block(indices, block, indices.bindings(block), found)
+        conditions = [*indices.block_conditions(block), condition]
+        edit.set_block(indices, block, indices.bindings(block), conditions)
 
 
 def fuse(

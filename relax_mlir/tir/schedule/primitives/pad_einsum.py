@@ -119,10 +119,10 @@ def _top(state: ScheduleState, indices: Indices, block: ir.Operation) -> ir.Oper
     """Return the outermost loop that a block depends on, which holds nothing else, or the block."""
     if block.name != tree.BLOCK:
         raise state.error("the body of a function has no iterators")
-    found = indices.block_conditions(block)
+    conditions = indices.block_conditions(block)
     used = frozenset().union(
         *(binding.symbols for binding in indices.bindings(block)),
-        *(each.symbols for each in found if isinstance(each, Comparison)),
+        *(each.symbols for each in conditions if isinstance(each, Comparison)),
     )
     around = tree.loops_around(block)
     own = [loop for loop in around if str(indices.var(tree.variable(loop))) in used]

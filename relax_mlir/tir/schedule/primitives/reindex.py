@@ -51,8 +51,8 @@ def reindex(
     if not scopes.runs_for_all(indices, block):
         raise state.error(f"the predicate of {what} leaves out some of its points", block)
     _runs_everywhere(state, indices, block)
-    found = [a for a in accesses(indices, block) if a.buffer == buffer]
-    element = _element(state, indices, block, found, name)
+    uses = [a for a in accesses(indices, block) if a.buffer == buffer]
+    element = _element(state, indices, block, uses, name)
     variables = [indices.var(argument) for argument in tree.body_of(block).arguments]
     extents = indices.extents(block)
     used = [i for i, v in enumerate(variables) if any(v.symbols & e.symbols for e in element)]
@@ -66,7 +66,7 @@ def reindex(
             raise state.error(f"{index_map} gives no shape: {error}", block) from error
     if writes:
         _inside(state, indices, block, buffer, element, name)
-        if not any(stored_always(indices, block, access) for access in found):
+        if not any(stored_always(indices, block, access) for access in uses):
             raise state.error(
                 f"{what} may have points for which it stores nothing in '{name}'; a copy has no "
                 "condition", block,
@@ -94,7 +94,7 @@ def reindex(
             memref.store(element, buffer, list(map(indices.emit, there)))
         else:
             memref.store(_element_or_zero(indices, buffer, there, facts), copy, here)
-    for access in found:
+    for access in uses:
         _redirected(indices, block, access, copy, variables, place)
     fresh = state.indices(block)
     for each in [made, block, *(op for op in tree.ancestors(block) if op.name == tree.BLOCK)]:
@@ -145,11 +145,11 @@ def _runs_everywhere(state: ScheduleState, indices: Indices, block: ir.Operation
 
 
 def _element(
-    state: ScheduleState, indices: Indices, block: ir.Operation, found: Sequence[Access], name: str
+    state: ScheduleState, indices: Indices, block: ir.Operation, uses: Sequence[Access], name: str
 ) -> list[SymExpr]:
     """Return the one element of a buffer that a block uses, in terms of its body's iterators."""
     exprs: list[list[SymExpr]] = []
-    for access in found:
+    for access in uses:
         around = next(op for op in tree.ancestors(access.op) if op.name == tree.BLOCK)
         if access.indices is None or around != block:
             raise state.error(f"{tree.describe(block)} uses more of '{name}' than one element")
@@ -289,8 +289,8 @@ def cache_inplace(
             raise state.error(f"{what} does not read and write its buffer number {which}", block)
         buffer = reads[which]
     indices = state.indices(block)
-    found = [a for a in accesses(indices, block) if a.buffer == buffer]
-    for access in found:
+    uses = [a for a in accesses(indices, block) if a.buffer == buffer]
+    for access in uses:
         if access.indices is None:
             raise state.error(
                 f"'{access.op.name}' uses more of '{buffers.name_of(buffer)}' than an element",
@@ -308,7 +308,7 @@ def cache_inplace(
         copier(indices, ir.InsertionPoint(top), title, dims, buffer, copy),
         copier(indices, ir.InsertionPoint(after), buffers.name_of(buffer), dims, copy, buffer),
     ]
-    for access in found:
+    for access in uses:
         access.op.operands[_PLACES[access.op.name]] = copy
     inside = tree.nested_blocks(block)[::-1]
     for each in [*inside, *(op for op in tree.ancestors(block) if op.name == tree.BLOCK)]:

@@ -52,15 +52,15 @@ def rolling_buffer(state: ScheduleState, block: ir.Operation, which: int | str) 
         raise state.error(f"'{name}', which {what} writes, is a parameter of the function", block)
     scopes.check_regular(state, block)
     indices = state.indices(block)
-    found = [a for a in accesses(indices, indices.function) if a.buffer == buffer]
-    if any(access.indices is None for access in found):
+    uses = [a for a in accesses(indices, indices.function) if a.buffer == buffer]
+    if any(access.indices is None for access in uses):
         raise state.error(f"more of '{name}' than its elements is used", block)
     if not scopes.runs_for_all(indices, block):
         raise state.error(f"the predicate of {what} may leave out some of its points", block)
-    common = _common(state, indices, block, found, name)
+    common = _common(state, indices, block, uses, name)
     _inputs_stay(state, block, common)
-    exprs, ranges, facts = _written(state, indices, block, found, common, name)
-    _covered(state, indices, block, found, common, ranges, facts, name)
+    exprs, ranges, facts = _written(state, indices, block, uses, common, name)
+    _covered(state, indices, block, uses, common, ranges, facts, name)
     rolls = _rolls(indices, exprs, ranges, common, facts)
     if not rolls:
         raise state.error(
@@ -73,7 +73,7 @@ def rolling_buffer(state: ScheduleState, block: ir.Operation, which: int | str) 
     shape[first.dim] = SymExpr.const(first.extent)
     _skip_known(indices, block, rolls)
     made = reshaped(indices, buffer, shape)
-    users = _folded(indices, found, made, first)
+    users = _folded(indices, uses, made, first)
     for use in list(buffer.uses):
         use.owner.operation.erase()
     buffer.owner.operation.erase()
@@ -85,10 +85,10 @@ def rolling_buffer(state: ScheduleState, block: ir.Operation, which: int | str) 
 
 
 def _common(
-    state: ScheduleState, indices: Indices, block: ir.Operation, found: Sequence[Access], name: str
+    state: ScheduleState, indices: Indices, block: ir.Operation, uses: Sequence[Access], name: str
 ) -> list[ir.Operation]:
     """Return the loops around a block and all that uses what it writes."""
-    others = [access for access in found if not tree.is_inside(access.op, block)]
+    others = [access for access in uses if not tree.is_inside(access.op, block)]
     if not others:
         raise state.error(f"nothing beside {tree.describe(block)} uses '{name}'", block)
     common = [
@@ -152,12 +152,12 @@ def _region(
 
 
 def _written(
-    state: ScheduleState, indices: Indices, block: ir.Operation, found: Sequence[Access],
+    state: ScheduleState, indices: Indices, block: ir.Operation, uses: Sequence[Access],
     common: Sequence[ir.Operation], name: str,
 ) -> tuple[list[SymExpr], list[Range], Facts]:  # fmt: skip
     """Return which element a block writes, in terms of loops, and which part in one step."""
     facts = indices.facts(tree.body_of(common[-1]).operations[0].operation)
-    own = [access for access in found if tree.is_inside(access.op, block)]
+    own = [access for access in uses if tree.is_inside(access.op, block)]
     regions = [_region(indices, access, common[-1], facts) for access in own]
     known = [each for each in regions if each is not None]
     if len(known) < len(regions) or any(
@@ -168,11 +168,11 @@ def _written(
 
 
 def _covered(
-    state: ScheduleState, indices: Indices, block: ir.Operation, found: Sequence[Access],
+    state: ScheduleState, indices: Indices, block: ir.Operation, uses: Sequence[Access],
     common: Sequence[ir.Operation], ranges: Sequence[Range], facts: Facts, name: str,
 ) -> None:  # fmt: skip
     """Check that a step reads only what it writes."""
-    for access in found:
+    for access in uses:
         if tree.is_inside(access.op, block):
             continue
         region = _region(indices, access, common[-1], facts)
@@ -229,11 +229,11 @@ def _skip_known(indices: Indices, block: ir.Operation, rolls: Sequence[_Roll]) -
 
 
 def _folded(
-    indices: Indices, found: Sequence[Access], made: ir.Value, roll: _Roll
+    indices: Indices, uses: Sequence[Access], made: ir.Value, roll: _Roll
 ) -> list[ir.Operation]:
     """Have accesses use a buffer that is folded in one dimension; returns the blocks concerned."""
     users: dict[ir.Operation, None] = {}
-    for access in found:
+    for access in uses:
         op = access.op
         first = 1 if op.name == "memref.load" else 2
         with ir.InsertionPoint(op), op.location:

@@ -66,12 +66,12 @@ def tiles(rng: random.Random, extent: int, n: int, most: int) -> list[int]:
     if n == 1:
         return [extent]
     last = rng.choice([d for d in divisors(extent) if d <= max(most, 1)] or [1])
-    found, rest = [last], extent // last if extent else 0
+    factors, rest = [last], extent // last if extent else 0
     for _ in range(n - 2):
         factor = rng.choice(divisors(rest))
-        found.append(factor)
+        factors.append(factor)
         rest = rest // factor
-    middle = [rest, *found[1:]]
+    middle = [rest, *factors[1:]]
     rng.shuffle(middle)
     return [*middle, last]
 

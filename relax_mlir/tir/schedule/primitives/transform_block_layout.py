@@ -135,25 +135,25 @@ def plain_loops(state: ScheduleState, indices: Indices, block: ir.Operation) -> 
         raise state.error(f"{what} cannot get other loops: {problem}", block)
     around = tree.loops_around(block)
     by_name = {str(indices.var(tree.variable(loop))): loop for loop in around}
-    found: list[ir.Operation] = []
+    loops: list[ir.Operation] = []
     for binding, extent in zip(indices.bindings(block), indices.extents(block), strict=True):
         loop = by_name.get(str(binding)) if binding.name is not None else None
         if loop is None and binding.value == 0 and extent.value == 1:
             continue
-        if loop is None or loop in found:
+        if loop is None or loop in loops:
             raise state.error(f"an iterator of {what} is not just the variable of a loop", block)
         lower, steps = map(indices.lift, loop.operands)
         if lower.value != 0 or steps != extent:
             raise state.error(f"{tree.describe(loop)} does not run for all of an iterator", loop)
-        found.append(loop)
+        loops.append(loop)
     if indices.block_conditions(block):
         raise state.error(f"{what} has a predicate", block)
-    if not found:
+    if not loops:
         return []
-    first = min(around.index(loop) for loop in found)
+    first = min(around.index(loop) for loop in loops)
     line = [*around[first:], block]
     for outer, inner in pairwise(line):
-        if outer not in found:
+        if outer not in loops:
             raise state.error(f"{tree.describe(outer)} is no loop of {what}'s iterators", outer)
         if not checks.holds_only(outer, inner):
             raise state.error(

@@ -31,11 +31,11 @@ _KINDS = ("read", "write")
 def buffer_of(state: ScheduleState, block: ir.Operation, which: Any) -> ir.Value:
     """Return a buffer that a block uses, by `("read", 0)`, `("write", 0)` or its name."""
     if isinstance(which, str):
-        for found in scopes.buffers(block):
-            for each in found:
+        for declared in scopes.buffers(block):
+            for each in declared:
                 if buffers.name_of(each) == which:
                     return each
-        names = [buffers.name_of(each) for found in scopes.buffers(block) for each in found]
+        names = [buffers.name_of(each) for declared in scopes.buffers(block) for each in declared]
         raise state.error(
             f"{tree.describe(block)} does not use '{which}', but "
             f"{', '.join(dict.fromkeys(names))}", block,
@@ -80,7 +80,7 @@ def transform_layout(
             f"'{name}' of {product(dims)} elements would have {product(shape)}: give a pad_value",
             block,
         )
-    found = _elements(state, indices, block, buffer)
+    uses = _elements(state, indices, block, buffer)
     if not buffers.is_local(buffer):
         _may_change(state, indices.function, name)
     writers = [each for each in scopes.siblings(block) if buffer in scopes.buffers(each)[1]]
@@ -94,7 +94,7 @@ def transform_layout(
         except ValueError as error:
             raise state.error(f"where padding is is not known: {error}", block) from error
     made = reshaped(indices, buffer, shape)
-    for access in found:
+    for access in uses:
         _rewritten(indices, access, index_map, made)
     if made != buffer:
         for use in list(buffer.uses):
@@ -219,7 +219,7 @@ def _separated(method: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(method)
     def run(self: Any, *args: Any, **kwargs: Any) -> None:
-        found: list[int] = []
+        separators: list[int] = []
         given = inspect.signature(method).bind(self, *args, **kwargs).arguments
         function = given.get("index_map")
         if not callable(function) or isinstance(function, IndexMap):
@@ -227,22 +227,22 @@ def _separated(method: Callable[..., None]) -> Callable[..., None]:
 
         @functools.wraps(function)
         def plain(*indices: Any) -> Any:
-            found.clear()
+            separators.clear()
             results = function(*indices)
             if not isinstance(results, (list, tuple)):
                 return results
             kept: list[Any] = []
             for each in results:
                 if isinstance(each, str) and each == IndexMap.AXIS_SEPARATOR:
-                    found.append(len(kept))
+                    separators.append(len(kept))
                 else:
                     kept.append(each)
             return kept
 
         given["index_map"] = plain
         method(**given)
-        if found:
-            self.set_axis_separator(given["block"], given["buffer"], found)
+        if separators:
+            self.set_axis_separator(given["block"], given["buffer"], separators)
 
     return run
 
