@@ -212,6 +212,8 @@ def einsum(m: Any) -> Any:
     """Sums of products by letters."""
     x = m.pick(("float32",), rank=3, most=3)
     b, _, k = m.dims(x)
+    if not k:  # onnxruntime divides by it, and dies
+        return None
     y = m.tensor([b, m.size(), k], "float32")
     return m.node(
         "Einsum", x, y, equation=m.choice(("bik,bjk->bij", "bik,bjk->jb", "bik,ajk->ija"))
@@ -406,7 +408,10 @@ def resize(m: Any) -> Any:
         return None
     mode = m.choice(("nearest", "linear", "cubic"))
     place = m.choice(("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"))
-    scales = m.const(np.array([1, 1, 2, m.choice((1.5, 3))], "float32"))
+    factor = m.choice((1.5, 3))
+    if place == "align_corners" and factor * m.dims(x)[3] % 1:
+        return None  # onnx's reference keeps the fraction of the new size, onnxruntime does not
+    scales = m.const(np.array([1, 1, 2, factor], "float32"))
     return m.node("Resize", x, "", scales, mode=mode, coordinate_transformation_mode=place,
                   nearest_mode="floor")  # fmt: skip
 

@@ -46,7 +46,7 @@ def _slice(x: _Array, starts: Any, ends: Any, axes: Any, steps: Any = None) -> A
     for start, end, axis, step in places:
         size = x.shape[axis]
         if step < 0:
-            start = min(start + size if start < 0 else start, size - 1)
+            start = min(max(start + size, 0) if start < 0 else start, size - 1)
             end = max(end + size if end < 0 else end, -1)
             index[axis] = (
                 slice(start, None if end < 0 else end, step) if start >= 0 else slice(0, 0)

@@ -56,6 +56,11 @@ CASES = {
         "{ y, z = Split<axis = 0>(x, s) }",
         {"x": (3, 2)},
     ),
+    "weights of any size": (
+        "(float[t,n,d] x, float[1,g,d] w, float[1,3,3] r, float[1,b] c) => (float[a,e,f,h] y) "
+        "{ y = RNN<hidden_size = 3>(x, w, r, c) }",
+        {"x": (5, 2, 4), "w": (1, 3, 4), "r": (1, 3, 3), "c": (1, 6)},
+    ),
 }
 
 
@@ -76,6 +81,20 @@ def test_parts_that_do_not_fit() -> None:
     main = relax_mlir.compile(model(CASES["parts of any size"][0]))
     with pytest.raises(ShapeMismatchError, match="dimension 0 is 4, expected 3"):
         main(np.ones((4, 2), "float32"))
+
+
+@pytest.mark.codegen
+@pytest.mark.parametrize("start", ["int64[1] s = {-9}", ""])
+def test_slices_backwards_begin_at_the_first_element(start: str) -> None:
+    # By ONNX's specification and its inference; its reference slices as Python does.
+    inputs = "float[n] x" if start else "float[n] x, int64[1] s"
+    known = ", ".join([start, "int64[1] e = {-9}, int64[1] a = {0}, int64[1] p = {-2}"]).strip(", ")
+    text = f"({inputs}) => (float[m] y) <{known}> {{ y = Slice(x, s, e, a, p) }}"
+    main = relax_mlir.compile(model(text))
+    for n, wanted in ((8, [0]), (9, []), (10, [])):
+        x = np.arange(n, dtype="float32")
+        given = (x,) if start else (x, np.array([-9]))
+        np.testing.assert_array_equal(main(*given), wanted)
 
 
 PADDED = """

@@ -6,6 +6,7 @@ from relax_mlir.frontend.recurrent import recurrent_layer
 from relax_mlir.frontend.registry import converts
 from relax_mlir.frontend.values import of_expr
 from relax_mlir.relax import op
+from relax_mlir.relax.expr.types import TensorType
 
 _ACTIVATIONS = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
 # Operands of a layer: of them RNN and GRU have six, LSTM eight.
@@ -58,10 +59,10 @@ def _native(node: Any, directions: int) -> list[Any]:
     batch, dtype = x.ty.dims[1], node.dtype()
     results, lasts = [], []
     for direction in range(directions):
-        weights = [_of_direction(node, i, direction) for i in (1, 2)]
+        weights = [_gates(node, i, direction, size) for i in (1, 2)]
         biases: list[Any] = [None, None]
         if node.has(3):
-            biases = list(node.emit(op.split(_of_direction(node, 3, direction), 2, axis=0)))
+            biases = list(node.emit(op.split(_gates(node, 3, direction, 2 * size), 2, axis=0)))
         weights = [_reordered(node, each, size) for each in (*weights, *biases)]
         state = [
             _of_direction(node, i, direction, layout) if node.has(i)
@@ -81,6 +82,15 @@ def _of_direction(node: Any, index: int, direction: int, axis: int = 0) -> Any:
     """Return what an input has for a direction."""
     part = op.strided_slice(node.x(index), axes=[axis], begin=[direction], end=[direction + 1])
     return op.squeeze(part, axis=[axis])
+
+
+def _gates(node: Any, index: int, direction: int, size: Any) -> Any:
+    """Return the weights or biases of a direction, as many rows as all gates together have."""
+    part = node.emit(_of_direction(node, index, direction))
+    if part.ty.dims[0].value is not None:
+        return part
+    dims = [size * len(_GATES[node.op_type]), *part.ty.dims[1:]]
+    return node.graph.builder.match_cast(part, TensorType(dims, node.dtype()))
 
 
 def _reordered(node: Any, weight: Any, size: Any) -> Any:

@@ -249,9 +249,14 @@ def slice_inputs(node: Any) -> Any:
     if starts is None or ends is None or axes is None or not steps_known:
         return _slice_at_run_time(node, axes)
     axes = [node.normalized(axis, node.ndim()) for axis in axes or range(len(starts))]
-    return op.strided_slice(
-        node.x(), axes, list(starts), list(ends), list(steps or [1] * len(starts))
-    )
+    steps = list(steps or [1] * len(starts))
+    # Backwards, what begins before the first element begins at it, unlike Python's slices
+    # (https://onnx.ai/onnx/operators/onnx__Slice.html).
+    starts = [
+        (-node.dims()[axis]).max(start) if step < 0 and isinstance(start, int) and start < 0
+        else start for start, axis, step in zip(starts, axes, steps, strict=True)
+    ]  # fmt: skip
+    return op.strided_slice(node.x(), axes, starts, list(ends), steps)
 
 
 def _slice_at_run_time(node: Any, axes: Any) -> Any:
