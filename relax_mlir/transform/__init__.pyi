@@ -472,7 +472,7 @@ def ToANormalForm() -> Pass:
 def ToMixedPrecision(
     out_dtype: str = "float32", fp16_input_names: tuple = (), dtype: str = "float16"
 ) -> Pass:
-    """Compute matrix products and convolutions on half precision."""
+    """Compute matrix products and convolutions on half precision or int8."""
 
 def ToNonDataflow() -> Pass:
     """Inline dataflow blocks into the enclosing function."""

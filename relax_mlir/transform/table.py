@@ -226,11 +226,13 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         flag="to-mixed-precision",
         name="ToMixedPrecision",
         entry="relax_mlir.transform.relax.to_mixed_precision:to_mixed_precision",
-        summary="Compute matrix products and convolutions on half precision",
+        summary="Compute matrix products and convolutions on half precision or int8",
         options=(
             PassOption("out_dtype", str, "float32", "what they accumulate in"),
             PassOption("fp16_input_names", tuple, (), "parameters to take in half precision"),
-            PassOption("dtype", str, "float16", "the half precision: float16 or bfloat16"),
+            PassOption(
+                "dtype", str, "float16", "the dtype: float16, bfloat16, or int8 (quantized)"
+            ),
         ),
     ),
     "decompose-ops-for-inference": PassSpec(

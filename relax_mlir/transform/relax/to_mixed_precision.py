@@ -13,10 +13,12 @@ from relax_mlir.dialects.relax.side_effects import captured_values, functions_to
 from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple, known_fields, make_tuple
 from relax_mlir.errors import PassError, did_you_mean
 from relax_mlir.lowering.walk import collect
+from relax_mlir.transform.relax.dynamic_quantization import quantize_dynamically
 from relax_mlir.transform.relax.infer_type import settle_result
 from relax_mlir.transform.relax.mixed_precision_uses import Need, narrow_only, policy_of
 
 _HALF = ("float16", "bfloat16")
+_NARROW = (*_HALF, "int8")
 _WIDE = "float32"
 
 
@@ -37,14 +39,21 @@ def to_mixed_precision(
         module: a `builtin.module`.
         out_dtype: what products and convolutions accumulate in: float32, or that of `dtype`.
         fp16_input_names: parameters that the function takes in half precision from now on.
-        dtype: the half precision, float16 or bfloat16.
+        dtype: the half precision, float16 or bfloat16; or int8, for products with weights that are
+            quantized at run time (`quantize_dynamically`).
 
     Raises:
         PassError: a dtype is none of these, or no function has a parameter of such a name.
     """
-    for name, given, allowed in (("dtype", dtype, _HALF), ("out_dtype", out_dtype, (_WIDE, dtype))):
+    outs = (_WIDE,) if dtype == "int8" else (_WIDE, dtype)
+    for name, given, allowed in (("dtype", dtype, _NARROW), ("out_dtype", out_dtype, outs)):
         if given not in allowed:
             raise PassError("ToMixedPrecision", f"{name} is {' or '.join(allowed)}, got {given!r}")
+    if dtype == "int8":
+        if fp16_input_names:
+            raise PassError("ToMixedPrecision", "fp16_input_names are for a half precision")
+        quantize_dynamically(module)
+        return
     names = _check_inputs(module, fp16_input_names)
     for func in functions_to_optimize(module):
         _Rewriter(func, dtype, out_dtype).run(names)
