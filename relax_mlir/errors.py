@@ -76,7 +76,7 @@ class ExprTypeError(ExprError, TypeError):
 
 
 class ParameterNameError(ExprError, RuntimeError):
-    """A function has no parameter of that name; a RuntimeError too, which TVM raises."""
+    """A function has no parameter or symbol of that name; a RuntimeError too, as in TVM."""
 
 
 class BuilderError(RelaxMLIRError, RuntimeError):

@@ -42,6 +42,7 @@ TABLE = {
     "relax.inline_functions": "relax_mlir.transform.relax.inline_functions:inline_functions",
     "relax.inline_body": "relax_mlir.transform.relax.inline_function:inline_body",
     "relax.bind_params": "relax_mlir.transform.relax.bind_params:bind_params",
+    "relax.bind_symbolic_vars": "relax_mlir.transform.relax.bind_symbolic_vars:bind_symbolic_vars",
     "relax.forward_copies": "relax_mlir.transform.relax.canonicalize_bindings:forward_copies",
     "relax.infer_type_pass": "relax_mlir.transform.relax.infer_type:infer_type",
     "relax.merge_equal": "relax_mlir.transform.relax.eliminate_common_subexpr:merge_equal",

@@ -19,6 +19,7 @@ class Marker:
 
     def __init__(self, path: str) -> None:
         self.script_path = path
+        self.__name__ = path.rpartition(".")[2]
 
     def __getattr__(self, name: str) -> "Marker":
         if name.startswith("__"):

@@ -7,6 +7,7 @@ from relax_mlir import ir, relax
 from relax_mlir.errors import ScriptError
 from relax_mlir.relax.expr import PrimType
 from relax_mlir.script import from_source
+from relax_mlir.script import tir as T
 
 EXP = """
     @T.prim_func
@@ -198,3 +199,57 @@ def test_integers_that_are_no_dimensions(text: str, message: str) -> None:
 def test_extents_of_a_grid() -> None:
     with pytest.raises(ScriptError, match=r"'\*' takes the shape of a buffer"):
         from_source(module("return x").replace("*A.shape", "*A"))
+
+
+def test_buffers_of_handles_anywhere_in_the_body() -> None:
+    late = from_source("""
+        @T.prim_func
+        def f(a: T.handle, b: T.handle):
+            A = T.match_buffer(a, (4,))
+            C = T.alloc_buffer((4,))
+            B = T.match_buffer(b, (4,))
+            for i in range(4):
+                C[i] = A[i] * 2.0
+            for i in range(4):
+                B[i] = C[i]
+    """)
+    first = from_source("""
+        @T.prim_func
+        def f(A: T.buffer((4,)), B: T.Buffer((4,))):
+            C = T.alloc_buffer((4,))
+            for i in range(4):
+                C[i] = A[i] * 2.0
+            for i in range(4):
+                B[i] = C[i]
+    """)
+    ir.assert_structural_equal(late, first)
+
+
+def test_what_python_knows_of_prim_funcs() -> None:
+    dims, flag = (3, 4), True
+
+    @T.prim_func
+    def short(a: T.handle):
+        A = T.match_buffer(a, [2, *dims])
+        if flag:
+            A[0, 0, 0] = 1.0
+        else:
+            A[0, 0, 0] = 2.0
+
+    @T.prim_func
+    def long(A: T.Buffer((2, 3, 4))):
+        A[0, 0, 0] = 1.0
+
+    ir.assert_structural_equal(short.with_attr("global_symbol", "long"), long)
+    with pytest.raises(ScriptError, match=r"'\*' takes a Python sequence of dimensions"):
+        from_source("@T.prim_func\ndef f(a: T.handle):\n  A = T.match_buffer(a, (2, *a))")
+
+
+@pytest.mark.parametrize(
+    "axes",
+    ["vi = T.axis.S(4, i)\n        vi = T.axis.S(4, i)", 'vi, vi = T.axis.remap("SS", [i, i])'],
+)
+def test_iterators_have_names_of_their_own(axes: str) -> None:
+    text = f"@T.prim_func\ndef f():\n  for i in range(4):\n    with T.block():\n        {axes}"
+    with pytest.raises(ScriptError, match="there is already an iterator 'vi'"):
+        from_source(text)

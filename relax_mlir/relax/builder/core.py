@@ -100,6 +100,20 @@ class Core:
             if inner.kind == "scope" and inner.op is not None:
                 self._detach_dead_op(inner.op)
 
+    def _pause(self) -> tuple[Any, ...]:
+        """Set the function that is open aside, and return it: the next one stands beside it."""
+        paused = self._frames, self._unfinished, self._open_blocks, self._function_scope
+        for frame in self._frames:
+            frame.open = False
+        self._frames, self._unfinished, self._open_blocks = [], {}, []
+        return paused
+
+    def _resume(self, paused: tuple[Any, ...]) -> None:
+        """Go on with what `_pause` returned."""
+        self._frames, self._unfinished, self._open_blocks, self._function_scope = paused
+        for frame in self._frames:
+            frame.open = True
+
     def _begin(self, op: ir.Operation) -> ir.Operation:
         """Record an operation under construction, until `_end` or `_detach_dead_op`."""
         self._unfinished[id(op)] = op

@@ -15,7 +15,7 @@ from relax_mlir.relax.builder.scopes import DataflowScope
 from relax_mlir.relax.expr.blocks import Binding, DataflowBlock, MatchCast, SeqExpr
 from relax_mlir.relax.expr.call import Call
 from relax_mlir.relax.expr.compound import If, TupleGetItem
-from relax_mlir.relax.expr.leaves import Var, make_var
+from relax_mlir.relax.expr.leaves import GlobalVar, Var, make_var
 from relax_mlir.relax.expr.types import ShapeType, TensorType, as_type
 from relax_mlir.relax.expr.values import Tuple, convert
 
@@ -154,8 +154,8 @@ class Emission(Core):
                 known[id(part)] = emit(part)
         return [known[id(part)] for part in parts]
 
-    def emit_func_output(self, output: Any, params: Any = None) -> None:
-        """Give the function its result, its last act.
+    def emit_func_output(self, output: Any, params: Any = None) -> GlobalVar:
+        """Give the function its result, its last act; returns the function's name, to call it.
 
         Args:
             output: an expression, or a sequence of them, which becomes a tuple.
@@ -169,6 +169,7 @@ class Emission(Core):
         if frame.kind != "function":
             raise BuilderError(f"emit_func_output inside a {frame.word}: close that first")
         self._function_scope.output(output, parameters_of(params))
+        return GlobalVar(frame.name)
 
     def call_te(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
         """Return a call of the prim func that a tensor expression makes.

@@ -16,7 +16,10 @@ from relax_mlir.relax.expr.types import PrimType
 
 
 class FunctionScope:
-    """A function under construction; it enters the module when it has its output."""
+    """A function under construction; it enters the module when it has its output.
+
+    A function that is open already pauses: it goes on when this one has ended.
+    """
 
     def __init__(
         self, builder: Any, name: str, params: list[Var] | None, options: dict[str, Any],
@@ -27,13 +30,12 @@ class FunctionScope:
         self._builder, self._name, self._params = builder, name, params
         self._options, self._place = options, place
         self._frame: Frame | None = None
+        self._paused: tuple[Any, ...] = ()
+        # Parameters that are variables of the function that pauses too: what they were there.
+        self._outer: list[tuple[Var, Any, Any]] = []
 
     def __enter__(self) -> "FunctionScope":
         builder, name = self._builder, self._name
-        if builder._frames:
-            raise BuilderError(
-                f"function '{name}' cannot be nested: the {builder._frames[-1].word} is open"
-            )
         if not self._options.get("named"):
             if name in builder._table.names:
                 raise BuilderError(f"there is a function '{name}' already")
@@ -50,6 +52,7 @@ class FunctionScope:
                 loc=self._place,
                 ip=False,
             )
+        self._paused = builder._pause()
         builder._begin(op)
         block = op.regions[0].blocks.append()
         self._frame = frame = Frame(
@@ -57,7 +60,13 @@ class FunctionScope:
         )
         frame.place = self._place
         if self._params is not None:
-            self._bind(self._params)
+            try:
+                self._bind(self._params)
+            except Exception:
+                builder._table.names.discard(name)
+                builder._abandon()
+                builder._resume(self._paused)
+                raise
         builder._push(frame)
         builder._function_scope = self
         active().append(builder)
@@ -68,6 +77,8 @@ class FunctionScope:
         if len({id(param) for param in params}) != len(params):
             raise BuilderError(f"a parameter of '{self._name}' is given twice")
         for param in params:
+            if param._frame in self._paused[0]:
+                self._outer.append((param, param._value, param._frame))
             self._builder._add_parameter(self._frame, param)
         self._frame.params = params
         known = [
@@ -160,12 +171,14 @@ class FunctionScope:
             builder._end(frame.op)
         builder._close(frame)
         active().pop()
-        builder._function_scope = None
         if not finished:
             builder._table.names.discard(self._name)
             builder._detach_dead_op(frame.op)
         # What was begun in the function and never closed.
         builder._abandon()
+        builder._resume(self._paused)
+        for param, value, before in self._outer:
+            param._value, param._frame = value, before
         if kind is None and not finished:
             raise BuilderError(
                 f"function '{self._name}' ends without its output: call emit_func_output"

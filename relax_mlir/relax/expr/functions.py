@@ -233,6 +233,17 @@ class Function(BaseFunc):
         """
         return extension("relax.bind_params")(self, binding_map)
 
+    def bind_symbolic_vars(self, binding_map: Mapping[Any, Any]) -> "Function":
+        """Return the function with values for symbols: what the pass `BindSymbolicVars` does.
+
+        Args:
+            binding_map: integers, or expressions of other symbols, by the symbol or its name.
+
+        Raises:
+            ParameterNameError: there is no such symbol, or two values of one.
+        """
+        return extension("relax.bind_symbolic_vars")(self, binding_map)
+
     def inline_functions(self, function_map: Mapping[Any, Any]) -> "Function":
         """Return this with the bodies of other functions in the place of their calls.
 

@@ -59,12 +59,21 @@ class DimParser:
         self.fresh: dict[str, Node] = {}
 
     def dims(self, nodes: Sequence[Node]) -> list[SymExpr]:
-        """Return the dimensions that the nodes spell.
+        """Return the dimensions that the nodes spell; `*dims` of a Python sequence are several.
 
         Raises:
             ScriptError: not integer expressions, or a symbol that nothing binds.
         """
-        return [self.dim(node) for node in nodes]
+        result: list[SymExpr] = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                several = captured_value(self.scope, node.value)
+                if not isinstance(several, (tuple, list)):
+                    self.scope.fail(node, "'*' takes a Python sequence of dimensions")
+                result += captured_dims(self.scope, node, several)
+            else:
+                result.append(self.dim(node))
+        return result
 
     def dim(self, node: Node) -> SymExpr:
         """Return one dimension; a name in it may be bound by it, as `n` by `n` or by `n * 2`."""

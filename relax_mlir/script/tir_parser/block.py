@@ -120,6 +120,8 @@ class BlockParser(StatementPart):
                     notes.append(statement)
                     continue
                 for name, iterator, first in axes:
+                    if name in names:
+                        self.scope.fail(statement, f"there is already an iterator '{name}'")
                     names.append(name)
                     iters.append(iterator)
                     firsts[name] = first

@@ -65,13 +65,15 @@ class PrimFuncParser:
                 scope.fail(arg, f"there is already a parameter '{arg.arg}'")
             with scope.guarded(arg):
                 self._parameter(arg)
-        first = 0
+        body: list[ast.stmt] = []
         for statement in self.node.body:
+            # Buffers are matched with handles behind other statements as well.
+            if body and not self._matches_handle(statement):
+                body.append(statement)
+                continue
             with scope.guarded(statement):
-                known = self._prelude(statement)
-            if not known:
-                break
-            first += 1
+                if not self._prelude(statement):
+                    body.append(statement)
         for name, decl in self.buffers.items():
             if decl is None:
                 arg = next(a for a in self.node.args.args if a.arg == name)
@@ -101,7 +103,7 @@ class PrimFuncParser:
                     scope.bind(name, scalar)
             with builder.body():
                 TirStmtParser(TirExprParser(scope, builder), self.module).function(
-                    self.node.body[first:], builder.buffers[-1] if result else None
+                    body, builder.buffers[-1] if result else None
                 )
         if result is not None:
             builder.op.attributes[RETURNS] = ir.UnitAttr.get()
@@ -149,7 +151,7 @@ class PrimFuncParser:
         call = annotation.func if isinstance(annotation, ast.Call) else annotation
         call = call.value if isinstance(call, ast.Subscript) else call
         path = scope.path(call)
-        if path == "T.Buffer":
+        if path in ("T.Buffer", "T.buffer"):
             self._add_buffer(arg.arg, arg.arg, annotation)
         elif path in ("T.handle", "T.Ptr"):
             self.buffers[arg.arg] = None
@@ -196,6 +198,14 @@ class PrimFuncParser:
             self._match_buffer(target, node.value)
             return True
         return False
+
+    def _matches_handle(self, node: ast.stmt) -> bool:
+        """Return whether the statement matches a buffer with a handle that has none."""
+        call = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
+        if not isinstance(call, ast.Call) or self.scope.path(call.func) != "T.match_buffer":
+            return False
+        handle = call.args[0] if call.args else None
+        return isinstance(handle, ast.Name) and self.buffers.get(handle.id, call) is None
 
     def _symbol(self, target: Node, call: Node) -> bool:
         text = call.args[0] if call.args else None

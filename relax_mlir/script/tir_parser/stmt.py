@@ -15,6 +15,7 @@ from relax_mlir.dialects.tir.scalar import DtypeError, Scalar
 from relax_mlir.errors import did_you_mean
 from relax_mlir.script.parser import interfaces, macros
 from relax_mlir.script.parser.arguments import arguments
+from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.interfaces import ModuleParser
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.tir_parser import memory, outlined_calls
@@ -347,6 +348,11 @@ class TirStmtParser(interfaces.TirStmtParser):
         BlockParser(self).parse(node)
 
     def _if(self, node: Node, tail: bool = False) -> None:
+        known = captured_value(self.scope, node.test)
+        if isinstance(known, bool):
+            # What Python knows chooses while the script is read.
+            self.body(node.body if known else node.orelse, tail)
+            return
         condition = self.expr.condition(node.test)
         op = ir.Operation.create("scf.if", operands=[condition.value], regions=2)
         bodies = [node.body, node.orelse] if node.orelse else [node.body]

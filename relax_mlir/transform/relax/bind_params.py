@@ -15,9 +15,8 @@ from relax_mlir.dialects.relax.ops.base import prim_value
 from relax_mlir.dialects.relax.well_formed import argument_attributes, type_dims
 from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.errors import ExprError, ExprTypeError, ParameterNameError, PassError, did_you_mean
-from relax_mlir.ir.module import IRModule, module_of
-from relax_mlir.ir.single_function import single
+from relax_mlir.errors import ExprError, ExprTypeError, ParameterNameError, did_you_mean
+from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.passes import ModulePass
@@ -25,7 +24,7 @@ from relax_mlir.relax.expr import Function
 from relax_mlir.relax.expr.dims import as_dim
 from relax_mlir.runtime.values.convert import is_tensor_dtype, to_value
 from relax_mlir.script.printer.spelling import type_text
-from relax_mlir.transform.relax.bind_symbolic_vars import substitute_in_function
+from relax_mlir.transform.relax.bind_symbolic_vars import in_function, substitute_in_function
 from relax_mlir.transform.relax.infer_type import infer_function
 
 
@@ -68,12 +67,7 @@ def bind_params(func: Function, params: Mapping[Any, Any]) -> Function:
     Raises:
         ExprError: as for the pass `BindParams`.
     """
-    mod = module_of(func)
-    name = single(func).attributes["sym_name"].value
-    try:
-        return BindParams(name, params)(mod)[name]
-    except PassError as error:
-        raise (error.__cause__ or error) from None
+    return in_function(func, lambda name: BindParams(name, params))
 
 
 def bind_main(mod: IRModule, params: Mapping[Any, Any]) -> IRModule:

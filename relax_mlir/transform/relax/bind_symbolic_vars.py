@@ -1,17 +1,18 @@
 """The pass `BindSymbolicVars`: replaces symbolic sizes of functions by numbers or expressions."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
-from relax_mlir.ir.module import IRModule
+from relax_mlir.errors import ExprTypeError, ParameterNameError, PassError, did_you_mean
+from relax_mlir.ir.module import IRModule, module_of
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.passes import ModulePass
+from relax_mlir.relax.expr import Function
 from relax_mlir.relax.expr.dims import as_dim
 from relax_mlir.transform.relax.inline_function import substitute_symbols
 from relax_mlir.transform.relax.rebuild import substitute_type, symbols_of
@@ -25,10 +26,15 @@ def BindSymbolicVars(binding_map: Mapping[Any, Any], func_name: str | None = Non
         func_name: the function; None for all that have one of the symbols.
 
     Raises:
-        ExprTypeError: a value is no integer. The pass raises `ExprError` for a symbol that the
-            function, or no function, has.
+        ParameterNameError: a symbol is given twice, by itself and by name.
+        ExprTypeError: a value is no integer. The pass raises it for a `func_name` that is none,
+            and `ParameterNameError` for a symbol that the function, or no function, has.
     """
-    values = {str(name): as_dim(value) for name, value in binding_map.items()}
+    values: dict[str, SymExpr] = {}
+    for symbol, value in binding_map.items():
+        if str(symbol) in values:
+            raise ParameterNameError(f"BindSymbolicVars: two values of symbol '{symbol}'")
+        values[str(symbol)] = as_dim(value)
 
     def bind(mod: IRModule, ctx: PassContext) -> IRModule:
         names = mod.function_names if func_name is None else [func_name]
@@ -47,10 +53,37 @@ def BindSymbolicVars(binding_map: Mapping[Any, Any], func_name: str | None = Non
                 name = min(missing)
                 where = "the module" if func_name is None else f"function '{func_name}'"
                 near = did_you_mean(name, known) or f"; there are: {', '.join(sorted(known))}"
-                raise ExprError(f"BindSymbolicVars: {where} has no symbol '{name}'{near}")
+                raise ParameterNameError(f"BindSymbolicVars: {where} has no symbol '{name}'{near}")
         return mod
 
     return ModulePass(bind, PassInfo("BindSymbolicVars"))
+
+
+def bind_symbolic_vars(func: Function, binding_map: Mapping[Any, Any]) -> Function:
+    """Return a function with values for symbols, alone: `Function.bind_symbolic_vars`.
+
+    Raises:
+        ParameterNameError: there is no such symbol, or two values of one.
+    """
+    return in_function(func, lambda name: BindSymbolicVars(binding_map, name))
+
+
+def in_function(func: Function, make_pass: Callable[[str], ModulePass]) -> Function:
+    """Return what a pass makes of a function, in a module of its own.
+
+    Args:
+        func: the function, which stays as it is.
+        make_pass: makes the pass for the function's name.
+
+    Raises:
+        Exception: what the pass raises.
+    """
+    mod = module_of(func)
+    (name,) = mod.function_names
+    try:
+        return make_pass(name)(mod)[name]
+    except PassError as error:
+        raise (error.__cause__ or error) from None
 
 
 def substitute_in_function(func: ir.Operation, values: Mapping[str, SymExpr]) -> set[str]:

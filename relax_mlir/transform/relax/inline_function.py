@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
+from relax_mlir.dialects.relax.ops.params import SYMBOLIC_KINDS, to_attribute
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.transform.relax.rebuild import substitute_type
 
@@ -75,6 +77,15 @@ def substitute_symbols(op: ir.Operation, symbols: Mapping[str, SymExpr]) -> None
         for block in region.blocks:
             for argument in block.arguments:
                 argument.set_type(substitute_type(argument.type, symbols))
+    computed = COMPUTE_OPS.get(op.name.removeprefix("relax."))
+    kinds = {param.name: param.kind for param in (computed.PARAMS if computed else ())}
     for name, attribute in op.attributes.items():
         if isinstance(attribute, Dims):
-            op.attributes[name] = Dims.of([dim.substitute(symbols) for dim in attribute.dims])
+            dims = [dim.substitute(symbols) for dim in attribute.dims]
+            kind = kinds.get(name)
+            # Numbers are kept as numbers, as where the operation is written with them.
+            op.attributes[name] = (
+                to_attribute(kind, dims if kind == "dims" else dims[0])
+                if kind in SYMBOLIC_KINDS
+                else Dims.of(dims)
+            )

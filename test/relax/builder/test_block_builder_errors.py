@@ -22,9 +22,11 @@ def x() -> relax.Var:
     return relax.Var("x", R.Tensor(("n", 4), "float32"))
 
 
-def nested_function(bb: relax.BlockBuilder, x: relax.Var) -> None:
-    with bb.function("f", [x]), bb.function("g", [x]):
-        pass
+def value_of_a_function_that_pauses(bb: relax.BlockBuilder, x: relax.Var) -> None:
+    with bb.function("f", [x]):
+        y = bb.emit(x + 1)
+        with bb.function("g", []):
+            bb.emit_func_output(y)
 
 
 def output_twice(bb: relax.BlockBuilder, x: relax.Var) -> None:
@@ -204,7 +206,7 @@ def unfinished_alone(bb: relax.BlockBuilder, x: relax.Var) -> None:
 
 
 MISUSE: dict[Callable[..., None], str] = {
-    nested_function: "function 'g' cannot be nested: the function 'f' is open",
+    value_of_a_function_that_pauses: "'gv' belongs to the function 'f', which has ended",
     output_twice: "the function 'f' has its output; nothing can follow it",
     emit_after_output: "nothing can follow it",
     params_twice: "the parameters of 'f' are given twice",

@@ -8,8 +8,10 @@ import pytest
 
 from relax_mlir import IRModule, relax, tir
 from relax_mlir.errors import BuilderError
+from relax_mlir.ir import assert_structural_equal
 from relax_mlir.relax import op
 from relax_mlir.script import from_source
+from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
 
 
@@ -293,3 +295,36 @@ def test_blocks_begun_by_calls():
         out = bb.emit(relax.op.exp(x))
         assert len(bb._end_block()) == 1
         bb.emit_func_output(out)
+
+
+def test_a_function_pauses_for_another() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor((3,), "float32"))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            twice = bb.emit(x + x)
+            # The same variable is the parameter of both.
+            with bb.function("square", [x]):
+                square = bb.emit_func_output(bb.emit(x * x))
+            with pytest.raises(KeyError), bb.function("fails", [x]):
+                raise KeyError
+            with pytest.raises(BuilderError), bb.function("fails", [x, x]):
+                pass
+            out = bb.emit_output(square(twice) + x)
+        bb.emit_func_output(out)
+
+    @I.ir_module
+    class Expected:
+        @R.function
+        def square(x: R.Tensor((3,), "float32")):
+            return R.multiply(x, x)
+
+        @R.function
+        def main(x: R.Tensor((3,), "float32")):
+            cls = Expected
+            with R.dataflow():
+                out = R.add(cls.square(R.add(x, x)), x)
+                R.output(out)
+            return out
+
+    assert_structural_equal(bb.finalize(), Expected)

@@ -3,7 +3,7 @@
 import pytest
 
 from relax_mlir import tir, transform
-from relax_mlir.errors import PassError
+from relax_mlir.errors import ParameterNameError, PassError
 from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
@@ -43,3 +43,27 @@ def test_bound(name: object, func: str | None) -> None:
 def test_unknown() -> None:
     with pytest.raises(PassError, match=r"function 'main' has no symbol 'k'; there are: m, n"):
         transform.BindSymbolicVars({"k": 3}, "main")(Before)
+
+
+@R.function(private=True)
+def part(x: R.Tensor(("n", "m"), "float32")):
+    m = T.int64()
+    return R.strided_slice(x, [1], [0], [m // 4])
+
+
+def test_function_alone() -> None:
+    @R.function(private=True)
+    def expected(x: R.Tensor(("n", 32), "float32")):
+        return R.strided_slice(x, [1], [0], [8])
+
+    made = part.bind_symbolic_vars({part.params[0].ty.shape[1]: 32})
+    assert_structural_equal(made, expected)
+    assert_structural_equal(part.bind_symbolic_vars({"m": 32}), expected)
+
+
+def test_symbols_of_a_function_alone_that_are_wrong() -> None:
+    m = part.params[0].ty.shape[1]
+    with pytest.raises(ParameterNameError, match="has no symbol 'k'; there are: m, n"):
+        part.bind_symbolic_vars({"k": 1})
+    with pytest.raises(ParameterNameError, match="two values of symbol 'm'"):
+        part.bind_symbolic_vars({m: 1, "m": 2})
