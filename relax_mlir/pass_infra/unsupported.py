@@ -1,15 +1,12 @@
 """TVM's Relax passes that are unsupported, each with what to use instead."""
 
-_STAGES = "relax.build lowers by passes of its own: relax-compile --list-stages shows them"
 _PATTERNS = "transform.pattern and transform.pdl rewrite what patterns match (docs/passes.md)"
 _OTHERS = "RunCodegen hands subgraphs to libraries, which allocate what they need"
 _DEVICES = "programs run on one device"
 _KERNELS = "kernels are fast without it (docs/kernels.md)"
 
 UNSUPPORTED: dict[str, str] = {
-    **dict.fromkeys(
-        ("ComputePrimValue", ),
-        f"leave it out: {_STAGES}"),
+    "ComputePrimValue": "leave it out: the VM computes symbolic integers; prim funcs return none",
     "SplitCallTIRByPattern": _PATTERNS,
     **dict.fromkeys(
         ("AllocateWorkspace", "AnnotateUsedMemory"),
@@ -17,12 +14,11 @@ UNSUPPORTED: dict[str, str] = {
     **dict.fromkeys(
         ("RealizeVDevice", "UpdateVDevice", "RewriteCUDAGraph"), _DEVICES),
     **dict.fromkeys(
-        ("FastMathTransform", "FewShotTuning", "MetaScheduleApplyDatabase",
+        ("FewShotTuning", "MetaScheduleApplyDatabase",
          "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR", "SpecializePrimFuncBasedOnCallSite"),
         f"leave it out: {_KERNELS}"),
     **dict.fromkeys(
-        ("AlterOpImpl", "AttachAttrLayoutFreeBuffers", "OptimizeLayoutTransform",
-         "SplitLayoutRewritePreproc"),
+        ("AttachAttrLayoutFreeBuffers", "SplitLayoutRewritePreproc"),
         f"leave it out: PackWeights and the like lay constants out; {_KERNELS}"),
     "AttachExternModules": _OTHERS,
     "Gradient": "there is no automatic differentiation",

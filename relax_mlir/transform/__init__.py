@@ -32,6 +32,7 @@ _EXPORTS = {
     "UpdateParamType": "relax_mlir.transform.signatures.update_param_type",
     "UpdateParamStructInfo": "relax_mlir.transform.signatures.update_param_type",
     "RunCodegen": "relax_mlir.transform.grouping.run_codegen",
+    "AlterOpImpl": "relax_mlir.transform.layout.alter_op_impl",
     "BindParams": "relax_mlir.transform.relax.bind_params",
     "BindSymbolicVars": "relax_mlir.transform.relax.bind_symbolic_vars",
     "CreateModulePass": "relax_mlir.pass_infra.kinds.decorators",

@@ -31,6 +31,7 @@ from relax_mlir.transform.grouping.fuse_ops_by_pattern import (
     PatternCheckContext,
 )
 from relax_mlir.transform.grouping.run_codegen import RunCodegen
+from relax_mlir.transform.layout.alter_op_impl import AlterOpImpl
 from relax_mlir.transform.layout.desired_layouts import DesiredLayouts, FunctionMap, LayoutCallback
 from relax_mlir.transform.relax.bind_params import BindParams
 from relax_mlir.transform.relax.bind_symbolic_vars import BindSymbolicVars
@@ -45,6 +46,7 @@ from relax_mlir.transform.signatures.update_param_type import (
 
 __all__ = [
     "AdjustMatmulOrder",
+    "AlterOpImpl",
     "AlterOpLayout",
     "AnnotateEntryFunc",
     "AnnotateInvariantLoads",
@@ -85,6 +87,7 @@ __all__ = [
     "ExpandTupleArguments",
     "ExportStock",
     "ExtractShapeFunctions",
+    "FastMathTransform",
     "FlattenBuffer",
     "FoldBatchnormToConv2D",
     "FoldConstant",
@@ -123,6 +126,7 @@ __all__ = [
     "MergeCompositeFunctions",
     "ModulePass",
     "Normalize",
+    "OptimizeLayoutTransform",
     "OutlineNative",
     "PackConvWeights",
     "PackVNNI",
@@ -285,6 +289,9 @@ def ExportStock() -> Pass:
 def ExtractShapeFunctions() -> Pass:
     """Extract functions that compute the shapes of results only."""
 
+def FastMathTransform() -> Pass:
+    """Make kernels of elementary functions by topi's fast ones."""
+
 def FlattenBuffer() -> Pass:
     """Make all accesses of buffers one-dimensional."""
 
@@ -381,6 +388,9 @@ def MergeCompositeFunctions() -> Pass:
 
 def Normalize() -> Pass:
     """Bring Relax functions into the normal form that passes require."""
+
+def OptimizeLayoutTransform() -> Pass:
+    """Take out changes of layout that cancel each other."""
 
 def OutlineNative() -> Pass:
     """Merge straight-line runs of call_tir into one native function."""

@@ -191,6 +191,12 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         summary="Convert convolutions to the layouts of the fastest kernels",
         opt_level=3,
     ),
+    "optimize-layout-transform": PassSpec(
+        flag="optimize-layout-transform",
+        name="OptimizeLayoutTransform",
+        entry="relax_mlir.transform.layout.optimize_layout_transform:optimize_layout_transform",
+        summary="Take out changes of layout that cancel each other",
+    ),
     "pack-conv-weights": PassSpec(
         flag="pack-conv-weights",
         name="PackConvWeights",
@@ -234,6 +240,12 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
                 "dtype", str, "float16", "the dtype: float16, bfloat16, or int8 (quantized)"
             ),
         ),
+    ),
+    "fast-math-transform": PassSpec(
+        flag="fast-math-transform",
+        name="FastMathTransform",
+        entry="relax_mlir.transform.relax.fast_math_transform:fast_math_transform",
+        summary="Make kernels of elementary functions by topi's fast ones",
     ),
     "decompose-ops-for-inference": PassSpec(
         flag="decompose-ops-for-inference",

@@ -141,6 +141,7 @@ def test_functions_alone_and_in_modules() -> None:
     assert mod["double"].attrs["x"] == 1
     noted = func.with_attrs({"x": 1, "y": "text"}).without_attr("x").without_attr("z")
     assert noted.attrs == {"global_symbol": "main", "y": "text"}
+    assert noted.without_attr("global_symbol").is_private
     assert "tir.block" not in str(tvm.lower(mod))
     with pytest.raises(AttributeError, match="has no attribute 'params'"):
         _ = mod.params

@@ -104,8 +104,14 @@ class BaseFunc(Expr):
         return self.with_attr(attributes)
 
     def without_attr(self, key: str) -> "BaseFunc":
-        """Return a copy of the function without an attribute, if it has it."""
+        """Return a copy of the function without an attribute, if it has it.
+
+        Without `"global_symbol"` it is private.
+        """
         made = self.with_attr({})
+        if made._op is not None and key == "global_symbol":
+            private = ir.StringAttr.get("private", made._op.context)
+            made._op.attributes["sym_visibility"] = private
         for name in (key, f"relax.{key}", f"tir.{key}"):
             if made._op is not None and name in made._op.attributes:
                 del made._op.attributes[name]

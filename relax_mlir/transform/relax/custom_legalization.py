@@ -17,12 +17,17 @@ class _Customizer(PyExprMutator):
 
     def __init__(self, mod: IRModule, functions: Mapping[str, Legalization]) -> None:
         super().__init__(mod)
-        self._functions = functions
+        self._functions = {_short(name): function for name, function in functions.items()}
 
     def visit_call_(self, call: Call) -> Any:
         visited = self.visit_expr_post_order(call)
-        function = self._functions.get(getattr(call.op, "name", ""))
+        function = self._functions.get(_short(getattr(call.op, "name", "")))
         return visited if function is None else function(self.builder_, visited)
+
+
+def _short(name: str) -> str:
+    """Return the name of an operation without TVM's namespaces, as in `relax.nn.softmax`."""
+    return name.rpartition(".")[2]
 
 
 def customize(module: ir.Operation, functions: Mapping[str, Legalization]) -> None:

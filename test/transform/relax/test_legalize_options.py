@@ -47,6 +47,8 @@ def test_functions_for_operations() -> None:
     assert "relax.relu" not in str(legalized)
     np.testing.assert_array_equal(run(legalized, X, Y), Y - X)
     np.testing.assert_array_equal(run(Model, Y, X), Y - X)
+    negated = transform.LegalizeOps({"relax.nn.relu": lambda _, call: R.negative(call.args[0])})
+    np.testing.assert_array_equal(run(negated(Model), X, Y), Y - X)
 
 
 @pytest.mark.parametrize("name", ["relax.nn.relu", "relax.relu", "relu"])
