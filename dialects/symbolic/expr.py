@@ -15,7 +15,7 @@ from typing import Any, Union
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.atoms import NOTHING, Atom, Extremum, Known, Quotient, Symbol
 from relax_mlir.dialects.symbolic.conditions import Condition
-from relax_mlir.dialects.symbolic.foreign import NoQuotients, defers
+from relax_mlir.dialects.symbolic.no_quotients import NoQuotients
 
 IntLike = Union[int, "SymExpr"]
 # A monomial is a sorted tuple of the keys of its atoms.
@@ -23,12 +23,17 @@ _Monomial = tuple[str, ...]
 
 
 def _operator(compute: Callable[["SymExpr", "SymExpr"], Any]) -> Callable[..., Any]:
-    """Return a method that leaves operands which are no integers to their own operators."""
+    """Return a method that leaves operands which are no integers to their own operators.
+
+    So it does those that have `__takes_sizes__`: of a symbolic size and an element of a tensor,
+    `n + a[i]` is an expression of the element's kind.
+    """
 
     @functools.wraps(compute)
     def method(self: "SymExpr", other: Any) -> Any:
         if not isinstance(other, SymExpr):
-            if isinstance(other, bool) or not hasattr(other, "__index__"):
+            foreign = isinstance(other, bool) or hasattr(other, "__takes_sizes__")
+            if foreign or not hasattr(other, "__index__"):
                 return NotImplemented
             other = SymExpr.const(other.__index__())
         return compute(self, other)
@@ -36,7 +41,6 @@ def _operator(compute: Callable[["SymExpr", "SymExpr"], Any]) -> Callable[..., A
     return method
 
 
-@defers
 class SymExpr(NoQuotients):
     """An integer expression over named, function-scoped, non-negative symbols. Immutable.
 
