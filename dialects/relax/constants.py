@@ -44,18 +44,28 @@ def numpy_dtype(dtype: str) -> np.dtype:
     return np.dtype(dtype)
 
 
-def aligned(array: np.ndarray) -> np.ndarray:
+def aligned(array: np.ndarray, *more: np.ndarray) -> np.ndarray:
     """Return an array, a copy if need be, that begins where a line of the cache does.
 
     It is contiguous, or smaller than a line. In `copy_in_background` a large copy is filled later.
+
+    Args:
+        array: any shape.
+        more: smaller arrays to follow along its first dimension.
     """
     fits = array.ctypes.data % LINE == 0 and array.flags.c_contiguous
-    if fits or array.nbytes < LINE:
+    if not more and (fits or array.nbytes < LINE):
         return array
-    room = np.empty(array.nbytes + LINE, np.uint8)
+    parts = (array, *more)
+    size = sum(each.nbytes for each in parts)
+    room = np.empty(size + LINE, np.uint8)
     start = -room.ctypes.data % LINE
-    copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    start_copy(copy, array)
+    copy = room[start : start + size].view(array.dtype).reshape(-1, *array.shape[1:])
+    end = len(copy)
+    # The first, which has the address of the whole, is copied last.
+    for part in reversed(parts):
+        start_copy(copy[end - len(part) : end], part)
+        end -= len(part)
     return copy
 
 

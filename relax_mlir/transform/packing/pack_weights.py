@@ -113,14 +113,22 @@ class _Layout:
         matrix = array.T if self.transposed else array
         if self.half:
             matrix = pack_int4(matrix, self.half)
-        steps, columns = matrix.shape
-        groups = -(-steps // self.group)
-        missing = (-groups % self.unit * self.group, -columns % PANEL)
-        if any(missing):
-            matrix = np.pad(matrix, tuple((0, count) for count in missing))
+        missing = -(len(matrix) // self.group) % self.unit * self.group
+        if missing:
+            matrix = np.pad(matrix, ((0, missing), (0, 0)))
+        rest = matrix.shape[1] % PANEL
+        whole = matrix[:, : matrix.shape[1] - rest]
+        pieces = [whole] if whole.size else []
+        if rest:
+            # By itself: a large matrix is not to be copied twice.
+            last = matrix[:, -rest:]
+            pieces.append(np.pad(last, ((0, 0), (0, PANEL - rest))))
+        return aligned(*map(self._panels, pieces))
+
+    def _panels(self, matrix: np.ndarray) -> np.ndarray:
         split = matrix.reshape(-1, self.group, matrix.shape[1] // PANEL, PANEL)
         panels = split.transpose(2, 0, 3, 1)
-        return aligned(panels if self.group > 1 else panels[..., 0])
+        return panels if self.group > 1 else panels[..., 0]
 
 
 def pack_weights(module: ir.Operation, target: str = "") -> None:
