@@ -203,8 +203,11 @@ class _Fuser:
         fused = self._kernels.call(
             [producer.call, consumer.call], inputs, _name(names), (names, wiring), write
         )
-        depth = self._depth(producer.call) + self._depth(consumer.call)
-        self._depths[fused.attributes["callee"].value] = depth
+        name = fused.attributes["callee"].value
+        self._depths[name] = self._depth(producer.call) + self._depth(consumer.call)
+        if isinstance(producer, ContractionKernel):
+            # Sums that another map follows: no need to look at the loops again.
+            self._sums[name] = True
         self._erase(consumer.call, producer.call)
         return fused
 
