@@ -8,7 +8,7 @@ barrier waits for it (a time slice, some 3 ms). Which thread computes a piece do
 Regions with barriers have as many pieces as threads. Only one of them runs at a time, so that its
 threads are all there sooner or later; another one that begins meanwhile runs on its caller alone.
 
-Workers wait for 20 to 100 us before they sleep: consecutive kernels of a model find them awake.
+Workers wait for up to 100 us before they sleep: consecutive kernels of a model find them awake.
 The pool is LLVM IR because the machine that runs a model needs no C compiler.
 """
 
@@ -22,7 +22,8 @@ _JOBS = 16
 POOL_FUNCTIONS = (
     "relax_mlir_parallel", "relax_mlir_barrier", "relax_mlir_max_threads", "relax_mlir_set_threads",
 )  # fmt: skip
-_SPINS = 200
+# Pauses, of 10 to 50 ns each, before a thread that waits sleeps or yields.
+_SPINS = 2000
 _PAUSES = {
     "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
     # YIELD does nothing on most cores; ISB takes some 10 ns.
