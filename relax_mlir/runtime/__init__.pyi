@@ -1,4 +1,4 @@
-"""Runs compiled programs: needs numpy, llvmlite and apache-tvm-ffi, nothing of the compiler."""
+"""Runs compiled programs: needs numpy and apache-tvm-ffi, nothing of the compiler."""
 
 # Made by .ci/stubs, do not edit.
 

@@ -306,7 +306,7 @@ def test_damage_names_the_section() -> None:
             Executable.from_bytes(bytes(damaged))
     other = bytearray(data)
     other[8:12] = struct.pack("<I", 99)
-    with pytest.raises(ExecutableFormatError, match="version 99; this library reads version 2"):
+    with pytest.raises(ExecutableFormatError, match="version 99; this library reads version 3"):
         Executable.from_bytes(bytes(other))
     with pytest.raises(ExecutableFormatError, match="not an executable of relax_mlir"):
         Executable.from_bytes(b"x" * 1000)

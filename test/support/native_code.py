@@ -108,11 +108,13 @@ done:
 """
 
 
-def compile_object(name: str, ir: str, *symbols: str) -> NativeObject:
+def compile_object(name: str, ir: str, *symbols: str, codemodel: str = "default") -> NativeObject:
     """Return the machine code of LLVM IR for this machine."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(reloc="pic")
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        reloc="pic", codemodel=codemodel
+    )
     code = machine.emit_object(llvm.parse_assembly(ir))
     return NativeObject(name, code, symbols, llvm.get_process_triple())
 

@@ -7,10 +7,11 @@ section but `data` is checked when the file is loaded; `data` is mapped, and the
 arrays, which are in `constants`, are compared when an array is first used.
 """
 
+import contextlib
 import json
 import struct
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,10 +27,12 @@ from relax_mlir.runtime.files.constant_codec import (
     typed,
 )
 from relax_mlir.runtime.files.constants import CheckedConstants
+from relax_mlir.runtime.native.thread_pool import POOL, keep_pool, pool_name, pool_object
 from relax_mlir.runtime.program import NativeObject, Program, VMFunction
 
 MAGIC = b"RLXMEXE\n"
-VERSION = 2
+VERSION = 3
+_OLDER = 2  # the same without the thread pool
 SECTIONS = ("metadata", "globals", "names", "code", "constants", "native", "objects", "data")
 # Whatever class of executables is read.
 _Kind = TypeVar("_Kind", bound=Program)
@@ -61,6 +64,14 @@ def _native_row(obj: NativeObject, blob: Blob) -> dict[str, Any]:
     }
 
 
+def _pool(executable: Program) -> Iterator[NativeObject]:
+    """Yield the thread pool that the executable's code needs, compiled."""
+    triples = [obj.triple for obj in executable.native if obj.is_parallel][:1]
+    for triple in triples:
+        with contextlib.suppress(RuntimeError):  # no triple, or one that LLVM does not know
+            yield NativeObject(pool_name(triple), pool_object(triple), (), triple)
+
+
 def dump(
     executable: Program,
     weights: dict[str, np.ndarray] | None = None,
@@ -79,7 +90,7 @@ def dump(
     """
     encoder, objects = ConstantEncoder(weights), Blob()
     constants = [encoder.constant(c, f"c{i}") for i, c in enumerate(executable.constants)]
-    native = [_native_row(obj, objects) for obj in executable.native]
+    native = [_native_row(obj, objects) for obj in (*executable.native, *_pool(executable))]
     table = [
         [f.name, f.start_instr, f.end_instr, f.num_args, f.register_file_size, list(f.param_names)]
         for f in executable.global_funcs
@@ -125,7 +136,7 @@ def _sections(data: np.ndarray) -> dict[str, np.ndarray]:
     magic, version, count, size, crc = _HEADER.unpack(data[: _HEADER.size].tobytes())
     if magic != MAGIC:
         raise _invalid("header", "this is not an executable of relax_mlir")
-    if version != VERSION:
+    if version not in (_OLDER, VERSION):
         raise _invalid("header", f"version {version}; this library reads version {VERSION}")
     if count != len(SECTIONS) or len(data) < _HEADER_SIZE:
         raise _invalid("header", "the section table is incomplete")
@@ -172,6 +183,17 @@ def _native(item: dict[str, Any], data: np.ndarray) -> NativeObject:
     )
 
 
+def _objects(rows: list[dict[str, Any]], data: np.ndarray) -> list[NativeObject]:
+    """Return the objects but the thread pool, which is the process's."""
+    objects = []
+    for obj in [_native(row, data) for row in rows]:
+        if obj.symbols or not obj.name.startswith(POOL):
+            objects.append(obj)
+        elif obj.name == pool_name(obj.triple):
+            keep_pool(obj.triple, obj.data)
+    return objects
+
+
 def parse(
     kind: type[_Kind],
     data: np.ndarray,
@@ -210,7 +232,7 @@ def parse(
     functions = read("globals", lambda rows: [_function(row) for row in rows])
     names = read("names", lambda rows: [typed(n, str) for n in rows])
     constants = read("constants", build_constants)
-    native = read("native", lambda rows: [_native(n, result["objects"]) for n in rows])
+    native = read("native", lambda rows: _objects(rows, result["objects"]))
     metadata = read("metadata", lambda value: typed(value, dict))
 
     def build_code(words: np.ndarray) -> _Kind:

@@ -1,5 +1,9 @@
 """The CPU features that an object needs, from the target it was compiled for."""
 
+import functools
+import re
+from pathlib import Path
+
 # Named by a target, but compiled code never uses them, and systems switch some of them off.
 _NOT_IN_CODE = {
     "64bit", "cldemote", "clflushopt", "clwb", "clzero", "cmov", "cx8", "enqcmd", "fsgsbase",
@@ -55,6 +59,37 @@ _OF_CPU = {
     "znver4": _ZEN4,
     "znver5": f"{_ZEN4} avx512vp2intersect avxvnni",
 }
+# Features as Linux calls them, where it is another name; those that others imply, by those.
+_REPORTED_AS = {
+    "avx10.1": "avx512_fp16", "bmi": "bmi1", "crc32": "sse4_2", "lzcnt": "abm",
+    "pclmul": "pclmulqdq", "sahf": "lahf_lm", "sha": "sha_ni", "sse3": "pni",
+}  # fmt: skip
+
+
+@functools.cache
+def reported_features() -> frozenset[str]:
+    """Return the features that Linux says this machine has; LLVM, which knows all, is large."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return frozenset()
+    found = re.search(r"^flags\s*:(.*)$", text, re.M)
+    names = found[1].split() if found else ()
+    return frozenset({*names, *(name.replace("_", "") for name in names)})
+
+
+def host_triple() -> str:
+    """Return the triple of this process."""
+    import llvmlite.binding as llvm
+
+    return llvm.get_process_triple()
+
+
+def host_cpu_name() -> str:
+    """Return what LLVM calls this machine's CPU."""
+    import llvmlite.binding as llvm
+
+    return llvm.get_host_cpu_name()
 
 
 def needed_features(cpu: str, features: str) -> frozenset[str] | None:
@@ -89,11 +124,14 @@ def missing_features(cpu: str, features: str) -> list[str] | None:
         cpu: as in `needed_features`.
         features: as in `needed_features`.
     """
-    import llvmlite.binding as llvm
-
     needed = needed_features(cpu, features)
     if needed is None:
         return None
+    reported = reported_features()
+    if all(_REPORTED_AS.get(name, re.sub(r"\W", "", name)) in reported for name in needed):
+        return []
+    import llvmlite.binding as llvm
+
     present = llvm.get_host_cpu_features()
     # Tuning hints are features to LLVM too; it does not report them for hosts.
     return sorted(f for f in needed if not present.get(f, True))

@@ -1,16 +1,12 @@
 """Loading native objects; their functions as FFI functions."""
 
-import atexit
 import contextlib
 import ctypes
-import ctypes.util
-import functools
-import itertools
+import platform
 import re
 import sys
 import threading
-import weakref
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -21,9 +17,10 @@ from relax_mlir.errors import (
     ShapeMismatchError,
     VMError,
 )
-from relax_mlir.runtime.native.cpu_features import missing_features
+from relax_mlir.runtime.native import elf, jit
+from relax_mlir.runtime.native.cpu_features import host_cpu_name, host_triple, missing_features
 from relax_mlir.runtime.native.ffi_errors import register_errors
-from relax_mlir.runtime.native.thread_pool import POOL_FUNCTIONS, pool_source
+from relax_mlir.runtime.native.thread_pool import POOL_FUNCTIONS, pool_object
 from relax_mlir.runtime.program import NativeObject
 from relax_mlir.runtime.values.bfloat16 import Bfloat16Export
 from relax_mlir.runtime.values.convert import BFLOAT16, to_value
@@ -34,49 +31,21 @@ PREFIX = "__tvm_ffi_"
 _NATIVE_ERRORS = {ValueError: ShapeMismatchError, TypeError: ArgumentTypeError}
 _NUMPY_DTYPES = 255
 ndarray = np.ndarray
-_LOCK = threading.Lock()
-_COUNTER = itertools.count()
-_LIBRARIES: "weakref.WeakSet[_Library]" = weakref.WeakSet()
-_jit: Any = None
-_pool: "_Library | None" = None  # its workers run until the process ends
+_LOCK, _POOL_LOCK = threading.Lock(), threading.Lock()
+_pool: Any = None  # its workers run until the process ends
+_thread_limit = 0
 # Called with objects that were linked and the addresses of their functions, see `perf_map`.
 LOAD_OBSERVERS: list[Callable[[list[NativeObject], dict[str, int]], None]] = []
 
 
-class _Library:
-    """Keeps linked code in memory; every function made of it holds this."""
-
-    def __init__(self, tracker: Any, jit: Any) -> None:
-        self.tracker = tracker
-        self.jit = jit
-        _LIBRARIES.add(self)
-
-
-def _host_jit() -> Any:
-    """Return the process's JIT; one for all executables, so nothing outlives it."""
-    global _jit
-    if _jit is None:
-        import llvmlite.binding as llvm
-
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-        # JITLink gives an object one piece of memory. RuntimeDyld, llvmlite's default, gives each
-        # section its own and does not notice when code cannot reach its constants.
-        _jit = llvm.create_lljit_compiler(machine, use_jit_link=True)
-        # Half precision conversions live in libgcc; its symbols are not global by default.
-        if sys.platform == "linux":
-            with contextlib.suppress(OSError):
-                ctypes.CDLL("libgcc_s.so.1", mode=ctypes.RTLD_GLOBAL)
-        # At exit modules die in any order; the code must not be unmapped after its JIT is gone.
-        atexit.register(_leave_loaded)
-    return _jit
-
-
-def _leave_loaded() -> None:
-    for library in list(_LIBRARIES):
-        library.tracker.detach()
-    _jit.detach()
+def _image(objects: Iterable[bytes], imports: Mapping[str, int], exports: Iterable[str]) -> Any:
+    """Return objects linked into the process, by LLVM only where it must be."""
+    given = list(objects), imports, list(exports)
+    with _LOCK:
+        if sys.platform == "linux" and _arch(platform.machine()) == "x86_64":
+            with contextlib.suppress(elf.UnsupportedObjectError):
+                return elf.Image(*given)
+        return jit.Image(*given)
 
 
 def check_host(obj: NativeObject) -> None:
@@ -85,15 +54,15 @@ def check_host(obj: NativeObject) -> None:
     Raises:
         ExecutableFormatError: another architecture, or the CPU lacks features the code uses.
     """
-    import llvmlite.binding as llvm
-
-    host = llvm.get_process_triple()
+    host = platform.machine()
     if obj.triple and _arch(obj.triple) != _arch(host):
         raise ExecutableFormatError(
             f"native object '{obj.name}' is for {obj.triple}, this machine is {host}"
         )
     missing = missing_features(obj.cpu, obj.features)
-    here, advice = llvm.get_host_cpu_name(), "compile the model for this machine"
+    if missing == []:
+        return
+    here, advice = host_cpu_name(), "compile the model for this machine"
     if missing is None and obj.cpu != here:
         raise ExecutableFormatError(
             f"native object '{obj.name}' was compiled for CPU '{obj.cpu}' and does not say what "
@@ -111,21 +80,39 @@ def _arch(triple: str) -> str:
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(arch, arch)
 
 
-@functools.lru_cache(maxsize=1)
-def thread_pool() -> dict[str, int]:
-    """Return the addresses of the process's thread pool's functions by name."""
-    import llvmlite.binding as llvm
+def thread_pool(triple: str = "") -> dict[str, int]:
+    """Return the addresses of the process's thread pool's functions by name.
 
-    with _LOCK:
-        jit = _host_jit()
-        builder = llvm.JITLibraryBuilder().add_current_process()
-        builder.add_ir(pool_source(_arch(llvm.get_process_triple())))
-        for name in POOL_FUNCTIONS:
-            builder.export_symbol(name)
-        tracker = builder.link(jit, f"relax_mlir.{next(_COUNTER)}")
-        global _pool
-        _pool = _Library(tracker, jit)
-    return {name: tracker[name] for name in POOL_FUNCTIONS}
+    Args:
+        triple: of the object that needs it; by default the process's.
+    """
+    global _pool
+    with _POOL_LOCK:
+        if _pool is None:
+            _pool = _image([pool_object(triple or host_triple())], {}, POOL_FUNCTIONS)
+            _limit_threads()
+    return {name: _pool.symbols[name] for name in POOL_FUNCTIONS}
+
+
+def limit_threads(count: int) -> None:
+    """Set the most threads of kernels; the pool that does it may be yet to come with a model."""
+    global _thread_limit
+    with _POOL_LOCK:
+        _thread_limit = count
+        _limit_threads()
+
+
+def thread_limit() -> int:
+    """Return the most threads of kernels."""
+    if _pool is None and _thread_limit:
+        return _thread_limit
+    return ctypes.CFUNCTYPE(ctypes.c_int)(thread_pool()["relax_mlir_max_threads"])()
+
+
+def _limit_threads() -> None:
+    if _pool is not None and _thread_limit:
+        set_threads = ctypes.CFUNCTYPE(None, ctypes.c_int)
+        set_threads(_pool.symbols["relax_mlir_set_threads"])(_thread_limit)
 
 
 # What kernels, and what is around them, call of tvm_ffi's library.
@@ -139,49 +126,33 @@ def load_objects(objects: Iterable[NativeObject]) -> dict[str, Any]:
     Raises:
         ExecutableFormatError: the code is for another machine, damaged, or misses a symbol.
     """
-    import llvmlite.binding as llvm
     import tvm_ffi
 
     register_errors()
     objects = list(objects)
     for obj in objects:
         check_host(obj)
-    builder = llvm.JITLibraryBuilder().add_current_process()
-    if any(obj.is_parallel for obj in objects):
-        for name, address in thread_pool().items():
-            builder.import_symbol(name, address)
     # tvm_ffi's library is not global in the process, so what kernels call of it is given by hand.
-    for name in _FFI_SYMBOLS:
-        builder.import_symbol(name, ctypes.cast(tvm_ffi.LIB[name], ctypes.c_void_p).value)
+    imports = {n: ctypes.cast(tvm_ffi.LIB[n], ctypes.c_void_p).value or 0 for n in _FFI_SYMBOLS}
+    if parallel := [obj for obj in objects if obj.is_parallel]:
+        imports |= thread_pool(parallel[0].triple)
     names: dict[str, str] = {}
     for obj in objects:
-        builder.add_object_img(obj.data)
         for symbol in obj.symbols:
             name = symbol.removeprefix(PREFIX)
             if name in names:
                 raise ExecutableFormatError(f"two native objects export '{name}'")
             names[name] = PREFIX + name
-            builder.export_symbol(PREFIX + name)
-    with _LOCK:
-        jit = _host_jit()
-        try:
-            tracker = builder.link(jit, f"relax_mlir.{next(_COUNTER)}")
-        except RuntimeError as error:
-            labels = ", ".join(f"'{obj.name}'" for obj in objects)
-            missing = re.findall(r"Symbols not found: \[ (.*?) \]", str(error))
-            reason = f"symbols not found: {missing[0]}" if missing else str(error)
-            if "materialize" in reason:
-                reason += " (LLVM wrote the names of the missing ones to stderr)"
-            raise ExecutableFormatError(f"cannot link native object {labels}: {reason}") from error
-    library = _Library(tracker, jit)
+    try:
+        image = _image([obj.data for obj in objects], imports, names.values())
+    except (ValueError, IndexError, OSError) as error:
+        labels = ", ".join(f"'{obj.name}'" for obj in objects)
+        raise ExecutableFormatError(f"cannot link native object {labels}: {error}") from error
+    addresses = {name: image.symbols[symbol] for name, symbol in names.items()}
     for observe in LOAD_OBSERVERS:
-        observe(objects, {name: tracker[symbol] for name, symbol in names.items()})
-    functions = {}
-    for name, symbol in names.items():
-        address = tracker[symbol]
-        func = tvm_ffi.Function.__from_extern_c__(address, keep_alive_object=library)
-        functions[name] = func
-    return functions
+        observe(objects, addresses)
+    make = tvm_ffi.Function.__from_extern_c__
+    return {n: make(address, keep_alive_object=image) for n, address in addresses.items()}
 
 
 def ffi_tensor(value: Any) -> Any:

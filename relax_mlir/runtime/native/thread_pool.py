@@ -9,8 +9,12 @@ Regions with barriers have as many pieces as threads. Only one of them runs at a
 threads are all there sooner or later; another one that begins meanwhile runs on its caller alone.
 
 Workers wait for up to 100 us before they sleep: consecutive kernels of a model find them awake.
-The pool is LLVM IR because the machine that runs a model needs no C compiler.
+The pool is LLVM IR because the machine that runs a model needs no C compiler. Files of executables
+have it compiled.
 """
+
+import functools
+import zlib
 
 # A claim is one compare-and-swap of a job's word: generation (24 bits), threads that have joined
 # (8), pieces (16), the next piece (16). Fields of a job that were read before a successful swap
@@ -24,6 +28,8 @@ POOL_FUNCTIONS = (
 )  # fmt: skip
 # Pauses, of 10 to 50 ns each, before a thread that waits sleeps or yields.
 _SPINS = 2000
+POOL = "thread pool"
+_OBJECTS: dict[str, bytes] = {}
 _PAUSES = {
     "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
     # YIELD does nothing on most cores; ISB takes some 10 ns.
@@ -452,15 +458,32 @@ def pool_source(architecture: str) -> str:
     return source
 
 
-def pool_object(triple: str) -> bytes:
-    """Return the pool as an object file whose functions only its library sees."""
-    import llvmlite.binding as llvm
+@functools.cache
+def pool_name(triple: str) -> str:
+    """Return what files call the pool's object for a triple: another pool has another name."""
+    return f"{POOL} {zlib.crc32(pool_source(triple.partition('-')[0]).encode()):08x}"
 
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    source = pool_source(triple.partition("-")[0])
-    source = source.replace("define void @relax_", "define hidden void @relax_")
-    source = source.replace("define i32 @relax_", "define hidden i32 @relax_")
-    target = llvm.Target.from_triple(triple)
-    machine = target.create_target_machine(reloc="pic", codemodel="default")
-    return machine.emit_object(llvm.parse_assembly(source))
+
+def keep_pool(triple: str, data: bytes) -> None:
+    """Take an object file of the pool from a file of this version: no compiler is needed then."""
+    _OBJECTS.setdefault(triple, data)
+
+
+def pool_object(triple: str) -> bytes:
+    """Return the pool as an object file whose functions only its library sees.
+
+    Raises:
+        RuntimeError: LLVM does not know the triple.
+    """
+    if triple not in _OBJECTS:
+        import llvmlite.binding as llvm
+
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        source = pool_source(triple.partition("-")[0])
+        source = source.replace("define void @relax_", "define hidden void @relax_")
+        source = source.replace("define i32 @relax_", "define hidden i32 @relax_")
+        target = llvm.Target.from_triple(triple)
+        machine = target.create_target_machine(reloc="pic", codemodel="default")
+        _OBJECTS[triple] = machine.emit_object(llvm.parse_assembly(source))
+    return _OBJECTS[triple]

@@ -1,8 +1,6 @@
 """The number of threads of kernels in this process."""
 
-import ctypes
-
-from relax_mlir.runtime.native.loader import thread_pool
+from relax_mlir.runtime.native.loader import limit_threads, thread_limit
 from relax_mlir.runtime.native.thread_pool import MAX_THREADS
 
 
@@ -12,7 +10,7 @@ def num_threads() -> int:
     It is what `set_num_threads` was given, else `OMP_NUM_THREADS`, else the number of CPUs that
     this process may use. The target that a kernel was compiled for may limit it further.
     """
-    return ctypes.CFUNCTYPE(ctypes.c_int)(thread_pool()["relax_mlir_max_threads"])()
+    return thread_limit()
 
 
 def set_num_threads(count: int) -> None:
@@ -26,5 +24,4 @@ def set_num_threads(count: int) -> None:
     """
     if not 1 <= count <= MAX_THREADS:
         raise ValueError(f"kernels use 1 to {MAX_THREADS} threads, not {count}")
-    set_threads = ctypes.CFUNCTYPE(None, ctypes.c_int)(thread_pool()["relax_mlir_set_threads"])
-    set_threads(count)
+    limit_threads(count)

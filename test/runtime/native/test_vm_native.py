@@ -17,6 +17,7 @@ from relax_mlir.runtime import (
     register_func,
     remove_global_func,
 )
+from relax_mlir.runtime.native import cpu_features
 from relax_mlir.runtime.native.cpu_features import needed_features
 
 llvm = pytest.importorskip("llvmlite.binding")
@@ -214,6 +215,7 @@ def test_a_lesser_cpu_is_an_error(
         llvm, "get_host_cpu_features", lambda: {**lacks, **dict.fromkeys(has, True)}
     )
     monkeypatch.setattr(llvm, "get_host_cpu_name", lambda: "haswell")
+    monkeypatch.setattr(cpu_features, "reported_features", lambda: has)
     ex = _build(dataclasses.replace(add1, cpu=cpu, features=features))
     with pytest.raises(ExecutableFormatError) as raised:
         VirtualMachine(Executable.from_bytes(ex.to_bytes()))

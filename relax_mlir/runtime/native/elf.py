@@ -1,0 +1,275 @@
+"""Linking x86-64 object files into the process, with nothing but numpy.
+
+A machine that only runs models needs no LLVM for that, which is more memory than all the rest of
+the runtime. Formats and relocations are those of the System V ABI and its x86-64 supplement.
+"""
+
+import ctypes
+import functools
+import mmap
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+_HEADER = np.dtype({
+    "names": ["magic", "type", "machine", "at", "entry", "count"],
+    "formats": ["<u4", "<u2", "<u2", "<i8", "<u2", "<u2"],
+    "offsets": [0, 16, 18, 40, 58, 60], "itemsize": 64,
+})  # fmt: skip
+_SECTION = np.dtype([
+    ("name", "<u4"), ("type", "<u4"), ("flags", "<i8"), ("address", "<i8"), ("at", "<i8"),
+    ("size", "<i8"), ("link", "<u4"), ("info", "<u4"), ("align", "<i8"), ("entry", "<i8"),
+])  # fmt: skip
+_SYMBOL = np.dtype([
+    ("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<i8"),
+    ("size", "<i8"),
+])  # fmt: skip
+_RELOCATION = np.dtype([("at", "<i8"), ("type", "<u4"), ("symbol", "<u4"), ("addend", "<i8")])
+_OBJECT_OF_X86_64 = (0x464C457F, 1, 62)
+_SYMBOLS, _RELOCATIONS, _NO_BITS, _FRAMES = 2, 4, 8, 0x70000001
+_WRITE, _ALLOCATED, _EXECUTED, _THREAD_LOCAL = 1, 2, 4, 0x400
+_WEAK, _ABSOLUTE = 2, 0xFFF1
+# Relocations by number: bytes, whether relative to their place, whether to the address table.
+_KINDS = {
+    1: (8, False, False), 2: (4, True, False), 4: (4, True, False), 24: (8, True, False),
+    9: (4, True, True), 41: (4, True, True), 42: (4, True, True),
+}  # fmt: skip
+# An entry for each global symbol: `jmp *2(%rip)`, which reaches any distance, and its address.
+_JUMP, _ENTRY_SIZE, _ADDRESS_AT = np.frombuffer(b"\xff\x25\x02\0\0\0\0\0", np.uint8), 16, 8
+_PAGE, _MOST = mmap.PAGESIZE, 1 << 31
+
+
+class UnsupportedObjectError(ValueError):
+    """An object is not of the kinds that this project's compiler makes."""
+
+
+class Image:
+    """Linked objects in memory, while this is held.
+
+    Attributes:
+        symbols: addresses of the global symbols by name.
+    """
+
+    def __init__(
+        self, objects: Sequence[bytes], imports: Mapping[str, int], exports: Iterable[str] = ()
+    ) -> None:
+        """Link objects, which may use each other, what is given, and what the process has.
+
+        Args:
+            objects: relocatable files.
+            imports: addresses by name.
+            exports: symbols that must be there.
+
+        Raises:
+            UnsupportedObjectError: a file needs a linker that knows more.
+            ValueError, IndexError: a file is damaged or for another machine.
+            OSError: the system gives no memory for code.
+        """
+        parsed = [_Object(data) for data in objects]
+        size, ends = 0, []
+        for kind in (_EXECUTED, 0, _WRITE):
+            for each in parsed:
+                size = each.place(kind, size)
+            size += -size % _PAGE
+            ends.append(size)
+        if size > _MOST:
+            raise ValueError(f"code of {size} bytes, whose parts do not reach each other")
+        base = _reserve(size)
+        frames: list[int] = []
+        release = weakref.finalize(self, _release, base, size, frames)
+        # When the process ends, threads may still be in the code.
+        release.atexit = False
+        self.symbols: dict[str, int] = {}
+        for each in parsed:
+            each.define(base, self.symbols)
+        missing = [name for name in exports if name not in self.symbols]
+        pages: Any = (ctypes.c_uint8 * size).from_address(base)
+        memory = np.frombuffer(pages, np.uint8)
+        for each in parsed:
+            missing += each.resolve(memory, base, {**imports, **self.symbols}, {*self.symbols})
+        if missing:
+            raise ValueError(f"symbols not found: {', '.join(dict.fromkeys(missing))}")
+        for each in parsed:
+            each.fill(memory, base)
+        _protect(base, ends[0], mmap.PROT_READ | mmap.PROT_EXEC)
+        _protect(base + ends[0], ends[1] - ends[0], mmap.PROT_READ)
+        if _unwinder() is not None:
+            frames += [base + at for each in parsed for at in each.frames]
+            _tell_unwinder("__register_frame", frames)
+
+
+class _Object:
+    """An object file: its tables, and where its sections are in the image."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = np.frombuffer(data, np.uint8)
+        head = self._table(_HEADER, 0, 1)[0] if len(data) >= _HEADER.itemsize else None
+        if head is None or (head["magic"], head["type"], head["machine"]) != _OBJECT_OF_X86_64:
+            raise ValueError("the file was not recognized as a valid object file")
+        self.sections = self._table(_SECTION, int(head["at"]), int(head["count"]))
+        (table,) = self.sections[self.sections["type"] == _SYMBOLS]
+        strings = self._bytes(self.sections[table["link"]]).tobytes()
+
+        def text(at: int) -> str:
+            return strings[at : strings.index(b"\0", at)].decode()
+
+        self.symbols = self._table(_SYMBOL, int(table["at"]), int(table["size"]) // 24)
+        self.first = int(table["info"])
+        self.globals = [text(int(at)) for at in self.symbols["name"][self.first :]]
+        self.relocations: list[tuple[int, np.ndarray]] = []
+        for section in self.sections[self.sections["type"] == _RELOCATIONS]:
+            rows = self._table(_RELOCATION, int(section["at"]), int(section["size"]) // 24)
+            if self.sections[section["info"]]["flags"] & _ALLOCATED:
+                self.relocations.append((int(section["info"]), rows))
+                if unknown := {*rows["type"].tolist()} - {*_KINDS}:
+                    raise UnsupportedObjectError(f"relocations of type {min(unknown)}")
+        self.frames: list[int] = []
+        self.places = np.full(1 << 16, -1)
+        self.entries = 0
+        self.addresses = np.zeros(0, "int64")
+
+    def _table(self, dtype: np.dtype[Any], at: int, count: int) -> np.ndarray:
+        part = self.data[at : at + count * dtype.itemsize]
+        if at < 0 or len(part) != count * dtype.itemsize:
+            raise ValueError("the file is truncated")
+        return np.frombuffer(part.tobytes(), dtype)
+
+    def _bytes(self, section: Any) -> np.ndarray:
+        return self._table(np.dtype("u1"), int(section["at"]), int(section["size"]))
+
+    def place(self, kind: int, at: int) -> int:
+        """Give the sections of a kind places from a number on; return where they end."""
+        if kind == _EXECUTED:
+            self.entries = at + -at % _ENTRY_SIZE
+            at = self.entries + _ENTRY_SIZE * len(self.globals)
+        for i, section in enumerate(self.sections):
+            flags, size, align = (int(section[name]) for name in ("flags", "size", "align"))
+            is_code = bool(flags & _EXECUTED)
+            group = _EXECUTED if is_code else flags & _WRITE
+            if not flags & _ALLOCATED or group != kind:
+                continue
+            if flags & _THREAD_LOCAL or size < 0 or align > _PAGE:
+                raise UnsupportedObjectError(f"section {i}")
+            self.places[i] = at = at + -at % max(align, 1)
+            at += size
+            if section["type"] == _FRAMES and size:
+                self.frames.append(int(self.places[i]))
+                at += 4  # zeros, which end them
+        return at
+
+    def define(self, base: int, symbols: dict[str, int]) -> None:
+        """Add the global symbols of this object to those of all."""
+        section, value = self.symbols["section"], self.symbols["value"]
+        places = self.places[section]
+        known = np.where(places >= 0, base + places + value, 0)
+        self.addresses = np.where(section == _ABSOLUTE, value, known)
+        for i, name in enumerate(self.globals, self.first):
+            if (
+                section[i]
+                and symbols.setdefault(name, int(self.addresses[i])) != (self.addresses[i])
+                and self.symbols["info"][i] >> 4 != _WEAK
+            ):
+                raise ValueError(f"'{name}' is defined twice")
+
+    def resolve(
+        self, memory: np.ndarray, base: int, symbols: Mapping[str, int], near: set[str]
+    ) -> list[str]:
+        """Write the entries of the global symbols; return the names that nobody has.
+
+        Args:
+            memory: all of the image.
+            base: where it is.
+            symbols: addresses by name.
+            near: the symbols that are in the image.
+        """
+        missing = []
+        for i, name in enumerate(self.globals, self.first):
+            entry = self.entries + _ENTRY_SIZE * (i - self.first)
+            address = symbols.get(name) or _of_process(name)
+            if address is None:
+                missing.append(name)
+                continue
+            memory[entry : entry + _ADDRESS_AT] = _JUMP
+            _write(memory, np.array([entry + _ADDRESS_AT]), np.array([address]), 8)
+            self.addresses[i] = address if name in near else base + entry
+        return missing
+
+    def fill(self, memory: np.ndarray, base: int) -> None:
+        """Write the sections, with the addresses of what they use."""
+        for section, place in zip(self.sections, self.places, strict=False):
+            if place >= 0 and section["type"] != _NO_BITS:
+                memory[place : place + section["size"]] = self._bytes(section)
+        for index, rows in self.relocations:
+            self._relocate(index, rows, memory, base)
+
+    def _relocate(self, index: int, rows: np.ndarray, memory: np.ndarray, base: int) -> None:
+        size = int(self.sections[index]["size"])
+        for number in np.unique(rows["type"]).tolist():
+            width, is_relative, is_entry = _KINDS[number]
+            some = rows[rows["type"] == number]
+            at, symbol = some["at"], some["symbol"].astype("int64")
+            value = self.addresses[symbol]
+            if is_entry:
+                value = base + self.entries + _ADDRESS_AT + _ENTRY_SIZE * (symbol - self.first)
+            if (at < 0).any() or (at > size - width).any() or not value.all():
+                raise ValueError("a relocation is of what is not there")
+            at = at + self.places[index]
+            value = value + some["addend"] - (base + at if is_relative else 0)
+            if width == 4 and (np.abs(value) >= _MOST).any():
+                raise ValueError("code does not reach what it uses")
+            _write(memory, at, value, width)
+
+
+def _write(memory: np.ndarray, at: np.ndarray, value: np.ndarray, width: int) -> None:
+    raw = value.astype(f"<i{width}").view(np.uint8).reshape(-1, width)
+    memory[at[:, None] + np.arange(width)] = raw
+
+
+@functools.cache
+def _process() -> Any:
+    process = ctypes.CDLL(None, use_errno=True)
+    process.mmap.restype = process.dlsym.restype = ctypes.c_void_p
+    process.dlsym.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+    process.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    process.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    process.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return process
+
+
+@functools.cache
+def _unwinder() -> Any:
+    """Return libgcc, None without; the process gets its conversions of half precision."""
+    try:
+        return ctypes.CDLL("libgcc_s.so.1", mode=ctypes.RTLD_GLOBAL)
+    except OSError:
+        return None
+
+
+def _tell_unwinder(what: str, frames: list[int]) -> None:
+    for frame in frames:
+        _unwinder()[what](ctypes.c_void_p(frame))
+
+
+def _of_process(name: str) -> int | None:
+    _unwinder()
+    return _process().dlsym(None, name.encode())
+
+
+def _reserve(size: int) -> int:
+    kind = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    base = _process().mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, kind, -1, 0)
+    if base == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), f"no memory for {size} bytes of code")
+    return base
+
+
+def _protect(base: int, size: int, kind: int) -> None:
+    if size and _process().mprotect(base, size, kind):
+        raise OSError(ctypes.get_errno(), "the system does not let memory be executed")
+
+
+def _release(base: int, size: int, frames: list[int]) -> None:
+    _tell_unwinder("__deregister_frame", frames)
+    _process().munmap(base, size)
