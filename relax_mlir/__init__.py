@@ -36,6 +36,7 @@ _EXPORTS = {
     "compile": "relax_mlir.compiler.driver",
     "cpu": "relax_mlir.runtime.device.api",
     "device": "relax_mlir.runtime.device.api",
+    "device_from_target": "relax_mlir.runtime.device.api",
     "get_global_func": "relax_mlir.runtime",
     "lower": "relax_mlir.tir.lowering",
     "register_func": "relax_mlir.runtime",

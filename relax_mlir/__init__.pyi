@@ -33,7 +33,7 @@ from relax_mlir import tir as tirx
 from relax_mlir.compiler.driver import build, compile
 from relax_mlir.errors import RelaxMLIRError as TVMError
 from relax_mlir.ir.module import IRModule
-from relax_mlir.runtime.device.api import cpu, device
+from relax_mlir.runtime.device.api import cpu, device, device_from_target
 from relax_mlir.runtime.registry import get_global_func, register_func
 from relax_mlir.runtime.registry import register_func as register_global_func
 from relax_mlir.tir.lowering import lower
@@ -49,6 +49,7 @@ __all__ = [
     "contrib",
     "cpu",
     "device",
+    "device_from_target",
     "error",
     "errors",
     "frontend",

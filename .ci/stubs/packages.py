@@ -132,7 +132,8 @@ def operation_params(value: Callable[..., Any]) -> dict[str, str]:
     if value.__module__ != OPERATIONS:
         return {}
     operations = _load("relax_mlir.dialects.relax.ops.base", "COMPUTE_OPS")
-    return {param.name: KINDS[param.kind] for param in operations[value.__name__].PARAMS}
+    params = operations[value.__name__].PARAMS
+    return {p.name: KINDS[p.kind] + " | None" * p.optional for p in params}
 
 
 def docstring(value: Any) -> str:

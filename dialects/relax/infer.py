@@ -235,10 +235,15 @@ def resolve_reshape(operand: ir.Type, pattern: Sequence[SymExpr]) -> list[SymExp
         return new
     if dims is None:
         return None
-    rest = product([dim for i, dim in enumerate(new) if i != holes[0]])
-    if rest == 0:
+    others = [dim for i, dim in enumerate(new) if i != holes[0]]
+    if product(others) == 0:
         raise InferError("-1 cannot be derived beside a dimension of 0")
-    total = product(dims)
+    given = list(dims)
+    for dim in [dim for dim in others if dim.value is None]:
+        if dim in given:
+            given.remove(dim)
+            others.remove(dim)
+    total, rest = product(given), product(others)
     if total.is_const and rest.is_const and total % rest != 0:
         raise InferError(f"cannot reshape {total} elements to a multiple of {rest}")
     new[holes[0]] = total // rest

@@ -416,6 +416,10 @@ def _divide(expr: SymExpr, divisor: SymExpr, kind: str) -> SymExpr:
         if kind == "ceildiv":
             expr, kind = expr + (by - 1), "floordiv"
         divisor = SymExpr.const(by)
+        factors = [factor for monomial, factor in expr._terms.items() if monomial]
+        if factors and max(factors) < 0:
+            # One form of a quotient that is rounded up: -(-n // 3) is (n + 2) // 3.
+            return -_divide(-expr + (by - 1), divisor, kind)
     if expr == divisor:
         return SymExpr.const(1)
     if len(divisor._terms) != 1:

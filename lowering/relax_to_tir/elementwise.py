@@ -10,12 +10,13 @@ from relax_mlir.dialects.relax.ops.base import (
     constant_value,
     read_attributes,
 )
+from relax_mlir.dialects.relax.ops.elementwise import COMPARISON
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import cast, compare, select
 from relax_mlir.lowering.relax_to_tir.support.axes import broadcast_indices, broadcasts, spatial
 from relax_mlir.lowering.relax_to_tir.support.constant_scalars import number, scalar_of
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
-from relax_mlir.lowering.relax_to_tir.support.limits import ACCUMULATE
+from relax_mlir.lowering.relax_to_tir.support.limits import ACCUMULATE, common_dtype
 from relax_mlir.lowering.relax_to_tir.support.scalar_functions import (
     BINARY,
     PARAMETRIC,
@@ -82,6 +83,9 @@ def legalize_broadcast(legalizer: Legalizer, op: ir.Operation) -> ir.Value | Non
                     continue
                 source = next(rest)
                 values.append(source[broadcast_indices(source.dims, out.dims, at)])
+            if name in COMPARISON:
+                wide = common_dtype([value.dtype for value in values])
+                values = [cast(value, wide) for value in values]
             out.store(compute(*values), at)
 
     # Operands' types tell functions apart that differ in which operand is a number.

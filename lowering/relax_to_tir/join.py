@@ -33,7 +33,7 @@ def legalize_concat(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
     shapes = T.all_dims(value.type for value in values)
     if result is None or shapes is None:
         return None
-    axis = attributes(op)["axis"] % len(result)
+    axis = (attributes(op)["axis"] or 0) % len(result)
     if not all(a == b for dims in shapes for a, b in _others(dims, result, axis)):
         return None
 

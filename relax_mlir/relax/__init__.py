@@ -40,6 +40,7 @@ _EXPORTS = {
         ("get_default_pipeline", "get_pipeline", "register_pipeline"),
         "relax_mlir.compiler.relax_pipelines",
     ),
+    "extern": "relax_mlir.relax.utils",
     "get_shape_of": "relax_mlir.relax.expr",
     **dict.fromkeys(("prim_value", "var"), "relax_mlir.relax.utils"),
     "te_tensor": "relax_mlir.relax.builder.te_calls",

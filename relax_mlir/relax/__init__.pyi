@@ -72,7 +72,7 @@ from relax_mlir.relax.op.calls import (
     call_tir,
     call_tir_inplace,
 )
-from relax_mlir.relax.utils import prim_value, var
+from relax_mlir.relax.utils import extern, prim_value, var
 from relax_mlir.runtime.exec_builder import ExecBuilder
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.executable import Executable as VMExecutable
@@ -147,6 +147,7 @@ __all__ = [
     "dpl",
     "expr",
     "expr_functor",
+    "extern",
     "get_default_pipeline",
     "get_pipeline",
     "get_shape_of",

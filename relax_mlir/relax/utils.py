@@ -11,7 +11,7 @@ from relax_mlir.errors import ExprTypeError
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.single_function import single
 from relax_mlir.relax.builder.names import Names
-from relax_mlir.relax.expr import Function, Type, Var
+from relax_mlir.relax.expr import ExternFunc, Function, Type, Var
 from relax_mlir.tir.scalar.conversion import const
 from relax_mlir.tir.scalar.prim_expr import PrimExpr
 
@@ -61,3 +61,8 @@ def prim_value(value: Any) -> Any:
     if not isinstance(value, (PrimExpr, SymExpr)):
         raise ExprTypeError(f"Cannot convert {type(value).__name__} {value!r} to a scalar")
     return value
+
+
+def extern(name: str, ty: Any = None) -> ExternFunc:
+    """Return the packed function of a name, found when the program runs."""
+    return ExternFunc(name, ty)

@@ -35,7 +35,7 @@ _EXPORTS = {
     **dict.fromkeys(("einsum", "matmul", "tensordot"), "linear_algebra"),
 }  # fmt: skip
 _TABLES = ("elementwise", "broadcast", "reduce", "scan")
-_MODULES = ("image", "nn", "tag", "utils", "vision")
+_MODULES = ("image", "nn", "tag", "testing", "utils", "vision")
 
 
 def _module(name: str) -> Any:

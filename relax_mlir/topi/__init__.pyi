@@ -5,7 +5,7 @@
 from typing import Any
 
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.topi import image, nn, tag, utils, vision
+from relax_mlir.topi import image, nn, tag, testing, utils, vision
 from relax_mlir.topi.broadcast import broadcast_to, where
 from relax_mlir.topi.create import (
     arange,
@@ -210,6 +210,7 @@ __all__ = [
     "tanh",
     "tensor_size",
     "tensordot",
+    "testing",
     "tile",
     "topk",
     "transpose",

@@ -13,6 +13,7 @@ from relax_mlir import IRModule, relax
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
+from relax_mlir.dialects.relax.ops.elementwise import ROUNDING
 from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, ShapeMismatchError
 from relax_mlir.runtime import Tensor, get_global_func, register_func, remove_global_func
 from relax_mlir.runtime.library import LIBRARY, PREFIX
@@ -75,6 +76,8 @@ def test_float_unary(name: str, dtype: str) -> None:
     for shape in SHAPES:
         x = sample(shape, dtype, 0.1 if name in ("log", "sqrt", "rsqrt") else -3.0)
         check(call(name, x), UNARY[name](x.astype("f8")), dtype)
+    if name in ROUNDING:
+        return
     with pytest.raises(ArgumentTypeError, match=f"{name}: needs a floating-point dtype, got int32"):
         call(name, np.ones(2, "i4"))
 

@@ -24,6 +24,7 @@ from relax_mlir.dialects.relax.ops.elementwise import (
     LOGICAL,
     NOT_OF_BOOLS,
     PREDICATES,
+    ROUNDING,
     SHIFTS,
     BinaryOp,
     UnaryOp,
@@ -149,6 +150,33 @@ def test_binary(op: str) -> None:
                 b %= 7
             wanted, scale = function(a, b), SCALE.get(op, 0.0)
             check(vm[dtype](a, b), wanted, scale=scale, what=(op, dtype, length))
+
+
+@pytest.mark.parametrize("op", sorted(ROUNDING))
+def test_integers_stay_when_rounded(op: str) -> None:
+    program = Program()
+    for dtype in ("int8", "uint64"):
+        program.op(dtype, op, (["n"], dtype))
+        program.op(f"{dtype}_unknown", op, (None, ""))
+    vm = program.build()
+    for dtype in ("int8", "uint64"):
+        for name in (dtype, f"{dtype}_unknown"):
+            check(vm[name](with_edges(67, dtype)), with_edges(67, dtype))
+
+
+@pytest.mark.parametrize("op", ["equal", "less", "greater_equal"])
+def test_numbers_of_several_dtypes_are_compared_as_numpy_does(op: str) -> None:
+    pairs_of = [("float32", "int32"), ("int8", "uint8"), ("bool", "float16"), ("int64", "uint8")]
+    program = Program()
+    for index, (a, b) in enumerate(pairs_of):
+        program.op(f"f{index}", op, (["n", 1], a), (["m"], b))
+        program.op(f"f{index}_unknown", op, (None, ""), (None, ""))
+    vm = program.build()
+    for index, (a, b) in enumerate(pairs_of):
+        for length in (0, 1, 67):
+            x, y = with_edges(length, a)[:, None], with_edges(17, b, 1)
+            for name in (f"f{index}", f"f{index}_unknown"):
+                check(vm[name](x, y), getattr(np, op)(x, y), what=(a, b, length))
 
 
 def test_negative_powers_of_integers_round_towards_zero() -> None:

@@ -9,7 +9,9 @@ from programs import Program, tensor
 from samples import FLOATS, INTEGERS, check, sample
 
 from relax_mlir import relax
+from relax_mlir.dialects.relax import SymExpr
 from relax_mlir.dialects.relax import build as relax_op
+from relax_mlir.dialects.relax.ops.base import prim_value
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 
 DTYPES = (*FLOATS, *INTEGERS, "bool")
@@ -45,6 +47,17 @@ def test_take() -> None:
         Case("take", [(["n"], "bool"), ([], "int8")], lambda x, i, **env: np.take(x, i, 0),
              {"axis": 0}, data=indices(1), sizes=SIZES),
     ])  # fmt: skip
+
+
+def test_take_by_a_number() -> None:
+    program = Program()
+    program.function(
+        "f",
+        lambda: [tensor(["n", "m"], "float32")],
+        lambda x: relax_op("take", [x, prim_value(SymExpr.var("n") - 1)], {"axis": 0}),
+    )
+    x = sample((5, 7), "float32")
+    check(program.build()["f"](x), x[4])
 
 
 def test_take_of_every_dtype() -> None:

@@ -180,6 +180,7 @@ def test_joining() -> None:
         joined("concat", 1, 0, NM, (["k", "m"], "float32")),
         joined("concat", 1, -1, (["n", "m"], "int8"), (["n", 4], "int8"), (["n", "k"], "int8")),
         joined("concat", 30, 1, NM),
+        joined("concat", 1, None, (["n"], "float32"), ([3], "float32"), (["m"], "float32")),
         joined("stack", 3, 1, NM),
         joined("stack", 2, -1, NM),
         joined("stack", 1, 2, NM),

@@ -12,6 +12,25 @@ from relax_mlir.errors import ExprError
 vision = topi.vision
 
 
+def test_references() -> None:
+    rng = np.random.default_rng(0)
+    corners = rng.random((2, 9, 2)).astype("float32")
+    data = np.concatenate([rng.integers(-1, 2, (2, 9, 1)), rng.random((2, 9, 1)), corners,
+                           corners + 0.5], 2).astype("float32")  # fmt: skip
+    count, boxes, places = topi.testing.get_valid_counts_python(data, score_threshold=0.3)
+    for i in range(2):
+        good = ((data[i, :, 1] > 0.3) & (data[i, :, 0] >= 0)).nonzero()[0]
+        assert count[i] == len(good)
+        np.testing.assert_array_equal(places[i, : len(good)], good)
+        np.testing.assert_array_equal(boxes[i, : len(good)], data[i, good])
+    wanted, _ = suppressed(boxes, count, places)
+    got = topi.testing.non_max_suppression_python(boxes, count, places)
+    for a, b in zip(got, wanted, strict=True):
+        np.testing.assert_array_equal(a, b)
+    grid = topi.testing.affine_grid_python(np.eye(2, 3, dtype="float32")[None], (3, 5))
+    np.testing.assert_allclose(grid[0, 0], np.tile(np.linspace(-1, 1, 5), (3, 1)))
+
+
 def overlap(a: np.ndarray, b: np.ndarray) -> float:
     low = np.maximum(np.minimum(a[:2], a[2:]), np.minimum(b[:2], b[2:]))
     high = np.minimum(np.maximum(a[:2], a[2:]), np.maximum(b[:2], b[2:]))

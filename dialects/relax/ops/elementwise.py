@@ -86,6 +86,21 @@ class BinaryOp(ComputeOp):
         return result
 
 
+class ComparisonOp(BinaryOp):
+    """`result[i] = x1[i] < x2[i]` and the like; shapes and dtypes go together by numpy's rules.
+
+    An operand may be a number as a value, `R.Prim`; two of them give another.
+    """
+
+    RESULT_DTYPE = "bool"
+
+    @classmethod
+    def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
+        tensors = [as_tensor_type(type_) for type_ in types]
+        result = broadcast(*(with_dtype(type_, "bool") for type_ in tensors))
+        return T.element_type("bool") if all(map(T.is_scalar, types)) else result
+
+
 class WhereOp(ComputeOp):
     """`x1[i]` where the condition holds, else `x2[i]`; all three broadcast by numpy's rules.
 
@@ -216,6 +231,8 @@ ANY_UNARY = {
     "relu6": "min(max(x, 0), 6).",
     "square": "x * x.",
 }
+# Of integers they are the integers.
+ROUNDING = ("ceil", "floor", "round", "trunc")
 # What numpy rejects for bools, or answers with another dtype.
 NOT_OF_BOOLS = frozenset(
     {"negative", "relu6", "subtract", "divide", "floor_divide", "mod", "floor_mod", "power"}
@@ -293,6 +310,7 @@ _OF_DATA = ("gelu", "gelu_tanh", "relu", "relu6", "selu", "silu")
 
 for _name, _doc in {**FLOAT_UNARY, **ANY_UNARY}.items():
     _kind = _kind_of(_name) if _name in ANY_UNARY else "floating-point"
+    _kind = "numeric" if _name in ROUNDING else _kind
     _params = (Param("data" if _name in _OF_DATA else "x", "tensor"),)
     define(UnaryOp, _name, _doc, KIND=_kind, PARAMS=_params)
 for _name, _doc in PREDICATES.items():
@@ -307,7 +325,9 @@ for _name, _doc in BITWISE.items():
     define(BinaryOp, _name, _doc, KIND="integer or bool")
 for _name, _doc in SHIFTS.items():
     define(BinaryOp, _name, _doc, KIND="integer")
-for _name, _doc in {**COMPARISON, **LOGICAL}.items():
+for _name, _doc in COMPARISON.items():
+    define(ComparisonOp, _name, _doc)
+for _name, _doc in LOGICAL.items():
     define(BinaryOp, _name, _doc, RESULT_DTYPE="bool")
 define(UnaryOp, "sign", "-1, 0 or 1; NaN stays.", KIND="numeric")
 define(UnaryOp, "bitwise_not", "Every bit inverted.", KIND="integer or bool")

@@ -17,6 +17,7 @@ from relax_mlir.dialects.relax.infer import (
     normalize_axes,
 )
 from relax_mlir.dialects.relax.ops.base import Param, declare
+from relax_mlir.dialects.relax.ops.elementwise import as_tensor_type
 from relax_mlir.dialects.relax.ops.join import common_dims
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.prover import can_prove_different, can_prove_less_equal
@@ -38,7 +39,7 @@ def _one_of(value: str, allowed: Sequence[str], what: str) -> None:
 
 
 def _take(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
-    x, indices = types
+    x, indices = types[0], as_tensor_type(types[1])
     check_indices(indices)
     _one_of(attrs["mode"], TAKE_MODES, "mode")
     dtype, axis = T.tensor_dtype(x), attrs["axis"]
@@ -193,7 +194,7 @@ declare(
     "The elements, or slices along an axis, at these indices.",
     [
         Param("x", "tensor"),
-        _INDICES,
+        Param("indices", "tensor", numbers="int64", scalar=True),
         Param("axis", "int", None),
         Param("mode", "str", "fast"),
     ],

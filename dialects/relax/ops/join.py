@@ -49,9 +49,13 @@ def common_dims(shapes: Sequence[Sequence[SymExpr]], except_axis: int = -1) -> l
 def _concat(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
     (tensors,) = types
     ndim, dtype = join_ranks(tensors), join_dtypes(tensors)
+    if attrs["axis"] is None:
+        if ndim not in (-1, 1):
+            raise InferError(f"tensors of {ndim} dimensions need an axis")
+        ndim = 1
     if ndim < 0:
         return T.tensor_type(None, dtype)
-    (axis,) = normalize_axes([attrs["axis"]], ndim)
+    (axis,) = normalize_axes([attrs["axis"] or 0], ndim)
     shapes = T.all_dims(tensors)
     if shapes is None:
         return T.tensor_type(None, dtype, ndim)
@@ -125,8 +129,8 @@ def _dynamic_strided_slice(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Ty
 
 declare(
     "concat",
-    "Tensors one after another along an axis they have.",
-    [Param("tensors", "tensors"), Param("axis", "int", 0)],
+    "Tensors one after another along an axis they have; vectors need none.",
+    [Param("tensors", "tensors"), Param("axis", "int", 0, optional=True)],
     _concat,
 )
 declare(

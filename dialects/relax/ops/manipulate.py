@@ -7,13 +7,21 @@ from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import (
     InferError,
+    InferTypeError,
     flatten,
     normalize_axes,
     permute,
     reshape,
     resolve_reshape,
 )
-from relax_mlir.dialects.relax.ops.base import ComputeOp, Param, build, declare, define
+from relax_mlir.dialects.relax.ops.base import (
+    ComputeOp,
+    Param,
+    build,
+    constant_value,
+    declare,
+    define,
+)
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.symbolic.prover import can_prove_different
 
@@ -232,6 +240,9 @@ def _layout_transform(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
     if ndim not in (-1, index_map.rank):
         raise InferError(f"{index_map} takes {index_map.rank} indices, got {ndim} dimensions")
     index_map.axes()
+    fill = constant_value(attrs["pad_value"])
+    if isinstance(fill, float) and dtype and "float" not in dtype and not fill.is_integer():
+        raise InferTypeError(f"pad_value must be an integer in a tensor of {dtype}, got {fill}")
     return T.tensor_type(dims and index_map.shape(dims), dtype, len(index_map.outputs))
 
 

@@ -8,6 +8,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.ops.base import Param, declare
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
+from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 
 
 def _checked_dtype(dtype: str | None) -> str:
@@ -50,6 +51,8 @@ def _view(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
         new, ndim = T.shape_dims(shape), T.shape_ndim(shape)
     if offset is not None and offset.value is not None and offset.value < 0:
         raise InferError(f"relative_byte_offset cannot be negative, got {offset}")
+    if shape is None and attrs["dtype"] is None and offset is not None and offset.value:
+        raise InferError(f"all elements from byte {offset} on do not fit; give the view a shape")
     _check_size(_bytes(dims, T.tensor_dtype(data)), _bytes(new, dtype), offset)
     if dims is not None and new is not None and dtype == T.tensor_dtype(data):
         _check_size(product(dims), product(new), None)
@@ -61,8 +64,7 @@ def _check_size(source: SymExpr | None, view: SymExpr | None, offset: SymExpr | 
     if source is None or view is None:
         return
     end = view if offset is None else view + offset
-    beyond = (end - source).value
-    if beyond is not None and beyond > 0:
+    if can_prove_less_equal(source + 1, end):
         raise InferError(f"a view of {end} bytes does not fit a tensor of {source}")
 
 

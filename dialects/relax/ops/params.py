@@ -32,8 +32,9 @@ class Param:
             `"int_or_ints"`, `"bool"`, `"float"`, `"floats"`, `"str"`, `"dtype"`, `"device"`; the
             symbolic integers `"dim"` and `"dims"`; `"index_map"`, a function of indices; and
             `"number"`, an integer, a symbolic one or a float.
-        default: REQUIRED, or the value used when left out. None is a value only where it is the
-            default; an operand left out is the empty tuple in the IR.
+        default: REQUIRED, or the value used when left out; an operand left out is the empty tuple
+            in the IR.
+        optional: of an attribute, whether None is a value. It is where it is the default.
         scalar: of a tensor operand, whether one number, `R.Prim`, may stand in its place.
         numbers: of an operand, the dtype of numbers given for it; by default that of the first
             tensor among the operands for which this says nothing.
@@ -47,6 +48,12 @@ class Param:
     numbers: str = ""
     scalar: bool = False
     form: Callable[[Any], Any] | None = None
+    optional: bool = False
+
+    @property
+    def takes_none(self) -> bool:
+        """Whether None is a value of an attribute."""
+        return self.optional or self.default is None
 
     def formed(self, value: Any) -> Any:
         """Return what was given for an attribute in the form in which it is kept.
@@ -140,6 +147,8 @@ def _dims_attribute(value: Any) -> ir.Attribute:
 
 def _number_attribute(value: Any) -> ir.Attribute:
     value = getattr(value, "sym", value)  # a prim value
+    size = value.as_size() if hasattr(value, "as_size") else None  # an expression of tir
+    value = value if size is None else size
     if isinstance(value, SymExpr) or hasattr(value, "__index__"):
         return _dim_attribute(int(value) if isinstance(value, bool) else value)
     return ir.FloatAttr.get(ir.F64Type.get(), float(value))
@@ -238,7 +247,7 @@ def read_attributes(op: ir.Operation, params: Sequence[Param]) -> dict[str, Any]
                 value = from_attribute(param.kind, op.attributes[param.name])
             except InferError as error:
                 raise InferError(f"attribute '{param.name}': {error}") from error
-            if value is None and param.default is not None:
+            if value is None and not param.takes_none:
                 expected = _EXPECTED.get(param.kind, param.kind)
                 raise InferError(f"attribute '{param.name}': expected {expected}, got unit")
             values[param.name] = value
@@ -258,7 +267,7 @@ def given_attribute(param: Param, attrs: Mapping[str, Any]) -> tuple[ir.Attribut
     value = attrs.get(param.name, param.default)
     if value is REQUIRED:
         raise InferError(f"needs attribute '{param.name}'")
-    if value is None and param.default is not None:
+    if value is None and not param.takes_none:
         raise InferError(f"{param.name} cannot be None")
     value = param.formed(value)
     try:

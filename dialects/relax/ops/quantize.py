@@ -30,7 +30,10 @@ def _parameter(type_: ir.Type, what: str, data: ir.Type, axis: int) -> None:
     if dims is None or whole is None:
         return
     if not whole:
-        raise InferError(f"{what} has {dims[0]} elements for data without dimensions")
+        raise InferError(
+            f"{what} has {dims[0]} elements; data without dimensions takes scalar or singleton "
+            "tensors"
+        )
     channels = whole[axis]
     if dims[0] != channels and (dims[0] - channels).is_const:
         raise InferError(f"{what} has {dims[0]} elements for {channels} along axis {axis}")

@@ -1,6 +1,9 @@
-"""Smallest and largest numbers of a dtype, and the accumulation dtype of sums."""
+"""Smallest and largest numbers of a dtype, and the dtypes of sums and comparisons."""
 
 import math
+from collections.abc import Sequence
+
+import numpy as np
 
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.tir.scalar import is_float, is_unsigned
@@ -28,6 +31,15 @@ def highest(dtype: str) -> int | float:
         return 1
     bits = 8 * T.dtype_size(dtype)
     return (1 << bits) - 1 if is_unsigned(dtype) else (1 << (bits - 1)) - 1
+
+
+def common_dtype(dtypes: Sequence[str]) -> str:
+    """Return the dtype in which numbers of several are compared, as numpy has it."""
+    if len(set(dtypes)) == 1:
+        return dtypes[0]
+    # Which numpy has no bfloat16 to tell; float32 is the least that has its numbers and float16's.
+    names = ["float32" if dtype == "bfloat16" else dtype for dtype in dtypes]
+    return np.result_type(*names).name
 
 
 def mean_in(dtype: str, count: int) -> tuple[str, str]:

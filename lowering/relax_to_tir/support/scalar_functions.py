@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from relax_mlir.dialects.relax.ops.elementwise import ROUNDING
 from relax_mlir.dialects.tir.scalar import (
     Scalar,
     binary,
@@ -116,13 +117,17 @@ def _is_finite(x: Scalar) -> Scalar:
     return compare("lt", unary("abs", x), math.inf) if is_float(x.dtype) else compare("eq", x, x)
 
 
+def _rounded(name: str) -> Callable[[Scalar], Scalar]:
+    return lambda x: unary(name, x) if is_float(x.dtype) else x
+
+
 _MATH = (
-    "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "erf", "exp", "exp2",
-    "expm1", "floor", "log", "log10", "log1p", "log2", "round", "rsqrt", "sin", "sinh", "sqrt",
-    "tan", "tanh", "trunc", "abs",
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "exp", "exp2",
+    "expm1", "log", "log10", "log1p", "log2", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh", "abs",
 )  # fmt: skip
 UNARY: dict[str, Callable[[Scalar], Scalar]] = {
     **{name: _named(name) for name in _MATH},
+    **{name: _rounded(name) for name in ROUNDING},
     "gelu": _wide(_gelu),
     "gelu_tanh": _wide(_gelu_tanh),
     "selu": _wide(_selu),

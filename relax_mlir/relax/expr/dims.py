@@ -9,7 +9,7 @@ from relax_mlir.errors import ExprError, ExprTypeError
 
 
 def as_dtype(dtype: Any) -> str:
-    """Return TVM's name of a dtype: a name, or a numpy dtype or scalar class.
+    """Return TVM's name of a dtype: a name, a numpy dtype or scalar class, an `R.Prim`.
 
     Raises:
         ExprError: there is no such dtype.
@@ -18,7 +18,9 @@ def as_dtype(dtype: Any) -> str:
     if dtype is None:
         return ""
     if not isinstance(dtype, str):
-        name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
+        # A scalar type has it by that name.
+        names = (getattr(dtype, key, None) for key in ("name", "__name__", "prim_dtype"))
+        name = next(filter(None, names), None)
         if not isinstance(name, str):
             raise ExprTypeError(f'expected a dtype such as "float32", got {dtype!r}')
         dtype = name

@@ -242,6 +242,11 @@ class PrimType(Type):
         if self.value is not None and self.dtype != "int64":
             raise ExprError(f"a symbolic integer is of int64, got {self.dtype}")
 
+    @property
+    def prim_dtype(self) -> str:
+        """The dtype, where the type stands for it, as in `R.arange(9, dtype=R.Prim("int32"))`."""
+        return self.dtype
+
     def to_mlir(self) -> ir.Type:
         """Return the MLIR type, in the current context."""
         return T.element_type(self.dtype)

@@ -581,7 +581,7 @@ def ceil(x: TensorLike) -> Call:
     """Smallest integer not below x.
 
     `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
-    Operands of a dtype that is not floating-point are a ValueError.
+    Operands of a dtype that is not numeric are a ValueError.
     """
 
 def clip(x: TensorLike, min: IntLike | float, max: IntLike | float) -> Call:
@@ -597,8 +597,8 @@ def collapse_sum_like(data: TensorLike, collapse_target: TensorLike) -> Call:
 def collapse_sum_to(data: TensorLike, shape: Expr | IntLike | Sequence[IntLike]) -> Call:
     """Summed to a shape that broadcasts to the tensor's."""
 
-def concat(tensors: Expr | Sequence[TensorLike], axis: int = 0) -> Call:
-    """Tensors one after another along an axis they have."""
+def concat(tensors: Expr | Sequence[TensorLike], axis: int | None = 0) -> Call:
+    """Tensors one after another along an axis they have; vectors need none."""
 
 def conv1d(
     data: TensorLike,
@@ -780,10 +780,9 @@ def einsum(operands: Expr | Sequence[TensorLike], subscripts: str) -> Call:
 def equal(x1: TensorLike, x2: TensorLike) -> Call:
     """x1 == x2.
 
-    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+    `result[i] = x1[i] < x2[i]` and the like; shapes and dtypes go together by numpy's rules.
 
-    A number takes the dtype of the other operand. An operand may be a number as a value,
-    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
+    An operand may be a number as a value, `R.Prim`; two of them give another.
     The result has dtype bool.
     """
 
@@ -881,7 +880,7 @@ def floor(x: TensorLike) -> Call:
     """Largest integer not above x.
 
     `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
-    Operands of a dtype that is not floating-point are a ValueError.
+    Operands of a dtype that is not numeric are a ValueError.
     """
 
 def floor_divide(x1: TensorLike, x2: TensorLike) -> Call:
@@ -959,20 +958,18 @@ def grad_start_checkpoint(input: TensorLike) -> Call:
 def greater(x1: TensorLike, x2: TensorLike) -> Call:
     """x1 > x2.
 
-    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+    `result[i] = x1[i] < x2[i]` and the like; shapes and dtypes go together by numpy's rules.
 
-    A number takes the dtype of the other operand. An operand may be a number as a value,
-    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
+    An operand may be a number as a value, `R.Prim`; two of them give another.
     The result has dtype bool.
     """
 
 def greater_equal(x1: TensorLike, x2: TensorLike) -> Call:
     """x1 >= x2.
 
-    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+    `result[i] = x1[i] < x2[i]` and the like; shapes and dtypes go together by numpy's rules.
 
-    A number takes the dtype of the other operand. An operand may be a number as a value,
-    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
+    An operand may be a number as a value, `R.Prim`; two of them give another.
     The result has dtype bool.
     """
 
@@ -1122,20 +1119,18 @@ def left_shift(x1: TensorLike, x2: TensorLike) -> Call:
 def less(x1: TensorLike, x2: TensorLike) -> Call:
     """x1 < x2.
 
-    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+    `result[i] = x1[i] < x2[i]` and the like; shapes and dtypes go together by numpy's rules.
 
-    A number takes the dtype of the other operand. An operand may be a number as a value,
-    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
+    An operand may be a number as a value, `R.Prim`; two of them give another.
     The result has dtype bool.
     """
 
 def less_equal(x1: TensorLike, x2: TensorLike) -> Call:
     """x1 <= x2.
 
-    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+    `result[i] = x1[i] < x2[i]` and the like; shapes and dtypes go together by numpy's rules.
 
-    A number takes the dtype of the other operand. An operand may be a number as a value,
-    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
+    An operand may be a number as a value, `R.Prim`; two of them give another.
     The result has dtype bool.
     """
 
@@ -1448,10 +1443,9 @@ def nonzero(x: TensorLike) -> Call:
 def not_equal(x1: TensorLike, x2: TensorLike) -> Call:
     """x1 != x2.
 
-    `result[i] = f(x1[i], x2[i])`; shapes broadcast by numpy's rules, dtypes must be equal.
+    `result[i] = x1[i] < x2[i]` and the like; shapes and dtypes go together by numpy's rules.
 
-    A number takes the dtype of the other operand. An operand may be a number as a value,
-    `R.Prim`; two of them give another. Shapes that do not broadcast are a ValueError.
+    An operand may be a number as a value, `R.Prim`; two of them give another.
     The result has dtype bool.
     """
 
@@ -1644,7 +1638,7 @@ def round(x: TensorLike) -> Call:
     """Nearest integer, ties to even.
 
     `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
-    Operands of a dtype that is not floating-point are a ValueError.
+    Operands of a dtype that is not numeric are a ValueError.
     """
 
 def rsqrt(x: TensorLike) -> Call:
@@ -1889,7 +1883,7 @@ def trunc(x: TensorLike) -> Call:
     """Nearest integer towards zero.
 
     `result[i] = f(x[i])`. The result has the operand's shape, and its dtype if none is named.
-    Operands of a dtype that is not floating-point are a ValueError.
+    Operands of a dtype that is not numeric are a ValueError.
     """
 
 def unique(

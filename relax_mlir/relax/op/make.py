@@ -99,10 +99,12 @@ def _operand(
             raise ExprTypeError(f"{what} must be a sequence of tensors, got {raw!r}")
         return Tuple([item if promoter is None else promoter.convert(item, param) for item in raw])
     if param.kind == "shape":
+        if isinstance(raw, ShapeExpr) and name == "reshape":
+            raw = list(raw.values)
         if isinstance(raw, Expr):
             return raw
         if is_integer(raw):
-            raw = [raw]
+            raw = [raw] * (2 if name == "affine_grid" else 1)
         if not isinstance(raw, (list, tuple)):
             raise ExprTypeError(f"{what} must be a shape such as (n, 4), got {raw!r}")
         dims = [as_dim(item) for item in raw]

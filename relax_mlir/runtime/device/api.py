@@ -246,6 +246,18 @@ def device(name: Any, index: int | None = None) -> Device:
     return Device(_ALIASES.get(kind, kind), index)
 
 
+def device_from_target(target: Any, index: int | None = None) -> Device:
+    """Return the device that code for a target runs on: the CPU, whatever its options.
+
+    Raises:
+        DeviceError: the target's kind is no CPU's.
+    """
+    kind = getattr(target, "kind", None)
+    words = str(getattr(kind, "name", kind) or target).split()
+    name = "cpu" if words and words[0] in ("llvm", "c", "cpu") else str(target)
+    return device(name, index)
+
+
 def device_of_type(device_type: int, index: int = 0) -> Device:
     """Return a device by DLPack's number of its kind.
 

@@ -69,6 +69,10 @@ def _power(a: _Array, b: _Array) -> Any:
     return np.where(b < 0, inverse, np.power(a, np.maximum(b, scalar(0))))
 
 
+def _rounding(function: Callable[[_Array], Any]) -> Callable[[_Array], Any]:
+    return lambda x: function(x) if x.dtype.kind == "f" else x.copy()
+
+
 # Name -> (function, kinds of dtypes, whether the result is of bools).
 _UNARY: dict[str, tuple[Callable[[_Array], Any], str, bool]] = {
     **{
@@ -77,10 +81,13 @@ _UNARY: dict[str, tuple[Callable[[_Array], Any], str, bool]] = {
             "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh",
             "atan": "arctan", "atanh": "arctanh", "cosh": "cosh", "sinh": "sinh", "tan": "tan",
             "exp2": "exp2", "expm1": "expm1", "log10": "log10", "log1p": "log1p", "log2": "log2",
-            "trunc": "trunc", "floor": "floor", "ceil": "ceil", "round": "rint", "exp": "exp",
-            "log": "log", "sqrt": "sqrt", "sin": "sin", "cos": "cos", "tanh": "tanh",
+            "exp": "exp", "log": "log", "sqrt": "sqrt", "sin": "sin", "cos": "cos", "tanh": "tanh",
         }.items()
     },
+    "trunc": (_rounding(np.trunc), "iuf", False),
+    "floor": (_rounding(np.floor), "iuf", False),
+    "ceil": (_rounding(np.ceil), "iuf", False),
+    "round": (_rounding(np.rint), "iuf", False),
     "rsqrt": (lambda x: x.dtype.type(1) / np.sqrt(x), "f", False),
     "erf": (_erf, "f", False),
     "sigmoid": (_sigmoid, "f", False),
@@ -110,10 +117,6 @@ _BINARY: dict[str, tuple[Callable[[_Array, _Array], Any], str, bool]] = {
     "power": (_power, "iuf", False),
     "maximum": (np.maximum, "biuf", False),
     "minimum": (np.minimum, "biuf", False),
-    **{
-        name: (getattr(np, name), "biuf", True)
-        for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
-    },
     "atan2": (np.arctan2, "f", False),
     "log_add_exp": (np.logaddexp, "f", False),
     "floor_mod": (np.remainder, "iuf", False),
@@ -143,6 +146,17 @@ def _binary(function: Callable[..., Any], kinds: str, is_bool: bool) -> Callable
         binary_broadcast_shape_infer(a.shape, b.shape)
         result = np.asarray(function(widen(a), widen(b)))
         return result.astype(_BOOL if is_bool else a.dtype, copy=False)
+
+    return compute
+
+
+def _comparison(function: Callable[..., Any]) -> Callable[..., Any]:
+    def compute(a: _Array, b: _Array) -> Any:
+        check(a)
+        check(b)
+        binary_broadcast_shape_infer(a.shape, b.shape)
+        wide = np.result_type(a.dtype, b.dtype)
+        return np.asarray(function(a.astype(wide, copy=False), b.astype(wide, copy=False)))
 
     return compute
 
@@ -203,6 +217,10 @@ def _prelu(x: _Array, alpha: _Array, axis: int) -> Any:
 ELEMENTWISE: dict[str, Callable[..., Any]] = {
     **{name: _unary(*entry) for name, entry in _UNARY.items()},
     **{name: _binary(*entry) for name, entry in _BINARY.items()},
+    **{
+        name: _comparison(getattr(np, name))
+        for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+    },
     "clip": _clip,
     "leakyrelu": _leakyrelu,
     "softplus": _softplus,

@@ -80,9 +80,11 @@ def _axis(axis: int, ndim: int) -> int:
     return distinct_axes([axis], ndim)[0]
 
 
-def _concat(values: Any, axis: int = 0) -> _Array:
+def _concat(values: Any, axis: int | None = 0) -> _Array:
     arrays = tensors(values)
-    return np.concatenate(arrays, _axis(axis, arrays[0].ndim))
+    if axis is None and arrays[0].ndim != 1:
+        raise ShapeMismatchError(f"tensors of {arrays[0].ndim} dimensions need an axis")
+    return np.concatenate(arrays, _axis(axis or 0, arrays[0].ndim))
 
 
 def _stack(values: Any, axis: int = 0) -> _Array:

@@ -35,6 +35,15 @@ func.func @ranks(%v: tensor<3xf32>, %x: tensor<2x3xf32>) {
 
 // -----
 
+func.func @matrices_without_axis(%x: tensor<2x3xf32>) {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2x3xf32> to tuple<tensor<2x3xf32>>
+  // expected-error@+1 {{'relax.concat' op tensors of 2 dimensions need an axis}}
+  %0 = "relax.concat"(%t) {axis} : (tuple<tensor<2x3xf32>>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
 func.func @dtypes(%i: tensor<2xi64>, %v: tensor<3xf32>) {
   %t = builtin.unrealized_conversion_cast %v, %i : tensor<3xf32>, tensor<2xi64> to tuple<tensor<3xf32>, tensor<2xi64>>
   // expected-error@+1 {{'relax.concat' op operand dtypes must match, got float32 and int64}}

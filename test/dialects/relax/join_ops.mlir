@@ -23,6 +23,14 @@ func.func @concat(%arg0: !n_m_f32, %arg1: !k_m_f32) -> !k_plus_n_m_f32 attribute
   return %1 : !k_plus_n_m_f32
 }
 
+// CHECK-LABEL: func.func @concat_of_vectors(
+func.func @concat_of_vectors(%arg0: tensor<2xf32>, %arg1: tensor<3xf32>) -> tensor<5xf32> attributes {relax.function} {
+  %0 = builtin.unrealized_conversion_cast %arg0, %arg1 : tensor<2xf32>, tensor<3xf32> to tuple<tensor<2xf32>, tensor<3xf32>>
+  // CHECK: "relax.concat"({{.*}}) {axis} : (
+  %1 = "relax.concat"(%0) {axis} : (tuple<tensor<2xf32>, tensor<3xf32>>) -> tensor<5xf32>
+  return %1 : tensor<5xf32>
+}
+
 // CHECK-LABEL: func.func @concat_of_unknown_shapes(
 func.func @concat_of_unknown_shapes(%arg0: !n_m_f32, %arg1: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {relax.function} {
   %0 = builtin.unrealized_conversion_cast %arg0, %arg1 : !n_m_f32, tensor<?x?xf32> to tuple<!n_m_f32, tensor<?x?xf32>>

@@ -117,7 +117,8 @@ def test_what_build_makes_values_of(block: ir.Block) -> None:
         ("zeros", [["n"]], {"dtype": "int8"}, "shape: a shape dimension must be an integer"),
         ("zeros", [3], {"dtype": "int8"}, "shape must be a shape, got 3"),
         ("add", [None, 1], {}, "x1 cannot be left out"),
-        ("concat", [[]], {"axis": None}, "axis cannot be None"),
+        ("concat", [[np.zeros((2, 3))]], {"axis": None}, "tensors of 2 dimensions need an axis"),
+        ("flip", [np.zeros(3)], {"axis": None}, "axis cannot be None"),
         ("tril", ["x"], {}, "x must be a tensor or number, got 'x'"),
     ],
 )

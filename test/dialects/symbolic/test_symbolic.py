@@ -164,6 +164,8 @@ def test_what_is_proved_holds(left, right, values) -> None:
         (n - n // 4 * 4, n % 4),
         (n * m % m, SymExpr.const(0)),
         (n.ceildiv(4), (n + 3) // 4),
+        (-((-n) // 4), (n + 3) // 4),
+        (-((2 - n - m) // 4), (n + m + 1) // 4),
         (n // -4, (-n) // 4),
         ((n - 3) // 2 + 1, (n - 1) // 2),
         ((n % 6) % 3, n % 3),
