@@ -51,6 +51,7 @@ __all__ = [
     "AnnotateEntryFunc",
     "AnnotateInvariantLoads",
     "AnnotateTIROpPattern",
+    "AttachAttrLayoutFreeBuffers",
     "AttachGlobalSymbol",
     "BF16ComputeLegalize",
     "BackwardFoldScaleAxis",
@@ -76,6 +77,7 @@ __all__ = [
     "CreatePrimFuncPass",
     "CreateSequentialPass",
     "DataflowBlockPass",
+    "DataflowUseInplaceCalls",
     "DeadCodeElimination",
     "DecomposeOpsForInference",
     "DecomposeOpsForTraining",
@@ -140,6 +142,7 @@ __all__ = [
     "PlanAndUpdateBufferAllocationLocation",
     "PrimFuncPass",
     "PrintIR",
+    "RealizeVDevice",
     "RefineShapesBackward",
     "RemoveNoOp",
     "RemovePurityChecking",
@@ -160,6 +163,8 @@ __all__ = [
     "SingleRoundingCasts",
     "SinkConstants",
     "SkipAssert",
+    "SpecializePrimFuncBasedOnCallSite",
+    "SplitLayoutRewritePreproc",
     "StaticPlanBlockMemory",
     "StmtSimplify",
     "StorageFlatten",
@@ -207,6 +212,9 @@ def AnnotateInvariantLoads() -> Pass:
 
 def AnnotateTIROpPattern() -> Pass:
     """Write the pattern kind of each prim func at it, for FuseOps."""
+
+def AttachAttrLayoutFreeBuffers() -> Pass:
+    """Write at prim funcs which of their buffers are weights."""
 
 def AttachGlobalSymbol() -> Pass:
     """Make every function public."""
@@ -258,6 +266,9 @@ def ConvertLayout(
 
 def ConvertToDataflow(min_size: int = 2) -> Pass:
     """Wrap runs of pure bindings in dataflow blocks."""
+
+def DataflowUseInplaceCalls() -> Pass:
+    """Write elementwise results over operands that are not needed any more."""
 
 def DeadCodeElimination(entry_functions: tuple = ()) -> Pass:
     """Remove unused bindings, outputs, parameters and functions."""
@@ -410,6 +421,9 @@ def PackWinograd(target: str = "") -> Pass:
 def PlanAndUpdateBufferAllocationLocation() -> Pass:
     """Move allocations into the innermost loop that all uses are in."""
 
+def RealizeVDevice() -> Pass:
+    """Take out hints about devices."""
+
 def RefineShapesBackward(broadcast: bool = True) -> Pass:
     """Refine the types of values from their uses."""
 
@@ -463,6 +477,12 @@ def SinkConstants() -> Pass:
 
 def SkipAssert() -> Pass:
     """Remove the assertions of prim funcs."""
+
+def SpecializePrimFuncBasedOnCallSite() -> Pass:
+    """Call prim funcs whose sizes are the numbers that calls pass."""
+
+def SplitLayoutRewritePreproc() -> Pass:
+    """Move what lays out weights out of prim funcs."""
 
 def StaticPlanBlockMemory() -> Pass:
     """Let tensors with disjoint live ranges share storage."""

@@ -191,6 +191,20 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         summary="Convert convolutions to the layouts of the fastest kernels",
         opt_level=3,
     ),
+    "attach-attr-layout-free-buffers": PassSpec(
+        flag="attach-attr-layout-free-buffers",
+        name="AttachAttrLayoutFreeBuffers",
+        entry="relax_mlir.transform.layout.attach_attr_layout_free_buffers:"
+        "attach_attr_layout_free_buffers",
+        summary="Write at prim funcs which of their buffers are weights",
+    ),
+    "split-layout-rewrite-preproc": PassSpec(
+        flag="split-layout-rewrite-preproc",
+        name="SplitLayoutRewritePreproc",
+        entry="relax_mlir.transform.layout.split_layout_rewrite_preproc:"
+        "split_layout_rewrite_preproc",
+        summary="Move what lays out weights out of prim funcs",
+    ),
     "optimize-layout-transform": PassSpec(
         flag="optimize-layout-transform",
         name="OptimizeLayoutTransform",
@@ -278,6 +292,25 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         name="AttachGlobalSymbol",
         entry="relax_mlir.transform.relax.attach_global_symbol:attach_global_symbol",
         summary="Make every function public",
+    ),
+    "dataflow-use-inplace-calls": PassSpec(
+        flag="dataflow-use-inplace-calls",
+        name="DataflowUseInplaceCalls",
+        entry="relax_mlir.transform.relax.dataflow_use_inplace_calls:dataflow_use_inplace_calls",
+        summary="Write elementwise results over operands that are not needed any more",
+    ),
+    "specialize-prim-func-based-on-call-site": PassSpec(
+        flag="specialize-prim-func-based-on-call-site",
+        name="SpecializePrimFuncBasedOnCallSite",
+        entry="relax_mlir.transform.relax.specialize_prim_func_based_on_call_site:"
+        "specialize_prim_func_based_on_call_site",
+        summary="Call prim funcs whose sizes are the numbers that calls pass",
+    ),
+    "realize-v-device": PassSpec(
+        flag="realize-v-device",
+        name="RealizeVDevice",
+        entry="relax_mlir.transform.relax.realize_v_device:realize_v_device",
+        summary="Take out hints about devices",
     ),
     "rewrite-dataflow-reshape": PassSpec(
         flag="rewrite-dataflow-reshape",

@@ -22,6 +22,7 @@ from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.passes import ModulePass
 from relax_mlir.relax.analysis.scopes import relax_functions
 from relax_mlir.relax.analysis.symbols import symbols_in
+from relax_mlir.relax.builder.names import Names
 from relax_mlir.relax.expr.places import DATAFLOW, canonical, defining_op, is_leaf
 from relax_mlir.relax.expr_functor.edit import erase
 from relax_mlir.transform.grouping.grouped_functions import bindings_of
@@ -273,6 +274,7 @@ def _taken(
     """Return what a function takes of the transform: names, types, and what they stand for."""
     back = {str(value): SymExpr.var(name) for name, value in _renamed(first, each).items()}
     result: list[tuple[str, ir.Type, list[ir.Value]]] = []
+    names = Names(each.names[: each.count])
     if passed:
         dims = [back.get(symbol, SymExpr.var(symbol)) for symbol in passed]
         result.append(("vars_from_compile_time_params", T.shape_type(dims), []))
@@ -284,7 +286,7 @@ def _taken(
         else:
             name = location_name(owner.location) or "param"
             olds = [op.results[0] for op in twins[owner]]
-        result.append((name, substitute_type(value.type, back), olds))
+        result.append((names.fresh(name), substitute_type(value.type, back), olds))
     return result
 
 
