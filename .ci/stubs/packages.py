@@ -14,6 +14,7 @@ PACKAGES = (
     "relax_mlir.relax", "relax_mlir.relax.op",
     "relax_mlir.relax.op.builtin", "relax_mlir.relax.op.grad", "relax_mlir.relax.op.image",
     "relax_mlir.relax.op.inspect", "relax_mlir.relax.op.memory", "relax_mlir.relax.op.nn",
+    "relax_mlir.relax.op.random",
     "relax_mlir.relax.op.vision", "relax_mlir.relax.op.vm",
     "relax_mlir.runtime", "relax_mlir.te", "relax_mlir.testing", "relax_mlir.tir",
     "relax_mlir.tir.transform",

@@ -1449,6 +1449,29 @@ module {
       %1 = irdl.any
       irdl.results(result: %1)
     }
+    irdl.operation @random_uniform {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(key: %0, shape: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @random_normal {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(key: %0, shape: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @random_multinomial {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(key: %0, prob: %1)
+      %2 = irdl.any
+      irdl.attributes {"num_samples" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
     irdl.operation @sum {
       %0 = irdl.any
       irdl.operands(x: %0)

@@ -48,6 +48,7 @@ QUALIFIED = {
         "alloc_storage", "alloc_tensor", "ensure_zero_offset", "kill_storage", "kill_tensor",
         "view",
     ),
+    "random": ("multinomial", "normal", "uniform"),
     "vm": ("alloc_storage", "alloc_tensor", "kill_object"),
 }  # fmt: skip
 _SCRIPT_NAMES = {

@@ -186,6 +186,26 @@ def multinomial_from_uniform(op: ir.Operation, own: bool) -> ir.Value | None:
     return _cast(last, T.tensor_dtype(op.results[0].type))
 
 
+@_composed
+def random_multinomial(op: ir.Operation, own: bool) -> ir.Value | None:
+    """Write sampling with replacement as uniform numbers for each row."""
+    key, prob = op.operands
+    dims, dtype = T.tensor_dims(prob.type), T.tensor_dtype(prob.type)
+    if dims is None or T.tensor_dims(op.results[0].type) is None or not dtype:
+        return None
+    rows, count = dims[0], attributes(op)["num_samples"]
+    column = [rows * count, 1]
+    wide = ACCUMULATE.get(dtype, dtype)
+    uniform = _op("random_uniform", key, _shape(column), dtype=wide)
+    numbers = _op("arange", start=0, end=rows, dtype="int64")
+    spread = _op("broadcast_to", reshape(numbers, [rows, 1]), _shape([rows, count]))
+    samples = _op(
+        "multinomial_from_uniform", prob, uniform, reshape(spread, column),
+        dtype=T.tensor_dtype(op.results[0].type),
+    )  # fmt: skip
+    return reshape(samples, [rows, count])
+
+
 MARKS = (
     "builtin_stop_lift_params", "grad_no_grad", "grad_start_checkpoint", "grad_end_checkpoint",
     "hint_on_device", "memory_ensure_zero_offset", "to_vdevice", "wrap_param",
@@ -201,4 +221,5 @@ COMPOSITIONS: dict[str, Decomposition] = {
     "median": median,
     "index_put": index_put,
     "multinomial_from_uniform": multinomial_from_uniform,
+    "random_multinomial": random_multinomial,
 }

@@ -33,6 +33,7 @@ _EXPORTS = {
     "remove_device_api": "device.api",
     "register_func": "registry",
     "register_global_func": "registry",
+    "manual_seed": "random_key",
     "num_threads": "native.threads",
     "set_num_threads": "native.threads",
     "convert": "values.ndarray",

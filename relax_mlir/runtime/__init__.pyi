@@ -25,6 +25,7 @@ from relax_mlir.runtime.native.threads import num_threads, set_num_threads
 from relax_mlir.runtime.profiling.evaluator import BenchmarkResult
 from relax_mlir.runtime.profiling.profile import Report
 from relax_mlir.runtime.program import NativeObject, VMFunction
+from relax_mlir.runtime.random_key import manual_seed
 from relax_mlir.runtime.registry import (
     get_global_func,
     list_global_func_names,
@@ -66,6 +67,7 @@ __all__ = [
     "list_global_func_names",
     "load_module",
     "load_param_dict",
+    "manual_seed",
     "num_threads",
     "register_device_api",
     "register_func",

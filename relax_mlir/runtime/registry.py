@@ -18,6 +18,7 @@ from relax_mlir.runtime.bytecode.kv_cache import KV_CACHE
 from relax_mlir.runtime.bytecode.shape_builtins import SHAPE_BUILTINS
 from relax_mlir.runtime.bytecode.tvm_builtins import TVM_BUILTINS
 from relax_mlir.runtime.native.ffi_errors import register_errors
+from relax_mlir.runtime.random_key import next_key
 from relax_mlir.runtime.specializer import dispatching
 from relax_mlir.runtime.values.convert import to_value
 from relax_mlir.runtime.values.ndarray import as_tensors
@@ -25,7 +26,7 @@ from relax_mlir.runtime.values.ownership import guarded
 from relax_mlir.runtime.vm.call_depth import TRUSTED_LIMIT, bounded
 
 # One table, so that a look-up is one dictionary access.
-BUILTINS.update({**SHAPE_BUILTINS, **TVM_BUILTINS})
+BUILTINS.update({**SHAPE_BUILTINS, **TVM_BUILTINS, PREFIX + "next_random_key": next_key})
 
 # Functions of imported models; the name has their configuration.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}

@@ -16,6 +16,7 @@ from relax_mlir.frontend.torch.dtypes import dtype_name
 from relax_mlir.frontend.torch.importer import Importer
 from relax_mlir.frontend.torch.needs import needs
 from relax_mlir.frontend.torch.ops import LOOPS, converters
+from relax_mlir.frontend.torch.ops.random import draws
 from relax_mlir.frontend.torch.symbols import bounds_of, size
 from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.builder.block_builder import BlockBuilder
@@ -95,17 +96,17 @@ class _Program:
         if self._keep_params:
             attrs["num_input"] = len(inputs)
         nodes = list(self.program.graph.nodes)
-        has_loops = _has_loops(nodes)
+        is_impure = _is_impure(nodes)
         bb = self._builder
         with bb.function("main", [*inputs, *weights], attrs=attrs):
-            with nullcontext() if has_loops else bb.dataflow():
+            with nullcontext() if is_impure else bb.dataflow():
                 run_nodes(self._importer, nodes)
                 outputs = [_output(self._importer, node) for node in self._results()]
                 single = unwrap and len(outputs) == 1
                 result = outputs[0] if single else Tuple(outputs)
                 if not no_bind:
-                    result = bb.emit(result) if has_loops else bb.emit_output(result)
-                elif not has_loops:
+                    result = bb.emit(result) if is_impure else bb.emit_output(result)
+                elif not is_impure:
                     outputs = [bb.emit_output(each) for each in outputs]
                     result = outputs[0] if single else Tuple(outputs)
             bb.emit_func_output(result)
@@ -163,21 +164,23 @@ def from_graph(graph: fx.GraphModule) -> IRModule:
             params += [] if var is None else [var]
             importer.env[node] = _plain(node, var)
     (output,) = (node for node in nodes if node.op == "output")
-    has_loops = _has_loops(nodes)
+    is_impure = _is_impure(nodes)
     with builder.function("main", params):
-        with nullcontext() if has_loops else builder.dataflow():
+        with nullcontext() if is_impure else builder.dataflow():
             run_nodes(importer, nodes)
             results = [_output(importer, each) for each in output.args[0] if each is not None]
-            emit = builder.emit if has_loops else builder.emit_output
+            emit = builder.emit if is_impure else builder.emit_output
             result = emit(Tuple(results))
         builder.emit_func_output(result)
     return builder.finalize()
 
 
-def _has_loops(nodes: list[fx.Node]) -> bool:
-    """Whether a node becomes a loop or a branch."""
-    targets = [node.target for node in nodes]
-    return any(getattr(each, "__name__", "") in LOOPS or str(each) in LOOPS for each in targets)
+def _is_impure(nodes: list[fx.Node]) -> bool:
+    """Whether a node becomes what no dataflow block holds: a loop, a branch, random numbers."""
+    return any(
+        getattr(node.target, "__name__", "") in LOOPS or str(node.target) in LOOPS or draws(node)
+        for node in nodes
+    )
 
 
 def _output(importer: Importer, result: Any) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from relax_mlir.relax.expr import Expr
 from relax_mlir.relax.expr.call import Call
 from relax_mlir.relax.expr.values import const
-from relax_mlir.relax.op import builtin, grad, image, inspect, memory, nn, vision, vm
+from relax_mlir.relax.op import builtin, grad, image, inspect, memory, nn, random, vision, vm
 from relax_mlir.relax.op._arguments import IntLike, TensorLike
 from relax_mlir.relax.op.calls import (
     call_dps_packed,
@@ -212,6 +212,10 @@ __all__ = [
     "prelu",
     "prod",
     "quantize",
+    "random",
+    "random_multinomial",
+    "random_normal",
+    "random_uniform",
     "relu",
     "relu6",
     "repeat",
@@ -1532,6 +1536,29 @@ def quantize(
     out_dtype: str = "int8",
 ) -> Call:
     """`round(data / scale) + zero_point`, halves to even, at most and at least what the dtype has."""
+
+def random_multinomial(
+    key: TensorLike, prob: TensorLike, num_samples: IntLike, dtype: str = "int64"
+) -> Call:
+    """Samples of indices by the probabilities of each row, with replacement."""
+
+def random_normal(
+    key: TensorLike,
+    shape: Expr | IntLike | Sequence[IntLike],
+    mean: float = 0.0,
+    scale: float = 1.0,
+    dtype: str = "float32",
+) -> Call:
+    """Random numbers of the normal distribution; the same for the same key."""
+
+def random_uniform(
+    key: TensorLike,
+    shape: Expr | IntLike | Sequence[IntLike],
+    low: float = 0.0,
+    high: float = 1.0,
+    dtype: str = "float32",
+) -> Call:
+    """Random numbers from low to high, high excluded but for rounding; the same for the same key."""
 
 def relu(data: TensorLike) -> Call:
     """max(x, 0).

@@ -22,6 +22,7 @@ from relax_mlir.runtime.library.nn import NN
 from relax_mlir.runtime.library.normalization import NORMALIZATION
 from relax_mlir.runtime.library.quantize import QUANTIZE
 from relax_mlir.runtime.library.query import QUERY
+from relax_mlir.runtime.library.random import RANDOM
 from relax_mlir.runtime.library.reduce import REDUCE
 from relax_mlir.runtime.library.regions import REGIONS
 from relax_mlir.runtime.library.sort import SORT
@@ -64,7 +65,7 @@ def _own(compute: Callable[..., Any]) -> Callable[..., Any]:
 
 for _table in (
     ATTENTION, BOXES, CASTS, CREATE, ELEMENTWISE, IMAGE, INDEX, LINEAR_ALGEBRA, MANIPULATE,
-    NN, NORMALIZATION, QUANTIZE, REDUCE, REGIONS, SORT,
+    NN, NORMALIZATION, QUANTIZE, RANDOM, REDUCE, REGIONS, SORT,
 ):  # fmt: skip
     for _name, _function in _table.items():
         _define(_name, _own(_function))

@@ -4,7 +4,7 @@ import importlib
 
 CATEGORIES = (
     "attention", "control", "elementwise", "fused", "image", "index", "nn", "norm", "quant",
-    "recurrent", "reduce", "sequence", "shape", "training",
+    "random", "recurrent", "reduce", "sequence", "shape", "training",
 )  # fmt: skip
 
 

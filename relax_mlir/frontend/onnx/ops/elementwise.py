@@ -8,7 +8,7 @@ import numpy as np
 
 from relax_mlir.frontend.onnx.weights import dtype_name
 from relax_mlir.frontend.registry import converts
-from relax_mlir.frontend.values import STORAGE, Value, of_expr
+from relax_mlir.frontend.values import STORAGE, Value
 from relax_mlir.relax import op
 from relax_mlir.relax.expr import const
 
@@ -324,20 +324,3 @@ def shrink(node: Any) -> Any:
     above = op.where(op.greater(x, scalar(node, limit)), op.subtract(x, scalar(node, bias)),
                      scalar(node, 0))  # fmt: skip
     return op.where(op.less(x, scalar(node, -limit)), op.add(x, scalar(node, bias)), above)
-
-
-@converts("onnx", "Dropout")
-def dropout_inference(node: Any) -> Any:
-    """Return the input; the mask keeps everything."""
-    x = node.x()
-    return [of_expr(x), op.ones_like(x, "bool")] if node.wants(1) else node.value(0)
-
-
-@converts("onnx", "Dropout", since=12)
-def dropout(node: Any) -> Any:
-    """Return the input; in training mode only where the ratio is zero."""
-    is_training = node.const(2) if node.has(2) else np.array(False)
-    ratio = node.const(1) if node.has(1) else np.array(0.5)
-    if is_training is None or (bool(is_training) and (ratio is None or float(ratio) != 0)):
-        raise node.fail("dropout in training mode is random, which is not supported")
-    return dropout_inference(node)

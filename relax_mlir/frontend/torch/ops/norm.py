@@ -154,8 +154,3 @@ def _legit(
         for old, new in ((running_mean, mean), (running_var, unbiased))
     ]
     return [normed, mean, op.rsqrt(op.add(variance, eps)), *moved][: len(m.value)]
-
-
-@converts("native_dropout.default")
-def _native_dropout(m: Importer, x: Any, rate: float, train: Any) -> list[Any]:
-    return [x, op.ones(x.ty.dims, "bool")]

@@ -15,8 +15,8 @@ _END = 2**63 - 1
 
 @converts(
     "alias.default", "clone.default", "contiguous.default", "detach.default", "detach_.default",
-    "lift_fresh_copy.default", "dropout.default", "feature_dropout.default", "positive.default",
-    "alpha_dropout.default", "lift_fresh.default", "view_as_real_copy.default",
+    "lift_fresh_copy.default", "positive.default", "lift_fresh.default",
+    "view_as_real_copy.default",
 )  # fmt: skip
 def _same(m: Importer, x: Any, *_: Any, **__: Any) -> Any:
     return x
