@@ -80,6 +80,7 @@ TABLE = {
     "script.relax_calls": "relax_mlir.script.relax_parser.calls",
     "script.tir_call": "relax_mlir.script.tir_parser.expr.named_calls:call",
     "tir.binary": "relax_mlir.tir.scalar.arithmetic:binary",
+    "tir.called": "relax_mlir.tir.scalar.conversion:called",
     "tir.cast": "relax_mlir.tir.scalar.conversion:cast",
     "tir.PrimType": "relax_mlir.relax.expr.types:PrimType",
     "tir.functions": "relax_mlir.tir",

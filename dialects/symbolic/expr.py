@@ -110,6 +110,11 @@ class SymExpr(NoQuotients):
         return atom.name if isinstance(atom, Symbol) else None
 
     @property
+    def dtype(self) -> str:
+        """The dtype of every size, also of one that a script calls an int32."""
+        return "int64"
+
+    @property
     def atom(self) -> Atom | None:
         """The symbol, quotient, minimum or maximum that the expression is, None for a sum."""
         if len(self._terms) == 1:

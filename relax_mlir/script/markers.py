@@ -37,6 +37,9 @@ class Marker:
         if self.script_path.startswith("R.") and any(map(_is_expression, args)):
             # Outside of scripts, R.nn.relu(x) of an expression is relax.op.nn.relu(x).
             return extension("script.call")(made)
+        if self.script_path.startswith("T.") and args and not kwargs:
+            # Outside of scripts, T.int64(2) is a number and T.exp(x) tir.exp(x).
+            return extension("tir.called")(self.__name__, args, made)
         return made
 
     def as_ty(self) -> Any:

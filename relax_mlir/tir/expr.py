@@ -27,16 +27,21 @@ def is_buffer_var(var: object) -> bool:
     return isinstance(var, Param) and var.dtype == "handle"
 
 
-class Var(SymExpr):
+class _Symbol(type):
+    """What `isinstance` takes for a `Var`: every size that is a symbol."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, SymExpr) and value.name is not None
+
+
+class Var(SymExpr, metaclass=_Symbol):
     """A symbol: `n = tir.Var("n", "int64")`; shapes take it and expressions of it.
 
-    Symbols of one name are the same within a function, and two functions' are unrelated.
-
-    Attributes:
-        dtype: `"int64"`, what every size is, also one that is called an int32.
+    Symbols of one name are the same within a function, and two functions' are unrelated. The sizes
+    of a shape that are symbols count as instances.
     """
 
-    __slots__ = ("dtype",)
+    __slots__ = ()
 
     def __new__(cls, name: str, dtype: str = "int64", *, ty: str | None = None) -> "Any":
         """Return a symbol; a handle is the parameter of a prim func that points to a buffer."""
@@ -57,8 +62,6 @@ class Var(SymExpr):
             )
         symbol = SymExpr.var(name)
         super().__init__(symbol._terms, symbol._atoms)
-        # As in scripts, where T.int32() is a size too.
-        self.dtype: str = "int64"
 
     @property
     def name_hint(self) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import tvm_ffi
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -110,6 +111,11 @@ class ShapeExpr(_Leaf):
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __tvm_ffi_object__(self) -> tvm_ffi.Array:
+        """Return what functions of TVM FFI get, `structural_equal` among them."""
+        dims = self.values
+        return tvm_ffi.Array([str(dim) if dim.value is None else dim.value for dim in dims])
 
     def same_as(self, other: object) -> bool:
         """Whether the other is a shape of the same integers; shapes have no identity."""

@@ -7,7 +7,8 @@ from typing import Any
 from relax_mlir.dialects.symbolic.conditions import Condition
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.tir.scalar.dtypes import SIZE, checked, is_float, promoted
+from relax_mlir.extension_points import extension
+from relax_mlir.tir.scalar.dtypes import SIZE, checked, is_dtype, is_float, promoted
 from relax_mlir.tir.scalar.prim_expr import FloatImm, IntImm, PrimExpr, Size
 
 _CONDITIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -151,3 +152,19 @@ def condition(value: Any, where: str) -> PrimExpr:
     if expr.dtype != "bool":
         raise ExprTypeError(f"{where} needs a condition of dtype bool, got {expr} of {expr.dtype}")
     return expr
+
+
+def called(name: str, args: tuple[Any, ...], other: Any) -> Any:
+    """Return the scalar that `T.name(*args)` means outside of scripts, `other` for none.
+
+    Args:
+        name: a dtype, or a function of `tir`.
+        args: what it is called with.
+        other: what stands for a name of the script language that makes no scalar.
+    """
+    if not all(isinstance(arg, (PrimExpr, SymExpr, int, float)) for arg in args):
+        return other
+    if is_dtype(name):
+        return const(args[0], name) if isinstance(args[0], (int, float)) else cast(args[0], name)
+    function = getattr(extension("tir.functions"), name, None) if name.islower() else None
+    return function(*args) if callable(function) else other

@@ -28,6 +28,14 @@ def checked(dtype: Any) -> str:
     return name
 
 
+def is_dtype(name: str) -> bool:
+    """Whether there is a dtype of a name."""
+    try:
+        return bool(T.normalize_dtype(name))
+    except ValueError:
+        return False
+
+
 def is_float(dtype: str) -> bool:
     """Whether a dtype is floating-point."""
     return "float" in dtype

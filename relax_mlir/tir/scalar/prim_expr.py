@@ -185,8 +185,15 @@ class PrimExpr:
         return self is other
 
 
-class IntImm(PrimExpr):
-    """An integer, or a bool, of a dtype."""
+class _Number(type):
+    """What `isinstance` takes for an `IntImm`: sizes that are numbers as well."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return type.__instancecheck__(cls, value) or (isinstance(value, SymExpr) and value.is_const)
+
+
+class IntImm(PrimExpr, metaclass=_Number):
+    """An integer, or a bool, of a dtype; the sizes of a shape that are numbers are instances."""
 
     __slots__ = ("value",)
 

@@ -78,7 +78,9 @@ def substitute_symbols(op: ir.Operation, symbols: Mapping[str, SymExpr]) -> None
             for argument in block.arguments:
                 argument.set_type(substitute_type(argument.type, symbols))
     computed = COMPUTE_OPS.get(op.name.removeprefix("relax."))
-    kinds = {param.name: param.kind for param in (computed.PARAMS if computed else ())}
+    kinds: dict[str, str] = (
+        {param.name: param.kind for param in computed.PARAMS} if computed else {}
+    )
     for name, attribute in op.attributes.items():
         if isinstance(attribute, Dims):
             dims = [dim.substitute(symbols) for dim in attribute.dims]
