@@ -96,8 +96,8 @@ class ComparisonOp(BinaryOp):
 
     @classmethod
     def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
-        tensors = [as_tensor_type(type_) for type_ in types]
-        result = broadcast(*(with_dtype(type_, "bool") for type_ in tensors))
+        lhs, rhs = (with_dtype(as_tensor_type(type_), "bool") for type_ in types)
+        result = broadcast(lhs, rhs)
         return T.element_type("bool") if all(map(T.is_scalar, types)) else result
 
 

@@ -61,11 +61,12 @@ class _Alterer(PyExprMutator):
         if getattr(call.op, "name", "") != "relax.call_tir":
             return call
         old = self._mod[call.args[0].name_hint]
-        kind = dict(old.attrs).get(OPERATOR_NAME)
+        kind: Any = dict(old.attrs).get(OPERATOR_NAME)
         kind = getattr(kind, "value", kind)
         if kind not in self._funcs:
             return call
-        new, inputs, outputs = self._funcs[kind], list(call.args[1]), call.ty_args[0]
+        new, inputs = self._funcs[kind], list(call.args[1])
+        outputs: Any = call.ty_args[0]
         old_types = list(outputs.fields) if hasattr(outputs, "fields") else [outputs]
         count = len(inputs) + len(old_types)
         given = list(self._layouts.get(kind, ())) or [None] * count
@@ -101,12 +102,12 @@ class _Alterer(PyExprMutator):
             self._added[id(func)] = self.builder_.add_func(named, name)
         return self._added[id(func)]
 
-    def _back(self, value: Any, index_map: IndexMap | None, type_: TensorType) -> Any:
+    def _back(self, value: Any, index_map: IndexMap | None, type_: Any) -> Any:
         """Return a result in the layout that it had."""
         if index_map is None:
             return value
         back, _ = inverse_of(index_map, type_.dims)
-        padded = self.builder_.emit(_laid_out(value, back))
+        padded: Any = self.builder_.emit(_laid_out(value, back))
         if list(padded.ty.dims) == list(type_.dims):
             return padded
         key = REMOVE_PAD, type_.ndim, type_.dtype
@@ -125,7 +126,7 @@ def _laid_out(value: Any, index_map: IndexMap | None) -> Any:
     return value if index_map is None else op.layout_transform(value, index_map)
 
 
-def _type(type_: TensorType, index_map: IndexMap | None) -> TensorType:
+def _type(type_: Any, index_map: IndexMap | None) -> TensorType:
     if index_map is None:
         return type_
     return TensorType(AxisMap.of(index_map).shape(type_.dims), type_.dtype)

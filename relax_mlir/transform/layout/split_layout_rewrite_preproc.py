@@ -74,7 +74,7 @@ def _split(name: str, inputs: int, kernels: KernelCopies) -> _Split | None:
                       ir.StringAttr(op.attributes["tir.dtype"]).value)
         for op in allocs
     ]  # fmt: skip
-    declared = [
+    declared: list[ir.Attribute] = [
         ir.DictAttr.get({key: op.attributes[key] for key in ("tir.dtype", "tir.name", "tir.shape")})
         for op in allocs
     ]
