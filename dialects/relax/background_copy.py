@@ -1,10 +1,12 @@
 """Copies of large arrays that another thread makes while a build goes on."""
 
+import mmap
 import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
@@ -69,3 +71,30 @@ def finish_copy(array: np.ndarray) -> np.ndarray:
         if future is not None:
             future.result()
     return array
+
+
+def release_pages(array: np.ndarray) -> None:
+    """Give the system back the memory of an array that is a view of a file mapped for reading.
+
+    The elements stay: who asks for them again has them read from the file. A packed weight is a
+    second copy, and a large model need not be in memory twice. Copies that were started are made
+    before.
+    """
+    copies = _CURRENT.get()
+    if copies is None:
+        _release(array)
+    else:
+        copies.executor.submit(_release, array)
+
+
+def _release(array: np.ndarray) -> None:
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if not isinstance(base, mmap.mmap) or not memoryview(base).readonly or not len(base):
+        return
+    place = array.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
+    first = place + -place % mmap.PAGESIZE
+    size = place + array.nbytes - first
+    if hasattr(base, "madvise") and size >= mmap.PAGESIZE and array.flags.c_contiguous:
+        base.madvise(mmap.MADV_DONTNEED, first, size)

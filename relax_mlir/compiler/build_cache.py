@@ -1,7 +1,6 @@
 """The build cache: executables on disk, by a hash of the program and the options."""
 
 import contextlib
-import copy
 import functools
 import hashlib
 from collections.abc import Callable, Mapping
@@ -133,9 +132,7 @@ def _sources() -> str:
 
 def _file(executable: Executable, lines: list[str]) -> list[Any]:
     """Return the parts of a file that also has what was told of kernels."""
-    annotated = copy.copy(executable)
-    annotated.metadata = {**executable.metadata, _WARNINGS: lines}
-    return list(dump(annotated))
+    return dump(executable, metadata={**executable.metadata, _WARNINGS: lines})
 
 
 def _load(cache: CompileCache, name: str) -> Executable | None:

@@ -76,6 +76,7 @@ def dump(
     executable: Program,
     weights: dict[str, np.ndarray] | None = None,
     weights_file: str | None = None,
+    metadata: dict[str, Any] | None = None,
 ) -> list[Any]:
     """Return the pieces of the file, in order.
 
@@ -83,6 +84,7 @@ def dump(
         executable: what to write.
         weights: when given, the arrays are put here, by name, and not into the file.
         weights_file: where they are, seen from the executable's folder.
+        metadata: instead of the executable's.
 
     Raises:
         ArgumentTypeError: a constant or the metadata is of a kind that files cannot hold.
@@ -98,11 +100,11 @@ def dump(
     head = np.array([len(executable.instr_offset), len(executable.instr_data)])
     code = np.concatenate([head, executable.instr_offset, executable.instr_data])
     try:
-        metadata = json.dumps(executable.metadata).encode()
+        texts = json.dumps(executable.metadata if metadata is None else metadata).encode()
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(f"metadata must be JSON: {error}") from None
     contents: dict[str, list[Any]] = {
-        "metadata": [metadata],
+        "metadata": [texts],
         "globals": [json.dumps(table).encode()],
         "names": [json.dumps(executable.func_names).encode()],
         "code": [code.astype("<i8").tobytes()],

@@ -20,6 +20,7 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.background_copy import release_pages
 from relax_mlir.dialects.relax.constants import (
     aligned,
     constant_array,
@@ -298,6 +299,7 @@ class _Packer:
             array = constant_array(value)
             self._sources[str(value)] = array.nbytes
             self._constants[key] = constant_attribute(layout.pack(array.reshape(source.shape)))
+            release_pages(array)
         return self._constants[key]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.background_copy import release_pages
 from relax_mlir.dialects.relax.constants import (
     aligned,
     constant_array,
@@ -151,6 +152,8 @@ class _Folder:
         outputs = _evaluate(op, name, compute, operands)
         if outputs is not None and self._is_small(outputs, arrays):
             _put_constants(op, outputs)
+            for array in arrays:
+                release_pages(array)
 
     def _known(self, value: ir.Value) -> np.ndarray | tuple[Any, ...] | None:
         """Return a value known at compile time: a tensor's elements, a shape's integers, fields."""

@@ -36,6 +36,11 @@ CASES = {
         "(float[1,2,9,9] x, float[3,2,h,w] k) => (float[a,b,c,d] y) { y = Conv(x, k) }",
         {"x": (1, 2, 9, 9), "k": (3, 2, 3, 4)},
     ),
+    "padding for a kernel of any size": (
+        "(float[1,2,9,9] x, float[3,2,h,w] k) => (float[a,b,c,d] y) "
+        '{ y = Conv<auto_pad = "SAME_UPPER">(x, k) }',
+        {"x": (1, 2, 9, 9), "k": (3, 2, 3, 5)},
+    ),
     "last window": (
         "(float[1,1,n] x) => (float[a,b,c] y) "
         "{ y = AveragePool<kernel_shape = [1], strides = [2], ceil_mode = 1>(x) }",

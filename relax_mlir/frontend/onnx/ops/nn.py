@@ -27,23 +27,20 @@ def dim_int(node: Any, index: int, axis: int) -> int:
     return value
 
 
-def _kernel_shape(node: Any, weight: Value) -> list[int]:
+def _kernel_shape(node: Any, weight: Value) -> list[Any]:
     """Return the spatial sizes of a kernel, by attribute or weight.
 
     Raises:
-        ModelError: they are not known at import.
+        ModelError: the weight's dimensions have no names.
     """
-    given: Sequence[Any] = (
-        node.attrs.get("kernel_shape") or [d.value for d in weight.dims or ()][2:]
-    )
-    sizes = [each for each in given if each is not None]
-    if not sizes or len(sizes) < len(given):
-        raise node.fail("padding by auto_pad needs a kernel whose size is known at import")
+    sizes = node.attrs.get("kernel_shape") or [number(dim) for dim in (weight.dims or ())[2:]]
+    if not sizes:
+        raise node.fail("padding by auto_pad needs a kernel whose sizes have names")
     return sizes
 
 
 def window(
-    node: Any, rank: int, sizes: Callable[[], Sequence[int]]
+    node: Any, rank: int, sizes: Callable[[], Sequence[Any]]
 ) -> tuple[list[int], list[Any], list[int]]:
     """Return strides, paddings (all begins, then all ends) and dilations of a window.
 
@@ -141,7 +138,7 @@ def conv_transpose(node: Any) -> Any:
     pads = list(node.attrs.get("pads") or [0] * (2 * rank))
     shape, auto = node.attrs.get("output_shape"), node.attrs.get("auto_pad", "NOTSET")
     if shape or auto in ("SAME_UPPER", "SAME_LOWER"):
-        kernel = _kernel_shape(node, node.value(1))
+        kernel = node.attrs.get("kernel_shape") or [dim_int(node, 1, 2 + i) for i in range(rank)]
         shape = list(shape or [dim_int(node, 0, 2 + i) * strides[i] for i in range(rank)])[-rank:]
         for i in range(rank):
             reach = (kernel[i] - 1) * dilations[i] + 1
