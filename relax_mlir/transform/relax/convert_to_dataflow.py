@@ -8,6 +8,7 @@ from relax_mlir.dialects.relax.side_effects import functions_to_optimize
 from relax_mlir.dialects.relax.tuples import get_item, is_make_tuple, known_fields, make_tuple
 from relax_mlir.lowering.walk import collect
 from relax_mlir.relax.expr.places import is_leaf
+from relax_mlir.transform.relax.rebuild import takes_arguments
 
 _CONTROL = ("relax.if", "relax.while", "relax.for")
 _TERMINATORS = ("func.return", "relax.yield", "relax.condition", "relax.output")
@@ -31,7 +32,7 @@ def convert_to_dataflow(module: ir.Operation, min_size: int = 2) -> None:
         for block in blocks:
             for run in _runs(block):
                 # A constant in place, or the tuple of a call's arguments, is no binding.
-                bindings = [op for op in run if not is_leaf(op)]
+                bindings = [op for op in run if not is_leaf(op) and not _is_arguments(op)]
                 if len(bindings) >= min_size or any(op in opened for op in bindings):
                     _enclose(run)
 
@@ -122,7 +123,9 @@ def _enclose(run: Sequence[ir.Operation]) -> None:
 
 
 def _is_arguments(op: ir.Operation) -> bool:
-    return is_leaf(op) and is_make_tuple(op)
+    return is_make_tuple(op) and (
+        is_leaf(op) or any(takes_arguments(use.owner.operation.name) for use in op.results[0].uses)
+    )
 
 
 def _is_literal(op: ir.Operation) -> bool:

@@ -59,3 +59,23 @@ func.func @branches(%flag: tensor<i1>, %x: !T) -> !T attributes {relax.function}
   }) : (tensor<i1>) -> !T
   return %r : !T
 }
+
+// So is a tuple that has a name, if it is a call's arguments.
+
+func.func private @callee(%x: !T, %y: !T) -> !T attributes {relax.function} {
+  return %x : !T
+}
+
+// CHECK-LABEL: func.func @named
+// CHECK: %[[D:.*]] = "relax.dataflow"
+// CHECK: %[[A:.*]] = "relax.tuple_get_item"(%[[D]]) {index = 0 : i64}
+// CHECK: %[[B:.*]] = "relax.tuple_get_item"(%[[D]]) {index = 1 : i64}
+// CHECK: %[[ARGS:.*]] = builtin.unrealized_conversion_cast %[[A]], %[[B]]
+// CHECK-NEXT: "relax.call"(%[[ARGS]])
+func.func @named(%x: !T) -> (!T, !T) attributes {relax.function} {
+  %a = "relax.exp"(%x) : (!T) -> !T
+  %b = "relax.exp"(%a) : (!T) -> !T
+  %t = builtin.unrealized_conversion_cast %a, %b : !T, !T to tuple<!T, !T> loc("t")
+  %c = "relax.call"(%t) {callee = @callee} : (tuple<!T, !T>) -> !T
+  return %b, %c : !T, !T
+}

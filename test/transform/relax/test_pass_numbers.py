@@ -166,6 +166,12 @@ CASES = {
             [transform.LegalizeOps(), transform.RewriteDataflowReshape()]
         ), Reshapes, lambda n: [normal(n, 6)],
     ),
+    "in place": Case(transform.DataflowUseInplaceCalls, Dense, dense),
+    "kernels in place": Case(
+        lambda: transform.Sequential(
+            [transform.LegalizeOps(), transform.DataflowUseInplaceCalls()]
+        ), Images, lambda n: [normal(n, 3, 9, 7), normal(4, 3, 3, 3), normal(4)],
+    ),
     "reshapes": Case(transform.RemoveRedundantReshape, Reshapes, lambda n: [normal(n, 6)]),
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ from relax_mlir.script import from_source
 
 PASSES = (
     "EliminateCommonSubexpr", "DeadCodeElimination", "CanonicalizeBindings", "FoldConstant",
-    "InferType", "Normalize", "ConvertToDataflow", "LambdaLift",
+    "InferType", "Normalize", "ConvertToDataflow", "LambdaLift", "DataflowUseInplaceCalls",
 )  # fmt: skip
 # No optimisation at all, to compare with.
 PLAIN = (
