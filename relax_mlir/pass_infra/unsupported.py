@@ -1,15 +1,12 @@
 """TVM's Relax passes that are unsupported, each with what to use instead."""
 
-_OTHERS = "RunCodegen hands subgraphs to libraries, which allocate what they need"
 _DEVICES = "programs run on one device"
 _KERNELS = "kernels are fast without it (docs/kernels.md)"
 
 UNSUPPORTED: dict[str, str] = {
     "ComputePrimValue": "leave it out: the VM computes symbolic integers; prim funcs return none",
     "SplitCallTIRByPattern": "FuseOpsByPattern and RunCodegen hand operations to libraries",
-    **dict.fromkeys(
-        ("AllocateWorkspace", "AnnotateUsedMemory"),
-        _OTHERS),
+    "AnnotateUsedMemory": "StaticPlanBlockMemory plans memory; viz.memory shows the plan",
     **dict.fromkeys(
         ("UpdateVDevice", "RewriteCUDAGraph"), _DEVICES),
     **dict.fromkeys(

@@ -46,6 +46,7 @@ from relax_mlir.transform.signatures.update_param_type import (
 
 __all__ = [
     "AdjustMatmulOrder",
+    "AllocateWorkspace",
     "AlterOpImpl",
     "AlterOpLayout",
     "AnnotateEntryFunc",
@@ -200,6 +201,9 @@ __all__ = [
 
 def AdjustMatmulOrder() -> Pass:
     """Multiply three matrices in the order of fewer operations."""
+
+def AllocateWorkspace() -> Pass:
+    """Allocate the memory that functions of libraries work in."""
 
 def AlterOpLayout() -> Pass:
     """Convert convolutions to the layouts of the fastest kernels."""

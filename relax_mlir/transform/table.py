@@ -61,6 +61,12 @@ TRANSFORM_PASSES: dict[str, PassSpec] = {
         entry="relax_mlir.transform.grouping.merge_composite_functions:merge_composite_functions",
         summary="Make one function for a library of neighbouring composite functions",
     ),
+    "allocate-workspace": PassSpec(
+        flag="allocate-workspace",
+        name="AllocateWorkspace",
+        entry="relax_mlir.transform.grouping.allocate_workspace:allocate_workspace",
+        summary="Allocate the memory that functions of libraries work in",
+    ),
     "outline-native": PassSpec(
         flag="outline-native",
         name="OutlineNative",
