@@ -125,8 +125,10 @@ class GemmWriter:
         with self._loops(_MEMORY_WORK, whole_rows=True) as (env, columns, _):
             a, b, c = (x.at(env) for x in (blocking.a, blocking.b, self._sums))
             most = self._max_rows(self._b_bytes())
-            kernel = SkinnyGemm(emit, self.machine, gemm, blocking.vector, self.init, most)
-            kernel.write(a, b, c, blocking.m, columns, blocking.k)
+            SkinnyGemm(
+                emit, self.machine, gemm, blocking.vector, self.init, most, a, b, c, blocking.m,
+                blocking.k,
+            ).write(*columns)  # fmt: skip
             if self.finish is not None:
                 self._finish_skinny(self.finish, env, c, blocking.m, columns)
 
@@ -163,7 +165,7 @@ class GemmWriter:
             with emit.loop(columns[0], whole, lanes) as column:
                 one(column.counter, None)
             left = emit.sub(columns[1], whole)
-            if not (isinstance(left, int) and left == 0):
+            if left != 0:
                 one(whole, emit.mask(left, lanes))
 
     @property

@@ -109,6 +109,9 @@ class SkinnyGemm:
         vector: the type of a vector of sums.
         init: the initial value of C; None adds to C.
         most: the maximal number of rows.
+        a, b, c: the first element of each matrix.
+        rows: the number of rows.
+        steps: steps of k.
         left: loads A, if it was copied.
     """
 
@@ -118,13 +121,18 @@ class SkinnyGemm:
     vector: ir.VectorType
     init: ir.Attribute | None
     most: int
+    a: StridedRef
+    b: StridedRef
+    c: StridedRef
+    rows: Index
+    steps: Index
     left: Loader | None = None
 
     def __post_init__(self) -> None:
         emit, (a, b) = self.emit, self.gemm.widen
         in_place = Loader(emit, emit.flatten_once(self.gemm.a.buffer), a, self.vector)
-        self._a = self.left or in_place
-        self._b = Loader(emit, emit.flatten_once(self.gemm.b.buffer), b, self.vector)
+        self._load_a = self.left or in_place
+        self._load_b = Loader(emit, emit.flatten_once(self.gemm.b.buffer), b, self.vector)
         self._lanes = self.vector.shape[0]
         self._fma = self.machine.fma
 
@@ -133,42 +141,16 @@ class SkinnyGemm:
         """Whether columns of B are adjacent: sums are then vectors of columns."""
         return bool(self.gemm.b.strides[self.gemm.n] == 1)
 
-    def write(
-        self,
-        a: StridedRef,
-        b: StridedRef,
-        c: StridedRef,
-        rows: Index,
-        columns: tuple[Index, Index],
-        steps: Index,
-    ) -> None:
-        """Write the loops.
-
-        Args:
-            a: the first element of A.
-            b: the first element of B.
-            c: the first element of C.
-            rows: the number of rows.
-            columns: the range of columns.
-            steps: steps of k.
-        """
+    def write(self, first: Index, last: Index) -> None:
+        """Write the loops over a range of columns."""
         if self.along_n:
-            self._runs(a, b, c, rows, columns, steps)
+            self._runs(first, last)
         else:
-            self._dots(a, b, c, rows, columns, steps)
+            self._dots(first, last)
 
-    def _runs(
-        self,
-        a: StridedRef,
-        b: StridedRef,
-        c: StridedRef,
-        rows: Index,
-        columns: tuple[Index, Index],
-        steps: Index,
-    ) -> None:
+    def _runs(self, first: Index, last: Index) -> None:
         """Add multiples of a few rows of B at a time to sums in cache."""
-        emit = self.emit
-        first, last = columns
+        emit, rows, steps = self.emit, self.rows, self.steps
         # The hardware does not prefetch short runs of B, so sums of several rows may be in L2.
         width = emit.mul(emit.div(_SUMS_TOGETHER // _PIECE, emit.max(rows, 1)), _PIECE)
         width = emit.min(width, _COLUMNS)
@@ -176,11 +158,11 @@ class SkinnyGemm:
             end = emit.min(emit.add(block.counter, width), last)
             span = _Columns(block.counter, end)
             if self.init is not None:
-                self._start(c, rows, span)
+                self._start(span)
             if isinstance(rows, int) and isinstance(steps, int):
-                self._known_runs(a, b, c, rows, span, steps)
+                self._known_runs(rows, span, steps)
             else:
-                self._unknown_runs(a, b, c, rows, span, steps)
+                self._unknown_runs(span)
 
     def _group(self, rows: int) -> int:
         """Return how many rows of B are added at a time, for a number of rows of A.
@@ -190,22 +172,18 @@ class SkinnyGemm:
         together = max(1, min(rows, _TOGETHER))
         return min(_STEPS, self.machine.registers * 3 // 4 // together)
 
-    def _known_runs(
-        self, a: StridedRef, b: StridedRef, c: StridedRef, rows: int, span: _Columns, steps: int
-    ) -> None:
+    def _known_runs(self, rows: int, span: _Columns, steps: int) -> None:
         group = self._group(rows)
         many = steps // group * group
         for low, high, count in ((0, many, group), (many, steps, 1)):
             if low == high:
                 continue
             with self.emit.loop(low, high, count) as k:
-                self._all_rows(a, b, c, rows, span, (k.counter, count))
+                self._all_rows(span, k.counter, count)
 
-    def _unknown_runs(
-        self, a: StridedRef, b: StridedRef, c: StridedRef, rows: Index, span: _Columns, steps: Index
-    ) -> None:
+    def _unknown_runs(self, span: _Columns) -> None:
         """Add rows of B for dynamic sizes, with short code for the tails."""
-        emit = self.emit
+        emit, rows, steps = self.emit, self.rows, self.steps
         several = self._group(rows if isinstance(rows, int) else _TOGETHER)
         # One row alone takes more rows of B at a time.
         one = None if isinstance(rows, int) else emit.compare("eq", rows, 1)
@@ -217,27 +195,26 @@ class SkinnyGemm:
             left = emit.sub(steps, k.counter)
             with emit.when(emit.compare("sge", left, group)) as branch:
                 if one is None:
-                    self._all_rows(a, b, c, rows, whole, (k.counter, several))
+                    self._all_rows(whole, k.counter, several)
                 else:
                     with emit.when(one) as single:
-                        self._run(a, b, c, 1, whole, k.counter, alone)
+                        self._some_rows(0, 1, whole, k.counter, alone)
                     with emit.otherwise(single):
-                        self._all_rows(a, b, c, rows, whole, (k.counter, several))
+                        self._all_rows(whole, k.counter, several)
             with (
                 emit.otherwise(branch),
                 emit.loop(k.counter, steps) as step,
                 emit.loop(0, rows) as row,
             ):
-                self._some_rows(a, b, c, (row.counter, 1), whole, (step.counter, 1))
-        self._last_columns(a, b, c, rows, rest, steps)
+                self._some_rows(row.counter, 1, whole, step.counter, 1)
+        self._last_columns(rest)
 
-    def _last_columns(
-        self, a: StridedRef, b: StridedRef, c: StridedRef, rows: Index, span: _Columns, steps: Index
-    ) -> None:
+    def _last_columns(self, span: _Columns) -> None:
         """Add to the sums of columns that fill no vector."""
-        emit, gemm = self.emit, self.gemm
+        emit, gemm, rows = self.emit, self.gemm, self.rows
+        a, b, c = self.a, self.b, self.c
         left = span.count(emit)
-        if isinstance(left, int) and left == 0:
+        if left == 0:
             return
         mask = emit.mask(left, self._lanes)
         together = min(rows, _TOGETHER) if isinstance(rows, int) else _TOGETHER
@@ -249,14 +226,15 @@ class SkinnyGemm:
             upto = emit.sub(rows, 1)
             numbers = [emit.min(emit.add(group.counter, i), upto) for i in range(together)]
             starts = [emit.add(a.offset, emit.mul(row, a.stride(gemm.m))) for row in numbers]
-            places = [[self._place(c, row, span.first)] for row in numbers]
+            places = [[self._place(row, span.first)] for row in numbers]
             sums = [emit.vector_load(c.base, place, self.vector, mask) for place in places]
-            with emit.loop(0, steps, 1, sums) as k:
+            with emit.loop(0, self.steps, 1, sums) as k:
                 along = emit.mul(k.counter, a.stride(gemm.k))
                 place = emit.add(b.offset, emit.mul(k.counter, b.stride(gemm.k)))
-                line = self._b.vectors(emit.add(place, span.first), mask)
+                line = self._load_b.vectors(emit.add(place, span.first), mask)
                 factors = [
-                    emit.splat(self._a.one(emit.add(start, along)), self.vector) for start in starts
+                    emit.splat(self._load_a.one(emit.add(start, along)), self.vector)
+                    for start in starts
                 ]
                 k.carry(
                     [
@@ -267,15 +245,12 @@ class SkinnyGemm:
             for place, total in zip(places, k.results, strict=True):
                 emit.vector_store(total, c.base, place, mask)
 
-    def _all_rows(
-        self, a: StridedRef, b: StridedRef, c: StridedRef, rows: Index, span: _Columns,
-        steps: tuple[Index, int],
-    ) -> None:  # fmt: skip
+    def _all_rows(self, span: _Columns, k: Index, steps: int) -> None:
         """Add to the sums of all rows, a few at a time: B is in cache after the first."""
-        emit = self.emit
+        emit, rows = self.emit, self.rows
 
         def some(first: Index, count: int) -> None:
-            self._some_rows(a, b, c, (first, count), span, steps)
+            self._some_rows(first, count, span, k, steps)
 
         if isinstance(rows, int) and rows <= _TOGETHER:
             some(0, rows)
@@ -294,57 +269,40 @@ class SkinnyGemm:
             with emit.when(emit.compare("eq", left, count)):
                 some(whole, count)
 
-    def _some_rows(
-        self, a: StridedRef, b: StridedRef, c: StridedRef, rows: tuple[Index, int], span: _Columns,
-        steps: tuple[Index, int],
-    ) -> None:  # fmt: skip
-        emit, m = self.emit, self.gemm.m
-        here, there = (
-            StridedRef(x.base, emit.add(x.offset, emit.mul(rows[0], x.stride(m))), x.strides)
-            for x in (a, c)
-        )
-        self._run(here, b, there, rows[1], span, *steps)
-
-    def _start(self, c: StridedRef, rows: Index, span: _Columns) -> None:
-        emit = self.emit
+    def _start(self, span: _Columns) -> None:
+        emit, c = self.emit, self.c
         splat = ir.DenseElementsAttr.get_splat(self.vector, self.init)
         value = emit.constant_of(self.vector, splat)
 
-        with emit.loop(0, rows) as row:
+        with emit.loop(0, self.rows) as row:
 
             def one(column: Index, mask: ir.Value | None) -> None:
-                place = self._place(c, row.counter, column)
+                place = self._place(row.counter, column)
                 emit.vector_store(value, c.base, [place], mask)
 
             self._across(span, one)
 
-    def _run(
-        self,
-        a: StridedRef,
-        b: StridedRef,
-        c: StridedRef,
-        rows: int,
-        span: _Columns,
-        k: Index,
-        count: int,
-    ) -> None:
-        emit = self.emit
+    def _some_rows(self, first: Index, rows: int, span: _Columns, k: Index, count: int) -> None:
+        """Add `count` rows of B, from row k on, to the sums of some rows."""
+        emit, (a, b, c) = self.emit, (self.a, self.b, self.c)
         k_stride = a.stride(self.gemm.k)
+        begin, out = (emit.add(x.offset, emit.mul(first, x.stride(self.gemm.m))) for x in (a, c))
         factors = []
         for row in range(rows):
-            start = emit.add(a.offset, emit.mul(row, a.stride(self.gemm.m)))
+            start = emit.add(begin, emit.mul(row, a.stride(self.gemm.m)))
             for step in range(count):
                 place = emit.add(start, emit.mul(emit.add(k, step), k_stride))
-                factors.append(emit.splat(self._a.one(place), self.vector))
+                factors.append(emit.splat(self._load_a.one(place), self.vector))
         starts = [
             emit.add(b.offset, emit.mul(emit.add(k, step), b.stride(self.gemm.k)))
             for step in range(count)
         ]
 
         def one(column: Index, mask: ir.Value | None) -> None:
-            lines = [self._b.vectors(emit.add(start, column), mask) for start in starts]
+            lines = [self._load_b.vectors(emit.add(start, column), mask) for start in starts]
             for row in range(rows):
-                where = [self._place(c, row, column)]
+                along = emit.add(out, emit.mul(row, c.stride(self.gemm.m)))
+                where = [emit.add(along, emit.mul(column, c.stride(self.gemm.n)))]
                 total = emit.vector_load(c.base, where, self.vector, mask)
                 for step, line in enumerate(lines):
                     factor = factors[row * count + step]
@@ -369,38 +327,29 @@ class SkinnyGemm:
         with emit.when(emit.compare("sgt", left, 0)):
             one(upto, mask)
 
-    def _place(self, c: StridedRef, row: Index, column: Index) -> Index:
-        emit = self.emit
+    def _place(self, row: Index, column: Index) -> Index:
+        emit, c = self.emit, self.c
         along = emit.add(c.offset, emit.mul(row, c.stride(self.gemm.m)))
         return emit.add(along, emit.mul(column, c.stride(self.gemm.n)))
 
-    def _dots(
-        self,
-        a: StridedRef,
-        b: StridedRef,
-        c: StridedRef,
-        rows: Index,
-        columns: tuple[Index, Index],
-        steps: Index,
-    ) -> None:
+    def _dots(self, first: Index, last: Index) -> None:
         """Multiply rows of A with several columns of B at a time, both read along k."""
-        emit = self.emit
-        first, last = columns
+        emit, rows = self.emit, self.rows
         if not isinstance(rows, int):
             single = emit.compare("eq", rows, 1)
             with emit.when(single) as branch:
                 for numbers in self._clamped(first, last):
-                    self._dots_of(a, b, c, [0], numbers, steps)
+                    self._dots_of([0], numbers)
             with emit.otherwise(branch):
                 final = emit.sub(rows, 1)
                 for numbers in self._clamped(first, last):
                     with emit.loop(0, rows, 2) as row:
                         two = [row.counter, emit.min(emit.add(row.counter, 1), final)]
-                        self._dots_of(a, b, c, two, numbers, steps)
+                        self._dots_of(two, numbers)
             return
         many = emit.add(first, emit.round_down(emit.sub(last, first), _DOTS))
         for low, high, count in ((first, many, _DOTS), (many, last, 1)):
-            if isinstance(high, int) and isinstance(low, int) and low == high:
+            if low == high:
                 continue
             with emit.loop(low, high, count) as column:
                 numbers = [emit.add(column.counter, i) for i in range(count)]
@@ -409,7 +358,7 @@ class SkinnyGemm:
                 for start in range(0, rows, together):
                     some = range(start, min(start + together, rows))
                     parts = _SUMS if rows == 1 else 1
-                    self._dots_of(a, b, c, some, numbers, steps, parts)
+                    self._dots_of(some, numbers, parts)
 
     @property
     def _many(self) -> bool:
@@ -422,15 +371,12 @@ class SkinnyGemm:
         with emit.loop(first, last, count) as column:
             yield [emit.min(emit.add(column.counter, i), final) for i in range(count)]
 
-    def _dots_of(
-        self, a: StridedRef, b: StridedRef, c: StridedRef, rows: Sequence[Index],
-        columns: Sequence[Index], steps: Index, parts: int = 1,
-    ) -> None:  # fmt: skip
-        emit = self.emit
+    def _dots_of(self, rows: Sequence[Index], columns: Sequence[Index], parts: int = 1) -> None:
+        emit, (a, b, c) = self.emit, (self.a, self.b, self.c)
         left = [emit.add(a.offset, emit.mul(row, a.stride(self.gemm.m))) for row in rows]
         right = [emit.add(b.offset, emit.mul(x, b.stride(self.gemm.n))) for x in columns]
-        values = self._products(left, right, steps, parts)
-        places = [self._place(c, row, column) for row, column in product(rows, columns)]
+        values = self._products(left, right, parts)
+        places = [self._place(row, column) for row, column in product(rows, columns)]
         if self.init is None:
             before = [emit.load(c.base, [place]) for place in places]
         else:
@@ -438,20 +384,18 @@ class SkinnyGemm:
         for place, start, value in zip(places, before, values, strict=True):
             emit.store(add(emit, start, value), c.base, [place])
 
-    def _products(
-        self, left: list[Index], right: list[Index], steps: Index, parts: int
-    ) -> list[ir.Value]:
+    def _products(self, left: list[Index], right: list[Index], parts: int) -> list[ir.Value]:
         """Return dot products of rows and columns, by rows; each has `parts` accumulators."""
-        emit, lanes = self.emit, self._lanes
+        emit, lanes, steps = self.emit, self._lanes, self.steps
 
         def step(sums: Sequence[ir.Value], first: Index, rest: Index | None) -> list[ir.Value]:
             made = list(sums)
             for part in range(parts):
                 k = emit.add(first, part * lanes)
                 mask = None if rest is None else emit.mask(emit.sub(rest, part * lanes), lanes)
-                rows = [self._a.vectors(emit.add(a, k), mask) for a in left]
+                rows = [self._load_a.vectors(emit.add(a, k), mask) for a in left]
                 for i, b in enumerate(right):
-                    column = self._b.vectors(emit.add(b, k), mask)
+                    column = self._load_b.vectors(emit.add(b, k), mask)
                     for j, row in enumerate(rows):
                         at = (j * len(right) + i) * parts + part
                         made[at] = multiply_add(emit, self._fma, row, column, made[at])
@@ -468,7 +412,7 @@ class SkinnyGemm:
             loop.carry(step(loop.carried, loop.counter, None))
         sums = list(loop.results)
         rest = emit.sub(steps, wide)
-        if not (isinstance(rest, int) and rest == 0):
+        if rest != 0:
             sums = step(sums, wide, rest)
         if parts == _SUMS:
             sums = [add(emit, sums[i], sums[i + 1]) for i in range(0, len(sums), _SUMS)]

@@ -231,8 +231,10 @@ class _TallSkinnyGemm(GemmWriter):
             if gemm.b.strides[gemm.k] == 1 and a.stride(gemm.k) != 1:
                 a, left = self._transposed(a, emit.alloc_scratch(room, gemm.element), distance)
             most = blocking.m if isinstance(blocking.m, int) else blocking.lanes // 2
-            kernel = SkinnyGemm(emit, self.machine, gemm, blocking.vector, self.init, most, left)
-            kernel.write(a, b, c, blocking.m, rows, blocking.k)
+            SkinnyGemm(
+                emit, self.machine, gemm, blocking.vector, self.init, most, a, b, c, blocking.m,
+                blocking.k, left,
+            ).write(*rows)  # fmt: skip
             if self.finish is not None:
                 self._finish_skinny(self.finish, env, c, blocking.m, rows)
 
