@@ -159,6 +159,11 @@ class Nest:
         """The outermost operation."""
         return self.loops[0] if self.loops else self.block
 
+    @property
+    def order(self) -> list[int]:
+        """The iterators by their loops, outermost first."""
+        return sorted(range(len(self.types)), key=lambda i: self.loop_of[i])
+
     def has_init(self) -> bool:
         """Whether the block has an init region."""
         return len(self.block.regions[1].blocks) > 0

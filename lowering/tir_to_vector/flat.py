@@ -135,7 +135,7 @@ def _flatten(nest: Nest) -> FlatNest:
     if any(kind not in ("spatial", "reduction") for kind in nest.types):
         raise NotFlat("it has an iterator that neither maps nor reduces")
     store = nest.stores[0]
-    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    order = nest.order
     iters = [
         FlatIter(extent_of(nest.loops[nest.loop_of[i]].operands[1]), nest.types[i] == "reduction")
         for i in order
@@ -290,6 +290,24 @@ def linear(expr: ir.AffineExpr) -> tuple[int, dict[int, int]]:
         return a + b, {i: left.get(i, 0) + right.get(i, 0) for i in {**left, **right}}
     factor, terms, constant = (b, left, a) if not right else (a, right, b)
     return constant * factor, {i: value * factor for i, value in terms.items()}
+
+
+def index_terms(flat: FlatNest, access: FlatAccess) -> list[tuple[int, dict[int, int]]] | None:
+    """Return for each index of a load its constant, and the factors of its iterators.
+
+    None if an index is no linear expression with a constant of at least 0.
+    """
+    load = next(load for load in flat.nest.loads if flat.accesses.get(load.op) is access)
+    order, result = flat.nest.order, []
+    for expr in load.exprs:
+        try:
+            constant, factors = (-1, {}) if expr is None else linear(expr)
+        except NotFlat:
+            return None
+        if constant < 0:
+            return None
+        result.append((constant, {order.index(i): f for i, f in factors.items() if f}))
+    return result
 
 
 def split_reduction(nest: Nest, store: Access) -> tuple[ir.Operation, ir.Value]:

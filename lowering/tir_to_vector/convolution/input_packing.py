@@ -139,7 +139,7 @@ def find_packed_convolution(
     tops: Sequence[ir.Operation], machine: Machine
 ) -> PackedConvolution | None:
     """Return the convolution that some nests begin with, or pad an image for, if packing pays."""
-    padded, flat = match_first_reduction(tops)
+    padded, flat, rest = match_first_reduction(tops) or (None, None, ())
     if flat is None or (padded is not None and not padded.is_zero):
         return None
     product = match_packed_contraction(collapse(flat), machine) if padded is None else ""
@@ -148,19 +148,12 @@ def find_packed_convolution(
         taken = product.widen != (None, None) or _has_panels(product, machine)
         if taken:
             return None
-
-    def match(extended: FlatNest) -> PackedConvolution | None:
-        return _match(padded, extended, machine)
-
-    def fits(copied: PackedConvolution) -> bool:
-        return walks(copied.flat, copied.conv.along)
-
-    packed = match(flat)
-    if packed is None:
-        return None
-    joined = join_window(flat, tops[1 if padded is None else 3 :], match, fits)
+    joined = join_window(
+        flat, rest, lambda extended: _match(padded, extended, machine),
+        lambda copied: walks(copied.flat, copied.conv.along),
+    )  # fmt: skip
     if joined is None:
-        return packed
+        return None
     window = replace(joined.window.conv, epilogue=joined.epilogue)
     return replace(joined.window, conv=window, followers=joined.followers)
 
@@ -247,7 +240,7 @@ def _axes(
     conv: Convolution, access: Access, padded: Padded | None, chosen: list[int]
 ) -> list[PackedAxis] | None:
     nest = conv.flat.nest
-    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    order = nest.order
     axes = []
     for d in range(len(access.exprs)):
         index = _index(access, d)

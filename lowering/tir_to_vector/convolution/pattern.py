@@ -112,13 +112,9 @@ def find_convolution(
         conv = match_convolution(collapse(flat), machine)
         return None if isinstance(conv, str) else conv
 
-    flat = flatten_nest(nest)
-    conv = match(flat)
-    if conv is None:
-        return None
-    joined = join_window(flat, rest, match, lambda each: walks(each.flat, each.along))
+    joined = join_window(flatten_nest(nest), rest, match, lambda each: walks(each.flat, each.along))
     if joined is None:
-        return conv, []
+        return None
     return replace(joined.window, epilogue=joined.epilogue), joined.followers
 
 

@@ -121,18 +121,18 @@ def match_padded_use(tops: Sequence[ir.Operation]) -> tuple[Padded, FlatNest] | 
 
 def match_first_reduction(
     tops: Sequence[ir.Operation],
-) -> tuple[Padded | None, FlatNest | None]:
-    """Return the reduction that some nests begin with, after its padded copy, if any."""
+) -> tuple[Padded | None, FlatNest, Sequence[ir.Operation]] | None:
+    """Return the reduction that some nests begin with, its padding, if any, and what follows."""
     padded, flat = match_padded_use(tops) or (None, None)
     if flat is None:
         nest = match_nest(tops[0])
         if isinstance(nest, str):
-            return None, None
+            return None
         try:
             flat = flatten_nest(nest)
         except NotFlat:
-            return None, None
-    return padded, flat if flat.total is not None else None
+            return None
+    return None if flat.total is None else (padded, flat, tops[1 if padded is None else 3 :])
 
 
 def used_only_in(padded: Padded, nest: Nest) -> bool:
@@ -355,12 +355,12 @@ class Joined(Generic[Form]):
 
     Attributes:
         window: the window; its nest has the epilogue's accesses too.
-        epilogue: over the window's iterators.
+        epilogue: over the window's iterators, or None.
         followers: the nests that the epilogue replaces.
     """
 
     window: Form
-    epilogue: Epilogue
+    epilogue: Epilogue | None
     followers: list[Nest]
 
 
@@ -368,7 +368,7 @@ def join_window(
     flat: FlatNest, rest: Sequence[ir.Operation], match: Callable[[FlatNest], Form | None],
     fits: Callable[[Form], bool],
 ) -> Joined[Form] | None:  # fmt: skip
-    """Return a window with as many of the next nests as can be its epilogue.
+    """Return a window with as many of the next nests as can be its epilogue, None for no window.
 
     Args:
         flat: the window's nest, an iterator for each of its loops.
@@ -376,10 +376,11 @@ def join_window(
         match: matches the window.
         fits: whether all accesses suit its vectors.
     """
-    # Sums that add to memory are not complete in registers.
-    if flat.init is None:
+    alone = match(flat)
+    if alone is None:
         return None
-    followers, flats = follow(flat, rest)
+    # Sums that add to memory are not complete in registers.
+    followers, flats = ([], []) if flat.init is None else follow(flat, rest)
     while flats:
         accesses = dict(flat.accesses)
         for follower in flats:
@@ -388,7 +389,7 @@ def join_window(
         if window is not None and fits(window):
             return Joined(window, _epilogue(window.flat, flats), followers)
         followers, flats = followers[:-1], flats[:-1]
-    return None
+    return Joined(alone, None, [])
 
 
 def _epilogue(flat: FlatNest, flats: Sequence[FlatNest]) -> Epilogue:

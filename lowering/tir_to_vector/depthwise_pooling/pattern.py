@@ -17,7 +17,7 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import (
     walks,
     window_nests,
 )
-from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest, linear
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest, index_terms
 
 # Output channels of a group from which on vectors of channels are better.
 _FEW_CHANNELS = 4
@@ -100,15 +100,13 @@ class DepthwisePool:
         return window_nests(self.flat, self.padded, self.followers)
 
 
-def match_nchw(
-    nest: Nest, flat: FlatNest, padded: Padded | None, machine: Machine
-) -> DepthwisePool | None:
+def match_nchw(flat: FlatNest, padded: Padded | None, machine: Machine) -> DepthwisePool | None:
     """Return how a reduction slides a window over planes, None for other reductions."""
     out = flat.accesses[flat.store]
     if machine.lanes(out.buffer.type.element_type) is None:
         return None
     for image, weight, widen in window_sides(flat):
-        pool = _assign(nest, flat, (image, weight), widen, out, padded)
+        pool = _assign(flat, (image, weight), widen, out, padded)
         if pool is not None:
             return pool
     return None
@@ -147,7 +145,7 @@ def _pooled(flat: FlatNest) -> tuple[FlatAccess, str | None] | None:
 
 
 def _assign(
-    nest: Nest, flat: FlatNest, sides: tuple[FlatAccess, FlatAccess | None],
+    flat: FlatNest, sides: tuple[FlatAccess, FlatAccess | None],
     widen: tuple[str | None, str | None], out: FlatAccess, padded: Padded | None,
 ) -> DepthwisePool | None:  # fmt: skip
     image, weight = sides
@@ -168,7 +166,7 @@ def _assign(
     stride = image.strides[col].value
     if stride is None or not 0 < stride <= _MAX_STRIDE:
         return None
-    axes = image_axes(nest, flat, image, weight, reductions)
+    axes = image_axes(flat, image, weight, reductions)
     if axes is None or len(axes[-1].inner) < 2 or col not in axes[-1].inner:
         return None
     if any(i != col and i not in reductions for i in axes[-1].inner):
@@ -198,19 +196,14 @@ def _assign(
 
 
 def image_axes(
-    nest: Nest, flat: FlatNest, image: FlatAccess, weight: FlatAccess | None, reductions: list[int]
+    flat: FlatNest, image: FlatAccess, weight: FlatAccess | None, reductions: list[int]
 ) -> list[ImageAxis] | None:
     """Return the dimensions of an image, None if an index is unknown or negative."""
-    access = next(load for load in nest.loads if flat.accesses[load.op] is image)
-    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    indices = index_terms(flat, image)
+    if indices is None or any(factor < 0 for _, terms in indices for factor in terms.values()):
+        return None
     axes = []
-    for expr in access.exprs:
-        if expr is None:
-            return None
-        constant, factors = linear(expr)
-        terms = {order.index(i): factor for i, factor in factors.items() if factor}
-        if constant < 0 or any(factor < 0 for factor in terms.values()):
-            return None
+    for constant, terms in indices:
         slides = any(i in reductions for i in terms)
         # Iterators of the weight too are those of groups, which begin planes.
         groups = [] if weight is None else [i for i in terms if weight.strides[i] != 0]
@@ -225,7 +218,7 @@ def image_axes(
     return axes
 
 
-Match = Callable[[Nest, FlatNest, Padded | None, Machine], DepthwisePool | None]
+Match = Callable[[FlatNest, Padded | None, Machine], DepthwisePool | None]
 
 
 def find_depthwise_pool(
@@ -238,22 +231,15 @@ def find_depthwise_pool(
         machine: what for.
         match: the matcher.
     """
-    padded, flat = match_first_reduction(tops)
+    padded, flat, rest = match_first_reduction(tops) or (None, None, ())
     if flat is None:
         return None
-
-    def extend(extended: FlatNest) -> DepthwisePool | None:
-        return match(flat.nest, extended, padded, machine)
-
-    def fits(pool: DepthwisePool) -> bool:
-        return walks(pool.flat, pool.col)
-
-    pool = extend(flat)
-    if pool is None:
-        return None
-    joined = join_window(flat, tops[1 if padded is None else 3 :], extend, fits)
+    joined = join_window(
+        flat, rest, lambda extended: match(extended, padded, machine),
+        lambda pool: walks(pool.flat, pool.col),
+    )  # fmt: skip
     if joined is None:
-        return pool
+        return None
     return replace(joined.window, epilogue=joined.epilogue, followers=joined.followers)
 
 
@@ -286,19 +272,17 @@ class NhwcDepthwisePool(DepthwisePool):
         return 1 if position is None else self.flat.iters[position].extent.value or 1
 
 
-def match_nhwc(
-    nest: Nest, flat: FlatNest, padded: Padded | None, machine: Machine
-) -> NhwcDepthwisePool | None:
+def match_nhwc(flat: FlatNest, padded: Padded | None, machine: Machine) -> NhwcDepthwisePool | None:
     """Return how a reduction slides windows over adjacent channels, None for other reductions."""
     for image, weight, widen in window_sides(flat):
-        pool = _assign_channels(nest, flat, (image, weight), widen, padded, None)
+        pool = _assign_channels(flat, (image, weight), widen, padded, None)
         if pool is not None and _suits(pool, machine):
             return pool
     merged = _merged(flat)
     if merged is None:
         return None
     for image, weight, widen in window_sides(merged[0]):
-        pool = _assign_channels(nest, merged[0], (image, weight), widen, padded, merged[1:])
+        pool = _assign_channels(merged[0], (image, weight), widen, padded, merged[1:])
         if pool is not None and _suits(pool, machine):
             return pool
     return None
@@ -369,7 +353,7 @@ def _suits(pool: NhwcDepthwisePool, machine: Machine) -> bool:
 
 
 def _assign_channels(
-    nest: Nest, flat: FlatNest, sides: tuple[FlatAccess, FlatAccess | None],
+    flat: FlatNest, sides: tuple[FlatAccess, FlatAccess | None],
     widen: tuple[str | None, str | None], padded: Padded | None, merged: tuple[int, int] | None,
 ) -> NhwcDepthwisePool | None:  # fmt: skip
     image, weight = sides
@@ -388,7 +372,7 @@ def _assign_channels(
         weight.strides[i] != (1 if i == lane else 0) for i in spatial
     ):  # fmt: skip
         return None
-    axes = image_axes(nest, flat, image, weight, reductions)
+    axes = image_axes(flat, image, weight, reductions)
     if axes is None or len(axes) < 2:
         return None
     channels = {lane: 1} if picks is None else {lane: flat.iters[picks].extent.value, picks: 1}

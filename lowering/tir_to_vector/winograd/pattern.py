@@ -28,9 +28,8 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatIter,
     FlatNest,
-    NotFlat,
+    index_terms,
     inner_dims,
-    linear,
 )
 
 # Taps along an axis.
@@ -269,21 +268,15 @@ def read_besides(nest: Nest) -> ir.Value | None:
 
 def find_winograd(tops: Sequence[ir.Operation]) -> Winograd | None:
     """Return the 3 x 3 convolution that some nests begin with, or pad an image for."""
-    padded, flat = match_first_reduction(tops)
+    padded, flat, rest = match_first_reduction(tops) or (None, None, ())
     if flat is None or (padded is not None and not padded.is_zero):
         return None
-
-    def match(extended: FlatNest) -> Winograd | None:
-        return _match(extended, padded)
-
-    conv = match(flat)
-    if conv is None:
-        return None
     joined = join_window(
-        flat, tops[1 if padded is None else 3 :], match, lambda each: walks(each.flat, each.along)
-    )
+        flat, rest, lambda extended: _match(extended, padded),
+        lambda conv: walks(conv.flat, conv.along),
+    )  # fmt: skip
     if joined is None:
-        return conv
+        return None
     return replace(joined.window, epilogue=joined.epilogue, followers=joined.followers)
 
 
@@ -308,9 +301,10 @@ def _assign(
 ) -> Winograd | None:
     if padded is not None and padded.buffer != image.buffer:
         return None
-    terms = _terms(flat, image)
-    if terms is None or len(terms) != 4:
+    indices = index_terms(flat, image)
+    if indices is None or len(indices) != 4 or any(constant for constant, _ in indices):
         return None
+    terms = [factors for _, factors in indices]
     spatial = [i for i, it in enumerate(flat.iters) if not it.reduction]
     windows = [d for d, walk in enumerate(terms) if _is_window(flat, walk)]
     depth = [
@@ -344,23 +338,6 @@ def _assign(
     source = image.buffer if padded is None else padded.source
     dims = (rest[0], depth[0], windows[0], windows[1])
     return Winograd(merged, source, padded, dims, weight, known, [it.extent for it in flat.iters])
-
-
-def _terms(flat: FlatNest, image: FlatAccess) -> list[dict[int, int]] | None:
-    """Return for each dimension of an image its iterators and their factors."""
-    nest = flat.nest
-    access = next(load for load in nest.loads if flat.accesses.get(load.op) is image)
-    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
-    result = []
-    for expr in access.exprs:
-        try:
-            constant, factors = linear(expr) if expr is not None else (1, {})
-        except NotFlat:
-            return None
-        if constant != 0:
-            return None
-        result.append({order.index(i): factor for i, factor in factors.items() if factor})
-    return result
 
 
 def _is_window(flat: FlatNest, terms: dict[int, int]) -> bool:
