@@ -13,7 +13,7 @@ from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelEmitter
 _STACK = 256
 # Bytes of the stack for buffers whose size only run time knows.
 _NEAR_BYTES = 1 << 15
-_UNORDERED = 14  # among the relations of arith.cmpf
+_FLOAT_PREDICATES = {"oeq": 1, "ogt": 2, "olt": 4, "uno": 14}
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 # Loop hints for LLVM. Of loops of vector code, only the innermost ones of the main path gain from
 # unrolling and strength reduction; for all loops that took most of a compilation's time. (LLVM does
@@ -229,28 +229,30 @@ class Emitter(ParallelEmitter):
         if assembly is None:
             return list(values)
         types = [value.type for value in values]
-        numbers = range(len(values))
-        several = len(values) > 1
         registers = [
             assembly.mask if type_.element_type == self.bool_type else assembly.vector
             for type_ in types
         ]
-        all_ = (
-            ir.Type.parse(f"!llvm.struct<({', '.join(map(str, types))})>") if several else types[0]
-        )
+        constraints = [*registers, *map(str, range(len(values)))]
+        return self.assembly("", constraints, values, types, has_side_effects=ir.UnitAttr.get())
+
+    def assembly(
+        self, text: str, constraints: Sequence[str], operands: Sequence[ir.Value],
+        types: Sequence[ir.Type], scratch: int = 0, **attributes: ir.Attribute,
+    ) -> list[ir.Value]:  # fmt: skip
+        """Write inline assembly with results of these types, the last of which may be scratch."""
+        several = len(types) > 1
         made = self.op(
-            "llvm.inline_asm",
-            values,
-            all_,
-            asm_string=ir.StringAttr.get(""),
-            constraints=ir.StringAttr.get(",".join([*registers, *map(str, numbers)])),
-            has_side_effects=ir.UnitAttr.get(),
-        )
+            "llvm.inline_asm", operands,
+            ir.Type.parse(f"!llvm.struct<({', '.join(map(str, types))})>") if several else types[0],
+            asm_string=ir.StringAttr.get(text),
+            constraints=ir.StringAttr.get(",".join(constraints)), **attributes,
+        )  # fmt: skip
         if not several:
             return [made]
         return [
             self.op("llvm.extractvalue", [made], type_, position=ir.DenseI64ArrayAttr.get([i]))
-            for i, type_ in enumerate(types)
+            for i, type_ in enumerate(types[: len(types) - scratch])
         ]
 
     def opaque(self, vector: ir.Value) -> ir.Value:
@@ -264,22 +266,15 @@ class Emitter(ParallelEmitter):
         type_ = vector.type
         words = ir.VectorType.get([type_.shape[0] * type_.element_type.width // 32], self._i32)
         is_small = type_.element_type.width < 32
-        hidden = self.op(
-            "llvm.inline_asm",
-            [self.op("vector.bitcast", [vector], words) if is_small else vector],
-            words if is_small else type_,
-            asm_string=ir.StringAttr.get(""),
-            constraints=ir.StringAttr.get(f"{assembly.vector},0"),
-        )
+        if is_small:
+            vector = self.op("vector.bitcast", [vector], words)
+        (hidden,) = self.assembly("", [assembly.vector, "0"], [vector], [vector.type])
         return self.op("vector.bitcast", [hidden], type_) if is_small else hidden
 
     def opaque_index(self, value: ir.Value) -> ir.Value:
         """Return an index that LLVM cannot see through, as it would a select; no instruction."""
         word = self.op("arith.index_cast", [value], self._i64)
-        hidden = self.op(
-            "llvm.inline_asm", [word], self._i64,
-            asm_string=ir.StringAttr.get(""), constraints=ir.StringAttr.get("=r,0"),
-        )  # fmt: skip
+        (hidden,) = self.assembly("", ["=r", "0"], [word], [self._i64])
         return self.op("arith.index_cast", [hidden], self.index_type)
 
     def mask(self, live: Index, lanes: int) -> ir.Value:
@@ -306,6 +301,11 @@ class Emitter(ParallelEmitter):
         """Return a vector with one lane replaced."""
         where = ir.DenseI64ArrayAttr.get([lane])
         return self.op("vector.insert", [value, vector], vector.type, static_position=where)
+
+    def reduced(self, vector: ir.Value, kind: str) -> ir.Value:
+        """Return the lanes of a vector combined by "add" or "or"."""
+        attr = ir.Attribute.parse(f"#vector.kind<{kind}>")
+        return self.op("vector.reduction", [vector], vector.type.element_type, kind=attr)
 
     def part(self, vector: ir.Value, lane: int, count: int) -> ir.Value:
         """Return adjacent lanes of a vector."""
@@ -407,17 +407,17 @@ class Emitter(ParallelEmitter):
         operands = [self.op("arith.extf", [value], wide) for value in (x, y, total)]
         return self.op("arith.truncf", [self.op(name, operands, wide)], type_)
 
-    def compare_floats(self, predicate: int, a: ir.Value, b: ir.Value) -> ir.Value:
-        """Return whether two floats are in a relation of `arith.cmpf`, for vectors a mask of it."""
+    def compare_floats(self, predicate: str, a: ir.Value, b: ir.Value) -> ir.Value:
+        """Return whether `a predicate b` of two floats, for vectors a mask of it."""
         made: ir.Type = self.bool_type
         if isinstance(a.type, ir.VectorType):
             made = ir.VectorType.get(a.type.shape, made)
-        attr = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
+        attr = ir.IntegerAttr.get(self._i64, _FLOAT_PREDICATES[predicate])
         return self.op("arith.cmpf", [a, b], made, predicate=attr)
 
     def unordered(self, a: ir.Value, b: ir.Value) -> ir.Value:
         """Return whether one of two floats is NaN, for vectors a mask of it."""
-        return self.compare_floats(_UNORDERED, a, b)
+        return self.compare_floats("uno", a, b)
 
     def either(
         self, condition: ir.Value, types: Sequence[ir.Type],

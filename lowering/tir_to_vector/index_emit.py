@@ -104,13 +104,13 @@ class IndexEmitter:
             return a + b
         if isinstance(a, int):
             a, b = b, a
-        return a if _is(b, 0) else self._index_op("arith.addi", a, b)
+        return a if b == 0 else self._index_op("arith.addi", a, b)
 
     def sub(self, a: Index, b: Index) -> Index:
         """Return a - b."""
         if isinstance(a, int) and isinstance(b, int):
             return a - b
-        return a if _is(b, 0) else self._index_op("arith.subi", a, b)
+        return a if b == 0 else self._index_op("arith.subi", a, b)
 
     def mul(self, a: Index, b: Index) -> Index:
         """Return a * b."""
@@ -118,15 +118,15 @@ class IndexEmitter:
             return a * b
         if isinstance(a, int):
             a, b = b, a
-        if _is(b, 0):
+        if b == 0:
             return 0
-        return a if _is(b, 1) else self._index_op("arith.muli", a, b)
+        return a if b == 1 else self._index_op("arith.muli", a, b)
 
     def div(self, a: Index, b: Index) -> Index:
         """Return a // b of non-negative numbers."""
         if isinstance(a, int) and isinstance(b, int) and b:
             return a // b
-        return a if _is(b, 1) else self._index_op("arith.divui", a, b)
+        return a if b == 1 else self._index_op("arith.divui", a, b)
 
     def min(self, a: Index, b: Index) -> Index:
         """Return the smaller."""
@@ -219,7 +219,3 @@ def constant_or_value(value: ir.Value) -> Index:
     if not isinstance(owner, ir.Block) and owner.operation.name == "arith.constant":
         return ir.IntegerAttr(owner.operation.attributes["value"]).value
     return value
-
-
-def _is(value: Index, number: int) -> bool:
-    return isinstance(value, int) and value == number

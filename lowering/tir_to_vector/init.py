@@ -246,7 +246,7 @@ def _begins_with_data(nest: Nest) -> bool:
 
 
 def _split_init(nest: Nest) -> None:
-    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    order = nest.order
     spatial = [i for i in order if nest.types[i] == "spatial"]
     count = len(nest.types)
     domains = list(nest.block.operands)[count : 2 * count]

@@ -169,7 +169,7 @@ class ElementWriter:
                     chunk(loop.counter, width, None)
             done = upto
         left = emit.sub(size, done)
-        if isinstance(left, int) and left == 0:
+        if left == 0:
             return
         if not self.masked:
             with emit.loop(done, size) as loop:

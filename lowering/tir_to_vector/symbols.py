@@ -20,7 +20,6 @@ _SMALL = 1 << 14
 _LARGEST = float(1 << 62)
 # Added to an axis for its stride.
 _STRIDE = 1 << 16
-_ABOVE = 2  # arith's ordered greater-than
 
 
 def expression(op: ir.Operation) -> SymExpr:
@@ -231,9 +230,7 @@ class _Writer:
         ]
         size = emit.op("math.absf", [emit.op("arith.mulf", factors, f64)], f64)
         limit = emit.constant_of(f64, ir.FloatAttr.get(f64, _LARGEST))
-        too_large = emit.op(
-            "arith.cmpf", [size, limit], emit.bool_type, predicate=ir.IntegerAttr.get(i64, _ABOVE)
-        )
+        too_large = emit.compare_floats("ogt", size, limit)
         return emit.select(too_large, -1, product)
 
     def _divide(self, name: str, lhs: ir.Value | int, rhs: ir.Value | int) -> ir.Value:

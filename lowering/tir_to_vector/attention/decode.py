@@ -126,9 +126,8 @@ class DecodeAttention:
         before = emit.load(self.highest, [slot])
         highest = use.larger(use.across(loop.results[0], use.larger), before)
         emit.store(highest, self.highest, [slot])
-        equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
         least, none = emit.constant(element, LOWEST), emit.constant(element, 0)
-        nothing = emit.op("arith.cmpf", [highest, least], emit.bool_type, predicate=equal)
+        nothing = emit.compare_floats("oeq", highest, least)
         shift = use.splat(emit.op("arith.select", [nothing, none, highest], element))
         with emit.loop(0, count, lanes, [zero]) as loop:
             scores = use.load(self.exps, loop.counter)

@@ -142,13 +142,12 @@ class Setup:
         """
         emit, use, element = self.emit, self.use, self.attention.element
         one, zero = emit.constant(element, 1), emit.constant(element, 0)
-        equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
         total = use.across(use.load(*totals), use.add)
-        none = emit.op("arith.cmpf", [total, zero], emit.bool_type, predicate=equal)
+        none = emit.compare_floats("oeq", total, zero)
         if not self.attention.zeros:
             # No keys give zeros; keys that are all masked give NaN.
             none = emit.both(none, emit.compare("eq", self.keys, 0))
-        total = emit.op("arith.select", [none, one, total], element)
+        total = emit.select(none, one, total)
         share = emit.op("arith.divf", [one, total], element)
         self.write(out, row, sums, share)
 

@@ -123,10 +123,7 @@ def are_bounded(
 
 def is_less(use: Arithmetic, value: ir.Value, limit: float) -> ir.Value:
     """Return whether a scalar is less than a number, an i1; NaN is not."""
-    emit, element = use.emit, use.vector.element_type
-    less = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 4)
-    most = emit.constant(element, limit)
-    return emit.op("arith.cmpf", [value, most], emit.bool_type, predicate=less)
+    return use.emit.compare_floats("olt", value, use.emit.constant(value.type, limit))
 
 
 @dataclass(frozen=True)
@@ -186,7 +183,7 @@ class Softmax:
         emit, use = self.use.emit, self.use
         start = emit.round_down(columns, use.lanes)
         left = emit.sub(columns, start)
-        if isinstance(left, int) and left == 0:
+        if left == 0:
             return
         lowest = emit.constant(use.vector, LOWEST)
         mask = emit.mask(left, use.lanes)
@@ -324,13 +321,11 @@ class Softmax:
             )
             emit.vector_store(total, state.totals, [row])
         if self.none is not False:
-            masks = ir.VectorType.get([use.lanes], emit.bool_type)
-            equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
             zero = emit.constant(use.vector, 0)
-            none = emit.op("arith.cmpf", [total, zero], masks, predicate=equal)
+            none = emit.compare_floats("oeq", total, zero)
             if self.none is not True:
-                none = emit.op("arith.andi", [none, emit.splat(self.none, masks)], masks)
-            total = emit.op("arith.select", [none, one, total], use.vector)
+                none = emit.both(none, emit.splat(self.none, none.type))
+            total = emit.select(none, one, total)
         share = emit.op("arith.divf", [one, total], use.vector)
         emit.vector_store(share, state.shares, [row])
 
@@ -356,10 +351,8 @@ class Softmax:
             highest = use.larger(highest, before)
             emit.vector_store(highest, state.highest, [row])
         # Rows whose keys are all masked get exponentials of 0, not of infinity less infinity.
-        masks = ir.VectorType.get([use.lanes], emit.bool_type)
-        equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
-        nothing = emit.op("arith.cmpf", [highest, lowest], masks, predicate=equal)
-        shift = emit.op("arith.select", [nothing, zero, highest], use.vector)
+        nothing = emit.compare_floats("oeq", highest, lowest)
+        shift = emit.select(nothing, zero, highest)
         emit.vector_store(shift, state.shift, [row])
         if before is not None:
             less = emit.op("arith.subf", [before, shift], use.vector)

@@ -85,7 +85,7 @@ class Arithmetic:
 
     def larger(self, x: ir.Value, y: ir.Value) -> ir.Value:
         """Return the larger, or y if x is NaN: a NaN shows in the sum of exponentials."""
-        return self.emit.op("arith.select", [self._above(x, y), x, y], x.type)
+        return self.emit.select(self.emit.compare_floats("ogt", x, y), x, y)
 
     def exp(self, x: ir.Value) -> ir.Value:
         """Return the exponential of numbers that are at most 0, or NaN."""
@@ -153,13 +153,6 @@ class Arithmetic:
             return
         with emit.loop(0, columns, lanes) as loop:
             write(loop.counter, self.tail(columns, loop.counter))
-
-    def _above(self, x: ir.Value, y: ir.Value) -> ir.Value:
-        i1 = self.emit.bool_type
-        vector = isinstance(x.type, ir.VectorType)
-        type_ = ir.VectorType.get(x.type.shape, i1) if vector else i1
-        greater = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 2)
-        return self.emit.op("arith.cmpf", [x, y], type_, predicate=greater)
 
 
 def rows_of(base: ir.Value, offset: Index, stride: Index, last: Index | None = None) -> StridedRef:

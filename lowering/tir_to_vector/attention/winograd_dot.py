@@ -210,15 +210,9 @@ def _step(
         places = {"first": first, "second": first + size, "other": first + (2 + half) * size}
         to = {"winograd": pair[half], "left": pair[0], "right": pair[1]}
         text.append(_STEP.format(**scratch, **read, **places, **to))
-    made = ir.Type.parse(f"!llvm.struct<({', '.join([str(use.vector)] * (count + 2))})>")
     # Results are early-clobber; sums are read and written in the same registers.
     constraints = [*["=&v"] * (count + 2), "r", *"v" * len(columns), *map(str, range(count))]
-    results = emit.op(
-        "llvm.inline_asm", [place, *columns, *sums], made,
-        asm_string=ir.StringAttr.get("".join(text)),
-        constraints=ir.StringAttr.get(",".join([*constraints, "~{memory}"])),
+    return emit.assembly(
+        "".join(text), [*constraints, "~{memory}"], [place, *columns, *sums],
+        [use.vector] * (count + 2), scratch=2,
     )  # fmt: skip
-    return [
-        emit.op("llvm.extractvalue", [results], use.vector, position=ir.DenseI64ArrayAttr.get([i]))
-        for i in range(count)
-    ]

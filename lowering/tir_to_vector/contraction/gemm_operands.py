@@ -215,7 +215,7 @@ class _VnniBOperand(BOperand):
         """Zero what matrix tiles read past the last group: NaN times zero is NaN."""
         blocking = self._blocking
         emit, upto = blocking.emit, blocking.whole(groups)
-        known = isinstance(groups, int) and groups == upto
+        known = groups == upto
         if known or isinstance(self._dot.part, ir.IntegerType):
             return
         none = emit.constant(groups_type(blocking.lanes), 0)

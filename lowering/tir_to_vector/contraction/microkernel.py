@@ -40,7 +40,7 @@ class StridedRef:
 
     def row(self, emit: Emitter, number: Index) -> Index:
         """Return the offset of a row; rows past the last one repeat it."""
-        known = self.last is None or (isinstance(number, int) and number == 0)
+        known = self.last is None or number == 0
         return emit.mul(number if known else emit.min(number, self.last), self.stride("m"))
 
     def stride(self, name: object) -> Index:

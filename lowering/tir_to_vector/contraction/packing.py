@@ -87,7 +87,7 @@ def copy_rows(
                     emit.vector_store(load.vectors(place, None), to, there)
                 else:
                     emit.store(load.one(place), to, there)
-        if adjacent and not (isinstance(left, int) and left == 0):
+        if adjacent and left != 0:
             for start, target in zip(starts, targets, strict=True):
                 value = load.vectors(emit.add(start, whole), mask)
                 emit.vector_store(value, to, [emit.add(target, whole)])
@@ -208,7 +208,7 @@ class PanelPacker(Packer[Loader]):
                     masks = self._masks(emit.sub(columns, column.counter))
                 self._copy(b, column.counter, p.counter, rows, masks)
         left = emit.sub(columns, whole)
-        if not apart or (isinstance(left, int) and left == 0):
+        if not apart or left == 0:
             return
         masks = self._masks(left)
         # If the last panel is whole there is no tail: the next place is beyond the buffer.

@@ -191,14 +191,12 @@ def write_starts(
             value = emit.vector_load(rows.base, [emit.add(first, p.counter)], type_)
             p.carry([dot.multiply_add(emit, value, none, p.carried[0])])
         total = p.results[0]
-        if not (isinstance(left, int) and left == 0):
+        if left != 0:
             at = [emit.add(first, whole)]
             value = emit.vector_load(rows.base, at, type_, emit.mask(left, lanes))
             total = dot.multiply_add(emit, value, none, total)
-        kind = ir.Attribute.parse("#vector.kind<add>")
         zero = emit.constant(type_.element_type, 0)
-        number = emit.op("vector.reduction", [total], type_.element_type, kind=kind)
-        number = emit.op("arith.subi", [zero, number], type_.element_type)
+        number = emit.op("arith.subi", [zero, emit.reduced(total, "add")], type_.element_type)
         emit.store(number, rows.base, [emit.add(first, rows.stride("start"))])
 
 
@@ -222,7 +220,7 @@ class VnniPacker(Packer[VnniLoader]):
         together = max(1, _ROWS // group)
         many = emit.round_down(groups, together)
         for first, last, count in ((0, many, together), (many, groups, 1)):
-            if isinstance(last, int) and first == last:
+            if first == last:
                 continue
             with emit.loop(first, last, count) as p, emit.loop(0, whole, self.width) as column:
                 for i in range(count):

@@ -295,7 +295,7 @@ class InputPacker:
         with emit.loop(0, whole, lanes) as at:
             self._vectors(place, to, at.counter, lanes + (step > 1), step)
         left = emit.sub(count, whole)
-        if not (isinstance(left, int) and left == 0):
+        if left != 0:
             self._vectors(place, to, whole, left, step)
 
     def _vectors(self, place: Index, to: Index, at: Index, left: Index, step: int) -> None:
@@ -405,7 +405,7 @@ class VnniInputPacker(InputPacker):
         with emit.loop(0, whole, reach) as at:
             copy(at.counter, None)
         left = emit.sub(self._channels, whole)
-        if not (isinstance(left, int) and left == 0):
+        if left != 0:
             copy(whole, left)
 
     def _one(self, place: Index) -> ir.Value:

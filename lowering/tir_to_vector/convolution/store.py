@@ -73,7 +73,7 @@ class TileStore:
         for v in range(vectors):
             env = {**here, **self._blocks.place(emit.add(block, v))}
             mine = [sums[p * vectors + v] for p in range(height * width)]
-            rest = left if isinstance(left, int) and left == vectors * self._lanes else None
+            rest = left if left == vectors * self._lanes else None
             count = self._lanes if rest is not None else self._count(left, v)
             if self._finish is not None:
                 if along_channels:

@@ -252,10 +252,7 @@ class PaddingTaps:
             mask = emit.mask(emit.sub(size, loop.counter), lanes)
             loop.carry([after(loop.carried[0], loop.counter, mask)])
         (total,) = loop.results
-        wrong = emit.unordered(total, total)
-        kind = ir.Attribute.parse("#vector.kind<or>")
-        any_ = emit.op("vector.reduction", [wrong], emit.bool_type, kind=kind)
-        self._finite = emit.negated(any_)
+        self._finite = emit.negated(emit.reduced(emit.unordered(total, total), "or"))
 
     def spans(
         self, here: dict[int, Index], counts: dict[int | None, int]

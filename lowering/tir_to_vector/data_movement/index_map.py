@@ -145,7 +145,7 @@ def _ordered(
 
     Each of the others is an index of its own, so that no two of its steps write the same element.
     """
-    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    order = nest.order
     arguments = list(nest.block.regions[0].blocks[0].arguments)
     ordered = []
     for i in order:

@@ -123,7 +123,7 @@ class IndexMapWriter(NestWriter):
             with emit.loop(first, upto, lanes) as loop:
                 self._chunk(env, loop.counter, lanes, None)
         left = emit.sub(last, upto)
-        if isinstance(left, int) and left == 0:
+        if left == 0:
             return
         if self.masked:
             with emit.when(emit.compare("sgt", left, 0)):
@@ -343,7 +343,7 @@ class Chunk:
         type_ = ir.VectorType.get([self._width], emit.index_type)
         result = emit.splat(emit.index(first), type_)
         for step, number in ((outer, lambda i: i // each), (inner, lambda i: i % each)):
-            if isinstance(step, int) and step == 0:
+            if step == 0:
                 continue
             known = step if isinstance(step, int) else 1
             lanes = [
@@ -400,8 +400,7 @@ class Chunk:
         emit = self._emit
         if self._guard is None or self._lanes == 1:
             return emit.load(base, [place])
-        kind = ir.Attribute.parse("#vector.kind<or>")
-        some = emit.op("vector.reduction", [self._guard], emit.bool_type, kind=kind)
+        some = emit.reduced(self._guard, "or")
         element = base.type.element_type
         made = ir.Operation.create("scf.if", results=[element], operands=[some], regions=2)
         with ir.InsertionPoint(made.regions[0].blocks.append()):

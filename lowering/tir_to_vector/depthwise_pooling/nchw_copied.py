@@ -208,7 +208,7 @@ class CopiedRowsNchw(CopiedNchw):
         with emit.loop(0, whole, lanes * stride) as loop:
             run(loop.counter, emit.div(loop.counter, stride), [None] * stride)
         left = emit.sub(count, whole)
-        if isinstance(left, int) and left == 0:
+        if left == 0:
             return
         masks = [emit.mask(emit.sub(left, v * lanes), lanes) for v in range(stride)]
         run(whole, emit.div(whole, stride), masks)

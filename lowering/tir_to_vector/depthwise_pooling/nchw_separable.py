@@ -174,7 +174,7 @@ class SeparableNchw(DepthwisePoolWriter):
         with emit.loop(0, whole, lanes * stride) as loop:
             run(loop.counter, [None] * stride)
         left = emit.sub(count, whole)
-        if isinstance(left, int) and left == 0:
+        if left == 0:
             return
         run(whole, [emit.mask(emit.sub(left, v * lanes), lanes) for v in range(stride)])
 
@@ -222,7 +222,7 @@ class SeparableNchw(DepthwisePoolWriter):
         with emit.loop(0, whole, self.lanes) as loop:
             self.put(self._along(loop.counter), {**env, pool.col: loop.counter}, None)
         left = emit.sub(cols, whole)
-        if isinstance(left, int) and left == 0:
+        if left == 0:
             return
         mask = emit.mask(left, self.lanes)
         if isinstance(left, int):

@@ -61,7 +61,7 @@ def _match_nest(nest: Nest) -> IndexedReduction | str:
     reads = [load for load in nest.loads if load.op != total]
     if computed or any(root(load.buffer) == root(store.buffer) for load in reads):
         return "it writes a computed place, or reads what it writes"
-    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    order = nest.order
     reduced = [n for n, i in enumerate(order) if nest.types[i] == "reduction"]
     for position, it in enumerate(space.iters):
         moves = written.strides[position] != 0

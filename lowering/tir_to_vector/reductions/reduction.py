@@ -2,7 +2,8 @@
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import product
@@ -14,7 +15,7 @@ from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
 
 # Extrema of floats that propagate NaN: the comparison that keeps the new value.
-_EXTREMA = {"arith.maximumf": 2, "arith.minimumf": 4}
+_EXTREMA = {"arith.maximumf": "ogt", "arith.minimumf": "olt"}
 
 
 class Sums:
@@ -147,8 +148,7 @@ class Sums:
         return self._emit.op("arith.ori", [a, b], a.type)
 
     def _any(self, mark: ir.Value) -> ir.Value:
-        kind = ir.Attribute.parse("#vector.kind<or>")
-        return self._emit.op("vector.reduction", [mark], self._emit.bool_type, kind=kind)
+        return self._emit.reduced(mark, "or")
 
     def _halves(self, value: ir.Value) -> tuple[ir.Value, ir.Value]:
         half = value.type.shape[0] // 2
@@ -325,7 +325,7 @@ def _total(
         parts = [carried[i : i + count] for i in range(0, len(carried), count)]
         for i, width in enumerate(widths):
             upto = emit.add(done, emit.round_down(emit.sub(last, done), width))
-            if isinstance(upto, int) and upto == done:
+            if upto == done:
                 continue
             used.add(i)
             with emit.loop(done, upto, width, parts[i], UNROLL) as loop:
@@ -396,47 +396,32 @@ def reduce_split(writer: ElementWriter) -> None:
     partial = emit.alloc(count, flat.value.type)
     parts = [ParallelDim(emit.size(flat.iters[i].extent), 1, 1 << 30) for i in free]
     totals = Sums(flat, emit, writer.lanes, shared=True)
-    with emit.parallel_region([*parts, ParallelDim(pieces)], writer._work()) as ranges:
-        _pieces(writer, free, ranges, {}, 0, partial, pieces, size)
-    _finish(writer, free, {}, 0, partial, pieces, totals)
-
-
-def _pieces(
-    writer: ElementWriter, free: list[int], ranges: list[tuple[Index, Index]],
-    env: dict[int, Index], row: Index, partial: ir.Value, pieces: Index, size: Index,
-) -> None:  # fmt: skip
-    """Write the loops over sums and parts."""
-    emit = writer.emit
-    if len(env) < len(free):
-        position = free[len(env)]
-        extent = emit.size(writer.flat.iters[position].extent)
-        with emit.loop(*ranges[len(env)]) as loop:
-            inner = {**env, position: loop.counter}
-            at = emit.add(emit.mul(row, extent), loop.counter)
-            _pieces(writer, free, ranges, inner, at, partial, pieces, size)
-        return
-    with emit.loop(*ranges[-1]) as loop:
+    with (
+        emit.parallel_region([*parts, ParallelDim(pieces)], writer._work()) as ranges,
+        _each_sum(writer, free, ranges) as (env, row),
+        emit.loop(*ranges[-1]) as loop,
+    ):
         first = emit.mul(loop.counter, _PIECE)
         last = emit.min(emit.add(first, _PIECE), size)
         _, total = _total(writer, env, [], (first, last), None)
         emit.store(total, partial, [emit.add(emit.mul(row, pieces), loop.counter)])
+    whole = [(0, emit.size(flat.iters[i].extent)) for i in free]
+    with _each_sum(writer, free, whole) as (env, row):
+        with emit.loop(0, pieces, 1, [writer._start(env, 0, 1, None)]) as loop:
+            part = emit.load(partial, [emit.add(emit.mul(row, pieces), loop.counter)])
+            loop.carry([totals.combine(loop.carried[0], part)])
+        writer._put(loop.results[0], env, 0, None)
 
 
-def _finish(
-    writer: ElementWriter, free: list[int], env: dict[int, Index], row: Index, partial: ir.Value,
-    pieces: Index, totals: Sums,
-) -> None:  # fmt: skip
-    """Write the loops that combine the parts of each sum."""
-    emit = writer.emit
-    if len(env) < len(free):
-        position = free[len(env)]
-        extent = emit.size(writer.flat.iters[position].extent)
-        with emit.loop(0, extent) as loop:
-            inner = {**env, position: loop.counter}
-            at = emit.add(emit.mul(row, extent), loop.counter)
-            _finish(writer, free, inner, at, partial, pieces, totals)
-        return
-    with emit.loop(0, pieces, 1, [writer._start(env, 0, 1, None)]) as loop:
-        part = emit.load(partial, [emit.add(emit.mul(row, pieces), loop.counter)])
-        loop.carry([totals.combine(loop.carried[0], part)])
-    writer._put(loop.results[0], env, 0, None)
+@contextmanager
+def _each_sum(
+    writer: ElementWriter, free: list[int], ranges: Sequence[tuple[Index, Index]]
+) -> Iterator[tuple[dict[int, Index], Index]]:
+    """Write the loops over results; yields their counters and the number of the result."""
+    emit, row, env = writer.emit, 0, dict[int, Index]()
+    with ExitStack() as loops:
+        for position, span in zip(free, ranges, strict=False):
+            extent = emit.size(writer.flat.iters[position].extent)
+            env[position] = loops.enter_context(emit.loop(*span)).counter
+            row = emit.add(emit.mul(row, extent), env[position])
+        yield env, row

@@ -78,7 +78,7 @@ def match_scan(nest: Nest) -> Scan | str:
 
 
 def _match(nest: Nest) -> Scan:
-    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    order = nest.order
     along = order.index(nest.types.index("scan"))
     kept, out, before = _parts(nest)
     combine = kept.op.operands[0].owner.operation
@@ -262,7 +262,7 @@ class ScanWriter(NestWriter):
                 loop.carry([self._step(env, loop.counter, loop.carried[0], None)])
             carried = loop.results[0]
         left = emit.sub(extent, upto)
-        if isinstance(left, int) and left == 0:
+        if left == 0:
             return
         if lanes > 1 and self.masked:
             if upto == 0:

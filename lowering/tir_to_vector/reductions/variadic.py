@@ -98,7 +98,7 @@ def match_variadic(nest: Nest) -> VariadicReduction | str:
 
 
 def _match(nest: Nest) -> VariadicReduction | str:
-    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    order = nest.order
     totals = _totals(nest)
     written = {root(store.buffer) for store in nest.stores}
     if any(load.op not in totals and root(load.buffer) in written for load in nest.loads):

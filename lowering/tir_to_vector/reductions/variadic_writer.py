@@ -84,7 +84,7 @@ class VariadicWriter(StridedWriter):
             with emit.loop(0, upto, wide, carried, UNROLL) as loop:
                 loop.carry(self._ordered(inner, loop.carried, loop.counter, wide, None))
             left = emit.sub(size, upto)
-            if not self.masked or wide == 1 or (isinstance(left, int) and left == 0):
+            if not self.masked or wide == 1 or left == 0:
                 return loop.results
             mask, made = emit.mask(left, wide), loop.results
             if isinstance(left, int):

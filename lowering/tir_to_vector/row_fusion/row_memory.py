@@ -54,7 +54,7 @@ def shared_buffers(group: list[FlatNest]) -> list[ir.Value]:
 def outer_places(flat: FlatNest, access: Access, count: int) -> tuple[int, ...] | None:
     """Return for each shared loop the one dimension that only its counter indexes."""
     nest = flat.nest
-    order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
+    order = nest.order
     places = []
     for position in order[:count]:
         using = access.dims_of_iter(position)

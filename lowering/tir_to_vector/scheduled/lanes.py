@@ -247,7 +247,7 @@ class LaneCopier(Copier):
             index = indices[position]
             if isinstance(index, Wide):
                 scaled = self.wide(values[position])
-                if not (isinstance(stride, int) and stride == 1):
+                if stride != 1:
                     factor = self._splat(emit.index(stride), type_)
                     scaled = emit.op("arith.muli", [scaled, factor], type_)
                 apart = scaled if apart is None else emit.op("arith.addi", [apart, scaled], type_)
@@ -257,7 +257,7 @@ class LaneCopier(Copier):
                 step = emit.add(step, emit.mul(each, stride))
             if position:
                 stride = emit.mul(stride, emit.dim(base, position))
-        if not (isinstance(step, int) and step == 0):
+        if step != 0:
             steps = self._splat(emit.index(step), type_)
             walked = emit.op("arith.muli", [emit.op("vector.step", [], type_), steps], type_)
             apart = walked if apart is None else emit.op("arith.addi", [apart, walked], type_)
@@ -312,8 +312,7 @@ class LaneCopier(Copier):
 
     def _some(self) -> ir.Value:
         """Return whether any lane is on."""
-        kind = ir.Attribute.parse("#vector.kind<or>")
-        return self.emit.op("vector.reduction", [self._mask()], self.emit.bool_type, kind=kind)
+        return self.emit.reduced(self._mask(), "or")
 
     def _splat(self, value: ir.Value, type_: ir.VectorType) -> ir.Value:
         return self.emit.splat(value, type_)

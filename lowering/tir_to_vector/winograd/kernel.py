@@ -336,11 +336,7 @@ class _Writer:
 
     def _store_not_finite(self) -> None:
         """Store whether an output of this thread is not finite."""
-        emit, element = self.emit, self.conv.element
-        not_finite = emit.vector_load(self.sums.not_finite, [0], self.vector)
-        kind = ir.Attribute.parse("#vector.kind<add>")
-        total = emit.op("vector.reduction", [not_finite], element, kind=kind)
-        uno = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 14)
-        nan = emit.op("arith.cmpf", [total, total], emit.bool_type, predicate=uno)
-        with emit.when(nan):
+        emit = self.emit
+        total = emit.reduced(emit.vector_load(self.sums.not_finite, [0], self.vector), "add")
+        with emit.when(emit.unordered(total, total)):
             emit.store(emit.index(1), self.again, [0])
