@@ -533,6 +533,34 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @ccl_allreduce {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @ccl_allgather {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.attributes {"num_workers" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @ccl_broadcast_from_worker0 {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @ccl_scatter_from_worker0 {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.attributes {"num_workers" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
     irdl.operation @while {
       %0 = irdl.any
       irdl.operands(initial: %0)
@@ -879,80 +907,6 @@ module {
       %1 = irdl.any
       irdl.results(result: %1)
     }
-    irdl.operation @builtin_stop_lift_params {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @grad_no_grad {
-      %0 = irdl.any
-      irdl.operands(input: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @grad_start_checkpoint {
-      %0 = irdl.any
-      irdl.operands(input: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @grad_end_checkpoint {
-      %0 = irdl.any
-      irdl.operands(input: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @to_vdevice {
-      %0 = irdl.any
-      irdl.operands(data: %0)
-      %1 = irdl.any
-      irdl.attributes {"dst_vdevice" = %1}
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @hint_on_device {
-      %0 = irdl.any
-      irdl.operands(data: %0)
-      %1 = irdl.any
-      irdl.attributes {"dst_vdevice" = %1}
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @wrap_param {
-      %0 = irdl.any
-      irdl.operands(data: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @resize2d {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(data: %0, size: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @resize3d {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(data: %0, size: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @affine_grid {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(data: %0, size: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @grid_sample {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(data: %0, grid: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
     irdl.operation @concat {
       %0 = irdl.any
       irdl.operands(tensors: %0)
@@ -1060,6 +1014,126 @@ module {
       irdl.operands(data: %0, indices: %1, values: %2)
       %3 = irdl.any
       irdl.results(result: %3)
+    }
+    irdl.operation @cross_entropy_with_logits {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(predictions: %0, labels: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @nll_loss {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(predictions: %0, targets: %1, weights: %2)
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @grad_nll_loss_backward {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.any
+      irdl.operands(output_grad: %0, predictions: %1, targets: %2, weights: %3)
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @grad_max_pool2d_backward {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(output_grad: %0, data: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @grad_avg_pool2d_backward {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(output_grad: %0, data: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @grad_take_backward {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(output_grad: %0, x: %1, indices: %2)
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @builtin_stop_lift_params {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @grad_no_grad {
+      %0 = irdl.any
+      irdl.operands(input: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @grad_start_checkpoint {
+      %0 = irdl.any
+      irdl.operands(input: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @grad_end_checkpoint {
+      %0 = irdl.any
+      irdl.operands(input: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @to_vdevice {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.attributes {"dst_vdevice" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @hint_on_device {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.attributes {"dst_vdevice" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @wrap_param {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @resize2d {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, size: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @resize3d {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, size: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @affine_grid {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, size: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @grid_sample {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, grid: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
     }
     irdl.operation @call_tir_inplace {
       %0 = irdl.any
@@ -1169,21 +1243,6 @@ module {
       irdl.attributes {"subscripts" = %1}
       %2 = irdl.any
       irdl.results(result: %2)
-    }
-    irdl.operation @cross_entropy_with_logits {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(predictions: %0, labels: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @nll_loss {
-      %0 = irdl.any
-      %1 = irdl.any
-      %2 = irdl.any
-      irdl.operands(predictions: %0, targets: %1, weights: %2)
-      %3 = irdl.any
-      irdl.results(result: %3)
     }
     irdl.operation @reshape {
       %0 = irdl.any

@@ -37,8 +37,12 @@ VISION = (
 # Those of these are told apart by their namespace: `R.memory.view` is `relax.memory_view`.
 QUALIFIED = {
     "builtin": ("stop_lift_params",),
+    "ccl": (
+        "allgather", "allreduce", "broadcast_from_worker0", "scatter_from_worker0",
+    ),
     "grad": (
-        "end_checkpoint", "no_grad", "start_checkpoint",
+        "avg_pool2d_backward", "end_checkpoint", "max_pool2d_backward", "nll_loss_backward",
+        "no_grad", "start_checkpoint", "take_backward",
     ),
     "inspect": (
         "tensor_byte_offset", "tensor_dtype_bits", "tensor_dtype_code", "tensor_dtype_lanes",

@@ -167,6 +167,29 @@ def index_put(op: ir.Operation, own: bool) -> ir.Value | None:
 
 
 @_composed
+def take_backward(op: ir.Operation, own: bool) -> ir.Value | None:
+    """Write the gradient of a selection as a scatter that adds up, the axis first."""
+    grad, x, indices = op.operands
+    shapes, dtype = T.all_dims([v.type for v in op.operands]), T.tensor_dtype(x.type)
+    if shapes is None or not dtype or T.tensor_dtype(grad.type) != dtype:
+        return None
+    given, dims, inner = shapes
+    axis, wide, count = attributes(op)["axis"], ACCUMULATE.get(dtype, dtype), len(inner)
+    flat = [product(dims)] if axis is None else dims
+    axis = 0 if axis is None else axis % len(dims)
+    if given != [*flat[:axis], *inner, *flat[axis + 1 :]]:
+        return None
+    order = [*range(axis, axis + count), *range(axis), *range(axis + count, len(given))]
+    moved = [flat[axis], *flat[:axis], *flat[axis + 1 :]]
+    nothing = _op("zeros", _shape(moved), dtype=wide)
+    places = reshape(indices, [*inner, SymExpr.const(1)])
+    updates = _op("permute_dims", _cast(grad, wide), axes=order) if order else _cast(grad, wide)
+    total = _op("scatter_nd", nothing, places, updates, reduction="add")
+    back = [*range(1, axis + 1), 0, *range(axis + 1, len(flat))]
+    return reshape(_cast(_op("permute_dims", total, axes=back), dtype), dims)
+
+
+@_composed
 def multinomial_from_uniform(op: ir.Operation, own: bool) -> ir.Value | None:
     """Write sampling as how many of a row's cumulative sums the sample is not below."""
     prob, uniform, rows = op.operands
@@ -219,6 +242,7 @@ COMPOSITIONS: dict[str, Decomposition] = {
     "collapse_sum_to": collapse_sum,
     "collapse_sum_like": collapse_sum,
     "median": median,
+    "grad_take_backward": take_backward,
     "index_put": index_put,
     "multinomial_from_uniform": multinomial_from_uniform,
     "random_multinomial": random_multinomial,

@@ -32,6 +32,7 @@ from relax_mlir.lowering.relax_to_tir import (
     unique,
 )
 from relax_mlir.lowering.relax_to_tir.blocked_layouts import WITHOUT_BLOCKS
+from relax_mlir.lowering.relax_to_tir.collective import COLLECTIVES
 from relax_mlir.lowering.relax_to_tir.compositions import COMPOSITIONS
 from relax_mlir.lowering.relax_to_tir.decompose import DECOMPOSE, decompose_ops
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
@@ -85,7 +86,7 @@ def legalize_ops(
         The operations that became calls of the library, by name.
     """
     decompose_ops(module, WITHOUT_BLOCKS, skipped)
-    decompose_ops(module, {**DECOMPOSE, **COMPOSITIONS}, skipped)
+    decompose_ops(module, {**DECOMPOSE, **COMPOSITIONS, **COLLECTIVES}, skipped)
     legalizer = Legalizer(module)
     pending: list[ir.Operation] = []
 

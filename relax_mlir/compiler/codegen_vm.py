@@ -16,8 +16,10 @@ from relax_mlir.errors import CompileError
 from relax_mlir.lowering.walk import function_name, relax_functions
 from relax_mlir.runtime.bytecode.instructions import Arg
 from relax_mlir.runtime.exec_builder import ExecBuilder
+from relax_mlir.runtime.registry import find_func
 
 _PREFIX = "vm.builtin."
+_AMONG_WORKERS = ("runtime.disco.", "vm.op.ccl_")
 # These take the tuple apart where they see it made, so that it never is.
 _TAKE_FIELDS = (
     "vm.call", "vm.call_tir_dyn", "relax.call", "relax.call_packed", "relax.call_pure_packed",
@@ -222,6 +224,12 @@ class FunctionCodegen:
 
     def _function_call(self, op: ir.Operation) -> None:
         name = op.attributes["callee" if op.name == "relax.call" else "func"].value
+        if name.startswith(_AMONG_WORKERS) and find_func(name) is None:
+            raise CompileError(
+                "CodeGenVM",
+                f"'{name}'{at_source(op.location)} works among several workers, and programs run "
+                "in one process; register_func gives the name a meaning",
+            )
         args = self.fields(op.operands[0])
         if "static_args" in op.attributes:
             args += [_static_value(item) for item in op.attributes["static_args"]]

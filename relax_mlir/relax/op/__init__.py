@@ -15,7 +15,7 @@ _CALLS = (
 )  # fmt: skip
 
 
-GROUPS = ("builtin", "grad", "image", "inspect", "memory", "nn", "random", "vision", "vm")
+GROUPS = ("builtin", "ccl", "grad", "image", "inspect", "memory", "nn", "random", "vision", "vm")
 
 
 def _names() -> dict[str, str]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from relax_mlir.relax.expr import Expr
 from relax_mlir.relax.expr.call import Call
 from relax_mlir.relax.expr.values import const
-from relax_mlir.relax.op import builtin, grad, image, inspect, memory, nn, random, vision, vm
+from relax_mlir.relax.op import builtin, ccl, grad, image, inspect, memory, nn, random, vision, vm
 from relax_mlir.relax.op._arguments import IntLike, TensorLike
 from relax_mlir.relax.op.calls import (
     call_dps_packed,
@@ -74,6 +74,11 @@ __all__ = [
     "call_tir_dyn",
     "call_tir_inplace",
     "cast",
+    "ccl",
+    "ccl_allgather",
+    "ccl_allreduce",
+    "ccl_broadcast_from_worker0",
+    "ccl_scatter_from_worker0",
     "ceil",
     "clip",
     "collapse_sum_like",
@@ -125,9 +130,13 @@ __all__ = [
     "gelu_tanh",
     "get_valid_counts",
     "grad",
+    "grad_avg_pool2d_backward",
     "grad_end_checkpoint",
+    "grad_max_pool2d_backward",
+    "grad_nll_loss_backward",
     "grad_no_grad",
     "grad_start_checkpoint",
+    "grad_take_backward",
     "greater",
     "greater_equal",
     "grid_sample",
@@ -581,6 +590,18 @@ def cast(x: TensorLike, dtype: str) -> Call:
     `result[i]` is `x[i]` in the dtype; floats become integers by rounding towards zero.
     """
 
+def ccl_allgather(x: TensorLike, num_workers: int, in_group: bool = True) -> Call:
+    """The tensors of all workers one after another."""
+
+def ccl_allreduce(x: TensorLike, op_type: str = "sum", in_group: bool = True) -> Call:
+    """The sum, product, ... of a tensor over all workers."""
+
+def ccl_broadcast_from_worker0(x: TensorLike) -> Call:
+    """The tensor of the first worker."""
+
+def ccl_scatter_from_worker0(x: TensorLike, num_workers: int, axis: int = 0) -> Call:
+    """A worker's part of the first worker's tensor."""
+
 def ceil(x: TensorLike) -> Call:
     """Smallest integer not below x.
 
@@ -950,14 +971,57 @@ def get_valid_counts(
 ) -> Call:
     """Boxes with those of enough score in front: how many these are, all of them, their places."""
 
+def grad_avg_pool2d_backward(
+    output_grad: TensorLike,
+    data: TensorLike,
+    pool_size: int | Sequence[int] = [1, 1],
+    strides: int | Sequence[int] = [1, 1],
+    padding: int | Sequence[int] = [0, 0, 0, 0],
+    dilation: int | Sequence[int] = [1, 1],
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    layout: str = "NCHW",
+    out_layout: str | None = None,
+) -> Call:
+    """The gradient of a function of `avg_pool2d` by data, given that by the result."""
+
 def grad_end_checkpoint(input: TensorLike) -> Call:
     """The operand. Where a stage ends that gradients compute again."""
+
+def grad_max_pool2d_backward(
+    output_grad: TensorLike,
+    data: TensorLike,
+    pool_size: int | Sequence[int] = [1, 1],
+    strides: int | Sequence[int] = [1, 1],
+    padding: int | Sequence[int] = [0, 0, 0, 0],
+    dilation: int | Sequence[int] = [1, 1],
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    layout: str = "NCHW",
+    out_layout: str | None = None,
+) -> Call:
+    """The gradient of a function of `max_pool2d` by data, given that by the result."""
+
+def grad_nll_loss_backward(
+    output_grad: TensorLike,
+    predictions: TensorLike,
+    targets: TensorLike,
+    weights: TensorLike | None = None,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+) -> Call:
+    """The gradient of a function of `nll_loss` by predictions, given that by the result."""
 
 def grad_no_grad(input: TensorLike) -> Call:
     """The operand. What has no gradient."""
 
 def grad_start_checkpoint(input: TensorLike) -> Call:
     """The operand. Where a stage begins that gradients compute again."""
+
+def grad_take_backward(
+    output_grad: TensorLike, x: TensorLike, indices: TensorLike, axis: int | None = None
+) -> Call:
+    """The gradient of a function of `take` by x, given that by the result."""
 
 def greater(x1: TensorLike, x2: TensorLike) -> Call:
     """x1 > x2.

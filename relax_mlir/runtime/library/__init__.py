@@ -13,6 +13,7 @@ from relax_mlir.runtime.library.boxes import BOXES
 from relax_mlir.runtime.library.casts import CASTS
 from relax_mlir.runtime.library.create import CREATE
 from relax_mlir.runtime.library.elementwise import ELEMENTWISE
+from relax_mlir.runtime.library.gradients import GRADIENTS
 from relax_mlir.runtime.library.image import IMAGE
 from relax_mlir.runtime.library.index import CHECKS, INDEX
 from relax_mlir.runtime.library.linear_algebra import LINEAR_ALGEBRA
@@ -64,8 +65,8 @@ def _own(compute: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for _table in (
-    ATTENTION, BOXES, CASTS, CREATE, ELEMENTWISE, IMAGE, INDEX, LINEAR_ALGEBRA, MANIPULATE,
-    NN, NORMALIZATION, QUANTIZE, RANDOM, REDUCE, REGIONS, SORT,
+    ATTENTION, BOXES, CASTS, CREATE, ELEMENTWISE, GRADIENTS, IMAGE, INDEX, LINEAR_ALGEBRA,
+    MANIPULATE, NN, NORMALIZATION, QUANTIZE, RANDOM, REDUCE, REGIONS, SORT,
 ):  # fmt: skip
     for _name, _function in _table.items():
         _define(_name, _own(_function))

@@ -98,9 +98,10 @@ def _cross_entropy(predictions: _Array, labels: _Array) -> Any:
     return np.asarray(total).astype(predictions.dtype)
 
 
-def _nll_loss(
-    predictions: _Array, targets: _Array, weights: Any, reduction: str, ignore_index: int
-) -> Any:
+def picked(
+    predictions: _Array, targets: _Array, weights: Any, ignore_index: int
+) -> tuple[_Array, _Array, _Array]:
+    """Return predictions with classes last, the class of each target, and how much it counts."""
     check(predictions, "f")
     check(targets, "iu")
     if predictions.ndim != targets.ndim + 1:
@@ -122,12 +123,19 @@ def _nll_loss(
         raise ShapeMismatchError(f"target {targets[wrong][0]} is none of {classes} classes")
     place = np.where(counted, targets, 0).astype(np.int64)
     if not classes and place.size:
+        return scores, place, np.zeros(place.shape, scores.dtype)
+    return scores, place, np.where(counted, factors[place], scores.dtype.type(0))
+
+
+def _nll_loss(
+    predictions: _Array, targets: _Array, weights: Any, reduction: str, ignore_index: int
+) -> Any:
+    scores, place, factor = picked(predictions, targets, weights, ignore_index)
+    if not scores.shape[-1] and place.size:
         chosen = np.zeros(place.shape, scores.dtype)
-        factor = chosen
     else:
         chosen = np.take_along_axis(scores, place[..., None], -1)[..., 0]
-        factor = np.where(counted, factors[place], scores.dtype.type(0))
-    losses = np.where(counted, -chosen * factor, scores.dtype.type(0))
+    losses = np.where(targets != ignore_index, -chosen * factor, scores.dtype.type(0))
     if reduction == "none":
         return losses.astype(predictions.dtype)
     total = losses.sum()

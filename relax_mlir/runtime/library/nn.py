@@ -29,14 +29,16 @@ def _wide(dtype: np.dtype) -> np.dtype:
     return _SINGLE if dtype.kind == "f" and dtype.itemsize < 4 else dtype
 
 
-def _each(values: _Ints, rank: int) -> list[int]:
+def each_axis(values: _Ints, rank: int) -> list[int]:
+    """Return one number per spatial axis, of one for all or one for each."""
     return list(values) if len(values) == rank else [values[0]] * rank
 
 
-def _pads(padding: _Ints, rank: int) -> list[tuple[int, int]]:
+def pads_of(padding: _Ints, rank: int) -> list[tuple[int, int]]:
+    """Return what is padded before and after each spatial axis."""
     if len(padding) == 2 * rank:
         return list(zip(padding[:rank], padding[rank:], strict=True))
-    return [(item, item) for item in _each(padding, rank)]
+    return [(item, item) for item in each_axis(padding, rank)]
 
 
 def _windows(x: _Array, size: _Ints, strides: _Ints, dilation: _Ints) -> _Array:
@@ -80,8 +82,8 @@ def _conv(rank: int) -> Callable[..., _Array]:
                 f"in {groups} groups"
             )
         size = kernel.shape[2:]
-        image = np.pad(image, ((0, 0), (0, 0), *_pads(padding, rank)))
-        view = _windows(image, size, _each(strides, rank), _each(dilation, rank))
+        image = np.pad(image, ((0, 0), (0, 0), *pads_of(padding, rank)))
+        view = _windows(image, size, each_axis(strides, rank), each_axis(dilation, rank))
         batch, channels, *out = view.shape[: rank + 2]
         inner = channels // groups * math.prod(size)
         columns = view.reshape(batch, groups, channels // groups, *out, *size)
@@ -109,8 +111,8 @@ def _conv_transpose(rank: int) -> Callable[..., _Array]:
                 f"data of {image.shape[1]} channels and weight of {kernel.shape[:2]} do not match "
                 f"in {groups} groups"
             )
-        strides, dilation = _each(strides, rank), _each(dilation, rank)
-        more, pads = _each(output_padding, rank), _pads(padding, rank)
+        strides, dilation = each_axis(strides, rank), each_axis(dilation, rank)
+        more, pads = each_axis(output_padding, rank), pads_of(padding, rank)
         spread = [(n - 1) * s + 1 for n, s in zip(image.shape[2:], strides, strict=True)]
         full = [
             max(n + (k - 1) * d + extra, 0)
@@ -153,8 +155,8 @@ def _pool(average: bool, rank: int) -> Callable[..., _Array]:
     ) -> _Array:  # fmt: skip
         _check(data, ndim_of(layout), "data")
         image = to_plain(data, layout, f"NC{_SPATIAL[rank]}")
-        size, strides, dilation = (_each(item, rank) for item in (pool_size, strides, dilation))
-        pads = _pads(padding, rank)
+        size, strides, dilation = (each_axis(item, rank) for item in (pool_size, strides, dilation))
+        pads = pads_of(padding, rank)
         around, inside = [(0, 0), (0, 0)], [(0, 0), (0, 0)]
         for axis, (before, after) in enumerate(pads):
             room = image.shape[2 + axis] + before + after - (size[axis] - 1) * dilation[axis] - 1
@@ -192,7 +194,7 @@ def _adaptive(rank: int) -> Callable[..., _Array]:
     ) -> _Array:
         _check(data, ndim_of(layout), "data")
         out = widen(to_plain(data, layout, f"NC{_SPATIAL[rank]}"))
-        for axis, count in enumerate(_each(output_size, rank) if output_size else (), start=2):
+        for axis, count in enumerate(each_axis(output_size, rank) if output_size else (), start=2):
             n = out.shape[axis]
             means = [
                 out.take(range(i * n // count, -(-(i + 1) * n // count)), axis).mean(axis)
