@@ -83,3 +83,20 @@ def test_what_is_no_message() -> None:
             def main(x: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):
                 R.print(x, end="")
                 return x
+
+
+def test_calls_that_the_builder_emits(capsys: pytest.CaptureFixture[str]) -> None:
+    x = relax.Var("x", relax.TensorType((2,), "float32"))
+    good = relax.Var("good", relax.TensorType((), "bool"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, good], pure=False):
+        builder.emit(relax.op.print(x, format="x is {}"))
+        builder.emit(relax.op.print(x, x))
+        builder.emit(relax.op.assert_op(good, [x], format="wrong: {}"))
+        builder.emit(relax.op.assert_op(good, x))
+        builder.emit_func_output(x)
+    main = relax.VirtualMachine(relax.build(builder.get()))["main"]
+    main(np.zeros(2, "float32"), np.array(True))
+    assert capsys.readouterr().out == "x is [0. 0.]\n[0. 0.] [0. 0.]\n"
+    with pytest.raises(RelaxMLIRError, match=r"Assertion Failed: wrong: \[0. 0.\]"):
+        main(np.zeros(2, "float32"), np.array(False))

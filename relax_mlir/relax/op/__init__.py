@@ -9,9 +9,9 @@ import importlib
 from typing import Any
 
 _CALLS = (
-    "call_dps_packed", "call_inplace_packed", "call_packed", "call_pure_packed", "call_tir",
-    "call_tir_dyn", "call_tir_inplace",
-    "invoke_closure", "make_closure", "null_value", "shape", "shape_of",
+    "assert_op", "call_dps_packed", "call_inplace_packed", "call_packed", "call_pure_packed",
+    "call_tir", "call_tir_dyn", "call_tir_inplace",
+    "invoke_closure", "make_closure", "null_value", "print", "shape", "shape_of",
 )  # fmt: skip
 
 

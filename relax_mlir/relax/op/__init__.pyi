@@ -15,6 +15,7 @@ from relax_mlir.relax.expr.values import const
 from relax_mlir.relax.op import builtin, ccl, grad, image, inspect, memory, nn, random, vision, vm
 from relax_mlir.relax.op._arguments import IntLike, TensorLike
 from relax_mlir.relax.op.calls import (
+    assert_op,
     call_dps_packed,
     call_inplace_packed,
     call_packed,
@@ -25,6 +26,7 @@ from relax_mlir.relax.op.calls import (
     invoke_closure,
     make_closure,
     null_value,
+    print,
     shape,
     shape_of,
 )
@@ -48,6 +50,7 @@ __all__ = [
     "argsort",
     "asin",
     "asinh",
+    "assert_op",
     "astype",
     "atan",
     "atan2",
@@ -219,6 +222,7 @@ __all__ = [
     "pow",
     "power",
     "prelu",
+    "print",
     "prod",
     "quantize",
     "random",

@@ -10,7 +10,7 @@ from relax_mlir.relax.expr.call import Call, Op
 from relax_mlir.relax.expr.dims import as_dim
 from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar
 from relax_mlir.relax.expr.types import ObjectType, ShapeType, TensorType, TupleType, Type, as_type
-from relax_mlir.relax.expr.values import ShapeExpr, Tuple, convert
+from relax_mlir.relax.expr.values import ShapeExpr, StringImm, Tuple, convert
 
 
 def call_tir(
@@ -187,6 +187,33 @@ def call_pure_packed(func: Any, *args: Any, sinfo_args: Any = None, ty_args: Any
     """Return a call of a packed function that the writer says has no effect."""
     operands = [_extern(func), *args]
     return Call(Op.get("relax.call_pure_packed"), operands, None, _result(sinfo_args or ty_args))
+
+
+def print(*values: Any, format: str = "") -> Call:
+    """Return a call that prints values when the program runs.
+
+    Args:
+        values: what to print.
+        format: a text with places for them, as Python's `str.format` takes it; "" for none.
+    """
+    return call_packed("vm.builtin.print", *values, *_message(format))
+
+
+def assert_op(condition: Any, format_args: Any = None, format: str = "") -> Call:
+    """Return a call that ends the program by an AssertOpError unless a condition holds.
+
+    Args:
+        condition: a scalar of bool.
+        format_args: a value, or a list of them, that the message tells.
+        format: the message, with places for them as for `print`.
+    """
+    told = format_args if isinstance(format_args, (list, tuple)) else [format_args]
+    told = [] if format_args is None else told
+    return call_packed("vm.builtin.assert_op", condition, *told, *_message(format))
+
+
+def _message(text: str) -> list[StringImm]:
+    return [StringImm(text)] if text else []
 
 
 def shape_of(x: Any) -> Call:

@@ -245,6 +245,7 @@ from relax_mlir.relax.op import silu as swish
 from relax_mlir.relax.op import subtract as ewise_subtract
 from relax_mlir.relax.op import subtract as sub
 from relax_mlir.relax.op.calls import (
+    assert_op,
     call_dps_packed,
     call_inplace_packed,
     call_packed,
@@ -255,6 +256,7 @@ from relax_mlir.relax.op.calls import (
     invoke_closure,
     make_closure,
     null_value,
+    print,
     shape,
     shape_of,
 )
@@ -277,6 +279,7 @@ __all__ = [
     "argsort",
     "asin",
     "asinh",
+    "assert_op",
     "astype",
     "atan",
     "atan2",
@@ -441,6 +444,7 @@ __all__ = [
     "pow",
     "power",
     "prelu",
+    "print",
     "prod",
     "quantize",
     "random_multinomial",
