@@ -253,3 +253,38 @@ def test_iterators_have_names_of_their_own(axes: str) -> None:
     text = f"@T.prim_func\ndef f():\n  for i in range(4):\n    with T.block():\n        {axes}"
     with pytest.raises(ScriptError, match="there is already an iterator 'vi'"):
         from_source(text)
+
+
+IMPURE = "@R.function(pure=False)"
+
+
+def test_external_functions_are_called() -> None:
+    called = """
+f = R.ExternFunc("test.f")
+y = f(x, ty_args=R.Tensor((2, 4), "float32"))
+return R.ExternFunc("test.g")(y, 3, ty_args=[R.Tensor((2, 4), "float32")])
+"""
+    packed = """
+y = R.call_packed("test.f", x, ty_args=R.Tensor((2, 4), "float32"))
+return R.call_packed("test.g", y, 3, ty_args=R.Tensor((2, 4), "float32"))
+"""
+    ir.assert_structural_equal(
+        from_source(module(called, head=IMPURE)), from_source(module(packed, head=IMPURE))
+    )
+
+
+HEAP = """
+heap = R.call_builtin_with_ctx(
+    "vm.builtin.alloc_shape_heap", [R.prim_value(2)], ty_args=[R.Tensor(ndim=1, dtype="int64")]
+)
+_ = R.call_packed("vm.builtin.match_shape", x, heap, 2, 1, 0, 1, 1, "", ty_args=[R.Tuple()])
+shape = R.ExternFunc("vm.builtin.make_shape")
+return shape(heap, 2, 1, 1, 0, 7, ty_args=[R.Shape(ndim=2)])
+"""
+
+
+def test_builtins_of_the_machine() -> None:
+    vm = relax.VirtualMachine(relax.build(from_source(module(HEAP, head=IMPURE))))
+    assert tuple(vm["main"](np.zeros((2, 4), "float32"))) == (4, 7)
+    with pytest.raises(ScriptError, match="takes a builtin's name and its arguments"):
+        from_source(module('return R.call_builtin_with_ctx("vm.builtin.alloc_shape_heap", 2)'))

@@ -30,6 +30,10 @@ def test_what_a_size_is(value: object, number: bool, symbol: bool) -> None:
     assert isinstance(value, tir.Var) == symbol
 
 
+def test_sizes_that_are_converted() -> None:
+    assert relax.TensorType((tir.Cast("int64", N), 4)).shape[0].same_as(SIZES[1])
+
+
 def test_sizes_have_a_dtype() -> None:
     assert [size.dtype for size in SIZES] == ["int64"] * 3
 

@@ -9,8 +9,8 @@ import importlib
 from typing import Any
 
 _CALLS = (
-    "assert_op", "call_dps_packed", "call_inplace_packed", "call_packed", "call_pure_packed",
-    "call_tir", "call_tir_dyn", "call_tir_inplace",
+    "assert_op", "call_builtin_with_ctx", "call_dps_packed", "call_inplace_packed", "call_packed",
+    "call_pure_packed", "call_tir", "call_tir_dyn", "call_tir_inplace",
     "invoke_closure", "make_closure", "null_value", "print", "shape", "shape_of",
 )  # fmt: skip
 

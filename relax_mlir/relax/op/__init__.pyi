@@ -16,6 +16,7 @@ from relax_mlir.relax.op import builtin, ccl, grad, image, inspect, memory, nn, 
 from relax_mlir.relax.op._arguments import IntLike, TensorLike
 from relax_mlir.relax.op.calls import (
     assert_op,
+    call_builtin_with_ctx,
     call_dps_packed,
     call_inplace_packed,
     call_packed,
@@ -69,6 +70,7 @@ __all__ = [
     "bucketize",
     "builtin",
     "builtin_stop_lift_params",
+    "call_builtin_with_ctx",
     "call_dps_packed",
     "call_inplace_packed",
     "call_packed",

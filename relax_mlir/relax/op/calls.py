@@ -216,6 +216,17 @@ def _message(text: str) -> list[StringImm]:
     return [StringImm(text)] if text else []
 
 
+def call_builtin_with_ctx(func: Any, args: Any, *, ty_args: Any = None) -> Call:
+    """Return a call of a builtin of the VM, which knows the machine that runs it.
+
+    Args:
+        func: its name, or an ExternFunc.
+        args: a sequence, what it is given beside the machine.
+        ty_args: type of the result, any object when left out.
+    """
+    return call_packed(func, *args, ty_args=ty_args)
+
+
 def shape_of(x: Any) -> Call:
     """Return the shape of a tensor as the program finds it when it runs."""
     x = convert(x)

@@ -246,6 +246,7 @@ from relax_mlir.relax.op import subtract as ewise_subtract
 from relax_mlir.relax.op import subtract as sub
 from relax_mlir.relax.op.calls import (
     assert_op,
+    call_builtin_with_ctx,
     call_dps_packed,
     call_inplace_packed,
     call_packed,
@@ -297,6 +298,7 @@ __all__ = [
     "broadcast_to",
     "bucketize",
     "builtin_stop_lift_params",
+    "call_builtin_with_ctx",
     "call_dps_packed",
     "call_inplace_packed",
     "call_packed",

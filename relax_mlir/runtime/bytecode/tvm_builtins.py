@@ -176,3 +176,23 @@ def to_device(value: np.ndarray, device_type: int, index: int) -> np.ndarray:
         DeviceError: no such device.
     """
     return copy_to(value, device_of_type(device_type, index))
+
+
+@_builtin
+def multinomial_from_uniform(probabilities: np.ndarray, samples: np.ndarray) -> np.ndarray:
+    """Return the indices that samples in [0, 1) choose: the first whose sum exceeds the sample.
+
+    Args:
+        probabilities: of shape (batch, n), each row sums up to 1.
+        samples: of shape (batch, 1).
+
+    Raises:
+        ShapeMismatchError: other shapes.
+    """
+    if probabilities.ndim != 2 or samples.shape != (len(probabilities), 1):
+        raise ShapeMismatchError(
+            f"expected (batch, n) and (batch, 1), got {probabilities.shape} and {samples.shape}"
+        )
+    below = np.cumsum(probabilities, 1) <= samples
+    # Sums that rounding leaves below 1 end at the last index.
+    return np.minimum(below.sum(1, keepdims=True), probabilities.shape[1] - 1)

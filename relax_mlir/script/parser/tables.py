@@ -26,5 +26,5 @@ BUILTINS = (
     "match_shape", "shape_of", "tuple", "const", "shape", "ShapeExpr", "prim_value", "print",
     "assert_op", "emit", "emit_te", "dataflow", "output", "outputs", "Tensor", "Shape", "Tuple",
     "Object", "Prim", "ExternFunc", "func_attr", "call_tir_inplace", "call_dps_packed_inplace",
-    "call_inplace_packed", "null_value",
+    "call_inplace_packed", "call_builtin_with_ctx", "null_value",
 )  # fmt: skip

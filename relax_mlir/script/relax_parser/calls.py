@@ -23,6 +23,7 @@ from relax_mlir.script.relax_parser.dps import (
     call_dps_packed,
     call_tir,
     call_tir_with_grad,
+    extern_symbol,
 )
 from relax_mlir.script.relax_parser.expr import ExprParser, Hint
 from relax_mlir.script.relax_parser.logic import integers
@@ -255,14 +256,25 @@ def _call_packed(
     return p.emit(op, [operand], result, node, name, **attributes)
 
 
+def _call_builtin(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
+    """Create a call of a builtin of the VM, which knows the machine that runs it."""
+    args = node.args[1] if len(node.args) == 2 else None
+    if not isinstance(args, (ast.List, ast.Tuple)):
+        p.scope.fail(node, "R.call_builtin_with_ctx takes a builtin's name and its arguments")
+    return call_packed(p, node, node.args[0], args.elts, name, hint)
+
+
+def call_packed(
+    p: ExprParser, node: Node, func: Node, args: Sequence[Node], name: str | None, hint: Hint
+) -> Any:
+    """Create a call of a packed function; other arguments are keywords of the node."""
+    call = ast.Call(node.func, [func, *args], node.keywords)
+    return _call_packed(p, ast.copy_location(call, node), name, hint)
+
+
 def _packed_name(p: ExprParser, node: Node) -> str:
     """Return what names a packed function: a text, or an `R.ExternFunc`."""
-    func: Any = p.scope.values.get(node.id) if isinstance(node, ast.Name) else None
-    if isinstance(node, ast.Call) and p.scope.path(node.func) == "R.ExternFunc":
-        func = p.evaluate(node)
-    if isinstance(func, extension("script.ExternFunc")):
-        return func.global_symbol
-    func = literal(p.scope, node)
+    func = extern_symbol(p, node) or literal(p.scope, node)
     if not isinstance(func, str):
         p.scope.fail(node, "the name of a packed function is a string")
     return func
@@ -374,6 +386,7 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     **INPLACE,
     "call_packed": _call_packed,
     "call_pure_packed": _call_pure_packed,
+    "call_builtin_with_ctx": _call_builtin,
     "match_cast": _match_cast,
     "match_shape": _match_shape,
     "shape_of": _shape_of_call,

@@ -33,19 +33,23 @@ class _Target:
     packed: str = ""
 
 
+def extern_symbol(p: ExprParser, node: Node) -> str:
+    """Return the name of the packed function that an `R.ExternFunc` is, "" for anything else."""
+    func: Any = p.scope.values.get(node.id) if isinstance(node, ast.Name) else None
+    if isinstance(node, ast.Call) and p.scope.path(node.func) == "R.ExternFunc":
+        func = p.evaluate(node)
+    return func.global_symbol if isinstance(func, extension("script.ExternFunc")) else ""
+
+
 def _target(p: ExprParser, node: Node, packed: bool) -> _Target | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         prim = None if packed else p.module.functions.get(node.value)
         return (
             _Target(prim) if prim is not None and prim.kind == "tir" else _Target(packed=node.value)
         )
-    if isinstance(node, ast.Call) and p.scope.path(node.func) == "R.ExternFunc":
-        given = arguments(p.scope, node, ["global_symbol"], 1)
-        return _Target(packed=str(literal(p.scope, given["global_symbol"])))
-    if isinstance(node, ast.Name):
-        value: Any = p.scope.values.get(node.id)
-        if isinstance(value, extension("script.ExternFunc")):
-            return _Target(packed=value.global_symbol)
+    symbol = extern_symbol(p, node)
+    if symbol:
+        return _Target(packed=symbol)
     function = p.module.find(p.scope, node)
     if function is None:
         return None

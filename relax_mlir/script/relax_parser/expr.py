@@ -367,6 +367,8 @@ class ExprParser(interfaces.ExprParser):
         function = self.module.find(self.scope, node.func)
         if function is not None:
             return relax_calls.call_function(self, function, node, name)
+        if relax_calls.extern_symbol(self, node.func):
+            return relax_calls.call_packed(self, node, node.func, node.args, name, hint)
         closures = extension("script.closures")
         value = closures.callee(self, node.func)
         if value is not None:

@@ -35,6 +35,10 @@ class Cast(PrimExpr):
         """The expressions that this one is made of."""
         return (self.value,)
 
+    def as_size(self) -> SymExpr | None:
+        """Return the size that is converted to what sizes are."""
+        return self.value.as_size() if self.dtype == SIZE else None
+
     def __repr__(self) -> str:
         return f"Cast({self.dtype!r}, {self.value!r})"
 

@@ -49,6 +49,7 @@ def test_shapes_go_through_the_heap() -> None:
         ("check_func_info", (X, "f"), TypeError, "expected a function of f"),
         ("check_prim_value_info", (1.5, "int64", "n"), TypeError, "expected a int64 of n"),
         ("to_device", (X, 77, 0), DeviceError, "DLPack's number 77"),
+        ("multinomial_from_uniform", (X, X), ShapeMismatchError, r"expected .batch, n. and"),
         ("assert", (False, "{} is odd", 3), AssertionError, "3 is odd"),
     ],
 )  # fmt: skip
@@ -84,3 +85,9 @@ def test_a_freed_value_is_gone(kill: str) -> None:
     storage, tensor = relax.VirtualMachine(builder.get())["main"]()
     assert storage is None
     assert tensor.shape == (4, 6)
+
+
+def test_samples_choose_indices() -> None:
+    rows = np.array([[0.25, 0.5, 0.25], [0.0, 0.5, 0.49], [1.0, 0.0, 0.0]], "float32")
+    samples = np.array([[0.25], [1.0], [0.0]], "float32")
+    assert call("multinomial_from_uniform", rows, samples).tolist() == [[1], [2], [0]]
