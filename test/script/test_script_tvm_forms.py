@@ -54,6 +54,12 @@ z = R.call_tir(cls.twice, (y,), out_ty=R.Tensor((2, 4), "float32"))
 _: R.Tuple = R.vm.kill_object(y)
 return z
 """,
+    "arguments that are left out": """
+y = R.memory.view(x, R.shape([2, 4]), R.tuple(), R.tuple())
+z = R.call_tir(cls.exp, (y,), out_ty=R.Tensor((2, 4), "float32"))
+w = R.call_tir(cls.twice, (z,), out_ty=R.Tensor((2, 4), "float32"))
+return w
+""",
     "gradients": """
 y = R.call_tir_with_grad(
     cls.exp, (x,), out_ty=x.ty, te_grad_name="exp_grad", te_grad_kwargs={"k": 1.0}

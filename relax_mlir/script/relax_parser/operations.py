@@ -139,6 +139,9 @@ def _value(p: ExprParser, param: Param, place: Node | None, raw: Any, dtype: str
 
 
 def _attribute(p: ExprParser, param: Param, node: Node) -> Any:
+    if isinstance(node, ast.Call) and p.scope.path(node.func) == "R.tuple" and not node.args:
+        # So TVM writes what is left out.
+        return None
     if param.kind in SYMBOLIC_KINDS:
         if isinstance(node, ast.Constant) and node.value is None:
             return None
