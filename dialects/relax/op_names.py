@@ -17,12 +17,13 @@ ALIASES = {
     "transpose": "permute_dims",
     "cast": "astype",
     "nn.swish": "silu",
+    "nn.attention_bias": "attention",
 }
 # The namespaces of script and of `relax.op`. Operations of these are found in `R` as well, and have
 # no namespace in the dialect.
 _NN = (
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "attention",
-    "attention_bias", "attention_var_len", "avg_pool1d",
+    "attention_var_len", "avg_pool1d",
     "avg_pool2d", "avg_pool3d", "batch_flatten", "batch_norm", "conv1d", "conv1d_transpose",
     "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "cross_entropy_with_logits",
     "dropout", "gelu", "gelu_tanh", "group_norm", "instance_norm", "layer_norm", "leakyrelu",

@@ -101,6 +101,14 @@ def check_slice(
 MAX_PARTS = 1 << 16
 
 
+def check_sections(count: int) -> None:
+    """Raise InferError for no parts of a tensor, or more than anybody has a use for."""
+    if count < 1:
+        raise InferError(f"there must be at least one section, got {count}")
+    if count > MAX_PARTS:
+        raise InferError(f"there can be at most {MAX_PARTS} sections, got {count}")
+
+
 def split_points(parts: int | Sequence[int], dim: SymExpr) -> list[tuple[SymExpr, SymExpr]]:
     """Return where each part of a split dimension begins, and its size.
 
@@ -111,10 +119,7 @@ def split_points(parts: int | Sequence[int], dim: SymExpr) -> list[tuple[SymExpr
         InferError: no parts are asked for, or more than anybody has a use for.
     """
     if isinstance(parts, int):
-        if parts < 1:
-            raise InferError(f"there must be at least one section, got {parts}")
-        if parts > MAX_PARTS:
-            raise InferError(f"there can be at most {MAX_PARTS} sections, got {parts}")
+        check_sections(parts)
         size = dim.ceildiv(parts)
         # The first part is never longer than what there is.
         cuts = [size * i if i < 2 else _least(size * i, dim) for i in range(parts)] + [dim]

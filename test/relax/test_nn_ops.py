@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from programs import Program, tensor
 
+from relax_mlir import relax
 from relax_mlir.dialects.relax import build as relax_op
+from relax_mlir.errors import ExprError
 
 RTOL = {"float16": 2e-3, "float32": 2e-5, "float64": 1e-12}
 
@@ -336,3 +338,12 @@ def test_result_of_dropout_can_be_written_to():
     program.function("main", lambda: [tensor(("n",))], body)
     x = np.arange(5, dtype="float32")
     np.testing.assert_array_equal(program.build()["main"](x), np.arange(5, dtype="float32"))
+
+
+def test_names_and_numbers_are_looked_at_when_a_call_is_made() -> None:
+    x = relax.Var("x", relax.TensorType((2, 3, 4, 8), "float32"))
+    bias = relax.Var("bias", relax.TensorType((2, 4, 3, 3), "float32"))
+    attended = relax.op.nn.attention_bias(x, x, x, bias)
+    assert attended.op == relax.op.nn.attention(x, x, x, bias).op
+    with pytest.raises(ExprError, match="at least one section, got 0"):
+        relax.op.split(x, 0)

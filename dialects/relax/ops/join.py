@@ -7,7 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import InferError, InferTypeError, join_dtypes, normalize_axes
 from relax_mlir.dialects.relax.ops.base import Param, declare
-from relax_mlir.dialects.relax.slices import check_slice, slice_bounds, split_points
+from relax_mlir.dialects.relax.slices import check_sections, check_slice, slice_bounds, split_points
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.prover import can_prove_different
 
@@ -89,6 +89,12 @@ def _split(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
     return ir.TupleType.get_tuple(fields)
 
 
+def _parts(parts: Any) -> Any:
+    if isinstance(parts, int):
+        check_sections(parts)
+    return parts
+
+
 def slice_plan(
     dims: Sequence[SymExpr], attrs: dict[str, Any]
 ) -> tuple[list[SymExpr], dict[int, tuple[SymExpr, int]]]:
@@ -142,7 +148,11 @@ declare(
 declare(
     "split",
     "Parts of a tensor along an axis: so many, or cut at these indices.",
-    [Param("x", "tensor"), Param("indices_or_sections", "int_or_ints"), Param("axis", "int", 0)],
+    [
+        Param("x", "tensor"),
+        Param("indices_or_sections", "int_or_ints", form=_parts),
+        Param("axis", "int", 0),
+    ],
     _split,
 )
 declare(

@@ -57,6 +57,7 @@ __all__ = [
     "atan2",
     "atanh",
     "attention",
+    "attention_bias",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
@@ -465,6 +466,21 @@ def atanh(x: TensorLike) -> Call:
     """
 
 def attention(
+    query: TensorLike,
+    key: TensorLike,
+    value: TensorLike,
+    bias: TensorLike | None = None,
+    scale: float | None = None,
+    causal_mask: str | None = None,
+    window_size: int | None = None,
+    layout: str = "BSNH",
+    zero_unseen: bool = True,
+    mask: TensorLike | None = None,
+    unseen_score: float = ...,
+) -> Call:
+    """softmax(where(mask, query key^T * scale + bias, unseen_score)) value, all of shape (batch, length, heads, depth); several heads of query may share one of key."""
+
+def attention_bias(
     query: TensorLike,
     key: TensorLike,
     value: TensorLike,

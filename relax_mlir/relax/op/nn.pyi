@@ -232,6 +232,7 @@ from relax_mlir.relax.op import (
 )
 from relax_mlir.relax.op import add as ewise_add
 from relax_mlir.relax.op import astype as cast
+from relax_mlir.relax.op import attention as attention_bias
 from relax_mlir.relax.op import divide as div
 from relax_mlir.relax.op import divide as ewise_divide
 from relax_mlir.relax.op import floor_divide as floordiv
@@ -286,6 +287,7 @@ __all__ = [
     "atan2",
     "atanh",
     "attention",
+    "attention_bias",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
