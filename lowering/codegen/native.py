@@ -4,8 +4,8 @@ import functools
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 
@@ -15,21 +15,28 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.compile_cache import CompileCache, Entry, key_of
 from relax_mlir.lowering.codegen.deduplicate_kernels import deduplicate_kernels
-from relax_mlir.lowering.codegen.ffi.abi import emit_wrappers
+from relax_mlir.lowering.codegen.ffi.abi import describe_kernels, emit_wrappers
 from relax_mlir.lowering.codegen.ffi.linked_checks import link_checks
 from relax_mlir.lowering.codegen.ffi.signature import KERNEL_PREFIX, Signature, take_signatures
 from relax_mlir.lowering.codegen.ffi.wrapper import SYMBOL_PREFIX
 from relax_mlir.lowering.codegen.llvm.emit import emit_object, llvm_context
 from relax_mlir.lowering.codegen.llvm.llvm_ir import to_llvm_ir
-from relax_mlir.lowering.codegen.llvm.optimize import is_vector_code, optimize
-from relax_mlir.lowering.codegen.llvm.split import split_source
+from relax_mlir.lowering.codegen.llvm.optimize import optimize
 from relax_mlir.lowering.codegen.llvm.unused_arguments import drop_unused_arguments
 from relax_mlir.lowering.codegen.progress import kernel_progress
 from relax_mlir.lowering.codegen.rehearsal import STAGE, rehearse
+from relax_mlir.lowering.codegen.split_module import publish, take_large_kernels
 from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.target.target import Target
-from relax_mlir.lowering.tir_to_llvm.pipeline import run_steps
+from relax_mlir.lowering.tir_to_llvm.pipeline import (
+    PROGRAM_STEPS,
+    run_step,
+    run_steps,
+    steps_for,
+)
 
+# Between modules of LLVM IR, and what is made of them, in texts.
+_BETWEEN = "\n\f\n"
 # The definition of a kernel; its parallel regions have its name, and more after two dots.
 _KERNEL = re.compile(rf'^define [^\n]*?@"?{KERNEL_PREFIX}(?:(?!\.\.)[^\n("])*"?\(', re.M)
 
@@ -97,16 +104,15 @@ class NativeCode:
         """Return the module as LLVM IR text, before or after LLVM's optimiser."""
         if not optimized:
             return self._source
-        return str(self._optimized[0])
+        return _BETWEEN.join(str(module) for module, _ in self._optimized)
 
     def assembly(self) -> str:
         """Return the target's assembly text."""
-        module, machine = self._optimized
-        return machine.emit_assembly(module)
+        return _BETWEEN.join(machine.emit_assembly(module) for module, machine in self._optimized)
 
     @functools.cached_property
-    def _optimized(self) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
-        return optimize(self._source, self.target)
+    def _optimized(self) -> list[tuple[llvm.ModuleRef, llvm.TargetMachine]]:
+        return [optimize(each, self.target) for each in self._source.split(_BETWEEN)]
 
 
 def compile_module(
@@ -148,13 +154,26 @@ def compile_module(
     if rehearsed:
         with _timed(seconds, "rehearsal"):
             rehearse(native, target)
-    signatures, source = _lower(native, target, seconds)
-    parts = [source]
-    kernels = {signature.kernel for signature in signatures}
-    if split and is_vector_code(source, target):
-        parts = split_source(source, kernels)
-    with kernel_progress(len(kernels), shown=progress) as count:
-        images = _compile_parts(parts, target, seconds, count, cache)
+    op = native.operation
+    with native.context:
+        with _timed(seconds, "signatures"):
+            signatures = deduplicate_kernels(op, take_signatures(op))
+        with _timed(seconds, "split"):
+            for step in PROGRAM_STEPS:
+                run_step(op, step, target)
+            # Elsewhere LLVM's passes look at functions together.
+            parts = take_large_kernels(op) if split and target.opt_level in (1, 2) else {}
+    with kernel_progress(len({each.kernel for each in signatures}), shown=progress) as count:
+
+        def compile_part(part: str, taken: dict[str, float]) -> bytes:
+            # Of several, each is in the cache by itself: another program may have the same kernel.
+            kept = cache if parts else None
+            image = _known_part(part, target, taken, kept)
+            count(len(_KERNEL.findall(part)))
+            return image
+
+        sources = _lower(op, parts, signatures, target, seconds)
+        source, images = _compile_parts(sources, compile_part, seconds)
     names = tuple(signature.name for signature in signatures if not signature.internal)
     objects = tuple(ObjectFile(image, () if i else names) for i, image in enumerate(images))
     if cache is not None:
@@ -165,39 +184,50 @@ def compile_module(
 
 
 def _compile_parts(
-    parts: Sequence[str],
-    target: Target,
+    sources: Iterable[str],
+    compile_part: Callable[[str, dict[str, float]], bytes],
     seconds: dict[str, float],
-    count: Callable[[int], object],
-    cache: CompileCache | None,
-) -> list[bytes]:
-    """Return object files of modules of LLVM IR; as many threads make them as there are cores.
+) -> tuple[str, list[bytes]]:
+    """Return modules of LLVM IR, joined, and their object files, those of the last one first.
 
-    Each of several parts is in the cache by itself: another program may have the same kernel.
+    Other threads make these while the next module is lowered, in this thread; then it helps them,
+    from the last one on. So as many work as there are cores.
     """
-    steps: list[dict[str, float]] = [{} for _ in parts]
-
-    def compile_part(part: str, taken: dict[str, float]) -> bytes:
-        key = key_of(part, target.settings) if cache is not None and len(parts) > 1 else ""
-        known = cache.load(key) if key and cache is not None else None
-        if known is None:
-            image = _compile_part(part, target, taken)
-            if key and cache is not None:
-                cache.store(key, Entry(((image, ()),), ""))
-        else:
-            ((image, _),) = known.objects
-        count(len(_KERNEL.findall(part)))
-        return image
-
-    start = time.perf_counter()
-    with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as pool:
-        images = [*pool.map(compile_part, parts, steps)]
-    total = sum(sum(each.values()) for each in steps)
+    parts: list[str] = []
+    taken: list[dict[str, float]] = []
+    futures: list[Future[bytes]] = []
+    with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 1)) as pool:
+        for source in sources:
+            parts.append(source)
+            taken.append({})
+            futures.append(pool.submit(compile_part, source, taken[-1]))
+        start = time.perf_counter()
+        helped = {
+            future: compile_part(part, each)
+            for future, part, each in reversed([*zip(futures, parts, taken, strict=True)])
+            if future.cancel()
+        }
+        images = [helped.get(each) or each.result() for each in futures]
+    total = sum(sum(each.values()) for each in taken)
     share = (time.perf_counter() - start) / total if total else 0.0
-    for each in steps:
-        for name, taken in each.items():
-            seconds[name] = seconds.get(name, 0.0) + taken * share
-    return images
+    for each in taken:
+        for name, spent in each.items():
+            seconds[name] = seconds.get(name, 0.0) + spent * share
+    return _BETWEEN.join([parts[-1], *parts[:-1]]), [images[-1], *images[:-1]]
+
+
+def _known_part(
+    source: str, target: Target, seconds: dict[str, float], cache: CompileCache | None
+) -> bytes:
+    key = "" if cache is None else key_of(source, target.settings)
+    known = None if cache is None else cache.load(key)
+    if known is not None:
+        ((image, _),) = known.objects
+        return image
+    image = _compile_part(source, target, seconds)
+    if cache is not None:
+        cache.store(key, Entry(((image, ()),), ""))
+    return image
 
 
 def _compile_part(source: str, target: Target, seconds: dict[str, float]) -> bytes:
@@ -215,21 +245,29 @@ def _compile_part(source: str, target: Target, seconds: dict[str, float]) -> byt
 
 
 def _lower(
-    native: ir.Module, target: Target, seconds: dict[str, float]
-) -> tuple[list[Signature], str]:
-    """Return the signatures of the functions, and the module as LLVM IR."""
-    op = native.operation
-    with native.context:
-        with _timed(seconds, "signatures"):
-            signatures = deduplicate_kernels(op, take_signatures(op))
-        seconds.update(run_steps(op, target))
-        with _timed(seconds, "ffi-wrappers"):
-            emit_wrappers(op, signatures, target)
-        with _timed(seconds, "unused-arguments"):
-            drop_unused_arguments(op)
-        with _timed(seconds, "translate"):
-            source = to_llvm_ir(op, hide_counters=target.has_wide_registers)
-    return signatures, source
+    op: ir.Operation,
+    parts: Mapping[str, ir.Module],
+    signatures: list[Signature],
+    target: Target,
+    seconds: dict[str, float],
+) -> Iterator[str]:
+    """Yield LLVM IR of the modules of large kernels, then of what is left."""
+    kept: dict[str, list[int]] = {}
+    steps = steps_for(target)[len(PROGRAM_STEPS) :]
+    for part in (*(each.operation for each in parts.values()), op):
+        with op.context:
+            for name, taken in run_steps(part, target, steps).items():
+                seconds[name] = seconds.get(name, 0.0) + taken
+            with _timed(seconds, "ffi-wrappers"):
+                describe_kernels(part, signatures, target)
+                if part == op:
+                    emit_wrappers(op, signatures, target)
+            with _timed(seconds, "unused-arguments"):
+                kept |= drop_unused_arguments(part, kept)
+                publish(part, parts)
+            with _timed(seconds, "translate"):
+                source = to_llvm_ir(part, hide_counters=target.has_wide_registers)
+        yield source
 
 
 def _native_part(module: ir.Module) -> ir.Module:

@@ -1,6 +1,7 @@
 """From upstream dialects over memrefs to the LLVM dialect: the steps, and a runner for them."""
 
 import time
+from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.errors import PassError
@@ -64,6 +65,8 @@ _NEEDS = {
 }
 # All that these steps make of what others after them need.
 _MADE = "math"
+# The first steps see a whole program: what calls a function that may fail may fail itself.
+PROGRAM_STEPS = MEMREF_TO_LLVM[: MEMREF_TO_LLVM.index("check-allocs") + 1]
 
 
 def steps_for(target: Target) -> tuple[str, ...]:
@@ -79,15 +82,22 @@ def steps_for(target: Target) -> tuple[str, ...]:
     return tuple(steps)
 
 
-def run_steps(op: ir.Operation, target: Target) -> dict[str, float]:
+def run_steps(
+    op: ir.Operation, target: Target, steps: Sequence[str] | None = None
+) -> dict[str, float]:
     """Lower a module for a target in place and return the seconds of each step, and verifying it.
+
+    Args:
+        op: the module.
+        target: what for.
+        steps: the last of `steps_for`, by default all.
 
     Raises:
         PassError: a step failed; the diagnostics say where.
     """
     seconds: dict[str, float] = {}
     there: set[str] | None = None
-    for step in steps_for(target):
+    for step in steps_for(target) if steps is None else steps:
         start = time.perf_counter()
         needs = _NEEDS.get(step)
         if needs is not None and there is None:

@@ -24,7 +24,7 @@ from relax_mlir.lowering.tir_to_llvm.check_allocs import ASSERTS
 
 
 def emit_wrappers(module: ir.Operation, signatures: list[Signature], target: Target) -> None:
-    """Add the exported functions to a module in the LLVM dialect, and tell LLVM what they ensure.
+    """Add the exported functions to a module in the LLVM dialect.
 
     Raises:
         CompileError: a symbol of a shape that no argument gives a value.
@@ -41,9 +41,6 @@ def emit_wrappers(module: ir.Operation, signatures: list[Signature], target: Tar
     parts = [*shared, *wrappers, strings.definition()]
     by_name = {signature.kernel: signature for signature in signatures}
     block = module.regions[0].blocks[0]
-    for op in block.operations:
-        if op.operation.name == "llvm.func" and _symbol(op) in by_name:
-            _describe(op.operation, by_name[_symbol(op)], target)
     with module.location:
         if not exported:
             return
@@ -56,6 +53,14 @@ def emit_wrappers(module: ir.Operation, signatures: list[Signature], target: Tar
             name = _symbol(op)
             if name not in by_name and not _is_there(module, op.operation, name):
                 op.operation.move_before(first)
+
+
+def describe_kernels(module: ir.Operation, signatures: list[Signature], target: Target) -> None:
+    """Tell LLVM what callers of a module's functions ensure."""
+    by_name = {signature.kernel: signature for signature in signatures}
+    for op in module.regions[0].blocks[0].operations:
+        if op.operation.name == "llvm.func" and _symbol(op) in by_name:
+            _describe(op.operation, by_name[_symbol(op)], target)
 
 
 def _asserts(module: ir.Operation) -> list[tuple[str, str]]:

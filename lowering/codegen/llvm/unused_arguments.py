@@ -19,12 +19,21 @@ _PURE = ("llvm.extractvalue", "llvm.insertvalue", "llvm.mlir.poison", "llvm.mlir
          "llvm.mlir.constant", _ADDRESS)  # fmt: skip
 
 
-def drop_unused_arguments(module: ir.Operation) -> None:
+def drop_unused_arguments(
+    module: ir.Operation, kept: dict[str, list[int]] | None = None
+) -> dict[str, list[int]]:
     """Change local functions and their calls in place; those whose address is taken stay.
 
     Args:
         module: functions of the LLVM dialect.
+        kept: the places of the arguments that functions have left which it declares, by their
+            names.
+
+    Returns:
+        The places that its own have left.
     """
+    declared = kept or {}
+    result: dict[str, list[int]] = {}
     calls: dict[str, list[ir.Operation]] = {}
     taken: set[str] = set()
     for op in named(module, (_CALL, _ADDRESS)):
@@ -35,40 +44,48 @@ def drop_unused_arguments(module: ir.Operation) -> None:
     local: dict[str, ir.Operation] = {}
     for view in module.regions[0].blocks[0].operations:
         op = view.operation
-        if op.name == _FUNCTION and op.regions[0].blocks and "internal" in _linkage(op):
+        if op.name == _FUNCTION and (_name(op) in declared or "internal" in _linkage(op)):
             local[_name(op)] = op
     waiting = [name for name in local if name not in taken]
     while waiting:
         name = waiting.pop(0)
-        kept = _drop(local[name])
-        if kept is None:
+        left = _drop(local[name], declared.get(name))
+        if left is None:
             continue
+        result[name] = left
         # What their arguments were may now be unused in the callers.
         for call in calls.pop(name, ()):
-            changed = _shorten(call, kept)
+            changed = _shorten(call, left)
             calls.setdefault(name, []).append(changed)
             caller = _name(_function_of(changed))
             if caller in local and caller not in (*taken, *waiting):
                 waiting.append(caller)
+    return result
 
 
-def _drop(function: ir.Operation) -> list[int] | None:
-    """Drop a function's unused parameters; return the places of the others, None if all are."""
-    block = function.regions[0].blocks[0]
-    kept = [i for i, each in enumerate(block.arguments) if next(iter(each.uses), None) is not None]
-    count = len(block.arguments)
-    if len(kept) == count:
-        return None
+def _drop(function: ir.Operation, kept: list[int] | None) -> list[int] | None:
+    """Drop parameters, the unused ones where no others are said; return the places of the rest.
+
+    None is for all.
+    """
     type_ = ir.TypeAttr(function.attributes["function_type"]).value
     inputs = list(type_.inputs)
+    count = len(inputs)
+    entry = next(iter(function.regions[0].blocks), None)
+    if kept is None:
+        arguments = [] if entry is None else entry.arguments
+        kept = [i for i, each in enumerate(arguments) if next(iter(each.uses), None) is not None]
+    if len(kept) == count:
+        return None
     with function.context:
         changed = llvm.FunctionType.get(type_.return_type, [inputs[i] for i in kept])
         function.attributes["function_type"] = ir.TypeAttr.get(changed)
         if "arg_attrs" in function.attributes:
             attrs = list(ir.ArrayAttr(function.attributes["arg_attrs"]))
             function.attributes["arg_attrs"] = ir.ArrayAttr.get([attrs[i] for i in kept])
-    for index in sorted({*range(count)} - {*kept}, reverse=True):
-        block.erase_argument(index)
+    if entry is not None:
+        for index in sorted({*range(count)} - {*kept}, reverse=True):
+            entry.erase_argument(index)
     return kept
 
 

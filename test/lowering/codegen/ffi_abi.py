@@ -3,7 +3,7 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
-from relax_mlir.lowering.codegen.ffi.abi import emit_wrappers
+from relax_mlir.lowering.codegen.ffi.abi import describe_kernels, emit_wrappers
 from relax_mlir.lowering.codegen.ffi.signature import take_signatures
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_llvm.pipeline import run_steps
@@ -40,6 +40,7 @@ with make_context(), ir.Location.unknown():
     module = ir.Module.parse(TEXT)
     signatures = take_signatures(module.operation)
     run_steps(module.operation, TARGET)
+    describe_kernels(module.operation, signatures, TARGET)
     emit_wrappers(module.operation, signatures, TARGET)
     assert module.operation.verify()
     print(module)

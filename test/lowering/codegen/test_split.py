@@ -3,48 +3,41 @@
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from targets import DEFAULT
 
 from relax_mlir import relax, script
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import make_context
 from relax_mlir.ir.module import IRModule
-from relax_mlir.lowering.codegen import native
-from relax_mlir.lowering.codegen.llvm import split
-from relax_mlir.lowering.codegen.llvm.split import split_source
+from relax_mlir.lowering.codegen import native, split_module
+from relax_mlir.lowering.codegen.split_module import take_large_kernels
 from relax_mlir.runtime import load_module
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.transform import PassContext
 
-SOURCE = """; vector code
-@table = internal constant [2 x i32] [i32 1, i32 2]
-declare void @outside(ptr)
-define i32 @"exported f"(ptr %p) #0 {
-  %r = call i32 @"kernel a"(ptr %p, i32 1)
-  ret i32 %r
+PROGRAM = """
+memref.global constant @table : memref<2xi32> = dense<[1, 2]>
+memref.global @counter : memref<2xi32>
+func.func private @outside(memref<2xi32>)
+func.func @run(%p: memref<2xi32>) {
+  func.call @a(%p) : (memref<2xi32>) -> ()
+  func.call @b(%p) : (memref<2xi32>) -> ()
+  return
 }
-define internal i32 @"kernel a"(ptr noalias %p, i32 %n) #0 !prof !0 {
-  call void @helper(ptr @"kernel a..omp_par")
-  %r = call i32 @kernel_b(ptr %p)
-  ret i32 %r
+func.func @a(%p: memref<2xi32>) attributes {llvm.linkage = #llvm.linkage<internal>} {
+  %t = memref.get_global @table : memref<2xi32>
+  memref.copy %t, %p : memref<2xi32> to memref<2xi32>
+  func.call @outside(%p) : (memref<2xi32>) -> ()
+  return
 }
-define internal void @"kernel a..omp_par"(ptr %p) {
-  ret void
+func.func @b(%p: memref<2xi32>) attributes {llvm.linkage = #llvm.linkage<internal>} {
+  %c = memref.get_global @counter : memref<2xi32>
+  memref.copy %c, %p : memref<2xi32> to memref<2xi32>
+  return
 }
-define internal i32 @kernel_b(ptr %p) {
-  %r = load i32, ptr @table
-  call void @helper(ptr %p)
-  ret i32 %r
-}
-define internal void @helper(ptr %p) {
-  call void @outside(ptr %p)
-  ret void
-}
-attributes #0 = { noinline }
-!0 = !{!"function_entry_count", i64 1}
 """
-KERNELS = ("kernel a", "kernel_b")
 MODEL = """
 @I.ir_module
 class Program:
@@ -60,33 +53,27 @@ class Program:
 
 @pytest.fixture
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(split, "_MIN_MODULE", 16)
-    monkeypatch.setattr(split, "_MIN_PART", 16)
+    monkeypatch.setattr(split_module, "_MIN_MODULE", 4)
+    monkeypatch.setattr(split_module, "_MIN_PART", 4)
 
 
 @pytest.mark.usefixtures("_small_parts")
-def test_parts_are_modules_that_call_each_other() -> None:
-    parts = split_source(SOURCE, KERNELS)
-    assert len(parts) == 3
-    assert 'define i32 @"exported f"' in parts[0]
-    (a,) = [part for part in parts if 'define hidden i32 @"kernel a"' in part]
-    assert "declare hidden i32 @kernel_b(ptr %p)\n" in a
-    assert 'define internal void @"kernel a..omp_par"' in a
-    for part in parts:
-        llvm.parse_assembly(part).verify()
-        assert part.startswith("; vector code\n")
-        assert ("@helper(" in part) == ("define internal void @helper" in part)
-        assert part.count("\ndefine ") < SOURCE.count("\ndefine ")
-
-
-@pytest.mark.usefixtures("_small_parts")
-def test_variables_that_functions_share_keep_a_module_whole() -> None:
-    source = SOURCE.replace("@table = internal constant", "@table = internal global")
-    assert split_source(source, KERNELS) == [source]
+def test_kernels_leave_a_module_that_share_nothing_with_others() -> None:
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(PROGRAM)
+        parts = take_large_kernels(module.operation)
+        assert [*parts] == ["a"]
+        for each in (module, parts["a"]):
+            assert each.operation.verify()
+        part, rest = str(parts["a"]), str(module)
+    assert all(name in part for name in ("constant @table", "private @outside", "func.func @a("))
+    assert not any(name in part for name in ("@run", "@b", "@counter"))
+    assert "func.func private @a(memref<2xi32>)\n" in rest
 
 
 def test_a_small_module_stays_whole() -> None:
-    assert split_source(SOURCE, KERNELS) == [SOURCE]
+    with make_context(), ir.Location.unknown():
+        assert not take_large_kernels(ir.Module.parse(PROGRAM).operation)
 
 
 def _model(changed: bool = False) -> IRModule:
@@ -168,22 +155,3 @@ def test_a_changed_program_finds_the_kernels_that_are_the_same(
     x, w = np.linspace(-1, 1, 240, dtype="f4").reshape(5, 48), np.eye(48, dtype="f4")
     results = [relax.VirtualMachine(each)["main"](x, w) for each in (one, many)]
     np.testing.assert_array_equal(*results)
-
-
-def test_numbers_do_not_depend_on_the_module() -> None:
-    text = """; vector code
-define void @f() #7 {
-  call void @g..omp_par.9(ptr @relax_float_bits_4), !prof !3
-  br label %1, !llvm.loop !5
-}
-@relax_float_bits_4 = internal constant i32 4, align 64
-attributes #7 = { noinline }
-!3 = !{i64 7}
-!5 = distinct !{!5, !6}
-!6 = !{i1 true}
-"""
-    other = text
-    for old, new in (("#7", "#1"), ("!5", "!8"), ("bits_4", "bits_53"), ("par.9", "par.2")):
-        other = other.replace(old, new)
-    assert split._renumbered(text) == split._renumbered(other) != text
-    assert "i64 7" in split._renumbered(text)
