@@ -79,7 +79,8 @@ def _pool(average: bool) -> Callable[..., _Array]:
                 largest = ((seen == out[windows]) | np.isnan(seen)) & ~taken[windows]
                 taken[windows] |= largest
                 part = np.where(largest, part, 0)
-            np.add.at(result, (slice(None), slice(None), rows, columns), part)
+            pixels: Any = (slice(None), slice(None), rows, columns)
+            np.add.at(result, pixels, part)
         return from_plain(result, "NCHW", layout).astype(data.dtype)
 
     return compute
@@ -96,8 +97,8 @@ def _take(grad: _Array, x: _Array, indices: _Array, axis: int | None) -> _Array:
     (axis,) = axes([axis], x.ndim)
     _expect(grad, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
     result = np.zeros(x.shape, widen(x).dtype)
-    places = within(indices, x.shape[axis])
-    np.add.at(result, (*[slice(None)] * axis, places), widen(grad))
+    places: Any = (*[slice(None)] * axis, within(indices, x.shape[axis]))
+    np.add.at(result, places, widen(grad))
     return result.astype(x.dtype)
 
 
