@@ -252,7 +252,8 @@ def pooling(m: Any) -> Any:
     name = m.choice(("MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool"))
     x = m.pick(("float32",), rank=3, most=5)
     if name.startswith("Global"):
-        return m.node(name, x)
+        is_wrong = name == "GlobalMaxPool" and len(m.dims(x)) != 4  # in onnx's reference
+        return None if is_wrong else m.node(name, x)
     sizes = m.dims(x)[2:]
     kernel = [int(m.rng.integers(1, min(size, 3) + 1)) for size in sizes]
     attrs: dict[str, Any] = {"kernel_shape": kernel, "strides": m.ints(len(sizes), 1, 3)}

@@ -241,7 +241,10 @@ def runtime() -> Any:
 
 
 def expected(model: Any, inputs: dict[str, np.ndarray]) -> list[list[np.ndarray]]:
-    """Return what others give: onnxruntime where it can run the model, and onnx's reference."""
+    """Return what others give: onnxruntime where it can run the model, and onnx's reference.
+
+    Each is wrong somewhere: onnxruntime where nothing is summed up, the reference at others.
+    """
     found = []
     ort = runtime()
     try:
@@ -255,8 +258,8 @@ def expected(model: Any, inputs: dict[str, np.ndarray]) -> list[list[np.ndarray]
     except Exception as error:
         if "NOT_IMPLEMENTED" not in f"{type(error).__name__} {error}".upper().replace(" ", "_"):
             return []
-    if any(node.op_type in ONLY_ONNXRUNTIME for node in model.graph.node):
-        return found
+    if not found and any(node.op_type in ONLY_ONNXRUNTIME for node in model.graph.node):
+        return []
     with contextlib.suppress(Exception), np.errstate(all="ignore"):
         found.append([np.asarray(e) for e in ReferenceEvaluator(model).run(None, inputs)])
     return found
