@@ -208,14 +208,14 @@ def group_query_attention(node: Any) -> Any:
     """Attend with a cache of keys and values, several heads of queries for one of keys.
 
     Raises:
-        ModelError: it has a soft cap, sinks, or quantized caches.
+        ModelError: it has quantized caches, or gives its scores.
     """
     attrs = node.attrs
-    for name in ("softcap", "smooth_softmax", "kv_cache_bit_width", "qk_output"):
+    for name in ("kv_cache_bit_width", "qk_output"):
         if attrs.get(name):
             raise node.fail(f"{name} is not supported")
-    if any(node.has(i) for i in range(11, len(node.inputs))):
-        raise node.fail("inputs from head_sink on are not supported")
+    if any(node.has(i) for i in range(12, len(node.inputs))):
+        raise node.fail("inputs after head_sink are not supported")
     heads, groups = attrs["num_heads"], attrs["kv_num_heads"]
     batch, length, width = node.dims()
     if node.has(1):
@@ -251,8 +251,45 @@ def group_query_attention(node: Any) -> Any:
         near = op.greater(columns, op.subtract(rows, const(window, "int32")))
         seen = op.logical_and(seen, near)
     biases = [node.x(10)] if node.has(10) else []
-    y = _attend(node, query, key, value, biases=biases, mask=seen)
+    if attrs.get("softcap") or attrs.get("smooth_softmax", 0) > 0 or node.has(11):
+        y = _attend_by_scores(node, query, key, value, biases, seen)
+    else:
+        y = _attend(node, query, key, value, biases=biases, mask=seen)
     return [y, key, value]
+
+
+def _attend_by_scores(
+    node: Any, query: Any, key: Any, value: Any, biases: Sequence[Any], seen: Any
+) -> Any:
+    """Return attention whose scores have a soft cap, or a sink, a score of no key, in each head."""
+    attrs, dtype = node.attrs, node.dtype()
+    (batch, length, heads, depth), (_, groups, keys, _) = _dims(node.emit(query)), _dims(key)
+    scale, cap = attrs.get("scale", 0.0) or float(depth.value) ** -0.5, attrs.get("softcap", 0.0)
+    by_group = ShapeExpr([batch, groups, heads // groups * length, depth])
+    scores = op.matmul(
+        op.reshape(op.permute_dims(query, [0, 2, 1, 3]), by_group),
+        op.permute_dims(key, [0, 1, 3, 2]),
+    )
+    scores = op.multiply(op.reshape(scores, ShapeExpr([batch, heads, length, keys])),
+                         const(scale, dtype))  # fmt: skip
+    if cap:
+        scores = op.multiply(op.tanh(op.divide(scores, const(cap, dtype))), const(cap, dtype))
+    for each in biases:
+        scores = op.add(scores, each)
+    hidden = const(np.finfo("float32" if dtype == "bfloat16" else dtype).min, dtype)
+    scores = op.where(op.expand_dims(seen, 1), scores, hidden)
+    if node.has(11) or attrs.get("smooth_softmax", 0) > 0:
+        sink = op.reshape(node.x(11), (1, -1, 1, 1)) if node.has(11) else const(0.0, dtype)
+        sink = op.broadcast_to(sink, ShapeExpr([batch, heads, length, 1]))
+        chances = op.softmax(op.concat([scores, sink], 3))
+        chances = op.strided_slice(chances, [3], [0], [keys])
+    else:
+        chances = op.softmax(scores)
+    by_group = ShapeExpr([batch, groups, heads // groups * length, keys])
+    y = op.matmul(op.reshape(chances, by_group), value)
+    y = op.reshape(y, ShapeExpr([batch, heads, length, depth]))
+    return op.reshape(op.permute_dims(y, [0, 2, 1, 3]),
+                      ShapeExpr([batch, length, heads * depth]))  # fmt: skip
 
 
 def _size(dim: Any) -> Any:

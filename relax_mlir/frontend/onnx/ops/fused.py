@@ -226,12 +226,10 @@ def matmul_nbits(node: Any) -> Any:
     """Multiply by a matrix of integers of 2, 4 or 8 bits, scaled by blocks of its rows.
 
     Raises:
-        ModelError: its rows are reordered.
+        ModelError: it is of another number of bits.
     """
     attrs = node.attrs
     bits, block, inner, rows = (attrs.get(n, 4) for n in ("bits", "block_size", "K", "N"))
-    if node.has(4):
-        raise node.fail("g_idx is not supported")
     if bits not in (2, 4, 8):
         raise node.fail(f"{bits} bits are not supported")
     blocks, dtype = -(-inner // block), node.dtype()
@@ -246,10 +244,19 @@ def matmul_nbits(node: Any) -> Any:
             zero = op.reshape(zero, ShapeExpr([rows, width]))
             zero = op.strided_slice(_unpacked(node, node.emit(zero), bits), [1], [0], [blocks])
         zero = op.reshape(op.astype(zero, dtype), per_block)
-    centred = op.subtract(op.reshape(weight, ShapeExpr([rows, blocks, block])), zero)
-    scaled = op.multiply(centred, op.reshape(node.x(2), per_block))
-    weight = op.reshape(scaled, ShapeExpr([rows, blocks * block]))
-    if blocks * block != inner:
+    scales = op.reshape(node.x(2), per_block)
+    if node.has(4):  # the block of each element, in any order
+        places = op.strided_slice(node.x(4), [0], [0], [inner])
         weight = op.strided_slice(weight, [1], [0], [inner])
+        scales, zero = (
+            op.take(op.squeeze(each, [2]), places, 1) if each is scales or node.has(3) else each
+            for each in (scales, zero)
+        )
+        weight = op.multiply(op.subtract(weight, zero), scales)
+    else:
+        centred = op.subtract(op.reshape(weight, ShapeExpr([rows, blocks, block])), zero)
+        weight = op.reshape(op.multiply(centred, scales), ShapeExpr([rows, blocks * block]))
+        if blocks * block != inner:
+            weight = op.strided_slice(weight, [1], [0], [inner])
     y = op.matmul(node.x(0), op.permute_dims(weight, [1, 0]))
     return op.add(y, node.x(5)) if node.has(5) else y
