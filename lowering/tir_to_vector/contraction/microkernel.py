@@ -335,8 +335,8 @@ def _store(
     if full is None and not asks:
         sink.by_row(sums, rows)
         return
-    if isinstance(store.first, ir.Value):
-        # Blocks of k after the first add to C. The loop over rows is amortised over k.
+    if isinstance(store.first, ir.Value) and tile.short:
+        # Edges add later blocks of k to C in the loop over rows, which is shorter.
         full = store.first if full is None else emit.both(full, store.first)
         store = replace(store, first=True)
     conditions = [x for x in (full, store.whole) if x is not None]
