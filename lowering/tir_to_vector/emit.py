@@ -288,6 +288,12 @@ class Emitter(ParallelEmitter):
                 self._masks[live, lanes] = self.op("vector.create_mask", [operand], type_)
         return self._masks[live, lanes]
 
+    def tail(self, extent: Index, at: Index, lanes: int) -> ir.Value | None:
+        """Return the mask of a row's vector, None if rows are whole vectors."""
+        if isinstance(extent, int) and extent % lanes == 0:
+            return None
+        return self.mask(self.sub(extent, at), lanes)
+
     def splat(self, value: ir.Value, type_: ir.VectorType) -> ir.Value:
         """Return a vector with a scalar in every lane."""
         return self.op("vector.broadcast", [value], type_)

@@ -38,8 +38,6 @@ from relax_mlir.lowering.tir_to_vector.attention.tile import (
     Matrix,
     Rows,
     copy_rows,
-    pack_columns,
-    pack_rows,
     rows_of,
     sum_products,
 )
@@ -47,8 +45,6 @@ from relax_mlir.lowering.tir_to_vector.attention.vnni_packing import (
     PAIR,
     FirstsOfPairs,
     copy_row_pairs,
-    pack_column_pairs,
-    pack_row_pairs,
 )
 from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import WinogradDot
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
@@ -190,6 +186,7 @@ class _Kernel(Plan):
                 emit.div(emit.add(self.width, self.panel - 1), self.panel), self.panel
             )
             value_size = emit.mul(self._units(self.keys), self.columns)
+            value_size = emit.add(value_size, lanes * self.panel)
             self.query_stride = emit.add(
                 emit.mul(emit.div(emit.add(self.steps, lanes - 1), lanes), lanes), lanes
             )
@@ -225,13 +222,13 @@ class _Kernel(Plan):
     def _pack(self, env: dict[int, Index]) -> ir.Value | None:
         """Pack keys and values; return the largest squared norm of a key, if it is needed."""
         key, value = (self.setup.matrix(p, env) for p in (self.attention.key, self.attention.value))
-        if self.pairs is not None:
-            pack_row_pairs(key, self.keys, self.depth, self.buffers.keys, self.panel)
-            pack_column_pairs(value, self.keys, self.width, self.buffers.values, self.panel)
-        else:
-            pack_rows(key, self.keys, self.depth, self.buffers.keys, self.panel, self.factors[1])
-            if self.buffers.values is not None:
-                pack_columns(value, self.keys, self.width, self.buffers.values, self.panel)
+        keys = StridedRef(key.base, key.offset, {"n": key.row, "k": key.column})
+        self.packer(key, self.depth, self.buffers.keys, self.factors[1]).pack(
+            keys, self.keys, self.depth
+        )
+        if self.buffers.values is not None:
+            values = StridedRef(value.base, value.offset, {"n": value.column, "k": value.row})
+            self.packer(value, self.keys, self.buffers.values).pack(values, self.width, self.keys)
         if not self.may_be_bounded:
             return None
         # Keys that no query sees do not count.
@@ -277,7 +274,7 @@ class _Kernel(Plan):
             if self.pairs is None:
                 copy_rows(head.query, copied, self.depth, *to, self.factors[0])
             else:
-                copy_row_pairs(head.query, copied, self.depth, *to)
+                copy_row_pairs(head.query, self.pairs, copied, self.depth, *to)
         bounded = self._bounded(head, first, rows)
         if self.alone:
             self._block(head, _Keys(0, self.keys, False, True), first, rows, bounded)

@@ -10,12 +10,18 @@ from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention, Place
 from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOG2_E, Mask, ScoreMod
 from relax_mlir.lowering.tir_to_vector.attention.scores import copy_fixed
 from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, Matrix
-from relax_mlir.lowering.tir_to_vector.attention.vnni_packing import PAIR, find_pair_dot_product
+from relax_mlir.lowering.tir_to_vector.attention.vnni_packing import (
+    PAIR,
+    find_pair_dot_product,
+    pair_loader,
+)
 from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import (
     balanced_factors,
     winograd_dot_pays,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import PAGE, has_set_conflicts
+from relax_mlir.lowering.tir_to_vector.contraction.packing import PanelPacker
+from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniPacker
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
@@ -255,6 +261,15 @@ class Plan:
     def _units(self, count: Index) -> Index:
         """Return the number of steps of a sum over `count` elements: numbers or pairs."""
         return self.emit.div(self.emit.add(count, self.unit - 1), self.unit)
+
+    def packer(
+        self, x: Matrix, steps: Index, to: ir.Value, scale: ir.Value | None = None
+    ) -> PanelPacker | VnniPacker:
+        """Return what packs an operand to panels, times a factor if elements are numbers."""
+        size = self.emit.mul(self._units(steps), self.panel)
+        if self.pairs is None:
+            return PanelPacker(x.loader(scale), self.panel, to, size)
+        return VnniPacker(pair_loader(x, self.pairs), self.panel, to, size)
 
     def _queries_fit_in_place(self) -> bool:
         """Whether tiles read queries in place; keys are then multiplied by the scale."""

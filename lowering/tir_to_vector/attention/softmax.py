@@ -89,7 +89,7 @@ def max_query_norm(
     with emit.loop(0, rows, 1, [zero]) as row:
         start = emit.add(queries.offset, emit.mul(row.counter, queries.stride("m")))
         with emit.loop(0, steps, lanes, [zero]) as column:
-            at, mask = emit.add(start, column.counter), use.tail(steps, column.counter)
+            at, mask = emit.add(start, column.counter), emit.tail(steps, column.counter, lanes)
             value = emit.vector_load(queries.base, [at], use.vector, mask)
             column.carry([use.add_product(value, value, column.carried[0], pairs)])
         (square,), half = column.results, lanes // 2

@@ -4,17 +4,15 @@ A pair is moved as one 32-bit float. Queries and keys are paired along the head 
 along keys; an odd element is paired with zero.
 """
 
-from collections.abc import Sequence
-
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention
 from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, Matrix, Rows
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, bf16_dot_product
 from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import PanelLoad
+from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniLoader
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
 
 PAIR = 2
 _FIRST = 0xFFFF  # the bits of a pair's first number
@@ -58,85 +56,22 @@ def narrowed_pairs(use: Arithmetic, value: ir.Value) -> ir.Value:
     )
 
 
-def copy_row_pairs(x: Matrix, rows: Rows, columns: Index, to: ir.Value, stride: Index) -> None:
+def pair_loader(x: Matrix, dot: DotProduct) -> VnniLoader:
+    """Return what loads pairs of elements."""
+    return VnniLoader(x.use.emit, x.base, dot, None, False, x.use.lanes, x.element)
+
+
+def copy_row_pairs(
+    x: Matrix, dot: DotProduct, rows: Rows, columns: Index, to: ir.Value, stride: Index
+) -> None:
     """Copy rows as pairs; `stride` counts pairs, and up to a vector more is written."""
-    emit = x.use.emit
+    emit, lanes, load = x.use.emit, x.use.lanes, pair_loader(x, dot)
     with rows.each(emit, stride) as (source, target):
         start = x.place(source, 0)
-        with emit.loop(0, count_pairs(emit, columns), x.use.lanes) as column:
-            value = _load_pairs(x, start, columns, column.counter)
-            emit.vector_store(value, to, [emit.add(target, column.counter)])
-
-
-def pack_row_pairs(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:
-    """Copy keys to panels: for each pair of columns, the pairs of `width` keys.
-
-    Keys past the last are undefined. Up to a vector's number of lines past a panel is written,
-    before the next panel is.
-    """
-    use = x.use
-    emit, lanes = use.emit, use.lanes
-    lines, last = count_pairs(emit, columns), emit.sub(rows, 1)
-    with emit.loop(0, rows, width) as panel:
-        base = emit.mul(panel.counter, lines)
-        left = emit.min(emit.sub(rows, panel.counter), width)
-        with emit.loop(0, left, lanes) as part:
-            key = emit.add(panel.counter, part.counter)
-            starts = [x.place(emit.min(emit.add(key, i), last), 0) for i in range(lanes)]
-            target = emit.add(base, part.counter)
-            with emit.loop(0, lines, lanes) as column:
-                vectors = [_load_pairs(x, start, columns, column.counter) for start in starts]
-                for i, value in enumerate(transpose_tile(emit, vectors)):
-                    line = emit.mul(emit.add(column.counter, i), width)
-                    emit.vector_store(value, to, [emit.add(target, line)])
-
-
-def pack_column_pairs(x: Matrix, rows: Index, columns: Index, to: ir.Value, width: int) -> None:
-    """Copy values to panels: for each pair of rows, the pairs of `width` columns.
-
-    Columns past the last are zeros.
-    """
-    use = x.use
-    emit, lanes = use.emit, use.lanes
-    half = ir.VectorType.get([lanes], x.base.type.element_type)
-    whole = isinstance(columns, int) and columns % width == 0
-    even = emit.round_down(rows, PAIR)
-    with emit.loop(0, columns, width) as panel:
-        base = emit.mul(panel.counter, count_pairs(emit, rows))
-        starts = range(0, width, lanes)
-        left = emit.sub(columns, panel.counter)
-        masks = [None if whole else emit.mask(emit.sub(left, at), lanes) for at in starts]
-
-        def line(row: Index, there: Sequence[int]) -> None:
-            target = emit.add(base, emit.mul(emit.div(row, PAIR), width))
-            for at, mask in zip(starts, masks, strict=True):
-                column = emit.add(panel.counter, at)
-                pair = [
-                    emit.vector_load(x.base, [x.place(emit.add(row, i), column)], half, mask)
-                    for i in there
-                ]
-                other = pair[1] if len(pair) == PAIR else emit.constant(half, 0)
-                mixed = emit.shuffle(
-                    pair[0], other, [i // PAIR + i % PAIR * lanes for i in range(PAIR * lanes)]
-                )
-                value = emit.op("vector.bitcast", [mixed], use.vector)
-                emit.vector_store(value, to, [emit.add(target, at)])
-
-        with emit.loop(0, even, PAIR) as row:
-            line(row.counter, (0, 1))
-        if even is not rows:
-            with emit.loop(even, rows) as row:
-                line(row.counter, (0,))
-
-
-def _load_pairs(x: Matrix, start: Index, columns: Index, pair: Index) -> ir.Value:
-    """Load a vector of pairs of a row; elements past `columns` are zeros."""
-    use = x.use
-    emit, count = use.emit, PAIR * use.lanes
-    column = emit.mul(pair, PAIR)
-    mask = None
-    if not (isinstance(columns, int) and columns % count == 0):
-        mask = emit.mask(emit.sub(columns, column), count)
-    type_ = ir.VectorType.get([count], x.base.type.element_type)
-    value = emit.vector_load(x.base, [emit.add(start, column)], type_, mask)
-    return emit.op("vector.bitcast", [value], use.vector)
+        with emit.loop(0, count_pairs(emit, columns), lanes) as pair:
+            column = emit.mul(pair.counter, PAIR)
+            left = None
+            if not (isinstance(columns, int) and columns % (PAIR * lanes) == 0):
+                left = emit.sub(columns, column)
+            value = load.along_k(emit.add(start, column), left)
+            emit.vector_store(value, to, [emit.add(target, pair.counter)])

@@ -26,24 +26,32 @@ class Loader:
         base: the operand.
         widen: the conversion to the type of the sum, or None.
         vector: the type of a vector of sums.
+        scale: a vector of one factor that elements are multiplied by, or None.
     """
 
     emit: Emitter
     base: ir.Value
     widen: str | None
     vector: ir.VectorType
+    scale: ir.Value | None = None
 
     def vectors(self, at: Index, mask: ir.Value | None) -> ir.Value:
         """Load adjacent elements."""
         type_ = ir.VectorType.get(self.vector.shape, self.base.type.element_type)
-        return self._converted(self.emit.vector_load(self.base, [at], type_, mask), self.vector)
+        value = self._widened(self.emit.vector_load(self.base, [at], type_, mask), self.vector)
+        return self._scaled(value, self.scale)
 
     def one(self, at: Index) -> ir.Value:
         """Load one element."""
-        return self._converted(self.emit.load(self.base, [at]), self.vector.element_type)
+        value = self._widened(self.emit.load(self.base, [at]), self.vector.element_type)
+        scale = None if self.scale is None else self.emit.extract(self.scale, 0)
+        return self._scaled(value, scale)
 
-    def _converted(self, value: ir.Value, type_: ir.Type) -> ir.Value:
+    def _widened(self, value: ir.Value, type_: ir.Type) -> ir.Value:
         return value if self.widen is None else self.emit.op(self.widen, [value], type_)
+
+    def _scaled(self, value: ir.Value, scale: ir.Value | None) -> ir.Value:
+        return value if scale is None else self.emit.op("arith.mulf", [value, scale], value.type)
 
 
 def copy_rows(
@@ -246,7 +254,7 @@ class PanelPacker(Packer[Loader]):
             columns = [emit.min(emit.add(part.counter, i), last) for i in range(lanes)]
             starts = [emit.add(b.offset, emit.mul(c, b.stride("n"))) for c in columns]
             with emit.loop(0, steps, lanes) as p:
-                mask = emit.mask(emit.sub(steps, p.counter), lanes)
+                mask = emit.tail(steps, p.counter, lanes)
                 rows = [self.load.vectors(emit.add(s, p.counter), mask) for s in starts]
                 for i, value in enumerate(transpose_tile(emit, rows)):
                     row = emit.mul(emit.add(p.counter, i), self.width)

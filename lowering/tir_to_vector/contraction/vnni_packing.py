@@ -31,6 +31,7 @@ class VnniLoader:
         widen: the conversion to a group's elements, or None.
         flips_signs: whether sign bits are flipped.
         lanes: groups of a vector.
+        word: the type of a group; None for integers.
     """
 
     emit: Emitter
@@ -39,6 +40,7 @@ class VnniLoader:
     widen: str | None
     flips_signs: bool
     lanes: int
+    word: ir.Type | None = None
 
     def along_k(self, at: Index, left: Index | None) -> ir.Value:
         """Load a vector of groups along k, with `left` elements or all."""
@@ -46,7 +48,7 @@ class VnniLoader:
         mask = None if left is None else emit.mask(left, count)
         type_ = ir.VectorType.get([count], self.base.type.element_type)
         value = self._part(emit.vector_load(self.base, [at], type_, mask))
-        return self._turn(emit.op("vector.bitcast", [value], groups_type(self.lanes)))
+        return self._groups(value)
 
     def across_k(self, places: list[Index], masks: list[ir.Value | None]) -> ir.Value:
         """Load a group for each of adjacent columns, from the places of its rows."""
@@ -67,7 +69,7 @@ class VnniLoader:
             # Interleaving halves leaves the rows in order.
             half = len(rows) // 2
             rows = [self._between(*pair) for pair in zip(rows[:half], rows[half:], strict=True)]
-        return self._turn(emit.op("vector.bitcast", rows, groups_type(self.lanes)))
+        return self._groups(rows[0])
 
     def in_order(self, at: Index, live: Index | None) -> ir.Value:
         """Load a group for each of `lanes` columns whose rows follow each other in memory.
@@ -80,7 +82,7 @@ class VnniLoader:
         value = self._part(emit.vector_load(self.base, [at], type_, mask))
         places = [row * self.lanes + lane for lane in range(self.lanes) for row in range(group)]
         value = emit.shuffle(value, value, places)
-        return self._turn(emit.op("vector.bitcast", [value], groups_type(self.lanes)))
+        return self._groups(value)
 
     def _between(self, a: ir.Value, b: ir.Value) -> ir.Value:
         count = a.type.shape[0]
@@ -114,6 +116,11 @@ class VnniLoader:
             total = value if total is None else emit.op("arith.ori", [total, value], wide)
         assert total is not None
         return self._turn(total)
+
+    def _groups(self, elements: ir.Value) -> ir.Value:
+        type_ = groups_type(self.lanes)
+        type_ = type_ if self.word is None else like(type_, self.word)
+        return self._turn(self.emit.op("vector.bitcast", [elements], type_))
 
     def _part(self, value: ir.Value) -> ir.Value:
         if self.widen is None:
