@@ -388,6 +388,15 @@ class Emitter(ParallelEmitter):
             yield
             self.op("scf.yield", [])
 
+    def if_any(self, count: Index, write: Callable[[], None]) -> None:
+        """Write code for a count above 0, in a branch if only run time knows it."""
+        if isinstance(count, int):
+            if count > 0:
+                write()
+            return
+        with self.when(self.compare("sgt", count, 0)):
+            write()
+
     def choose(
         self, condition: bool | ir.Value, yes: Callable[[], None], no: Callable[[], None]
     ) -> None:

@@ -20,8 +20,7 @@ from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import (
     winograd_dot_pays,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import PAGE, has_set_conflicts
-from relax_mlir.lowering.tir_to_vector.contraction.packing import PanelPacker
-from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniPacker
+from relax_mlir.lowering.tir_to_vector.contraction.packing import Packer
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
@@ -264,12 +263,12 @@ class Plan:
 
     def packer(
         self, x: Matrix, steps: Index, to: ir.Value, scale: ir.Value | None = None
-    ) -> PanelPacker | VnniPacker:
+    ) -> Packer:
         """Return what packs an operand to panels, times a factor if elements are numbers."""
         size = self.emit.mul(self._units(steps), self.panel)
         if self.pairs is None:
-            return PanelPacker(x.loader(scale), self.panel, to, size)
-        return VnniPacker(pair_loader(x, self.pairs), self.panel, to, size)
+            return Packer(x.loader(scale), self.panel, to, size)
+        return Packer(pair_loader(x, self.pairs), self.panel, to, size)
 
     def _queries_fit_in_place(self) -> bool:
         """Whether tiles read queries in place; keys are then multiplied by the scale."""

@@ -183,23 +183,17 @@ class Softmax:
         emit, use = self.use.emit, self.use
         start = emit.round_down(columns, use.lanes)
         left = emit.sub(columns, start)
-        if left == 0:
-            return
         lowest = emit.constant(use.vector, LOWEST)
-        mask = emit.mask(left, use.lanes)
 
         def write() -> None:
+            mask = emit.mask(left, use.lanes)
             with emit.loop(0, rows) as row:
                 at = emit.add(emit.mul(row.counter, self.stride), start)
                 value = use.load(self.scores, at)
                 value = emit.op("arith.select", [mask, value, lowest], use.vector)
                 emit.vector_store(value, self.scores, [at])
 
-        if isinstance(left, int):
-            write()
-        else:
-            with emit.when(emit.compare("sgt", left, 0)):
-                write()
+        emit.if_any(left, write)
 
     def adjust(
         self,

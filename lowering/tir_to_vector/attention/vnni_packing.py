@@ -70,8 +70,6 @@ def copy_row_pairs(
         start = x.place(source, 0)
         with emit.loop(0, count_pairs(emit, columns), lanes) as pair:
             column = emit.mul(pair.counter, PAIR)
-            left = None
-            if not (isinstance(columns, int) and columns % (PAIR * lanes) == 0):
-                left = emit.sub(columns, column)
-            value = load.along_k(emit.add(start, column), left)
+            mask = emit.tail(columns, column, PAIR * lanes)
+            value = load.along_k(emit.add(start, column), mask)
             emit.vector_store(value, to, [emit.add(target, pair.counter)])

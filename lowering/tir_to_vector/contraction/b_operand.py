@@ -17,7 +17,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import (
 )
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Edge, Panels
-from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader, PanelPacker
+from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader, Packer
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Rows and elements of B from which on packing pays.
@@ -155,7 +155,7 @@ class BOperand:
         rows = self._panel_rows()
         size, first = emit.mul(rows, width), emit.mul(rows, zone.first)
         load = Loader(emit, b.base, gemm.widen[1], blocking.vector)
-        packer = PanelPacker(load, width, self._packed, size, first)
+        packer = Packer(load, width, self._packed, size, first)
         if not isinstance(zone.last, int):
             # The N tail is packed by short code.
             rest = zone.vectors < blocking.vectors
@@ -168,7 +168,7 @@ class BOperand:
         return self._edged(b, packer, block, emit.sub(j1, j0), emit.sub(k1, k0), by_masks)
 
     def _edged(
-        self, b: StridedRef, packer: PanelPacker, block: StridedRef, count: Index, many: Index,
+        self, b: StridedRef, packer: Packer, block: StridedRef, count: Index, many: Index,
         by_masks: bool = False,
     ) -> Panels:  # fmt: skip
         """Pack if that is decided at run time; the last columns are packed in any case.
@@ -245,7 +245,7 @@ class BOperand:
             )
         packed, size = self._packed, emit.mul(self._panel_rows(), blocking.width)
         load = Loader(emit, b.base, gemm.widen[1], blocking.vector)
-        packer = PanelPacker(load, blocking.width, packed, size)
+        packer = Packer(load, blocking.width, packed, size)
         count, many = emit.sub(j1, j0), emit.sub(k1, k0)
         if self.pack is True:
             packer.pack(StridedRef(b.base, start, {"n": n_stride, "k": k_stride}), count, many)

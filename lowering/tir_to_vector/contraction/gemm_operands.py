@@ -7,10 +7,14 @@ from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import GemmBlocking, Span
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Panels
-from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader, copy_rows, copy_steps
+from relax_mlir.lowering.tir_to_vector.contraction.packing import (
+    Loader,
+    Packer,
+    copy_rows,
+    copy_steps,
+)
 from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import (
     VnniLoader,
-    VnniPacker,
     copy_groups,
     write_starts,
 )
@@ -194,7 +198,7 @@ class _VnniBOperand(BOperand):
         size = emit.mul(self._panel_rows(), blocking.width)
         load = VnniLoader(emit, b.base, dot, dot.widen[1], dot.flips_signs, blocking.lanes)
         block = StridedRef(b.base, start, {"n": n_stride, "k": k_stride})
-        packer = VnniPacker(load, blocking.width, self._packed, size)
+        packer = Packer(load, blocking.width, self._packed, size)
         packer.pack(block, emit.sub(j1, j0), emit.sub(k1, k0))
         self._clear(emit.sub(j1, j0), blocking.groups(emit.sub(k1, k0)), size)
         return Panels(

@@ -1,11 +1,11 @@
 """Packing of the operands of a contraction."""
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
+from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniLoader
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
@@ -19,7 +19,7 @@ _SIDE_BY_SIDE = (4, 3)
 
 @dataclass(frozen=True)
 class Loader:
-    """Loads elements of one operand in the type of the sum.
+    """Loads elements of one operand in the type of the sum, in groups of one.
 
     Attributes:
         emit: where to write.
@@ -41,7 +41,25 @@ class Loader:
         value = self._widened(self.emit.vector_load(self.base, [at], type_, mask), self.vector)
         return self._scaled(value, self.scale)
 
-    def one(self, at: Index) -> ir.Value:
+    @property
+    def group(self) -> int:
+        """Elements of a group."""
+        return 1
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a vector."""
+        return self.vector.shape[0]
+
+    def along_k(self, at: Index, mask: ir.Value | None) -> ir.Value:
+        """Load adjacent elements."""
+        return self.vectors(at, mask)
+
+    def across_k(self, places: list[Index], masks: list[ir.Value | None]) -> ir.Value:
+        """Load an element for each of adjacent columns."""
+        return self.vectors(places[0], masks[0])
+
+    def one(self, at: Index, k_stride: Index = 0, live: Index | None = None) -> ir.Value:
         """Load one element."""
         value = self._widened(self.emit.load(self.base, [at]), self.vector.element_type)
         scale = None if self.scale is None else self.emit.extract(self.scale, 0)
@@ -127,31 +145,36 @@ def copy_steps(load: Loader, a: StridedRef, rows: int, steps: Index, to: ir.Valu
             emit.vector_store(value, to, [emit.add(target, start)])
 
 
-class _Writes(Protocol):
-    @property
-    def emit(self) -> Emitter: ...
-
-
-Load = TypeVar("Load", bound=_Writes)
+# For each vector of a panel, for each row of a group, the mask of its columns; None for all.
+Masks = list[list[ir.Value | None]]
 
 
 @dataclass(frozen=True)
-class Packer(ABC, Generic[Load]):
-    """Packs a block of B into panels, with a loop order that suits its strides.
+class Packer:
+    """Packs a block of B into panels: for each group of steps of k, those of `width` columns.
+
+    The order of its loops suits the strides of B. Columns past the last are undefined, and not
+    stored from. Up to a vector's number of rows past a panel is written, before the next panel is;
+    the buffer is that much longer.
 
     Attributes:
         load: loads B.
         width: columns of a panel.
         to: the panels.
-        panel_size: elements, or groups, from one panel to the next.
+        panel_size: groups from one panel to the next.
         first: the offset of the first panel.
+        rows: rows that are copied side by side if B's rows are contiguous.
+        masks: whether all panels use masks; False if all are whole; None for separate code for the
+            last panel.
     """
 
-    load: Load
+    load: Loader | VnniLoader
     width: int
     to: ir.Value
     panel_size: Index
     first: Index = 0
+    rows: int = _ROWS
+    masks: bool | None = None
 
     def pack(self, b: StridedRef, columns: Index, steps: Index) -> None:
         """Pack a block that begins at `b`; strides "n" and "k", `steps` of k."""
@@ -173,98 +196,114 @@ class Packer(ABC, Generic[Load]):
         emit = self.load.emit
         return emit.add(self.first, emit.mul(emit.div(column, self.width), self.panel_size))
 
-    @abstractmethod
-    def _along_n(self, b: StridedRef, columns: Index, steps: Index) -> None: ...
-
-    @abstractmethod
-    def _along_k(self, b: StridedRef, target: Index, left: Index, steps: Index) -> None: ...
-
-    @abstractmethod
-    def _singly(self, b: StridedRef, target: Index, left: Index, steps: Index) -> None: ...
-
-
-@dataclass(frozen=True)
-class PanelPacker(Packer[Loader]):
-    """Packs a block of B into panels: for each step of k, `width` columns.
-
-    Columns past the last are undefined, and not stored from. Up to a vector's number of rows past a
-    panel is written, before the next panel is; the buffer is that much longer.
-
-    Attributes:
-        rows: rows that are copied side by side if B's rows are contiguous.
-        masks: whether all panels use masks; False if all are whole; None for separate code for the
-            last panel.
-    """
-
-    rows: int = _ROWS
-    masks: bool | None = None
+    def _last_group(self, steps: Index, write: Callable[[Index, Index], None]) -> None:
+        """Write the last group, if it is partial, by its number and elements."""
+        emit, group = self.load.emit, self.load.group
+        if group > 1:
+            groups = emit.div(steps, group)
+            left = emit.sub(steps, emit.mul(groups, group))
+            emit.if_any(left, lambda: write(groups, left))
 
     def _along_n(self, b: StridedRef, columns: Index, steps: Index) -> None:
         """Read a few rows at a time from end to end, and prefetch the next few."""
-        emit = self.load.emit
+        emit, load = self.load.emit, self.load
         apart = self.masks is None
         whole = emit.round_down(columns, self.width) if apart else columns
+        groups, together = emit.div(steps, load.group), max(1, self.rows // load.group)
         # Without whole panels, the loop over rows would be overhead for small GEMMs.
-        read = steps if isinstance(steps, int) else steps_of(emit, steps, [whole])
-        many = emit.round_down(read, self.rows)
-        for first, last, rows in ((0, many, self.rows), (many, read, 1)):
-            if first == last:
-                continue
-            with emit.loop(first, last, rows) as p, emit.loop(0, whole, self.width) as column:
-                masks = None
-                if self.masks:
-                    masks = self._masks(emit.sub(columns, column.counter))
-                self._copy(b, column.counter, p.counter, rows, masks)
+        read = groups if isinstance(groups, int) else steps_of(emit, groups, [whole])
+        many = emit.round_down(read, together)
+
+        def panels(number: Index, count: int, live: Index | None = None) -> None:
+            with emit.loop(0, whole, self.width) as column:
+                left = emit.sub(columns, column.counter) if self.masks else None
+                self._copy(b, column.counter, number, count, self._masks(left, live))
+
+        for first, last, count in ((0, many, together), (many, read, 1)):
+            if first != last:
+                with emit.loop(first, last, count) as p:
+                    panels(p.counter, count)
         left = emit.sub(columns, whole)
-        if not apart or left == 0:
-            return
-        masks = self._masks(left)
-        # If the last panel is whole there is no tail: the next place is beyond the buffer.
-        upto = steps
-        if not isinstance(left, int):
-            upto = emit.select(emit.compare("sgt", left, 0), steps, 0)
-        with emit.loop(0, upto) as p:
-            self._copy(b, whole, p.counter, 1, masks)
+        if apart and left != 0:
+            masks = self._masks(left, None)
+            # If the last panel is whole there is no tail: the next place is beyond the buffer.
+            upto = groups
+            if not isinstance(left, int):
+                upto = emit.select(emit.compare("sgt", left, 0), groups, 0)
+            with emit.loop(0, upto) as p:
+                self._copy(b, whole, p.counter, 1, masks)
 
-    def _masks(self, left: Index) -> list[ir.Value]:
-        emit, lanes = self.load.emit, self.load.vector.shape[0]
-        return [emit.mask(emit.sub(left, at), lanes) for at in range(0, self.width, lanes)]
+        def last_group(number: Index, live: Index) -> None:
+            panels(number, 1, live)
+            if apart:
+                emit.if_any(left, lambda: self._copy(b, whole, number, 1, self._masks(left, live)))
 
-    def _copy(
-        self, b: StridedRef, column: Index, k: Index, rows: int, masks: list[ir.Value] | None
-    ) -> None:
-        emit, lanes = self.load.emit, self.load.vector.shape[0]
+        self._last_group(steps, last_group)
+
+    def _masks(self, left: Index | None, live: Index | None) -> Masks:
+        """Return the masks of a panel's first `left` columns and a group's first `live` rows."""
+        emit, lanes = self.load.emit, self.load.lanes
+        masks: Masks = []
+        for start in range(0, self.width, lanes):
+            masks.append([])
+            for i in range(live if isinstance(live, int) else self.load.group):
+                there: Index = lanes if left is None else emit.sub(left, start)
+                if isinstance(live, ir.Value):
+                    there = emit.select(emit.compare("slt", i, live), there, 0)
+                masks[-1].append(None if there == lanes else emit.mask(there, lanes))
+        return masks
+
+    def _copy(self, b: StridedRef, column: Index, number: Index, count: int, masks: Masks) -> None:
+        """Copy adjacent groups of a panel."""
+        emit, load = self.load.emit, self.load
+        k_stride, rows = b.stride("k"), count * load.group
         target = self._target(column)
-        for row in range(rows):
-            step = emit.add(k, row)
-            to = emit.add(target, emit.mul(step, self.width))
-            at = emit.add(emit.add(b.offset, column), emit.mul(step, b.stride("k")))
-            for number, start in enumerate(range(0, self.width, lanes)):
+        for i in range(count):
+            group = emit.add(number, i)
+            to = emit.add(target, emit.mul(group, self.width))
+            first = emit.mul(emit.mul(group, load.group), k_stride)
+            at = emit.add(emit.add(b.offset, column), first)
+            for start, here in zip(range(0, self.width, load.lanes), masks, strict=True):
                 place = emit.add(at, start)
-                value = self.load.vectors(place, masks[number] if masks else None)
-                if rows > 1:
-                    emit.prefetch(b.base, emit.add(place, emit.mul(rows, b.stride("k"))))
+                places = [emit.add(place, emit.mul(row, k_stride)) for row in range(len(here))]
+                value = load.across_k(places, here)
+                for place in places if rows > 1 else ():
+                    emit.prefetch(b.base, emit.add(place, emit.mul(rows, k_stride)))
                 emit.vector_store(value, self.to, [emit.add(to, start)])
 
     def _along_k(self, b: StridedRef, target: Index, left: Index, steps: Index) -> None:
-        emit, lanes = self.load.emit, self.load.vector.shape[0]
-        last = emit.sub(left, 1)
-        with emit.loop(0, self.width, lanes) as part:
+        emit, lanes = self.load.emit, self.load.lanes
+        last, reach = emit.sub(left, 1), lanes * self.load.group
+        whole = emit.round_down(steps, reach)
+        with emit.loop(0, emit.min(left, self.width), lanes) as part:
             # Columns past the last one repeat it.
             columns = [emit.min(emit.add(part.counter, i), last) for i in range(lanes)]
             starts = [emit.add(b.offset, emit.mul(c, b.stride("n"))) for c in columns]
-            with emit.loop(0, steps, lanes) as p:
-                mask = emit.tail(steps, p.counter, lanes)
-                rows = [self.load.vectors(emit.add(s, p.counter), mask) for s in starts]
+
+            def copy(k: Index, mask: ir.Value | None) -> None:
+                rows = [self.load.along_k(emit.add(start, k), mask) for start in starts]
+                first = emit.div(k, self.load.group)
                 for i, value in enumerate(transpose_tile(emit, rows)):
-                    row = emit.mul(emit.add(p.counter, i), self.width)
+                    row = emit.mul(emit.add(first, i), self.width)
                     there = emit.add(target, emit.add(row, part.counter))
                     emit.vector_store(value, self.to, [there])
 
+            with emit.loop(0, whole, reach) as p:
+                copy(p.counter, None)
+            rest = emit.sub(steps, whole)
+            emit.if_any(rest, lambda: copy(whole, emit.mask(rest, reach)))
+
     def _singly(self, b: StridedRef, target: Index, left: Index, steps: Index) -> None:
-        emit = self.load.emit
-        with emit.loop(0, steps) as p, emit.loop(0, emit.min(left, self.width)) as column:
-            along = emit.add(b.offset, emit.mul(p.counter, b.stride("k")))
-            value = self.load.one(emit.add(along, emit.mul(column.counter, b.stride("n"))))
-            to = emit.add(target, emit.mul(p.counter, self.width))
-            emit.store(value, self.to, [emit.add(to, column.counter)])
+        emit, load, k_stride = self.load.emit, self.load, b.stride("k")
+
+        def row(number: Index, live: Index | None) -> None:
+            first = emit.add(b.offset, emit.mul(emit.mul(number, load.group), k_stride))
+            to = emit.add(target, emit.mul(number, self.width))
+            with emit.loop(0, emit.min(left, self.width)) as column:
+                at = emit.add(first, emit.mul(column.counter, b.stride("n")))
+                value = load.one(at, k_stride, live)
+                emit.store(value, self.to, [emit.add(to, column.counter)])
+
+        with emit.loop(0, emit.div(steps, load.group)) as p:
+            row(p.counter, None)
+        self._last_group(steps, row)

@@ -319,13 +319,7 @@ class SkinnyGemm:
         with emit.loop(span.first, upto, lanes) as column:
             one(column.counter, None)
         left = 0 if span.whole else emit.sub(span.last, upto)
-        if isinstance(left, int):
-            if left:
-                one(upto, emit.mask(left, lanes))
-            return
-        mask = emit.mask(left, lanes)
-        with emit.when(emit.compare("sgt", left, 0)):
-            one(upto, mask)
+        emit.if_any(left, lambda: one(upto, emit.mask(left, lanes)))
 
     def _place(self, row: Index, column: Index) -> Index:
         emit, c = self.emit, self.c

@@ -1,6 +1,5 @@
 """Packing in VNNI layout: groups of steps of k side by side."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
@@ -11,13 +10,8 @@ from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
     like,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
-from relax_mlir.lowering.tir_to_vector.contraction.packing import Packer
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
-
-# Rows of B that are copied side by side.
-_ROWS = 4
 
 
 @dataclass(frozen=True)
@@ -42,10 +36,14 @@ class VnniLoader:
     lanes: int
     word: ir.Type | None = None
 
-    def along_k(self, at: Index, left: Index | None) -> ir.Value:
-        """Load a vector of groups along k, with `left` elements or all."""
+    @property
+    def group(self) -> int:
+        """Elements of a group."""
+        return self.dot.group
+
+    def along_k(self, at: Index, mask: ir.Value | None) -> ir.Value:
+        """Load a vector of groups along k."""
         emit, count = self.emit, self.lanes * self.dot.group
-        mask = None if left is None else emit.mask(left, count)
         type_ = ir.VectorType.get([count], self.base.type.element_type)
         value = self._part(emit.vector_load(self.base, [at], type_, mask))
         return self._groups(value)
@@ -160,13 +158,15 @@ def copy_groups(
             there = [emit.add(emit.add(at, row * distance), first)]
             place = emit.add(start, a.row(emit, row))
             if k_stride == 1:
-                emit.vector_store(load.along_k(place, left), to, there)
+                mask = None if left is None else emit.mask(left, group * load.lanes)
+                emit.vector_store(load.along_k(place, mask), to, there)
             else:
                 emit.store(load.one(place, k_stride, left), to, there)
 
     with emit.loop(0, whole, step) as p:
         copy(p.counter, None)
-    _rest(emit, emit.sub(steps, emit.mul(whole, group)), lambda left: copy(whole, left))
+    left = emit.sub(steps, emit.mul(whole, group))
+    emit.if_any(left, lambda: copy(whole, left))
     if k_stride != 1 and load.dot.matrices:
         # Whole matrix tiles are read, and B is undefined there.
         end = emit.add(emit.div(emit.add(steps, group - 1), group), first)
@@ -205,110 +205,3 @@ def write_starts(
         zero = emit.constant(type_.element_type, 0)
         number = emit.op("arith.subi", [zero, emit.reduced(total, "add")], type_.element_type)
         emit.store(number, rows.base, [emit.add(first, rows.stride("start"))])
-
-
-def _rest(emit: Emitter, left: Index, write: Callable[[Index], None]) -> None:
-    """Write the tail, if there is one."""
-    if isinstance(left, int):
-        if left:
-            write(left)
-        return
-    with emit.when(emit.compare("sgt", left, 0)):
-        write(left)
-
-
-class VnniPacker(Packer[VnniLoader]):
-    """Packs B into panels: for each group of k, the groups of `width` columns."""
-
-    def _along_n(self, b: StridedRef, columns: Index, steps: Index) -> None:
-        emit, group = self.load.emit, self.load.dot.group
-        whole = emit.round_down(columns, self.width)
-        groups = emit.div(steps, group)
-        together = max(1, _ROWS // group)
-        many = emit.round_down(groups, together)
-        for first, last, count in ((0, many, together), (many, groups, 1)):
-            if first == last:
-                continue
-            with emit.loop(first, last, count) as p, emit.loop(0, whole, self.width) as column:
-                for i in range(count):
-                    self._copy(b, column.counter, emit.add(p.counter, i), None, None)
-
-        def last_rows(left: Index) -> None:
-            with emit.loop(0, whole, self.width) as column:
-                self._copy(b, column.counter, groups, left, None)
-
-        def last_columns(left: Index) -> None:
-            with emit.loop(0, groups) as p:
-                self._copy(b, whole, p.counter, None, left)
-            _rest(emit, rows, lambda live: self._copy(b, whole, groups, live, left))
-
-        rows = emit.sub(steps, emit.mul(groups, group))
-        _rest(emit, rows, last_rows)
-        _rest(emit, emit.sub(columns, whole), last_columns)
-
-    def _copy(
-        self, b: StridedRef, column: Index, number: Index, live: Index | None, left: Index | None
-    ) -> None:
-        """Copy one group of rows of a panel: `live` rows and `left` columns of it."""
-        emit, load = self.load.emit, self.load
-        to = emit.add(self._target(column), emit.mul(number, self.width))
-        first = emit.mul(number, load.dot.group)
-        at = emit.add(emit.add(b.offset, column), emit.mul(first, b.stride("k")))
-        rows = live if isinstance(live, int) else load.dot.group
-        for start in range(0, self.width, load.lanes):
-            places = [
-                emit.add(emit.add(at, start), emit.mul(i, b.stride("k"))) for i in range(rows)
-            ]
-            masks: list[ir.Value | None] = []
-            for i, place in enumerate(places):
-                there: Index = load.lanes if left is None else emit.sub(left, start)
-                if isinstance(live, ir.Value):
-                    there = emit.select(emit.compare("slt", i, live), there, 0)
-                masks.append(
-                    None
-                    if isinstance(there, int) and there == load.lanes
-                    else emit.mask(there, load.lanes)
-                )
-                if masks[-1] is None:
-                    ahead = emit.mul(load.dot.group, b.stride("k"))
-                    emit.prefetch(b.base, emit.add(place, ahead))
-            value = load.across_k(places, masks)
-            emit.vector_store(value, self.to, [emit.add(to, start)])
-
-    def _along_k(self, b: StridedRef, target: Index, left: Index, steps: Index) -> None:
-        emit, load = self.load.emit, self.load
-        lanes, reach = load.lanes, load.lanes * load.dot.group
-        last = emit.sub(left, 1)
-        whole = emit.round_down(steps, reach)
-        with emit.loop(0, self.width, lanes) as part:
-            # Columns past the last one repeat it.
-            columns = [emit.min(emit.add(part.counter, i), last) for i in range(lanes)]
-            starts = [emit.add(b.offset, emit.mul(c, b.stride("n"))) for c in columns]
-
-            def copy(k: Index, count: Index | None) -> None:
-                rows = [load.along_k(emit.add(start, k), count) for start in starts]
-                first = emit.div(k, load.dot.group)
-                for i, value in enumerate(transpose_tile(emit, rows)):
-                    row = emit.mul(emit.add(first, i), self.width)
-                    there = emit.add(target, emit.add(row, part.counter))
-                    emit.vector_store(value, self.to, [there])
-
-            with emit.loop(0, whole, reach) as p:
-                copy(p.counter, None)
-            _rest(emit, emit.sub(steps, whole), lambda count: copy(whole, count))
-
-    def _singly(self, b: StridedRef, target: Index, left: Index, steps: Index) -> None:
-        emit, group = self.load.emit, self.load.dot.group
-        groups = emit.div(steps, group)
-
-        def row(number: Index, live: Index | None) -> None:
-            first = emit.add(b.offset, emit.mul(emit.mul(number, group), b.stride("k")))
-            to = emit.add(target, emit.mul(number, self.width))
-            with emit.loop(0, emit.min(left, self.width)) as column:
-                at = emit.add(first, emit.mul(column.counter, b.stride("n")))
-                value = self.load.one(at, b.stride("k"), live)
-                emit.store(value, self.to, [emit.add(to, column.counter)])
-
-        with emit.loop(0, groups) as p:
-            row(p.counter, None)
-        _rest(emit, emit.sub(steps, emit.mul(groups, group)), lambda live: row(groups, live))

@@ -380,11 +380,7 @@ class VnniInputPacker(InputPacker):
         with self._each(0, whole) as number:
             copy(number, None)
         left = emit.sub(self._channels, emit.mul(whole, group))
-        if not isinstance(left, int):
-            with emit.when(emit.compare("sgt", left, 0)):
-                copy(whole, left)
-        elif left:
-            copy(whole, left)
+        emit.if_any(left, lambda: copy(whole, left))
 
     def _joins(self, level: int) -> bool:
         return self._grouped.axis not in self._order[level:] and super()._joins(level)
@@ -398,15 +394,15 @@ class VnniInputPacker(InputPacker):
         reach = self._lanes * group
         whole = emit.round_down(self._channels, reach)
 
-        def copy(at: Index, left: Index | None) -> None:
-            value = self._groups.along_k(emit.add(place, at), left)
+        def copy(at: Index, mask: ir.Value | None) -> None:
+            value = self._groups.along_k(emit.add(place, at), mask)
             emit.vector_store(value, self.base, [emit.add(to, emit.div(at, group))])
 
         with emit.loop(0, whole, reach) as at:
             copy(at.counter, None)
         left = emit.sub(self._channels, whole)
         if left != 0:
-            copy(whole, left)
+            copy(whole, emit.mask(left, reach))
 
     def _one(self, place: Index) -> ir.Value:
         return self._groups.one(place, self._source_strides[self._grouped.axis], self._live)

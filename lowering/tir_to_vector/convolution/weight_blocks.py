@@ -13,8 +13,8 @@ from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
 )
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
-from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader, PanelPacker
-from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniLoader, VnniPacker
+from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader, Packer
+from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniLoader
 from relax_mlir.lowering.tir_to_vector.convolution.input_packing import VnniGroups
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, add
@@ -97,7 +97,7 @@ class WeightBlocks:
         offset = emit.add(source.offset, emit.mul(start, stride))
         stop = emit.min(emit.mul(last, self._lanes), self._channels)
         load = Loader(emit, source.base, conv.widen[1], self._vector)
-        packer = PanelPacker(load, self._lanes, self._packed, emit.mul(self._steps, self._lanes))
+        packer = Packer(load, self._lanes, self._packed, emit.mul(self._steps, self._lanes))
         assert conv.unit is not None  # weights in blocks are not packed
         unit = emit.size(conv.unit)
         block = StridedRef(source.base, offset, {"n": stride, "k": unit})
@@ -261,7 +261,7 @@ class VnniWeights(WeightBlocks):
                     {"n": self._layout.stride(self._conv.lane), "k": stride},
                 )  # fmt: skip
                 left = emit.min(emit.sub(self._channels, emit.mul(block, lanes)), lanes)
-                VnniPacker(self._load, lanes, self._packed, 0, to).pack(source, left, steps)
+                Packer(self._load, lanes, self._packed, 0, to).pack(source, left, steps)
         if self._dot.flips_signs:
             self._write_starts(first, last)
 
@@ -281,12 +281,7 @@ class VnniWeights(WeightBlocks):
         with emit.loop(0, whole) as loop:
             copy(loop.counter, None)
         left = emit.sub(steps, emit.mul(whole, group))
-        if isinstance(left, int):
-            if left:
-                copy(whole, left)
-            return
-        with emit.when(emit.compare("sgt", left, 0)):
-            copy(whole, left)
+        emit.if_any(left, lambda: copy(whole, left))
 
     def _strided_group(self, at: Index, stride: Index, live: Index | None) -> ir.Value:
         emit, lanes, group = self._emit, self._lanes, self._dot.group

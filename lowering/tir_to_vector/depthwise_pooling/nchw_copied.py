@@ -224,13 +224,14 @@ class CopiedRowsNchw(CopiedNchw):
                 with emit.loop(0, whole, self.lanes) as col:
                     self._tile(env, (height, left), row, col.counter, None)
                 rest = emit.sub(cols, whole)
-                if not isinstance(rest, int):
-                    mask = emit.mask(rest, self.lanes)
-                    with emit.when(emit.compare("sgt", rest, 0)):
-                        self._tile(env, (height, left), row, whole, mask)
-                elif rest:
-                    mask = emit.mask(rest, self.lanes)
-                    self._tile(env, (height, left), row, whole, mask)
+
+                def last(
+                    tile: tuple[int, Index] = (height, left), row: Index = row,
+                    col: Index = whole, rest: Index = rest,
+                ) -> None:  # fmt: skip
+                    self._tile(env, tile, row, col, emit.mask(rest, self.lanes))
+
+                emit.if_any(rest, last)
 
     def _tile(
         self, env: dict[int, Index], height: tuple[int, Index], row: Index, col: Index,
