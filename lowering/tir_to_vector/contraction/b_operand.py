@@ -18,6 +18,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import (
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Edge, Panels
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader, Packer
+from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniLoader
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Rows and elements of B from which on packing pays.
@@ -154,8 +155,7 @@ class BOperand:
             return Panels(b.base, start, k_stride, width, width, prefetch_distance=_PREFETCH_STEPS)
         rows = self._panel_rows()
         size, first = emit.mul(rows, width), emit.mul(rows, zone.first)
-        load = Loader(emit, b.base, gemm.widen[1], blocking.vector)
-        packer = Packer(load, width, self._packed, size, first)
+        packer = Packer(self._loader(b.base), width, self._packed, size, first)
         if not isinstance(zone.last, int):
             # The N tail is packed by short code.
             rest = zone.vectors < blocking.vectors
@@ -244,22 +244,21 @@ class BOperand:
                 b.base, start, k_stride, blocking.width, prefetch_distance=_PREFETCH_STEPS
             )
         packed, size = self._packed, emit.mul(self._panel_rows(), blocking.width)
-        load = Loader(emit, b.base, gemm.widen[1], blocking.vector)
-        packer = Packer(load, blocking.width, packed, size)
+        packer = Packer(self._loader(b.base), blocking.width, packed, size)
         count, many = emit.sub(j1, j0), emit.sub(k1, k0)
-        if self.pack is True:
-            packer.pack(StridedRef(b.base, start, {"n": n_stride, "k": k_stride}), count, many)
-            return Panels(
-                packed,
-                0,
-                blocking.width,
-                size,
-                blocking.width,
-                padded=True,
-                prefetch_distance=_PREFETCH_STEPS,
-            )
         block = StridedRef(b.base, start, {"n": n_stride, "k": k_stride})
-        return self._edged(b, packer, block, count, many)
+        if self.pack is not True:
+            return self._edged(b, packer, block, count, many)
+        packer.pack(block, count, many)
+        return Panels(
+            packed, 0, blocking.width, size, blocking.width, padded=True,
+            prefetch_distance=_PREFETCH_STEPS,
+        )  # fmt: skip
+
+    def _loader(self, base: ir.Value) -> Loader | VnniLoader:
+        """Return what loads B."""
+        blocking = self._blocking
+        return Loader(blocking.emit, base, blocking.gemm.widen[1], blocking.vector)
 
     def _converted(self, panels: Panels, columns: Span, steps: Span) -> Panels:
         """Copy the panels of a packed operand in the type that is multiplied."""
@@ -283,15 +282,9 @@ class BOperand:
                     emit.vector_store(value, self._packed, [emit.add(there, start)])
         inside = emit.sub(first, whole)
         return Panels(
-            self._packed,
-            0,
-            width,
-            size,
-            width,
-            inside,
-            padded=True,
+            self._packed, 0, width, size, width, inside, padded=True,
             prefetch_distance=_PREFETCH_STEPS,
-        )
+        )  # fmt: skip
 
     @property
     def _has_edge(self) -> bool:

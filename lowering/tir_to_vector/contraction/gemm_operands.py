@@ -9,7 +9,6 @@ from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Panels
 from relax_mlir.lowering.tir_to_vector.contraction.packing import (
     Loader,
-    Packer,
     copy_rows,
     copy_steps,
 )
@@ -127,10 +126,8 @@ class AOperand:
         """
         blocking = self._blocking
         emit, gemm = blocking.emit, blocking.gemm
-        m_stride, k_stride = a.stride(gemm.m), a.stride(gemm.k)
-        start = emit.add(a.offset, emit.mul(row, m_stride))
-        start = emit.add(start, emit.mul(first, k_stride))
-        rows = StridedRef(a.base, start, {"m": m_stride, "k": k_stride}, last)
+        rows = self._rows(a, row, first, last)
+        m_stride, start = rows.stride("m"), rows.offset
         alone = tile == 1 and last is None and gemm.widen[0] is None
         if alone or (self._copies is None and last is None and isinstance(m_stride, int)):
             return rows
@@ -143,6 +140,14 @@ class AOperand:
             return self._steps(load, rows, tile, steps)
         copy_rows(load, rows, tile, steps, self._copies, self._distance)
         return StridedRef(self._copies, 0, {"m": self._distance, "k": 1})
+
+    def _rows(self, a: StridedRef, row: Index, first: Index, last: Index | None) -> StridedRef:
+        """Return the rows of a tile where they are."""
+        emit, gemm = self._blocking.emit, self._blocking.gemm
+        m_stride, k_stride = a.stride(gemm.m), a.stride(gemm.k)
+        start = emit.add(a.offset, emit.mul(row, m_stride))
+        start = emit.add(start, emit.mul(first, k_stride))
+        return StridedRef(a.base, start, {"m": m_stride, "k": k_stride}, last)
 
     def _steps(self, load: Loader, rows: StridedRef, tile: int, steps: Index) -> StridedRef:
         """Return adjacent rows: in place for whole tiles, unless their lines conflict."""
@@ -165,11 +170,6 @@ class AOperand:
         return StridedRef(place, 0, {"m": 1, "k": stride})
 
 
-# A dynamic block of k is rounded up to a multiple of at most this.
-# The prefetch distance of B, in groups of k.
-_PREFETCH_STEPS = 8
-
-
 def operands(blocking: GemmBlocking) -> tuple[BOperand, AOperand]:
     """Return what reads B and what reads A."""
     if blocking.dot is None:
@@ -190,26 +190,14 @@ class _VnniBOperand(BOperand):
         self.pack = True
 
     def panels(self, b: StridedRef, columns: Span, steps: Span) -> Panels:
+        panels, sub = super().panels(b, columns, steps), self._blocking.emit.sub
+        groups = self._blocking.groups(sub(steps[1], steps[0]))
+        self._clear(sub(columns[1], columns[0]), groups, panels.panel_stride)
+        return panels
+
+    def _loader(self, base: ir.Value) -> VnniLoader:
         blocking, dot = self._blocking, self._dot
-        emit, gemm = blocking.emit, blocking.gemm
-        (j0, j1), (k0, k1) = columns, steps
-        n_stride, k_stride = b.stride(gemm.n), b.stride(gemm.k)
-        start = emit.add(b.offset, emit.add(emit.mul(j0, n_stride), emit.mul(k0, k_stride)))
-        size = emit.mul(self._panel_rows(), blocking.width)
-        load = VnniLoader(emit, b.base, dot, dot.widen[1], dot.flips_signs, blocking.lanes)
-        block = StridedRef(b.base, start, {"n": n_stride, "k": k_stride})
-        packer = Packer(load, blocking.width, self._packed, size)
-        packer.pack(block, emit.sub(j1, j0), emit.sub(k1, k0))
-        self._clear(emit.sub(j1, j0), blocking.groups(emit.sub(k1, k0)), size)
-        return Panels(
-            self._packed,
-            0,
-            blocking.width,
-            size,
-            blocking.width,
-            padded=True,
-            prefetch_distance=_PREFETCH_STEPS,
-        )
+        return VnniLoader(blocking.emit, base, dot, dot.widen[1], dot.flips_signs, blocking.lanes)
 
     def _panel_rows(self) -> Index:
         blocking = self._blocking
@@ -255,10 +243,7 @@ class _VnniAOperand(AOperand):
         last: Index | None = None,
     ) -> StridedRef:
         blocking, dot = self._blocking, self._dot
-        emit, gemm = blocking.emit, blocking.gemm
-        m_stride, k_stride = a.stride(gemm.m), a.stride(gemm.k)
-        start = emit.add(a.offset, emit.add(emit.mul(row, m_stride), emit.mul(first, k_stride)))
-        rows = StridedRef(a.base, start, {"m": m_stride, "k": k_stride}, last)
+        emit, rows = blocking.emit, self._rows(a, row, first, last)
         load = VnniLoader(emit, a.base, dot, dot.widen[0], False, blocking.lanes)
         copy_groups(load, rows, tile, steps, self._copies, self._distance)
         copies = StridedRef(
