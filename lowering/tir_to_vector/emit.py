@@ -360,6 +360,15 @@ class Emitter(ParallelEmitter):
             yield loop.counter
 
     @contextmanager
+    def blocks(self, lower: Index, upper: Index, size: Index) -> Iterator[tuple[Index, Index]]:
+        """Write a loop over blocks and yield the range of one; no loop for a known single block."""
+        if all(isinstance(x, int) for x in (lower, upper, size)) and upper - lower <= size:
+            yield lower, upper
+            return
+        with self.loop(lower, upper, size) as loop:
+            yield loop.counter, self.min(self.add(loop.counter, size), upper)
+
+    @contextmanager
     def parallel(self, lower: Index, upper: Index, step: Index = 1) -> Iterator[ir.Value]:
         """Write an `scf.parallel` of one dimension, whose steps may run in any order."""
         made = ir.Operation.create(
@@ -388,7 +397,7 @@ class Emitter(ParallelEmitter):
             yield
             self.op("scf.yield", [])
 
-    def if_any(self, count: Index, write: Callable[[], None]) -> None:
+    def if_any(self, count: Index, write: Callable[[], object]) -> None:
         """Write code for a count above 0, in a branch if only run time knows it."""
         if isinstance(count, int):
             if count > 0:

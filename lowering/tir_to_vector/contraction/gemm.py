@@ -268,8 +268,8 @@ class GemmWriter:
             return
         emit = self.emit
         size = balanced_nc(emit, emit.sub(last, first), most, self.blocking.width)
-        with emit.loop(first, last, size) as loop:
-            yield loop.counter, emit.min(emit.add(loop.counter, size), last)
+        with emit.blocks(first, last, size) as block:
+            yield block
 
     def _fill(self) -> None:
         """Store the initial value of C: with several reduction loops no block of k is the first."""

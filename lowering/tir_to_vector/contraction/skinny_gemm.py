@@ -154,9 +154,8 @@ class SkinnyGemm:
         # The hardware does not prefetch short runs of B, so sums of several rows may be in L2.
         width = emit.mul(emit.div(_SUMS_TOGETHER // _PIECE, emit.max(rows, 1)), _PIECE)
         width = emit.min(width, _COLUMNS)
-        with emit.loop(first, last, width) as block:
-            end = emit.min(emit.add(block.counter, width), last)
-            span = _Columns(block.counter, end)
+        with emit.blocks(first, last, width) as block:
+            span = _Columns(*block)
             if self.init is not None:
                 self._start(span)
             if isinstance(rows, int) and isinstance(steps, int):

@@ -287,14 +287,13 @@ class _TallSkinnyGemm(GemmWriter):
         mask: ir.Value | None = emit.mask(rows, blocking.lanes)
         (first, last), lanes = columns, blocking.lanes
         sums = emit.alloc(_TOGETHER * lanes, blocking.gemm.element)
-        with emit.loop(first, last, _TOGETHER) as block:
-            end = emit.min(emit.add(block.counter, _TOGETHER), last)
-            with emit.loop(block.counter, end) as row:
+        with emit.blocks(first, last, _TOGETHER) as (start, end):
+            with emit.loop(start, end) as row:
                 place = emit.add(c.offset, emit.mul(row.counter, c.stride(many)))
                 value = emit.vector_load(c.base, [place], blocking.vector, mask)
-                to = emit.mul(emit.sub(row.counter, block.counter), lanes)
+                to = emit.mul(emit.sub(row.counter, start), lanes)
                 emit.vector_store(value, sums, [to])
-            with emit.loop(block.counter, end) as row:
+            with emit.loop(start, end) as row:
                 put = finish.at({**env, many: row.counter})
-                at = emit.mul(emit.sub(row.counter, block.counter), lanes)
+                at = emit.mul(emit.sub(row.counter, start), lanes)
                 put(emit.vector_load(sums, [at], blocking.vector), 0, mask)

@@ -219,7 +219,7 @@ class InputPacker:
         if axis.size is not None:
             self._zeros(to, start)
         if level + 1 < len(self._order) and not self._joins(level):
-            with self._each(low, high) as x:
+            with self._emit.each_step(low, high) as x:
                 index = emit.mul(emit.add(x, first), axis.step)
                 there = emit.add(place, emit.mul(index, self._source_strides[d]))
                 self._level(level + 1, there, emit.add(to, emit.mul(x, stride)))
@@ -254,14 +254,6 @@ class InputPacker:
         low = emit.min(emit.max(start, 0), count)
         high = emit.min(emit.max(emit.add(start, emit.size(axis.size)), low), count)
         return low, high
-
-    @contextmanager
-    def _each(self, low: Index, high: Index) -> Iterator[Index]:
-        if isinstance(low, int) and isinstance(high, int) and high - low == 1:
-            yield low
-            return
-        with self._emit.loop(low, high) as loop:
-            yield loop.counter
 
     def _zeros(self, start: Index, stop: Index) -> None:
         """Write zeros from a place on, at least up to another."""
@@ -377,7 +369,7 @@ class VnniInputPacker(InputPacker):
             self._level(level + 1, emit.add(place, first), there)
 
         whole = emit.div(self._channels, group)
-        with self._each(0, whole) as number:
+        with self._emit.each_step(0, whole) as number:
             copy(number, None)
         left = emit.sub(self._channels, emit.mul(whole, group))
         emit.if_any(left, lambda: copy(whole, left))

@@ -233,12 +233,9 @@ class _Writer:
         done, stop = span
         for size in sizes:
             upto = emit.add(done, emit.round_down(emit.sub(stop, done), size))
-            if isinstance(upto, int) and isinstance(done, int) and upto - done <= size:
-                if upto > done:
-                    yield size, done
-            else:
-                with emit.loop(done, upto, size) as loop:
-                    yield size, loop.counter
+            if upto != done:
+                with emit.each_step(done, upto, size) as at:
+                    yield size, at
             done = upto
 
     def _columns(self, span: Span) -> Iterator[tuple[int, Index, Live | None]]:

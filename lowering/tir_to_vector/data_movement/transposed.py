@@ -1,7 +1,6 @@
 """Transposes: nests that read along one axis and write along another, by register transposes."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
@@ -171,8 +170,8 @@ class TransposeWriter(NestWriter):
         if isinstance(far, ir.Value):
             run, size = (emit.select(far, emit.index(n), emit.index(_BLOCK)) for n in (run, size))
         with ExitStack() as loops:
-            right = loops.enter_context(self._blocks(0, whole, run))
-            down = loops.enter_context(self._blocks(start, rows[1], size))
+            right = loops.enter_context(emit.blocks(0, whole, run))
+            down = loops.enter_context(emit.blocks(start, rows[1], size))
             if prefetcher:
                 prefetcher.begin(right, down)
             y: Index = loops.enter_context(emit.loop(*down, height)).counter
@@ -270,18 +269,6 @@ class TransposeWriter(NestWriter):
             return count if first < last else 0
         emit = self.emit
         return emit.select(emit.compare("slt", first, last), emit.index(count), emit.index(0))
-
-    @contextmanager
-    def _blocks(
-        self, first: Index, last: Index, size: Index
-    ) -> Iterator[tuple[Index, Index]]:  # fmt: skip
-        """Write a loop over blocks; yields the range of one."""
-        known = [x for x in (first, last, size) if isinstance(x, int)]
-        if len(known) == 3 and known[1] - known[0] <= known[2]:
-            yield first, last
-            return
-        with self.emit.loop(first, last, size) as loop:
-            yield loop.counter, self.emit.min(self.emit.add(loop.counter, size), last)
 
     def _work(self) -> Index:
         return work_of(self.emit, self.flat, _ELEMENT)

@@ -14,7 +14,6 @@ from relax_mlir.lowering.tir_to_vector.emit import KEEP
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
-from relax_mlir.lowering.tir_to_vector.shuffles import every_nth
 
 # Small planes that are copied before the first of them is read: a load of bytes of several stores
 # waits until these have left the store buffer.
@@ -71,7 +70,7 @@ class CopiedNchw(DepthwisePoolWriter):
                 emit.vector_store(fill, self.plane, [at.counter])
             env: dict[int, Index] = {}
             for position in pool.outer[:-1]:
-                env[position] = loops.enter_context(self._loop(spans[position]))
+                env[position] = loops.enter_context(self.emit.each_step(*spans[position]))
             self._plane_groups(env, spans, together)
 
     def _together(self) -> Index:
@@ -97,7 +96,7 @@ class CopiedNchw(DepthwisePoolWriter):
         with emit.loop(low, high, together) as group:
             count = emit.min(emit.sub(high, group.counter), together)
             for write in (self._fill, self._outputs):
-                with self._loop((0, 1 if together == 1 else count)) as number:
+                with self.emit.each_step(0, 1 if together == 1 else count) as number:
                     self.start = emit.mul(number, self.size)
                     write({**env, last: emit.add(group.counter, number)})
 
@@ -107,7 +106,7 @@ class CopiedNchw(DepthwisePoolWriter):
         place, to = self.plane_at(env), self.start
         with ExitStack() as loops:
             for d, stride in enumerate(self.strides):
-                step = loops.enter_context(self._loop((0, self.counts[d])))
+                step = loops.enter_context(self.emit.each_step(0, self.counts[d]))
                 place = emit.add(place, emit.mul(step, self.source_strides[d]))
                 to = emit.add(to, emit.mul(emit.add(step, self.befores[d]), stride))
             self._copy(place, to)
@@ -118,7 +117,7 @@ class CopiedNchw(DepthwisePoolWriter):
         channels = [i for i in pool.inner if i not in slides]
         with ExitStack() as loops:
             for position in [*channels, *(i for i in pool.inner if i in slides)]:
-                env[position] = loops.enter_context(self._loop((0, self.extent(position))))
+                env[position] = loops.enter_context(self.emit.each_step(0, self.extent(position)))
             self.elements: dict[tuple[int, ...], ir.Value | None] | None = self._elements(env)
             self._tiles(env)
 
@@ -170,10 +169,7 @@ class CopiedRowsNchw(CopiedNchw):
     def _shape(self) -> None:
         emit, pool = self.emit, self.pool
         self.down: int | None = self._window_rows()
-        # Vectors that begin before a row's end may end beyond it.
-        phase = emit.div(emit.add(self.reach[-1], pool.stride - 1), pool.stride)
-        vectors = emit.add(emit.div(phase, self.lanes), 2)
-        self.phase: Index = emit.mul(vectors, self.lanes)
+        self.phase: Index = self._phase_size()
         self.strides = []
         size = emit.mul(self.phase, pool.stride)
         for axis, reach in reversed(list(zip(pool.axes[:-1], self.reach, strict=False))):
@@ -186,32 +182,18 @@ class CopiedRowsNchw(CopiedNchw):
         self.size = size
 
     def _copy(self, place: Index, to: Index) -> None:
-        emit, lanes, stride = self.emit, self.lanes, self.pool.stride
-        count, before = self.counts[-1], self.befores[-1]
-        whole = emit.round_down(count, lanes * stride)
+        emit = self.emit
         # The border after a row was filled before, and stays.
         other = self._fill_value()
-        targets = []
-        for r in range(stride):
-            phase, quotient = (before + r) % stride, (before + r) // stride
-            targets.append(emit.add(to, emit.add(emit.mul(phase, self.phase), quotient)))
 
-        def run(at: Index, quotient: Index, masks: Sequence[ir.Value | None]) -> None:
-            vectors = [
-                self.load(emit.add(emit.add(place, at), v * lanes), mask, other)
+        def load(at: Index, masks: Sequence[ir.Value | None]) -> list[ir.Value]:
+            first = emit.add(place, at)
+            return [
+                self.load(emit.add(first, v * self.lanes), mask, other)
                 for v, mask in enumerate(masks)
             ]
-            for r, target in enumerate(targets):
-                value = every_nth(emit, vectors, r)
-                emit.vector_store(value, self.plane, [emit.add(target, quotient)])
 
-        with emit.loop(0, whole, lanes * stride) as loop:
-            run(loop.counter, emit.div(loop.counter, stride), [None] * stride)
-        left = emit.sub(count, whole)
-        if left == 0:
-            return
-        masks = [emit.mask(emit.sub(left, v * lanes), lanes) for v in range(stride)]
-        run(whole, emit.div(whole, stride), masks)
+        self._store_phases(self.plane, to, self.phase, load)
 
     def _tiles(self, env: dict[int, Index]) -> None:
         emit, pool = self.emit, self.pool

@@ -129,10 +129,10 @@ class InPlaceNchw(DepthwisePoolWriter):
         pool, env = self.pool, dict[int, Index]()
         with ExitStack() as loops:
             for position in pool.outer:
-                env[position] = loops.enter_context(self._loop(spans[position]))
+                env[position] = loops.enter_context(self.emit.each_step(*spans[position]))
             self.start = self.plane_at(env)
             for position in pool.inner:
-                env[position] = loops.enter_context(self._loop((0, self.extent(position))))
+                env[position] = loops.enter_context(self.emit.each_step(0, self.extent(position)))
             elements = self._elements(env)
             assert elements is not None  # of larger windows copies are made
             self.elements = elements

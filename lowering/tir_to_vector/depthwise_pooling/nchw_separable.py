@@ -18,7 +18,6 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import Sums
-from relax_mlir.lowering.tir_to_vector.shuffles import every_nth
 
 # Rows, or columns, of windows up to which they are unrolled.
 _MAX_TAPS = 16
@@ -54,10 +53,7 @@ class SeparableNchw(DepthwisePoolWriter):
 
     def _shape(self) -> None:
         emit, pool = self.emit, self.pool
-        phase = emit.div(emit.add(self.reach[-1], pool.stride - 1), pool.stride)
-        # Vectors that begin before a line's end may end beyond it.
-        vectors = emit.add(emit.div(phase, self.lanes), 2)
-        self.phase: Index = emit.mul(vectors, self.lanes)
+        self.phase: Index = self._phase_size()
         self.size = emit.mul(self.phase, pool.stride)
         self.sums: Sums = Sums(pool.flat, emit, self.lanes, shared=False)
 
@@ -82,11 +78,11 @@ class SeparableNchw(DepthwisePoolWriter):
                 emit.vector_store(fill, self.plane, [at.counter])
             env: dict[int, Index] = {}
             for position, span in zip(positions, ranges, strict=False):
-                env[position] = loops.enter_context(self._loop(span))
+                env[position] = loops.enter_context(self.emit.each_step(*span))
             with emit.loop(*ranges[-1], together) as block:
                 count = emit.min(emit.sub(ranges[-1][1], block.counter), together)
                 for write in (self._line, self._row):
-                    with self._loop((0, 1 if together == 1 else count)) as number:
+                    with self.emit.each_step(0, 1 if together == 1 else count) as number:
                         here = dict(env)
                         if pool.row is not None:
                             here[pool.row] = emit.add(block.counter, number)
@@ -156,27 +152,10 @@ class SeparableNchw(DepthwisePoolWriter):
         spans: Sequence[tuple[Index, Index]] | None,
     ) -> None:  # fmt: skip
         """Combine some rows of the image into the buffer; without spans they are unrolled."""
-        emit, lanes, stride = self.emit, self.lanes, self.pool.stride
-        count, before = self.counts[-1], self.befores[-1]
-        whole = emit.round_down(count, lanes * stride)
-        targets = []
-        for r in range(stride):
-            phase, quotient = (before + r) % stride, (before + r) // stride
-            targets.append(emit.add(self.start, emit.add(emit.mul(phase, self.phase), quotient)))
-
-        def run(at: Index, masks: Sequence[ir.Value | None]) -> None:
-            sums = self._column(emit.add(place, at), taps, spans, masks)
-            quotient = emit.div(at, stride)
-            for r, target in enumerate(targets):
-                value = every_nth(emit, sums, r)
-                emit.vector_store(value, self.plane, [emit.add(target, quotient)])
-
-        with emit.loop(0, whole, lanes * stride) as loop:
-            run(loop.counter, [None] * stride)
-        left = emit.sub(count, whole)
-        if left == 0:
-            return
-        run(whole, [emit.mask(emit.sub(left, v * lanes), lanes) for v in range(stride)])
+        self._store_phases(
+            self.plane, self.start, self.phase,
+            lambda at, masks: self._column(self.emit.add(place, at), taps, spans, masks),
+        )  # fmt: skip
 
     def _column(
         self, place: Index, taps: Sequence[tuple[Index, Index]],
@@ -222,14 +201,12 @@ class SeparableNchw(DepthwisePoolWriter):
         with emit.loop(0, whole, self.lanes) as loop:
             self.put(self._along(loop.counter), {**env, pool.col: loop.counter}, None)
         left = emit.sub(cols, whole)
-        if left == 0:
-            return
-        mask = emit.mask(left, self.lanes)
-        if isinstance(left, int):
+
+        def tail() -> None:
+            mask = emit.mask(left, self.lanes)
             self.put(self._along(whole), {**env, pool.col: whole}, mask)
-            return
-        with emit.when(emit.compare("sgt", left, 0)):
-            self.put(self._along(whole), {**env, pool.col: whole}, mask)
+
+        emit.if_any(left, tail)
 
     def _along(self, col: Index) -> ir.Value:
         """Return the outputs from a column on."""

@@ -180,7 +180,7 @@ class NhwcWriter(DepthwisePoolWriter):
         """Write the loops."""
         with ExitStack() as loops:
             spans, rows = loops.enter_context(self._spread(self.fall.count))
-            env = {i: loops.enter_context(self._loop(span)) for i, span in spans.items()}
+            env = {i: loops.enter_context(self.emit.each_step(*span)) for i, span in spans.items()}
             self.row_stop, self.col_stop = rows[1], self.extent(self.pool.across)
             self.fall.at = loops.enter_context(self._tiles(rows, self.fall.count))
             self._place(self.fall)

@@ -91,8 +91,8 @@ class SeparableNhwc(NhwcWriter):
                 emit.vector_store(self.fill, self.line, [at.counter])
             env: dict[int, Index] = {}
             for position, span in zip(pool.outer, spans, strict=False):
-                env[position] = loops.enter_context(self._loop(span))
-            vector = loops.enter_context(self._loop(spans[-1]))
+                env[position] = loops.enter_context(self.emit.each_step(*span))
+            vector = loops.enter_context(self.emit.each_step(*spans[-1]))
             env[pool.col] = emit.mul(vector, lanes)
             self.mask: ir.Value | None = None
             if not isinstance(channels, int) or channels % lanes:

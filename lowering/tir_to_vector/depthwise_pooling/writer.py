@@ -106,14 +106,6 @@ class DepthwisePoolWriter(ABC):
         with emit.parallel_region(parts, work_of(emit, pool.flat, 1)) as (*ranges, rows):
             yield dict(zip(order, ranges, strict=True)), rows
 
-    @contextmanager
-    def _loop(self, span: tuple[Index, Index]) -> Iterator[Index]:
-        if span == (0, 1):
-            yield 0
-            return
-        with self.emit.loop(*span) as loop:
-            yield loop.counter
-
     def _fill_value(self) -> ir.Value:
         """Return a vector of padding."""
         fill = self.pool.fill
@@ -224,6 +216,42 @@ class DepthwisePoolWriter(ABC):
             if not isinstance(upto, int) or upto != done:
                 yield done, upto, height, guarded
             done = upto
+
+    def _phase_size(self) -> Index:
+        """Return the room for the elements of a row with one remainder to the stride."""
+        emit, stride = self.emit, self.pool.stride
+        phase = emit.div(emit.add(self.reach[-1], stride - 1), stride)
+        # Vectors that begin before a row's end may end beyond it.
+        return emit.mul(emit.add(emit.div(phase, self.lanes), 2), self.lanes)
+
+    def _store_phases(
+        self, plane: ir.Value, to: Index, phase_size: Index,
+        load: Callable[[Index, Sequence[ir.Value | None]], Sequence[ir.Value]],
+    ) -> None:  # fmt: skip
+        """Store a row of the image sorted by the remainder to the stride, without its border.
+
+        `load` loads adjacent vectors of the row, as many as the stride, given their masks.
+        """
+        emit, lanes, stride = self.emit, self.lanes, self.pool.stride
+        count, before = self.counts[-1], self.befores[-1]
+        whole = emit.round_down(count, lanes * stride)
+        targets = []
+        for r in range(stride):
+            phase, quotient = (before + r) % stride, (before + r) // stride
+            targets.append(emit.add(to, emit.add(emit.mul(phase, phase_size), quotient)))
+
+        def run(at: Index, masks: Sequence[ir.Value | None]) -> None:
+            quotient = emit.div(at, stride)
+            vectors = list(load(at, masks))
+            for r, target in enumerate(targets):
+                value = every_nth(emit, vectors, r)
+                emit.vector_store(value, plane, [emit.add(target, quotient)])
+
+        with emit.loop(0, whole, lanes * stride) as loop:
+            run(loop.counter, [None] * stride)
+        left = emit.sub(count, whole)
+        if left != 0:
+            run(whole, [emit.mask(emit.sub(left, v * lanes), lanes) for v in range(stride)])
 
     @abstractmethod
     def _shape(self) -> None:

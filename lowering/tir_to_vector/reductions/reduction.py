@@ -254,8 +254,8 @@ def _reduce_rows(
 
         writer._chunks(chunk)
 
-    with emit.loop(first, last, most) as block:
-        writer._ranges[vector] = (block.counter, emit.min(emit.add(block.counter, most), last))
+    with emit.blocks(first, last, most) as block:
+        writer._ranges[vector] = block
         writer._chunks(start)
         for begin, end, count in ((0, whole, together), (whole, rows, 1)):
             if begin != end:

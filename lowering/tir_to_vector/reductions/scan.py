@@ -267,12 +267,7 @@ class ScanWriter(NestWriter):
         if lanes > 1 and self.masked:
             if upto == 0:
                 carried = emit.splat(first, ir.VectorType.get([lanes], scan.element))
-            mask = emit.mask(left, lanes)
-            if isinstance(left, int):
-                self._step(env, upto, carried, mask)
-                return
-            with emit.when(emit.compare("sgt", left, 0)):
-                self._step(env, upto, carried, mask)
+            emit.if_any(left, lambda: self._step(env, upto, carried, emit.mask(left, lanes)))
             return
         if carried is not first:
             carried = emit.extract(carried, lanes - 1)

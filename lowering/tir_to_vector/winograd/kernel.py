@@ -193,16 +193,18 @@ class _Writer:
         with self._parallel_region() as (groups, runs, panels):
             self.image.allocate()
             self.sums.allocate()
-            with emit.each_step(*groups) as group, emit.loop(*runs, self.together) as block:
-                last = emit.min(emit.add(block.counter, self.together), runs[1])
-                start = self._number(block.counter)
+            with (
+                emit.each_step(*groups) as group,
+                emit.blocks(*runs, self.together) as (first, last),
+            ):
+                start = self._number(first)
                 tiles = emit.sub(self._number(last), start)
-                with emit.loop(block.counter, last) as run:
+                with emit.loop(first, last) as run:
                     self.image.transform(self._run(run.counter, start), group)
                 self.image.clear(tiles, emit.add(tiles, self.rest - 1))
                 with emit.loop(*panels) as panel:
                     self._products(emit.add(emit.mul(group, self.panels), panel.counter), tiles)
-                    with emit.loop(block.counter, last) as run:
+                    with emit.loop(first, last) as run:
                         self.sums.write(self._run(run.counter, start), group, panel.counter)
             self._store_not_finite()
 
