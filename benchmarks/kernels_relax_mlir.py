@@ -8,6 +8,7 @@ import serving
 from workload import data, places
 
 from relax_mlir import relax, tir
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.relax import op
 from relax_mlir.runtime.profiling.roofline import Roofs
 from relax_mlir.script import relax as R
@@ -148,7 +149,7 @@ def _known(result):
 def main():
     if sys.argv[1] == "ours":
         serving.serve(prepare)
-    roofs = Roofs()
+    roofs = Roofs(Target(target(1)).vector_bits)
 
     def special(order):
         found = {}

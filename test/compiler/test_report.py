@@ -170,8 +170,9 @@ def test_a_module_without_kernels():
     assert table == "no kernels" or "shape_func" in table
 
 
-def test_roofs_are_measured():
-    roofs = Roofs()
+@pytest.mark.parametrize("vector_bits", [0, 128])
+def test_roofs_are_measured(vector_bits):
+    roofs = Roofs(vector_bits)
     assert all(roofs.flops(threads, 0.003) > 0 for threads in (1, 2))
     assert all(roofs.loaded_flops(threads, 0.003) > 0 for threads in (1, 2))
     for size in (100, 1 << 20):

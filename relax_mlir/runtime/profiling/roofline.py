@@ -80,15 +80,20 @@ _COPIES = (("copy", "", 1), ("past1", _PAST, 1), ("past2", _PAST, 2), ("past4", 
 
 
 class Roofs:
-    """Measures what no kernel can exceed. What it runs is compiled on creation, for this CPU."""
+    """Measures what no kernel can exceed. What it runs is compiled on creation, for this CPU.
 
-    def __init__(self) -> None:
+    Args:
+        vector_bits: of the vectors that kernels have; by default the CPU's widest.
+    """
+
+    def __init__(self, vector_bits: int = 0) -> None:
         import llvmlite.binding as llvm
 
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         triple, features = llvm.get_process_triple(), llvm.get_host_cpu_features()
-        self._lanes = 16 if features.get("avx512f") else 8 if features.get("avx2") else 4
+        widest = 16 if features.get("avx512f") else 8 if features.get("avx2") else 4
+        self._lanes = min(vector_bits // 32, widest) if vector_bits else widest
         many = self._lanes == 16 or triple.split("-")[0] not in _FEW_REGISTERS
         # As many sums as registers hold beside two factors: they keep every unit busy.
         self._chains = 24 if many else 12

@@ -83,7 +83,7 @@ def measure(
         executable = builds.build(mod, target, relax_pipeline=pipeline or "default")
         weights = packed_weights(lowered.mlir_module.operation)
         kernels = _kernels(lowered, machine, sizes)
-    runs = Runs(executable, sizes)
+    runs = Runs(executable, sizes, machine.vector_bits)
     for kernel in kernels:
         kernel.timing = runs.limits(kernel.name, kernel.threads)
     for kernel in kernels:

@@ -61,14 +61,18 @@ class Runs:
     Args:
         executable: kernels that are called by themselves.
         sizes: values of symbolic sizes by name.
+        vector_bits: of the vectors that the kernels have; by default the CPU's widest.
     """
 
-    def __init__(self, executable: Executable, sizes: Mapping[str, int]) -> None:
+    def __init__(
+        self, executable: Executable, sizes: Mapping[str, int], vector_bits: int = 0
+    ) -> None:
         self._executable = executable
         self._costs: dict[str, Any] = executable.metadata.get("kernels") or {}
         self._sizes = dict(sizes)
         self._random = np.random.default_rng(0)
         self._roofs: Roofs | None = None
+        self._vector_bits = vector_bits
         self._peaks: dict[Any, float] = {}
         self._functions: dict[str, Callable[..., Any]] = {}
         self._refusal = ""
@@ -174,7 +178,7 @@ class Runs:
         self, entry: Mapping[str, Any], tensors: list[tuple[list[int], np.dtype]], threads: int
     ) -> Timing:
         if self._roofs is None:
-            self._roofs = Roofs()
+            self._roofs = Roofs(self._vector_bits)
         roofs = self._roofs
         size = self._value(entry.get("bytes")) or 0
         flops = self._value(entry.get("flops")) or 0
