@@ -61,6 +61,7 @@ TABLE = {
     "relax.expr_text": "relax_mlir.relax.expr.text:expr_text",
     "relax.shape_field": "relax_mlir.relax.expr.shapes:shape_field",
     "relax.index_expr": "relax_mlir.relax.expr.indexing:index_expr",
+    "relax.contains_type": "relax_mlir.relax.analysis.types:contains_type",
     "relax.infer_type": "relax_mlir.relax.expr.infer:infer_type",
     "relax.op": "relax_mlir.relax.op",
     "relax.operators": "relax_mlir.relax.expr.operators",

@@ -26,8 +26,8 @@ class BaseCheckResult(IntEnum):
     """How one type relates to another: the worse, the smaller.
 
     FAIL_L0: no value has both types. FAIL_L1: some values of the second may not have the first.
-    FAIL_L2: as that, but only for want of what is known of symbols. PASS: every value of the second
-    has the first.
+    FAIL_L2: as that, but only for want of what is known of dimensions. PASS: every value of
+    the second has the first.
     """
 
     FAIL_L0 = 0
@@ -59,6 +59,15 @@ def type_base_check(base: Any, derived: Any) -> BaseCheckResult:
             verdict = _one(wide, narrow)
         worst = min(worst, verdict)
     return worst
+
+
+def contains_type(base: Any, derived: Any) -> bool:
+    """Return whether every value of the second type surely is one of the first.
+
+    Raises:
+        ExprTypeError: one of them is no type.
+    """
+    return type_base_check(base, derived) is BaseCheckResult.PASS
 
 
 def type_lca(lhs: Any, rhs: Any) -> Type:
@@ -179,8 +188,12 @@ def _one(wide: Type, narrow: Type) -> BaseCheckResult:
         return BaseCheckResult.FAIL_L0
     if wide.dtype and narrow.dtype and wide.dtype != narrow.dtype:
         return BaseCheckResult.FAIL_L0
+    if wide.vdevice and narrow.vdevice and wide.vdevice != narrow.vdevice:
+        return BaseCheckResult.FAIL_L0
     result = _dims(wide.dims, narrow.dims, wide.ndim, narrow.ndim)
-    known = not wide.dtype or wide.dtype == narrow.dtype
+    known = (not wide.dtype or wide.dtype == narrow.dtype) and (
+        not wide.vdevice or wide.vdevice == narrow.vdevice
+    )
     return result if known else min(result, BaseCheckResult.FAIL_L1)
 
 
@@ -189,10 +202,12 @@ def _dims(
 ) -> BaseCheckResult:
     if ndim >= 0 <= other and ndim != other:
         return BaseCheckResult.FAIL_L0
-    if wide is None:
-        return BaseCheckResult.FAIL_L1 if other < 0 <= ndim else BaseCheckResult.PASS
-    if narrow is None:
+    if other < 0 <= ndim:
         return BaseCheckResult.FAIL_L1
+    if wide is None:
+        return BaseCheckResult.PASS
+    if narrow is None:
+        return BaseCheckResult.FAIL_L2
     worst = BaseCheckResult.PASS
     for a, b in zip(wide, narrow, strict=True):
         if can_prove_different(a, b):

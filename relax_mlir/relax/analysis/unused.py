@@ -6,7 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.analysis.scopes import function_op, relax_functions
-from relax_mlir.relax.expr import Function
+from relax_mlir.relax.expr import Function, SeqExpr
 
 
 def remove_all_unused(node: Any) -> Any:
@@ -16,10 +16,11 @@ def remove_all_unused(node: Any) -> Any:
     parameters, there is `transform.DeadCodeElimination`.
 
     Args:
-        node: a Relax function, then a function that is in no module is returned; or an IRModule.
+        node: a Relax function, then a function that is in no module is returned; the body of one,
+            then the body of such a function; or an IRModule.
 
     Raises:
-        ExprTypeError: it is neither.
+        ExprTypeError: it is none of these.
     """
     if isinstance(node, IRModule):
         copy = node.clone()
@@ -27,6 +28,9 @@ def remove_all_unused(node: Any) -> Any:
             for op in relax_functions(copy.mlir_module.operation):
                 extension("relax.remove_unused")(op)
         return copy
+    if isinstance(node, SeqExpr) and node.mlir_block is not None:
+        owner = node.mlir_block.owner.operation
+        return remove_all_unused(Function.of(function_op(owner), node._keep)).body
     func = function_op(node)
     with func.context, ir.Location.unknown():
         made = func.clone(ip=False)

@@ -181,8 +181,10 @@ class Function(BaseFunc):
         owner = None if block is None else block.owner.operation
         if block is None or owner is None or owner.name != "func.func":
             return None
-        same = list(block.arguments) == [param._value for param in self._params]
-        return owner if same else None
+        values = [param._value for param in self._params]
+        # The bindings do not compare a value with None.
+        known = all(value is not None for value in values)
+        return owner if known and list(block.arguments) == values else None
 
     @classmethod
     def of(cls, op: Any, keep: Any = None) -> "Function":

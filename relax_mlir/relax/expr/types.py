@@ -44,6 +44,14 @@ class Type(Scripted):
         """Whether nothing has given the expression a type."""
         return isinstance(self, MissingType)
 
+    def is_base_of(self, derived: Any) -> bool:
+        """Whether every value of another type surely has this one, as `type_base_check` finds.
+
+        Raises:
+            ExprTypeError: the other is no type.
+        """
+        return bool(extension("relax.contains_type")(self, derived))
+
     def _key(self) -> tuple[Any, ...]:
         return ()
 

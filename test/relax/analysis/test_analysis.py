@@ -19,6 +19,7 @@ from relax_mlir.relax.expr import (
     Op,
     Tuple,
     Var,
+    as_type,
     functions,
 )
 from relax_mlir.relax.expr_functor import PyExprMutator, PyExprVisitor
@@ -295,6 +296,8 @@ def test_remove_all_unused(main):
     assert ir.structural_hash(main) == before
     cleaned = analysis.remove_all_unused(main)
     ir.assert_structural_equal(cleaned["main"], func)
+    body = analysis.remove_all_unused(functions(main)["main"].body)
+    assert names(analysis.bound_vars(body)) == names(analysis.bound_vars(func.body))
     with pytest.raises(ExprTypeError):
         analysis.remove_all_unused(3)
 
@@ -305,12 +308,21 @@ def test_remove_all_unused(main):
         (R.Object, R.Tensor((4,), "float32"), "PASS"),
         (R.Tensor((4,), "float32"), R.Object, "FAIL_L1"),
         (R.Tensor(ndim=1), R.Tensor((4,), "float32"), "PASS"),
-        (R.Tensor((4,), "float32"), R.Tensor(ndim=1, dtype="float32"), "FAIL_L1"),
+        (R.Tensor((4,), "float32"), R.Tensor(ndim=1, dtype="float32"), "FAIL_L2"),
+        (R.Tensor((4,), "float32"), R.Tensor(dtype="float32"), "FAIL_L1"),
+        (R.Shape(ndim=1), R.Shape, "FAIL_L1"),
         (R.Tensor(("n",), "float32"), R.Tensor(("m",), "float32"), "FAIL_L2"),
         (R.Tensor(("n * 2",), "float32"), R.Tensor(("n + n",), "float32"), "PASS"),
         (R.Tensor(("n",), "float32"), R.Tensor(("n + 1",), "float32"), "FAIL_L0"),
         (R.Tensor((4,), "float32"), R.Tensor((4,), "float16"), "FAIL_L0"),
         (R.Tensor((4,), "float32"), R.Shape([4]), "FAIL_L0"),
+        (relax.TensorType(ndim=1, vdevice="llvm"), relax.TensorType(ndim=1), "FAIL_L1"),
+        (relax.TensorType(ndim=1), relax.TensorType(ndim=1, vdevice="llvm"), "PASS"),
+        (
+            relax.TensorType(ndim=1, vdevice=ir.VDevice("llvm", 0)),
+            relax.TensorType(ndim=1, vdevice=ir.VDevice("llvm", 1)),
+            "FAIL_L0",
+        ),
         (R.Shape(ndim=2), R.Shape([1, 2]), "PASS"),
         (R.Tuple(R.Object, R.Tensor), R.Tuple(R.Shape, R.Tensor((2,), "int8")), "PASS"),
         (R.Tuple(R.Object), R.Tuple(R.Object, R.Object), "FAIL_L0"),
@@ -318,6 +330,7 @@ def test_remove_all_unused(main):
 )
 def test_type_base_check(base, derived, result):
     assert analysis.type_base_check(base, derived).name == result
+    assert as_type(base).is_base_of(derived) is (result == "PASS")
 
 
 def test_type_lca():
