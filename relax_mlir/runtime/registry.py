@@ -34,9 +34,11 @@ _LOCK = threading.RLock()
 
 
 def register_func(
-    name: str, func: Callable[..., Any] | None = None, override: bool = False
+    name: Any, func: Callable[..., Any] | None = None, override: bool = False
 ) -> Callable[..., Any]:
     """Register a Python callable or an FFI function under a name; without `func`, a decorator.
+
+    `@register_func` alone registers a Python function under its own name.
 
     The VM calls Python callables with tensors, tuples and numbers. The name also enters TVM FFI's
     global registry; callers from there have their tensors turned into `runtime.Tensor`.
@@ -50,8 +52,8 @@ def register_func(
         ValueError: the name is taken and `override` is false, or it is reserved for builtins.
         TypeError: `name` is not a string or `func` not callable.
     """
-    if callable(name):
-        raise TypeError("register_func needs a name: use @register_func('name')")
+    if callable(name) and func is None:
+        name, func = getattr(name, "__name__", None), name
     if not isinstance(name, str):
         raise TypeError(f"register_func: the name of a function is a string, got {name!r}")
     if func is None:

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
+from relax_mlir.errors import ArgumentTypeError
 from relax_mlir.runtime.library.operands import check, size_of
 from relax_mlir.runtime.values.convert import describe, numpy_dtype
+from relax_mlir.runtime.values.ndarray import memory_part
 
 _Array = np.ndarray
 
@@ -18,21 +19,9 @@ def _alloc_storage(size: Any, *attrs: Any) -> _Array:
 
 
 def _part(memory: _Array, offset: int, shape: tuple[int, ...], dtype: np.dtype) -> _Array:
-    """Return an array over a part of another's memory.
-
-    Raises:
-        ShapeMismatchError: the memory is too small for it.
-    """
-    count = int(np.prod(shape, dtype="int64")) * dtype.itemsize
-    if offset < 0 or offset + count > memory.nbytes:
-        raise ShapeMismatchError(
-            f"{count} bytes from byte {offset} on are not in a memory of {memory.nbytes} bytes"
-        )
-    raw = memory.reshape(-1).view("uint8")[offset : offset + count]
+    part = memory_part(memory, shape, dtype, offset)
     # Kernels take aligned memory.
-    if raw.ctypes.data % dtype.alignment:
-        raw = raw.copy()
-    return raw.view(dtype).reshape(shape)
+    return part if part.flags.aligned else part.copy()
 
 
 def _alloc_tensor(storage: Any, shape: Any, offset: int, dtype: str, *device: Any) -> _Array:

@@ -1,5 +1,6 @@
 """The tensors that users see: numpy arrays with the methods of TVM's, `nd.array(x).numpy()`."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,54 @@ class Tensor(np.ndarray):
             raise ShapeMismatchError(f"copyfrom: the array is {self.shape}, got {given.shape}")
         placement.copy_bytes(np.ascontiguousarray(given, self.dtype), self)
         return self
+
+    def same_as(self, other: Any) -> bool:
+        """Return whether another is this tensor: the same elements of the same memory.
+
+        `==` compares elements, as for every array of numpy's.
+        """
+        return isinstance(other, np.ndarray) and (
+            (self.__array_interface__["data"], self.shape, self.strides, self.dtype)
+            == (other.__array_interface__["data"], other.shape, other.strides, other.dtype)
+        )
+
+    def _create_view(
+        self, shape: Any, dtype: Any = None, relative_byte_offset: int = 0
+    ) -> "Tensor":
+        """Return a tensor over a part of this one's memory (TVM's `Tensor._create_view`).
+
+        Args:
+            shape: its shape.
+            dtype: its dtype; None is this one's.
+            relative_byte_offset: where it begins, in bytes behind this one's first element.
+
+        Raises:
+            ArgumentTypeError: no such dtype, or this tensor is not contiguous.
+            ShapeMismatchError: the memory is too small for it.
+        """
+        kind = self.dtype if dtype is None else numpy_dtype(dtype)
+        return memory_part(self, tuple(map(int, shape)), kind, relative_byte_offset).view(Tensor)
+
+
+def memory_part(
+    memory: np.ndarray, shape: tuple[int, ...], dtype: np.dtype, offset: int
+) -> np.ndarray:
+    """Return an array over the memory of another one, from a byte on.
+
+    Raises:
+        ArgumentTypeError: the other one is not contiguous.
+        ShapeMismatchError: its memory is too small.
+    """
+    if not memory.flags.c_contiguous:
+        raise ArgumentTypeError("a view is of a contiguous tensor; copy it first")
+    end = offset + math.prod(shape) * dtype.itemsize
+    if offset < 0 or end > memory.nbytes or min(shape, default=0) < 0:
+        raise ShapeMismatchError(
+            f"a view of shape {shape} and dtype {dtype} would occupy bytes {offset} <= i_byte < "
+            f"{end}, but the Tensor being viewed only contains {memory.nbytes} bytes"
+        )
+    raw = memory.view(np.ndarray).reshape(-1).view(np.uint8)[offset:end]
+    return raw.view(dtype).reshape(shape)
 
 
 def _same_form(source: np.ndarray, target: np.ndarray) -> None:

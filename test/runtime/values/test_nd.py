@@ -56,6 +56,27 @@ def test_copies():
     assert tvm.nd.array([[1, 2]]).shape == (1, 2)
 
 
+def test_views_share_the_memory_of_a_tensor():
+    data = np.arange(24, dtype="int32")
+    whole = tvm.runtime.tensor(data)
+    half = whole._create_view([12], relative_byte_offset=48)
+    for view, expected in (
+        (whole._create_view([2, 12]), data.reshape(2, 12)),
+        (half, data[12:]),
+        (half._create_view((2, 3), relative_byte_offset=24), data[18:].reshape(2, 3)),
+        (whole._create_view([48], "int16"), data.view("int16")),
+        (whole._create_view([0], relative_byte_offset=96), data[:0]),
+    ):
+        np.testing.assert_array_equal(view.numpy(), expected)
+        assert type(view) is tvm.runtime.Tensor
+        assert view.size == 0 or np.shares_memory(view, whole)
+    half[0] = 7
+    assert whole[12] == 7
+    assert whole.same_as(whole[:])
+    assert not whole.same_as(half)
+    assert not whole.same_as(whole.copy())
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -67,6 +88,9 @@ def test_copies():
         (lambda: tvm.nd.empty((3,), "float31"), ArgumentTypeError, "unknown dtype 'float31'"),
         (lambda: tvm.nd.array(X).copyto(tvm.nd.empty((4, 3))), ShapeMismatchError, r"\(3, 4\)"),
         (lambda: tvm.nd.array(X).copyto(np.empty((3, 4))), ArgumentTypeError, "into float64"),
+        (lambda: tvm.nd.array(X)._create_view([13]), ShapeMismatchError, "contains 48 bytes"),
+        (lambda: tvm.nd.array(X)._create_view([2], None, -4), ShapeMismatchError, "bytes -4 <="),
+        (lambda: tvm.nd.array(X).T._create_view([2]), ArgumentTypeError, "contiguous"),
         (lambda: tvm.nd.array(X).copyfrom(X[0]), ShapeMismatchError, r"is \(3, 4\), got \(4,\)"),
     ],
 )

@@ -1,5 +1,6 @@
 """Functions by name: Python ones, TVM FFI's, and compiled ones registered for others."""
 
+import functools
 import inspect
 import shutil
 import subprocess
@@ -50,6 +51,13 @@ def test_register_look_up_remove(name: str) -> None:
         register_func(name, print)
     register_func(name, len, override=True)
     assert get_global_func(name) is len
+
+    @register_func
+    def named_by_itself() -> None:
+        pass
+
+    assert get_global_func("named_by_itself") is named_by_itself
+    remove_global_func("named_by_itself")
     remove_global_func(name)
     assert get_global_func(name, allow_missing=True) is None
     with pytest.raises(FunctionNotFoundError, match="is not registered; register it with"):
@@ -63,8 +71,8 @@ def test_wrong_registrations() -> None:
         register_func("vm.builtin.copy", print)
     with pytest.raises(TypeError, match="not callable"):
         register_func("test.registry.x", 3)
-    with pytest.raises(TypeError, match="needs a name"):
-        register_func(print)
+    with pytest.raises(TypeError, match="is a string, got None"):
+        register_func(functools.partial(print))
     with pytest.raises(FunctionNotFoundError, match=r"did you mean 'vm\.builtin\.shape_of'"):
         get_global_func("vm.builtin.shapeof")
 
