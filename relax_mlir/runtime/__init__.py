@@ -25,7 +25,7 @@ _EXPORTS = {
     "Tensor": "values.ndarray",
     "cpu": "device.api",
     "device_of": "device.placement",
-    "empty": "device.placement",
+    "empty": "values.ndarray",
     "load_module": "files.loading",
     "load_param_dict": "files.safetensors",
     "save_param_dict": "files.safetensors",

@@ -13,7 +13,7 @@ from relax_mlir.runtime.device.api import (
     register_device_api,
     remove_device_api,
 )
-from relax_mlir.runtime.device.placement import copy_to, device_of, empty
+from relax_mlir.runtime.device.placement import copy_to, device_of
 from relax_mlir.runtime.exec_builder import ExecBuilder, UnusedInputWarning
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.files.loading import load_module
@@ -33,7 +33,7 @@ from relax_mlir.runtime.registry import (
     remove_global_func,
 )
 from relax_mlir.runtime.registry import register_func as register_global_func
-from relax_mlir.runtime.values.ndarray import Tensor, convert, from_dlpack
+from relax_mlir.runtime.values.ndarray import Tensor, convert, empty, from_dlpack
 from relax_mlir.runtime.values.ndarray import array as tensor
 from relax_mlir.runtime.vm.instrument import VMInstrumentReturnKind
 from relax_mlir.runtime.vm.virtual_machine import VirtualMachine

@@ -137,7 +137,9 @@ def test_modules_have_tvms_places_too() -> None:
     import relax_mlir.tirx.transform as tirx_passes
     from relax_mlir import s_tir
     from relax_mlir.ir.instrument import pass_instrument
+    from relax_mlir.relax.block_builder import BlockBuilder
     from relax_mlir.relax.transform import LegalizeOps
+    from relax_mlir.relax.type import TupleType
     from relax_mlir.script import tirx
     from relax_mlir.script.parser import relax as script_relax
 
@@ -147,6 +149,8 @@ def test_modules_have_tvms_places_too() -> None:
     assert relax_mlir.ir.transform is transform
     assert transform.LegalizeOps is LegalizeOps
     assert instrument.pass_instrument is pass_instrument
+    assert BlockBuilder is relax.BlockBuilder
+    assert TupleType is relax.TupleType
     assert tirx is T
     assert script_relax is R
     assert tir.__name__ == tir.__spec__.name == "relax_mlir.tir"

@@ -1,7 +1,7 @@
 """Memory for tensors: 64-byte aligned storage, new or from a pool of freed blocks."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,12 +64,25 @@ class PooledStorage(Storage):
 
 def space_of(array: Any) -> Any:
     """Return the data space of another device that an array is a view of, or None."""
+    for owner in _owners(array):
+        if type(owner) is _DeviceSpace and owner.place is not None:
+            return owner
+    return None
+
+
+def storage_of(array: Any) -> np.ndarray | None:
+    """Return the storage that an array is a view of, or None."""
+    # The outermost: a slice of a storage is one too.
+    storages = [owner for owner in _owners(array) if isinstance(owner, Storage)]
+    return storages[-1] if storages else None
+
+
+def _owners(array: Any) -> Iterator[np.ndarray]:
+    """Yield an array and what it is a view of, outwards."""
     while isinstance(array, np.ndarray):
-        if type(array) is _DeviceSpace and array.place is not None:
-            return array
+        yield array
         base = array.base
         array = base if isinstance(base, np.ndarray) else getattr(base, "read_only_owner", None)
-    return None
 
 
 def _is_host(place: Device) -> bool:

@@ -1,18 +1,17 @@
 """Sizes and layouts of tensors in memory, and conversions between tensors, shapes and numbers."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
+from relax_mlir.runtime.device.memory import storage_of
 from relax_mlir.runtime.library.operands import check
-from relax_mlir.runtime.values.convert import BFLOAT16, describe, numpy_dtype
+from relax_mlir.runtime.values.convert import describe, numpy_dtype
 
 _Array = np.ndarray
-# DLPack's codes of the kinds of dtypes.
-_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
-_BFLOAT_CODE = 4
 
 
 def _size(x: _Array) -> Any:
@@ -42,29 +41,21 @@ def _tensor_to_scalar(x: _Array) -> Any:
     return x.item()
 
 
-def _dtype_code(x: _Array) -> int:
-    check(x)
-    return _BFLOAT_CODE if x.dtype.name == BFLOAT16 else _CODES[x.dtype.kind]
+def _tensor(x: Any) -> _Array:
+    if not isinstance(x, np.ndarray):
+        raise ArgumentTypeError(f"expected a tensor, got {describe(x)}")
+    return x
 
 
-def _dtype_bits(x: _Array) -> int:
-    check(x)
-    return x.dtype.itemsize * 8
+def _dtype(x: _Array) -> Any:
+    """Return the dtype with DLPack's code, bits and lanes."""
+    import tvm_ffi
 
-
-def _dtype_lanes(x: _Array) -> int:
-    check(x)
-    return 1
-
-
-def _ndim(x: _Array) -> int:
-    check(x)
-    return x.ndim
+    return tvm_ffi.dtype(_tensor(x).dtype.name)
 
 
 def _axis(x: _Array, axis: int) -> int:
-    check(x)
-    if not 0 <= axis < x.ndim:
+    if not 0 <= axis < _tensor(x).ndim:
         raise ShapeMismatchError(f"axis {axis} is out of range for a tensor of rank {x.ndim}")
     return axis
 
@@ -75,14 +66,13 @@ def _shape_i(x: _Array, axis: int) -> int:
 
 def _stride_i(x: _Array, axis: int) -> int:
     # Tensors of the virtual machine are compact, where numpy's strides of an axis of 1 may differ.
-    axis = _axis(x, axis)
-    return int(np.prod(x.shape[axis + 1 :], dtype="int64"))
+    return math.prod(x.shape[_axis(x, axis) + 1 :])
 
 
-def _no_offset(x: _Array) -> int:
-    """Return where the first element is, which a tensor's pointer is always at."""
-    check(x)
-    return 0
+def _byte_offset(x: _Array) -> int:
+    """Return where the first element is in the storage of a tensor; other arrays are their own."""
+    storage = storage_of(_tensor(x))
+    return 0 if storage is None else x.ctypes.data - storage.ctypes.data
 
 
 # Name -> function of the operands; what is no tensor is returned as it is.
@@ -92,12 +82,12 @@ QUERY: dict[str, Callable[..., Any]] = {
     "shape_to_tensor": _shape_to_tensor,
     "scalar_to_tensor": _scalar_to_tensor,
     "tensor_to_scalar": _tensor_to_scalar,
-    "inspect_tensor_dtype_code": _dtype_code,
-    "inspect_tensor_dtype_bits": _dtype_bits,
-    "inspect_tensor_dtype_lanes": _dtype_lanes,
-    "inspect_tensor_ndim": _ndim,
+    "inspect_tensor_dtype_code": lambda x: _dtype(x).type_code,
+    "inspect_tensor_dtype_bits": lambda x: _dtype(x).bits,
+    "inspect_tensor_dtype_lanes": lambda x: _dtype(x).lanes,
+    "inspect_tensor_ndim": lambda x: _tensor(x).ndim,
     "inspect_tensor_shape_i": _shape_i,
     "inspect_tensor_stride_i": _stride_i,
-    "inspect_tensor_byte_offset": _no_offset,
-    "inspect_tensor_elem_offset": _no_offset,
+    "inspect_tensor_byte_offset": _byte_offset,
+    "inspect_tensor_elem_offset": lambda x: _byte_offset(x) // x.itemsize,
 }

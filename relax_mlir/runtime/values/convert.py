@@ -32,7 +32,7 @@ def numpy_dtype(dtype: Any) -> np.dtype:
     result = DTYPES.get(dtype) if isinstance(dtype, str) else None
     if result is not None:
         return result
-    if isinstance(dtype, str) and dtype == BFLOAT16:
+    if isinstance(dtype, str) and dtype in (BFLOAT16, "bfloat"):
         return _bfloat16()
     try:
         return np.dtype(str(dtype) if isinstance(dtype, str) else dtype)

@@ -178,3 +178,24 @@ def test_numpy_computes_plain_arrays_of_tensors() -> None:
     assert type(x + x) is type(np.exp(x)) is type(x.sum(axis=0)) is np.ndarray
     assert type(x.sum()) is np.float64
     assert type(x[0]) is runtime.Tensor
+
+
+@pytest.mark.parametrize(
+    ("dtype", "code", "bits"),
+    [("int32", 0, 32), ("uint8", 1, 8), ("float16", 2, 16), ("bool", 6, 8), ("bfloat", 4, 16),
+     ("float8_e4m3fn", 10, 8)],
+)  # fmt: skip
+def test_inspected_tensors_may_have_any_dtype_and_offset(dtype, code, bits):
+    fields = ("dtype_code", "dtype_bits", "dtype_lanes", "byte_offset", "elem_offset")
+    x = relax.Var("x", relax.TensorType(dtype=""))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        calls = [getattr(relax.op.inspect, f"tensor_{field}")(x) for field in fields]
+        bb.emit_func_output(bb.emit(relax.Tuple([bb.emit(call) for call in calls])))
+    main = relax.VirtualMachine(relax.build(bb.get()))["main"]
+    a = runtime.empty((16, 16), dtype)
+    view = a._create_view((4,), relative_byte_offset=64)
+    for array, offset in ((a, 0), (view, 64), (view[1:], 64 + bits // 8)):
+        assert main(array) == (code, bits, 1, offset, offset * 8 // bits)
+    # An array of numpy's has no storage that it could be a part of.
+    assert main(np.ones(3)[1:])[3:] == (0, 0)
