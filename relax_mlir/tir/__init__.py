@@ -7,7 +7,7 @@ from relax_mlir.errors import missing
 
 # Loaded on first use: symbolic integers are MLIR's.
 _EXPORTS = {
-    **dict.fromkeys(("SizeVar", "Var", "is_buffer_var", "var"), "expr"),
+    **dict.fromkeys(("SizeVar", "Var", "var"), "expr"),
     **dict.fromkeys(("FloatImm", "IntImm", "PrimExpr"), "scalar.prim_expr"),
     **dict.fromkeys(
         ("Add", "And", "Call", "Div", "EQ", "FloorDiv", "FloorMod", "GE", "GT",
@@ -22,7 +22,7 @@ _EXPORTS = {
     "BufferRegion": "view.statements",
     "IndexMap": "schedule.index_map",
     "TensorIntrin": "tensor_intrin",
-    **dict.fromkeys(("Buffer", "decl_buffer"), "stmt"),
+    **dict.fromkeys(("Buffer", "decl_buffer", "is_buffer_var"), "stmt"),
     **dict.fromkeys(("build", "lower"), "lowering"),
     **dict.fromkeys(("Cast", "cast", "const"), "scalar.conversion"),
     **dict.fromkeys(("comm_reducer", "max", "min", "sum"), "scalar.reduction"),

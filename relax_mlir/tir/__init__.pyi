@@ -7,7 +7,7 @@ from typing import Any
 from relax_mlir.errors import ScheduleError
 from relax_mlir.relax.expr.functions import PrimFunc
 from relax_mlir.tir import analysis, ir_builder, schedule, stmt_functor, transform
-from relax_mlir.tir.expr import Var, is_buffer_var, var
+from relax_mlir.tir.expr import Var, var
 from relax_mlir.tir.expr import Var as SizeVar
 from relax_mlir.tir.lowering import build, lower
 from relax_mlir.tir.scalar.calls import (
@@ -87,6 +87,7 @@ from relax_mlir.tir.stmt import (
     Stmt,
     While,
     decl_buffer,
+    is_buffer_var,
     stmt_list,
     stmt_seq,
 )

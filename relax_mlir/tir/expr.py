@@ -22,11 +22,6 @@ class Param:
         return self == other
 
 
-def is_buffer_var(var: object) -> bool:
-    """Whether something is the parameter of a prim func that points to a buffer."""
-    return isinstance(var, Param) and var.dtype == "handle"
-
-
 class _Symbol(type):
     """What `isinstance` takes for a `Var`: every size that is a symbol."""
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.ops import LOOP_KINDS
 from relax_mlir.errors import ExprError, ExprTypeError
-from relax_mlir.tir.expr import Var
+from relax_mlir.tir.expr import Param, Var
 from relax_mlir.tir.scalar.axes import dims_of
 from relax_mlir.tir.scalar.conversion import as_expr, condition
 from relax_mlir.tir.scalar.dtypes import SIZE, checked
@@ -142,6 +142,11 @@ class Buffer:
     def vstore(self, indices: Any, value: Any) -> Any:
         """Return the statement that stores an element."""
         return BufferStore(self, value, list(indices) if isinstance(indices, tuple) else [indices])
+
+
+def is_buffer_var(var: object) -> bool:
+    """Whether something is a buffer, or the parameter of a prim func that points to one."""
+    return isinstance(var, Buffer) or (isinstance(var, Param) and var.dtype == "handle")
 
 
 def decl_buffer(shape: Any, dtype: str = "float32", name: str = "buffer") -> Buffer:

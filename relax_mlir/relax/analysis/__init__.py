@@ -8,6 +8,7 @@ from relax_mlir.relax.analysis.checks import (
     well_formed,
 )
 from relax_mlir.relax.analysis.dot import to_dot
+from relax_mlir.relax.analysis.layouts import suggest_layout_transforms
 from relax_mlir.relax.analysis.liveness import Liveness, liveness
 from relax_mlir.relax.analysis.memory import (
     FunctionMemory,
@@ -60,6 +61,7 @@ __all__ = [
     "erase_to_well_defined", "estimate_memory_usage", "free_symbolic_vars", "free_vars",
     "get_shape_of", "get_static_type", "get_var2val", "has_reshape_pattern", "liveness",
     "name_to_binding", "post_order_visit", "remove_all_unused", "shape_kind",
-    "struct_info_base_check", "struct_info_lca", "tir_vars_in_struct_info", "tir_vars_in_type",
-    "to_dot", "type_base_check", "type_lca", "udchain", "used_vars", "well_formed",
+    "struct_info_base_check", "struct_info_lca", "suggest_layout_transforms",
+    "tir_vars_in_struct_info", "tir_vars_in_type", "to_dot", "type_base_check", "type_lca",
+    "udchain", "used_vars", "well_formed",
 ]  # fmt: skip

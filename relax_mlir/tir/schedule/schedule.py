@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ScheduleTypeError, ScheduleValueError, did_you_mean
 from relax_mlir.ir.module import IRModule
-from relax_mlir.ir.single_function import is_function, single
+from relax_mlir.ir.single_function import is_function
 from relax_mlir.tir.schedule.base import MAX_SEED, primitive
 from relax_mlir.tir.schedule.handles import BlockRV, ExprRV, LoopRV, RandomVariable
 from relax_mlir.tir.schedule.primitives.annotations import AnnotationPrimitives
@@ -235,10 +235,7 @@ def _module_of(mod: Any) -> IRModule:
     if isinstance(mod, IRModule):
         return mod
     if is_function(mod):
-        from relax_mlir.ir.transfer import moved
-
-        operation = single(mod)
-        return IRModule(moved(operation, operation.context))
+        return IRModule.from_expr(mod)
     raise ScheduleTypeError(f"tir.Schedule takes a module or a prim func, got {type(mod).__name__}")
 
 

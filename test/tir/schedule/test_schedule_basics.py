@@ -39,6 +39,13 @@ def names(sch: Schedule, blocks: list[BlockRV]) -> list[str]:
     return [sch.get(block).attributes["block_name"].value for block in blocks]
 
 
+def test_a_private_function_is_main() -> None:
+    func = from_source(
+        "@T.prim_func(private=True)\ndef f(A: T.Buffer((1,), 'int32')):\n    A[0] = 1"
+    )
+    assert_structural_equal(Schedule(func["f"]).mod["main"], func["f"])
+
+
 def test_the_program_given_stays_as_it_was() -> None:
     module = ELEMENTWISE.module
     before = str(module)

@@ -19,6 +19,7 @@ from relax_mlir.tir.schedule.inverses import inverse_of
 from relax_mlir.tir.schedule.primitives import padding
 from relax_mlir.tir.schedule.primitives.cache import chosen_buffer
 from relax_mlir.tir.schedule.state import ScheduleState
+from relax_mlir.tir.stmt import Buffer
 from relax_mlir.tir.view import buffers, edit, tree
 from relax_mlir.tir.view.accesses import Access, accesses, declare
 from relax_mlir.tir.view.index import Indices
@@ -205,6 +206,8 @@ def _rewritten(indices: Indices, access: Access, index_map: IndexMap, buffer: ir
 
 
 def _buffer_map(sch: ScheduleBase, arguments: dict[str, Any]) -> None:
+    if isinstance(arguments["buffer"], Buffer):
+        arguments["buffer"] = arguments["buffer"].name
     block = sch._block(arguments["block"])
     rank = len(
         buffers.dims_of(
@@ -255,7 +258,7 @@ class TransformLayoutPrimitives(ScheduleBase):
     def transform_layout(
         self,
         block: BlockRV | str,
-        buffer: tuple[str, int] | str,
+        buffer: tuple[str, int] | str | Buffer,
         index_map: IndexMap | Callable[..., Any],
         pad_value: int | float | None = None,
         *,
@@ -266,7 +269,7 @@ class TransformLayoutPrimitives(ScheduleBase):
         Args:
             block: one that uses the buffer.
             buffer: its name, or `("read", n)` or `("write", n)` for the position among what the
-                block reads or writes.
+                block reads or writes, or its description.
             index_map: from the indices that elements have to those that they get.
             pad_value: what new elements that stand for no old one hold; where the buffer is an
                 input, the caller provides for that.
