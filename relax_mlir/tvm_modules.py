@@ -28,6 +28,7 @@ ALIASES = {
     "relax.vm_build": "compiler.vm_build",
     "relax.transform.transform": "transform",
     "s_tir": "tir",
+    "script.ir_builder": "relax.ir_builder",
     "script.parser.ir": "script.ir",
     "script.parser.relax": "script.relax",
     "script.parser.tir": "script.tir",
@@ -69,5 +70,6 @@ class _Finder(MetaPathFinder, Loader):
 def install() -> None:
     """Let imports find these modules."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        # Last: it is only asked for what nobody else finds.
-        sys.meta_path.append(_Finder())
+        # First: a package under another name still has the folder of its modules, in which they
+        # would be found again, as second copies.
+        sys.meta_path.insert(0, _Finder())

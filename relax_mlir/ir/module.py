@@ -23,12 +23,19 @@ class IRModule:
     """
 
     def __init__(
-        self, module: "ir.Module | Mapping[str, BaseFunc | ir.Operation] | None" = None
-    ) -> None:
+        self, module: "ir.Module | Mapping[str, BaseFunc | ir.Operation] | None" = None,
+        attrs: Mapping[str, Any] | None = None,
+        global_infos: Mapping[str, Sequence[GlobalInfo]] | None = None,
+    ) -> None:  # fmt: skip
         """Hold an MLIR module, or copies of functions by name: `IRModule({"main": func})`.
 
+        Args:
+            module: the MLIR module, or the functions.
+            attrs: attributes, as for `with_attr`.
+            global_infos: data that belongs to no function, as for `update_global_info`.
+
         Raises:
-            ExprTypeError: it is neither.
+            ExprTypeError: one of them is none of these.
         """
         module = {} if module is None else module
         if not isinstance(module, (ir.Module, Mapping)):
@@ -37,6 +44,10 @@ class IRModule:
                 "IRModule.parse reads MLIR text, script.from_source TVMScript"
             )
         self._module = together(module) if isinstance(module, Mapping) else module
+        for key, value in (attrs or {}).items():
+            self._set_attribute(key, value)
+        for key, infos in (global_infos or {}).items():
+            self.update_global_info(key, infos)
 
     @property
     def mlir_module(self) -> ir.Module:
@@ -80,10 +91,13 @@ class IRModule:
             ExprTypeError: no attribute holds such a value.
         """
         made = self.clone()
-        with made.context:
-            name = key if "." in key else f"relax.{key}"
-            made.mlir_module.operation.attributes[name] = python_attribute(value)
+        made._set_attribute(key, value)
         return made
+
+    def _set_attribute(self, key: str, value: Any) -> None:
+        with self.context:
+            name = key if "." in key else f"relax.{key}"
+            self._module.operation.attributes[name] = python_attribute(value)
 
     @classmethod
     def from_expr(cls, expr: Any, functions: Mapping[str, Any] | None = None) -> "IRModule":
