@@ -166,6 +166,27 @@ def unify(lhs: ScalarLike, rhs: ScalarLike) -> tuple[Scalar, Scalar]:
     raise DtypeError(f"operand dtypes must match, got {lhs.dtype} and {rhs.dtype}; cast one")
 
 
+def promoted(a: str, b: str) -> str:
+    """Return the dtype that operands of two dtypes are converted to, TVM's rules.
+
+    Integers become the other's float, the narrower becomes the wider, and of a signed and an
+    unsigned integer both become signed.
+
+    Raises:
+        DtypeError: float16 and bfloat16, neither of which holds the other.
+    """
+    if a == b:
+        return a
+    if is_float(a) != is_float(b):
+        return a if is_float(a) else b
+    widths = [1 if each == "bool" else 8 * T.dtype_size(each) for each in (a, b)]
+    if is_float(a) and widths[0] == widths[1]:
+        raise DtypeError(f"neither of {a} and {b} holds the other; cast one of them")
+    if is_float(a) or (is_unsigned(a) and is_unsigned(b)):
+        return a if widths[0] > widths[1] else b
+    return f"int{max(widths)}"
+
+
 def _pick(dtype: str, by_kind: dict[str, Callable[..., ir.Value]], what: str) -> Callable:
     kind = "f" if is_float(dtype) else "u" if is_unsigned(dtype) else "s"
     if kind not in by_kind:

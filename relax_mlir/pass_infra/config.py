@@ -85,7 +85,20 @@ def resolve(given: Mapping[str, Any]) -> dict[str, Any]:
         raise PassTypeError(
             f"config is a dict of options by key, got {type(given).__name__} {given!r}"
         )
-    return {key: _legalise(key, value) for key, value in given.items()}
+    return _Config({_own(key): _legalise(_own(key), value) for key, value in given.items()})
+
+
+class _Config(dict[str, Any]):
+    """Values by key, and by what newer TVM calls it: `tirx.UnrollLoop` is `tir.UnrollLoop`."""
+
+    def __missing__(self, key: str) -> Any:
+        if key == _own(key):
+            raise KeyError(key)
+        return self[_own(key)]
+
+
+def _own(key: Any) -> Any:
+    return f"tir.{key[5:]}" if isinstance(key, str) and key.startswith("tirx.") else key
 
 
 def _legalise(key: Any, value: Any) -> Any:

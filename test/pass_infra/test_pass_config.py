@@ -6,7 +6,7 @@ from pass_programs import MAIN
 from relax_mlir import transform
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
-from relax_mlir.errors import PassError
+from relax_mlir.errors import ConfigKeyError, PassError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.transform import PassContext, module_pass
 
@@ -140,3 +140,13 @@ class TestConfig:
 class _Unroll:
     def __init__(self, steps: int) -> None:
         self.steps = steps
+
+
+def test_options_under_newer_names_of_tvm() -> None:
+    config = PassContext(config={"tirx.UnrollLoop": {"auto_max_step": 10}}).config
+    assert config["tirx.UnrollLoop"] is config["tir.UnrollLoop"]
+    assert config["tirx.UnrollLoop"].auto_max_step == 10
+    with pytest.raises(KeyError):
+        config["tirx.LoopPartition"]
+    with pytest.raises(ConfigKeyError, match=r"option 'tir\.Unrol'; did you mean"):
+        PassContext(config={"tirx.Unrol": {}})

@@ -161,7 +161,7 @@ def test_signatures(params: str, underlined: str, message: str) -> None:
         ("for i in range(n):\n    B[i] = 1.5", "1.5", "1.5 is not an integer, int32 is needed"),
         (
             "for i in range(n):\n    B[i] = B[i] + A[i, 0]",
-            "B[i] + A[i, 0]", "operand dtypes must match, got int32 and float32",
+            "B[i] + A[i, 0]", "buffer 'B' holds int32, got a value of float32",
         ),
         ("for i in range(n):\n    B[i] = B[i] / 2", "B[i] / 2", "'/' needs floating-point operands"),
         ("for i in range(n):\n    B[A[i, 0]] = 1", "A[i, 0]", "an index must be an integer, got float32"),

@@ -191,3 +191,34 @@ def test_floats_cast_to_signed_numbers_beside_unsigned_ones() -> None:
             B[i] = T.Cast("int8", A[i]) - T.Cast("int8", X[i])
     """))  # fmt: skip
     assert 'T.Cast("int8", X[i])' in module.script()
+
+
+MIXED = {
+    "A[i] + B[i]": lambda a, b, c, d, i: a + b,
+    "B[i] * i - (i + 1) / B[i]": lambda a, b, c, d, i: b * i - (i + 1) / b,
+    "T.max(A[i], T.float64(0.5))": lambda a, b, c, d, i: np.maximum(a, 0.5),
+    "T.if_then_else(A[i] < B[i], A[i], B[i])": lambda a, b, c, d, i: np.where(a < b, a, b),
+    "T.Select(C[i] < A[i], C[i], D[i])": lambda a, b, c, d, i: np.where(c < a, c, d),
+    "C[i] + D[i]": lambda a, b, c, d, i: (c + d.astype("int8")).astype("int8"),
+    "C[i] * A[i]": lambda a, b, c, d, i: c * a,
+    "(C[i] > 0) + D[i]": lambda a, b, c, d, i: (c > 0) + d,
+}
+
+
+def test_operands_of_different_dtypes_are_converted_as_tvm_does_it() -> None:
+    arrays = [
+        np.array([-3, 0, 2, 7, 70000], "int32"), np.array([0.5, -1, 2, 8, 1e6], "float32"),
+        np.array([-5, 1, 2, 100, 3], "int8"), np.array([1, 0, 2, 20, 250], "uint8"),
+    ]  # fmt: skip
+    signature = ", ".join(
+        f'{name}: T.Buffer((5,), "{array.dtype}")'
+        for name, array in zip("ABCD", arrays, strict=True)
+    )
+    stores = "".join(f'    E[{k}, i] = T.cast({text}, "float64")\n' for k, text in enumerate(MIXED))
+    got = np.empty((len(MIXED), 5))
+    body = f"for i in range(5):\n{stores}"
+    run(f'{signature}, E: T.Buffer(({len(MIXED)}, 5), "float64")', body, *arrays, got)
+    for row, expected in zip(got, MIXED.values(), strict=True):
+        np.testing.assert_allclose(row, expected(*arrays, np.arange(5)), rtol=1e-6)
+    with pytest.raises(ScriptError, match="neither of float16 and bfloat16 holds the other"):
+        run('A: T.Buffer((1,), "float32")', "A[0] = T.float16(1) * T.bfloat16(2)", arrays[1])

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.tir import scalar
 from relax_mlir.errors import ExprError, ExprTypeError
 
 # What loop variables and sizes are.
@@ -54,24 +55,13 @@ def bits(dtype: str) -> int:
 def promoted(a: str, b: str) -> str:
     """Return the dtype that operands of two dtypes are converted to, TVM's rules.
 
-    Integers become the other's float, the narrower becomes the wider, and of a signed and an
-    unsigned integer both become signed.
-
     Raises:
         ExprTypeError: float16 and bfloat16, neither of which holds the other.
     """
-    if a == b:
-        return a
-    if is_float(a) != is_float(b):
-        return a if is_float(a) else b
-    if is_float(a):
-        if bits(a) == bits(b):
-            raise ExprTypeError(f"neither of {a} and {b} holds the other; cast one of them")
-        return a if bits(a) > bits(b) else b
-    width = max(bits(a), bits(b))
-    if is_unsigned(a) and is_unsigned(b):
-        return a if bits(a) > bits(b) else b
-    return f"int{width}"
+    try:
+        return scalar.promoted(a, b)
+    except scalar.DtypeError as error:
+        raise ExprTypeError(str(error)) from None
 
 
 def lowest(dtype: str) -> int | float:

@@ -1,6 +1,7 @@
 """Expressions: scalar arithmetic, intrinsics, loads."""
 
 import ast
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -133,7 +134,7 @@ class TirExprParser(interfaces.TirExprParser):
         return self.pair(left, right, node)
 
     def pair(self, left: Any, right: Any, node: Node) -> tuple[Scalar, Scalar]:
-        """Return two operands as scalars of one dtype."""
+        """Return two operands as scalars of one dtype, converted as TVM does it."""
         left, right = bare(left, right), bare(right, left)
         if isinstance(right, SymExpr):
             # A number in front takes the dtype of a size, as one behind it does.
@@ -142,7 +143,8 @@ class TirExprParser(interfaces.TirExprParser):
             left = self.to_scalar(left, node, right.dtype if isinstance(right, Scalar) else "")
         if not isinstance(right, Scalar):
             right = self.to_scalar(right, node, left.dtype)
-        return S.unify(left, right)
+        dtype = _common(left.dtype, right.dtype)
+        return S.cast(left, dtype), S.cast(right, dtype)
 
     def indices(self, node: Node, buffer: Buffer) -> tuple[Scalar, ...]:
         """Return the indices of a load or a store.
@@ -358,16 +360,13 @@ class TirExprParser(interfaces.TirExprParser):
         raws = [raw.value if isinstance(raw, SymExpr) and raw.is_const else raw for raw in raws]
         dtypes = [raw.dtype if isinstance(raw, (Scalar, Number)) else INDEX for raw in raws
                   if isinstance(raw, (Scalar, SymExpr, Number))]  # fmt: skip
-        if len(set(dtypes)) > 1:
-            self.scope.fail(
-                node, f"both values must have one dtype, got {dtypes[0]} and {dtypes[1]}"
-            )
         floats = any(isinstance(raw, float) for raw in raws)
-        dtype = dtypes[0] if dtypes else "float32" if floats else ""
+        dtype = functools.reduce(_common, dtypes) if dtypes else "float32" if floats else ""
         values = []
         for block, raw in zip(blocks, raws, strict=True):
             with ir.InsertionPoint(block):
-                values.append(self.to_scalar(raw, node, dtype))
+                value = self.to_scalar(raw, node, dtype)
+                values.append(S.cast(value, dtype) if dtype else value)
                 scf.YieldOp([values[-1].value])
         final = ir.Operation.create(
             "scf.if", operands=[condition.value], results=[values[0].value.type], regions=2,
@@ -418,3 +417,10 @@ class TirExprParser(interfaces.TirExprParser):
             except (ValueError, OverflowError):
                 self.scope.fail(node, f"{raw} has no value in {dtype}")
         return S.cast(self.to_scalar(raw, node), dtype)
+
+
+def _common(a: str, b: str) -> str:
+    """Return the dtype that operands are converted to: sizes meet integers, else TVM's rules."""
+    if INDEX in (a, b) and not S.is_float(a + b):
+        return b if a == INDEX else a
+    return S.promoted(*["int64" if each == INDEX else each for each in (a, b)])
