@@ -49,6 +49,21 @@ def resolve_alias(name: str) -> str:
     return ""
 
 
+def submodule(package: str, name: str) -> ModuleType:
+    """Return a module of a package, imported now: the package's `__getattr__`.
+
+    Raises:
+        AttributeError: it has no such module.
+    """
+    full = f"{package}.{name}"
+    try:
+        return importlib.import_module(full)
+    except ModuleNotFoundError as error:
+        if error.name != full:
+            raise
+        raise AttributeError(f"module '{package}' has no attribute '{name}'") from None
+
+
 class _Finder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

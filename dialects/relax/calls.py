@@ -55,7 +55,7 @@ def _call_problem(op: ir.Operation, name: str, signature: ir.FunctionType) -> st
         ):
             return (
                 f"argument {index} is {describe(given)}, @{name} takes {describe(wanted)}"
-                f"{_where(bound, wanted)}"
+                f"{_where(bound, _dims(wanted) or ())}"
             )
     results = signature.results
     if len(results) == 1 and not compatible(op.results[0].type, results[0], same_symbols=False):
@@ -88,8 +88,8 @@ def _unify(
     return True
 
 
-def _where(bound: dict[str, SymExpr], wanted: ir.Type) -> str:
-    used = sorted({name for dim in _dims(wanted) or () for name in dim.symbols} & bound.keys())
+def _where(bound: dict[str, SymExpr], dims: Sequence[SymExpr]) -> str:
+    used = sorted({name for dim in dims for name in dim.symbols} & bound.keys())
     return f" where {', '.join(f'{name} is {bound[name]}' for name in used)}" if used else ""
 
 
@@ -114,10 +114,15 @@ def _call_tir_problem(
             f"@{name} takes {len(parameters)} in all"
         )
     attributes = func.attributes.get("arg_attrs")
+    bound: dict[str, SymExpr] = {}
     for index, parameter in enumerate(parameters):
         argument = given[index] if index < len(given) else ir.IntegerType.get_signless(64)
         own = attributes[index] if attributes else None
         problem = _buffer_problem(argument, parameter, own)
+        shape = own["tir.shape"] if own is not None and "tir.shape" in own else None
+        dims = shape.dims if isinstance(shape, Dims) else ()
+        if not problem and dims and not _unify(dims, _dims(argument), bound):
+            problem = f"a buffer of shape ({', '.join(map(str, dims))}){_where(bound, dims)}"
         if problem:
             return f"argument {index} is {describe(argument)}, @{name} takes {problem}"
     return _write_problem(name, func, op.operands[1].type.num_types, overwritten)

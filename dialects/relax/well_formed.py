@@ -20,8 +20,16 @@ from relax_mlir.errors import PassError, did_you_mean
 Problem = tuple[ir.Location, str]
 
 
-def check_well_formed(module: ir.Operation, only: str | None = None) -> list[Problem]:
-    """Return what is wrong in the functions of a module, or in one: where, and a message."""
+def check_well_formed(
+    module: ir.Operation, only: str | None = None, *, calls: bool = True
+) -> list[Problem]:
+    """Return what is wrong in the functions of a module, or in one: where, and a message.
+
+    Args:
+        module: the module.
+        only: the name of the one function to look at.
+        calls: whether calls have to fit what they call.
+    """
     module = module.operation
     functions = functions_of(module)
     problems: list[Problem] = []
@@ -30,7 +38,7 @@ def check_well_formed(module: ir.Operation, only: str | None = None) -> list[Pro
             if only is not None and name != only:
                 continue
             if "relax.function" in func.attributes:
-                problems += _Function(func, functions).problems
+                problems += _Function(func, functions if calls else None).problems
             elif "tir.prim_func" in func.attributes:
                 problems += _prim_func_problems(func)
     return problems
@@ -100,7 +108,7 @@ def type_dims(type_: ir.Type) -> Iterator[SymExpr]:
 class _Function:
     """One Relax function; `problems` holds what is wrong with it."""
 
-    def __init__(self, func: ir.Operation, functions: dict[str, ir.Operation]) -> None:
+    def __init__(self, func: ir.Operation, functions: dict[str, ir.Operation] | None) -> None:
         self.problems = _signature_problems(func)
         self._functions = functions
         self._name = ir.StringAttr(func.attributes["sym_name"]).value
@@ -146,7 +154,7 @@ class _Function:
                     self._walk(inner, inside)
             for value in op.results:
                 self._require(type_dims(value.type), bound, op.location, f"'{op.name}'")
-            problem = call_problem(op, self._functions)
+            problem = "" if self._functions is None else call_problem(op, self._functions)
             if problem:
                 self.problems.append((op.location, f"'{op.name}' op {problem}"))
 

@@ -5,10 +5,12 @@ when the first script is parsed.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.script.files import load_script, save_script
 from relax_mlir.script.ir import ir_module
+from relax_mlir.tvm_modules import submodule
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
@@ -17,6 +19,9 @@ __all__ = [
     "from_source", "ir_module", "load_script", "parse_module", "save_script", "script",
     "script_with_metadata",
 ]  # fmt: skip
+
+
+__getattr__ = partial(submodule, __name__)
 
 
 def from_source(

@@ -10,6 +10,11 @@ from relax_mlir.script.markers import Marker
 def ir_module(cls: type | None = None, **options: Any) -> Any:
     """Turn a class of script functions into an `IRModule`.
 
+    Args:
+        cls: the class.
+        options: `check_well_formed=False` leaves it to `relax.analysis.check_well_formed` whether
+            calls fit their prim funcs; `s_tir=` is accepted for scripts of TVM.
+
     Raises:
         ScriptError: the script is wrong, or its source is not available.
     """

@@ -153,6 +153,9 @@ def test_modules_have_tvms_places_too() -> None:
     assert TupleType is relax.TupleType
     assert tirx is T
     assert script_relax is R
+    assert relax_mlir.script.parser.tirx is T
+    with pytest.raises(AttributeError, match=r"'relax_mlir.script' has no attribute 'nothing'"):
+        _ = relax_mlir.script.nothing
     assert tir.__name__ == tir.__spec__.name == "relax_mlir.tir"
     x = tir.Var("x")
     assert str(tir.LShift(x, 2)) == str(tir.shift_left(x, 2))

@@ -49,7 +49,7 @@ def check_well_formed(node: Any, check_ty: bool = True) -> WellFormed:
 
     Args:
         node: IRModule, or a function in one or built by itself.
-        check_ty: also check symbols and calls.
+        check_ty: whether calls have to fit what they call.
 
     Raises:
         ExprTypeError: it is neither.
@@ -69,10 +69,10 @@ def check_well_formed(node: Any, check_ty: bool = True) -> WellFormed:
     except ir.MLIRError as error:
         result += [Diagnostic(str(d.location), d.message) for d in error.error_diagnostics]
         return WellFormed(result or [Diagnostic("loc(unknown)", str(error))])
-    if check_ty and module is not None:
+    if module is not None:
         name = None if only is None else ir.StringAttr(only.attributes["sym_name"]).value
         try:
-            problems = list(function_problems(module, name))
+            problems = function_problems(module, name, calls=check_ty)
         except RecursionError:
             return WellFormed([Diagnostic(str(target.location), _TOO_DEEP)])
         result += [Diagnostic(str(location), message) for location, message in problems]

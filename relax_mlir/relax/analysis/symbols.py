@@ -50,7 +50,7 @@ def collect_non_negative_expressions(type_: Any) -> list[SymExpr]:
         ExprTypeError: it is no type.
     """
     result: dict[SymExpr, None] = {}
-    for dims in _all_dims(type_, tensors_only=True):
+    for dims in _all_dims(type_, sizes_only=True):
         result.update(dict.fromkeys(dim for dim in dims if not dim.is_const))
     return list(result)
 
@@ -210,13 +210,13 @@ def _types(scope: Scope) -> Iterable[ir.Type]:
     return seen
 
 
-def _all_dims(type_: Any, tensors_only: bool = False) -> Iterable[Iterable[SymExpr]]:
+def _all_dims(type_: Any, sizes_only: bool = False) -> Iterable[Iterable[SymExpr]]:
     stack: list[Type] = [type_.ty if isinstance(type_, Expr) else as_type(type_)]
     while stack:
         part = stack.pop()
-        if isinstance(part, TensorType) or (isinstance(part, ShapeType) and not tensors_only):
+        if isinstance(part, (TensorType, ShapeType)):
             yield part.dims or ()
-        elif isinstance(part, PrimType) and not tensors_only and part.value is not None:
+        elif isinstance(part, PrimType) and not sizes_only and part.value is not None:
             yield (part.value,)
         elif isinstance(part, TupleType):
             stack += reversed(part.fields)

@@ -140,6 +140,8 @@ def _other(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir
 
 def _destination(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
     """Create `call_tir` or `call_dps_packed`; the operand is the tuple of arguments."""
+    if len(call.sinfo_args) != 1:
+        raise ExprTypeError(f"{call.op!r} takes one type, that of its output, as sinfo_args")
     (type_,) = call.sinfo_args
     place = nameless(loc)
     wanted = type_.fields if isinstance(type_, TupleType) else (type_,)

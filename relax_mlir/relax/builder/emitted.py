@@ -37,9 +37,24 @@ def function_of_expression(expr: Expr) -> Function:
     """
     free = free_vars(expr)
     func = Function(free, expr)
+    builder = BlockBuilder()
+    builder._moved = _Parameters(free)
     with own_values(free):
-        emitted(func)
+        builder.add_func(func, "main")
+    func._keep = builder.get()
     return func
+
+
+class _Parameters:
+    """Says which parameters stand for the values that variables had before."""
+
+    def __init__(self, variables: Sequence[Var]) -> None:
+        self._variables = {var._value: var for var in variables if var._value is not None}
+
+    def get(self, value: ir.Value, default: ir.Value) -> ir.Value | None:
+        """Return what stands for a value."""
+        var = self._variables.get(value)
+        return default if var is None else var._value
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """TVM's Relax expressions as views over MLIR."""
 
-from relax_mlir.relax.expr.base import Expr
+from relax_mlir.relax.expr.base import Expr, _update_type
 from relax_mlir.relax.expr.blocks import (
     Binding,
     BindingBlock,
@@ -106,6 +106,7 @@ __all__ = [
     "Var",
     "VarBinding",
     "While",
+    "_update_type",
     "as_type",
     "binding_of",
     "const",

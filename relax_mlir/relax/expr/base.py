@@ -11,6 +11,7 @@ from relax_mlir.relax.expr.types import (
     TensorType,
     TupleType,
     Type,
+    as_type,
     from_mlir,
     without_shape,
 )
@@ -226,6 +227,17 @@ for _name, _op in BINARY.items():
     setattr(Expr, f"__r{_name}__", _reflected(_op))
 for _name, _op in UNARY.items():
     setattr(Expr, f"__{_name}__", _unary(_op))
+
+
+def _update_type(expr: Expr, ty: Any) -> None:
+    """Give an expression that is not emitted yet a type, as TVM's function of this name does.
+
+    Raises:
+        ExprTypeError: it has been emitted: MLIR has its type.
+    """
+    if expr.mlir_value is not None:
+        raise ExprTypeError(f"{expr!r} has been emitted, and its type cannot be replaced")
+    expr._ty = as_type(ty)
 
 
 def truthless(expr: Expr) -> NoReturn:

@@ -34,12 +34,14 @@ class ModuleParser:
         names: all of them, for suggestions.
         attributes: what `I.module_attrs` said.
         global_infos: what `I.module_global_infos` said.
+        checked: whether calls that do not fit their prim funcs are errors.
     """
 
     def __init__(self, source: Source, env: Env, class_name: str = "") -> None:
         self.source = source
         self.env = env
         self.class_name = class_name
+        self.checked: bool = True
         self.functions: dict[str, Function] = {}
         self.body: ir.Block | None = None
         self.attributes: dict[str, Any] = {}
@@ -362,6 +364,12 @@ def parse_definition(
         parser.add(node)
         return parser.parse()
     parser = ModuleParser(source, env, node.name)
+    parser.checked = not any(
+        option.arg == "check_well_formed" and getattr(option.value, "value", True) is False
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call)
+        for option in decorator.keywords
+    )
     for member in node.body:
         if isinstance(member, ast.FunctionDef):
             parser.add(member)

@@ -1,12 +1,14 @@
 """relax.analysis: variables, symbols, chains, purity, recursion, order of visits."""
 
+import re
+
 import pytest
 import tvm_ffi
 from mutation import BEFORE, HEAD
 
 from relax_mlir import ir, relax, transform
 from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE
-from relax_mlir.errors import ExprError, ExprTypeError, VerifyError
+from relax_mlir.errors import ExprError, ExprTypeError, RelaxMLIRError, VerifyError
 from relax_mlir.ir import IRModule
 from relax_mlir.relax import analysis
 from relax_mlir.relax.expr import (
@@ -138,6 +140,8 @@ def test_symbols():
     assert names(analysis.tir_vars_in_type(type_)) == ["n", "m", "k"]
     assert names(analysis.definable_tir_vars_in_type(type_)) == ["n"]
     assert names(analysis.collect_non_negative_expressions(type_)) == ["n", "m * 2", "k + n"]
+    shape = R.Tuple(R.Shape(["n", "m - 1", 3]), R.Prim(value="k"))
+    assert names(analysis.collect_non_negative_expressions(shape)) == ["n", "m - 1"]
     assert "k - 1" in names(analysis.collect_non_negative(mod))
 
 
@@ -150,11 +154,52 @@ def test_well_formed():
     found = analysis.check_well_formed(bad)
     assert not found
     assert any("symbol 'k'" in each.message for each in found)
-    assert not analysis.check_well_formed(functions(bad)["main"], check_ty=True)
+    assert not analysis.check_well_formed(functions(bad)["main"], check_ty=False)
     with pytest.raises(VerifyError, match="symbol 'k'"):
         analysis.well_formed(bad)
     with pytest.raises(ExprTypeError):
         analysis.check_well_formed(3)
+
+
+UNCHECKED = """
+from relax_mlir.script import ir as I, relax as R, tir as T
+
+@I.ir_module(check_well_formed=False)
+class Module:
+    @T.prim_func
+    def flatten(a: T.handle, b: T.handle):
+        m, n = T.int64(), T.int64()
+        A = T.match_buffer(a, (m, n), "float16")
+        B = T.match_buffer(b, (m * n,), "float16")
+        for i in range(m * n):
+            B[i] = A[i // n, i % n]
+
+    @R.function
+    def main(A: R.Tensor({argument})):
+        return R.call_tir(Module.flatten, A, out_ty=R.Tensor({result}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("argument", "result", "problem"),
+    [
+        ('(8, 4), "float16"', '(32,), "float16"', ""),
+        ('(8, 4), "float16"', '(64,), "float16"', r"shape \(m \* n\) where m is 8, n is 4"),
+        ('(8, 4, 2), "float16"', '(64,), "float16"', "a buffer of 2 dimensions"),
+        ('(8, 4), "float16"', '(8, 4), "float16"', "a buffer of 1 dimensions"),
+        ('(8, 4), "float32"', '(32,), "float16"', "a buffer of float16"),
+        ('(8, 4), "float16"', '(32,), "float32"', "a buffer of float16"),
+    ],
+)
+def test_calls_that_scripts_leave_unchecked(argument, result, problem):
+    mod = from_source(UNCHECKED.format(argument=argument, result=result))
+    assert analysis.check_well_formed(mod, check_ty=False)
+    found = analysis.check_well_formed(mod)
+    assert len(found) == bool(problem)
+    if problem:
+        assert re.search(problem, found[0].message)
+        with pytest.raises(RelaxMLIRError, match="call_tir"):
+            relax.build(mod)
 
 
 def test_well_formed_of_built_functions():
@@ -167,6 +212,17 @@ def test_well_formed_of_built_functions():
     found = analysis.check_well_formed(built(relax.op.add))
     assert not found
     assert "unknown variable 'y'" in str(found)
+    for dtype, problem in (
+        ("float32", ""),
+        ("int32", "'y' is declared .* but its value is .*int32"),
+    ):
+        z = relax.Var("z", R.Object)
+        relax.expr._update_type(z, R.Tensor((4,), dtype))
+        found = analysis.check_well_formed(relax.Function([z], built(lambda x, y, z=z: z).body))
+        assert bool(found) is not bool(problem)
+        assert re.search(problem, str(found))
+    with pytest.raises(ExprTypeError, match="has been emitted"):
+        relax.expr._update_type(functions(module())["main"].params[0], R.Object)
 
 
 PURE = """
@@ -298,6 +354,7 @@ def test_remove_all_unused(main):
     ir.assert_structural_equal(cleaned["main"], func)
     body = analysis.remove_all_unused(functions(main)["main"].body)
     assert names(analysis.bound_vars(body)) == names(analysis.bound_vars(func.body))
+    ir.assert_structural_equal(body, func.body, map_free_vars=True)
     with pytest.raises(ExprTypeError):
         analysis.remove_all_unused(3)
 
