@@ -146,7 +146,12 @@ def test_unique(axis: int | None) -> None:
             )  # fmt: skip
     program.op("counts", "unique", (None, ""), axis=axis, return_counts=True)
     program.op("values", "unique", (["n", "m"], "int8"), axis=axis)
+    if axis is None:
+        program.op("scalar", "unique", ([], "int8"), **everything)
     vm = program.build()
+    if axis is None:
+        for got, wanted in zip(vm["scalar"](np.int8(7)), (7, 0, 0, 1), strict=True):
+            check(got, np.array([wanted], got.dtype))
     for dtype in ("int8", "float32", "bool"):
         for shape in ((1, 1), (5, 3), (3, 17), (40, 2)):
             x = sample(shape, dtype)

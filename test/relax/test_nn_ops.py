@@ -261,7 +261,8 @@ def norms():
         program.op(
             f"lnu_{dtype}", "layer_norm", (None, dtype), (None, dtype, 1), (None, dtype, 1),
         )  # fmt: skip
-    program.op("dropout", "dropout", (("n", 3), "float32"))
+    for dtype in ("float32", "int8"):
+        program.op(f"dropout_{dtype}", "dropout", (("n", 3), dtype))
     return program.build()
 
 
@@ -302,10 +303,12 @@ def test_layer_norm(norms, dtype):
             check(norms[f"{name}_{dtype}"](x, gamma, beta), want, dtype, 10)
 
 
-def test_dropout_is_the_identity(norms):
-    x = sample((7, 3), "float32")
-    x[0, 0] = np.nan
-    out, mask = norms["dropout"](x)
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_dropout_is_the_identity(norms, dtype):
+    x = sample((7, 3), dtype)
+    if dtype == "float32":
+        x[0, 0] = np.nan
+    out, mask = norms[f"dropout_{dtype}"](x)
     np.testing.assert_array_equal(out, x)
     np.testing.assert_array_equal(mask, np.ones_like(x))
 

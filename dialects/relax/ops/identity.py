@@ -38,7 +38,9 @@ _MARKS = {
     "grad_end_checkpoint": ("input", "Where a stage ends that gradients compute again."),
 }
 for _name, (_param, _doc) in _MARKS.items():
-    declare(_name, f"The operand. {_doc}", [Param(_param, "tensor")], _first)
+    # What is a constant is not computed, again or at all.
+    _operand = Param(_param, "tensor", variable="checkpoint" in _name)
+    declare(_name, f"The operand. {_doc}", [_operand], _first)
 declare(
     "to_vdevice",
     "The operand on a device; programs run on CPUs.",

@@ -128,7 +128,6 @@ class DropoutBase(ComputeOp):
 
     @classmethod
     def infer(cls, types: Sequence[ir.Type], attrs: dict[str, Any]) -> ir.Type:
-        _float(types[0], "operand")
         if not 0 <= attrs["rate"] < 1:
             raise InferError(f"rate must be at least 0 and below 1, got {attrs['rate']}")
         return ir.TupleType.get_tuple([types[0], types[0]])

@@ -38,6 +38,7 @@ class Param:
         scalar: of a tensor operand, whether one number, `R.Prim`, may stand in its place.
         numbers: of an operand, the dtype of numbers given for it; by default that of the first
             tensor among the operands for which this says nothing.
+        variable: of a tensor operand, whether Python takes no constant for it.
         form: brings the integers of an attribute to the form in which it is kept, or raises
             InferError: `strides=2` is `[2, 2]`.
     """
@@ -47,6 +48,7 @@ class Param:
     default: Any = REQUIRED
     numbers: str = ""
     scalar: bool = False
+    variable: bool = False
     form: Callable[[Any], Any] | None = None
     optional: bool = False
 

@@ -140,8 +140,9 @@ def _non_max_suppression(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type
     _within(attrs, "id_index", width, -1)
     _finite(attrs, "iou_threshold", "soft_nms_sigma", "score_threshold")
     dtype = _check_dtype("data", types[0])
-    _check_dtype("valid_count", types[1], floats=False)
-    _check_dtype("indices", types[2], floats=False)
+    for name, type_ in zip(("valid_count", "indices"), types[1:], strict=True):
+        if T.tensor_dtype(type_) not in ("int32", T.UNKNOWN_DTYPE):
+            raise InferTypeError(f"{name} must be int32, got {T.tensor_dtype(type_)}")
     boxes = _tensor(sizes, ["batch", "boxes", "width"], dtype)
     if not attrs["return_indices"]:
         return boxes

@@ -16,7 +16,10 @@ from relax_mlir.relax.expr.call import Attrs, Call, Op
 from relax_mlir.relax.expr.compound import TupleGetItem
 from relax_mlir.relax.expr.dims import as_dim, as_dtype
 from relax_mlir.relax.expr.types import TensorType, TupleType
-from relax_mlir.relax.expr.values import PrimValue, ShapeExpr, Tuple, convert, is_integer
+from relax_mlir.relax.expr.values import Constant, PrimValue, ShapeExpr, Tuple, convert, is_integer
+
+# Whose size may be one number, and how many sides have it.
+_SIDES = {"affine_grid": 2, "resize2d": 2, "resize3d": 3}
 
 
 def make(name: str, args: Sequence[Any], attrs: Mapping[str, Any]) -> Call:
@@ -43,6 +46,8 @@ def make(name: str, args: Sequence[Any], attrs: Mapping[str, Any]) -> Call:
     operands: list[Any] = []
     for param, item in zip(wanted, raw, strict=False):
         if isinstance(item, Expr) and param.kind == "tensor":
+            if param.variable and isinstance(item, Constant):
+                raise ExprTypeError(f"relax.op.{name}: {param.name} must be a variable, got {item}")
             operands.append(item)
         else:
             operands.append(_operand(name, param, item, promoter, operands))
@@ -103,8 +108,8 @@ def _operand(
             raw = list(raw.values)
         if isinstance(raw, Expr):
             return raw
-        if is_integer(raw):
-            raw = [raw] * (2 if name == "affine_grid" else 1)
+        if is_integer(raw) and name in _SIDES:
+            raw = [raw] * _SIDES[name]
         if not isinstance(raw, (list, tuple)):
             raise ExprTypeError(f"{what} must be a shape such as (n, 4), got {raw!r}")
         dims = [as_dim(item) for item in raw]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
-from relax_mlir.runtime.values.convert import DTYPES, describe
+from relax_mlir.runtime.values.convert import DTYPES, describe, dtype_name
 
 _KNOWN = frozenset(DTYPES.values())
 _HALF, _SINGLE = np.dtype("float16"), np.dtype("float32")
@@ -23,7 +23,7 @@ def check(value: Any, kinds: str = "biuf") -> None:
         if value.dtype == _BOOL and "i" in kinds:
             raise ArgumentTypeError("not defined for bool: cast the operands first")
         wanted = _WANTED.get(kinds, "a numeric")
-        raise ArgumentTypeError(f"needs {wanted} dtype, got {value.dtype.name}")
+        raise ArgumentTypeError(f"needs {wanted} dtype, got {dtype_name(value.dtype)}")
 
 
 def widen(x: np.ndarray) -> np.ndarray:

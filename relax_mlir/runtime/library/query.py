@@ -9,7 +9,7 @@ import numpy as np
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 from relax_mlir.runtime.device.memory import storage_of
 from relax_mlir.runtime.library.operands import check
-from relax_mlir.runtime.values.convert import describe, numpy_dtype
+from relax_mlir.runtime.values.convert import describe, dtype_name, numpy_dtype
 
 _Array = np.ndarray
 
@@ -51,7 +51,7 @@ def _dtype(x: _Array) -> Any:
     """Return the dtype with DLPack's code, bits and lanes."""
     import tvm_ffi
 
-    return tvm_ffi.dtype(_tensor(x).dtype.name)
+    return tvm_ffi.dtype(dtype_name(_tensor(x).dtype))
 
 
 def _axis(x: _Array, axis: int) -> int:

@@ -1,6 +1,7 @@
 """Conversion of arguments to numpy arrays, tuples and numbers, and of results back."""
 
 import ctypes
+import re
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ _PLAIN = frozenset((int, float, bool, str, type(None)))
 def numpy_dtype(dtype: Any) -> np.dtype:
     """Return the numpy dtype of a dtype's name (or of anything numpy takes for one).
 
+    One of several lanes, `float32x4`, is that of records with one field, `lanes`.
+
     Raises:
         ArgumentTypeError: numpy has no such dtype, or bfloat16 without the package `ml_dtypes`.
     """
@@ -34,6 +37,9 @@ def numpy_dtype(dtype: Any) -> np.dtype:
         return result
     if isinstance(dtype, str) and dtype in (BFLOAT16, "bfloat"):
         return _bfloat16()
+    vector = re.fullmatch(r"(\w*\d)x(\d+)", dtype) if isinstance(dtype, str) else None
+    if vector is not None:
+        return np.dtype([("lanes", numpy_dtype(vector[1]), (int(vector[2]),))])
     try:
         return np.dtype(str(dtype) if isinstance(dtype, str) else dtype)
     except TypeError:
@@ -49,6 +55,13 @@ def _bfloat16() -> np.dtype:
             "or cast to float32 at the program's boundary"
         ) from None
     return DTYPES.setdefault(BFLOAT16, np.dtype(ml_dtypes.bfloat16))
+
+
+def dtype_name(dtype: np.dtype) -> str:
+    """Return the name of a dtype as TVM spells it, the inverse of `numpy_dtype`."""
+    if dtype.names != ("lanes",):
+        return dtype.name
+    return f"{dtype['lanes'].base.name}x{dtype['lanes'].shape[0]}"
 
 
 def is_tensor_dtype(dtype: np.dtype) -> bool:
@@ -159,7 +172,7 @@ def _from_ffi(value: Any) -> Any:
 def describe(value: Any) -> str:
     """Return what a value is, for messages: `a float32 tensor of shape (2, 3)`."""
     if isinstance(value, ndarray):
-        return f"a {value.dtype.name} tensor of shape {value.shape}"
+        return f"a {dtype_name(value.dtype)} tensor of shape {value.shape}"
     if isinstance(value, tuple):
         if value and all(type(v) is int for v in value):
             return f"a shape {value}"

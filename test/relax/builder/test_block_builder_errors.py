@@ -351,6 +351,12 @@ WRONG: dict[str, tuple[Callable[[relax.Var], object], type[Exception], str]] = {
     "keyword": (lambda x: op.sum(x, axes=1), ExprError, "no argument 'axes'; did you mean 'axis'"),
     "attribute": (lambda x: op.sum(x, axis="one"), ExprError, "expected ints, got 'one'"),
     "dtype": (lambda x: x.astype("flot32"), ExprError, "unknown dtype.*did you mean"),
+    "sizes": (lambda x: op.reshape(x, 12), ExprTypeError, "must be a shape such as"),
+    "constant": (
+        lambda x: op.grad.start_checkpoint(relax.const(1.0)),
+        ExprTypeError,
+        "be a variable",
+    ),
     "hole": (lambda x: op.reshape(x, (-1, -1)), ExprError, "only one dimension"),
     "object": (lambda x: op.exp(object()), ExprTypeError, "a Python object has no meaning"),
     "tuple": (lambda x: relax.Tuple([x])[1], IndexError, "out of range: 1 of a tuple of 1"),

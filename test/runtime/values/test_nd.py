@@ -181,11 +181,11 @@ def test_numpy_computes_plain_arrays_of_tensors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "code", "bits"),
-    [("int32", 0, 32), ("uint8", 1, 8), ("float16", 2, 16), ("bool", 6, 8), ("bfloat", 4, 16),
-     ("float8_e4m3fn", 10, 8)],
+    ("dtype", "code", "bits", "lanes"),
+    [("int32", 0, 32, 1), ("uint8", 1, 8, 1), ("float16", 2, 16, 1), ("bool", 6, 8, 1),
+     ("bfloat", 4, 16, 1), ("float8_e4m3fn", 10, 8, 1), ("float32x4", 2, 32, 4)],
 )  # fmt: skip
-def test_inspected_tensors_may_have_any_dtype_and_offset(dtype, code, bits):
+def test_inspected_tensors_may_have_any_dtype_and_offset(dtype, code, bits, lanes):
     fields = ("dtype_code", "dtype_bits", "dtype_lanes", "byte_offset", "elem_offset")
     x = relax.Var("x", relax.TensorType(dtype=""))
     bb = relax.BlockBuilder()
@@ -195,7 +195,7 @@ def test_inspected_tensors_may_have_any_dtype_and_offset(dtype, code, bits):
     main = relax.VirtualMachine(relax.build(bb.get()))["main"]
     a = runtime.empty((16, 16), dtype)
     view = a._create_view((4,), relative_byte_offset=64)
-    for array, offset in ((a, 0), (view, 64), (view[1:], 64 + bits // 8)):
-        assert main(array) == (code, bits, 1, offset, offset * 8 // bits)
+    for array, offset in ((a, 0), (view, 64), (view[1:], 64 + bits * lanes // 8)):
+        assert main(array) == (code, bits, lanes, offset, offset * 8 // (bits * lanes))
     # An array of numpy's has no storage that it could be a part of.
     assert main(np.ones(3)[1:])[3:] == (0, 0)
