@@ -104,7 +104,8 @@ def _operand(
             raise ExprTypeError(f"{what} must be a sequence of tensors, got {raw!r}")
         return Tuple([item if promoter is None else promoter.convert(item, param) for item in raw])
     if param.kind == "shape":
-        if isinstance(raw, ShapeExpr) and name == "reshape":
+        # Without -1 it is the shape itself, in which 0 is a size.
+        if isinstance(raw, ShapeExpr) and name == "reshape" and -1 in raw.values:
             raw = list(raw.values)
         if isinstance(raw, Expr):
             return raw

@@ -38,7 +38,7 @@ _KINDS = {
 }  # fmt: skip
 # An entry for each global symbol: `jmp *2(%rip)`, which reaches any distance, and its address.
 _JUMP, _ENTRY_SIZE, _ADDRESS_AT = np.frombuffer(b"\xff\x25\x02\0\0\0\0\0", np.uint8), 16, 8
-_PAGE, _MOST = mmap.PAGESIZE, 1 << 31
+_PAGE, _REACH = mmap.PAGESIZE, 1 << 31
 
 
 class UnsupportedObjectError(ValueError):
@@ -74,7 +74,7 @@ class Image:
                 size = each.place(kind, size)
             size += -size % _PAGE
             ends.append(size)
-        if size > _MOST:
+        if size > _REACH:
             raise ValueError(f"code of {size} bytes, whose parts do not reach each other")
         base = _reserve(size)
         frames: list[int] = []
@@ -217,7 +217,7 @@ class _Object:
                 raise ValueError("a relocation is of what is not there")
             at = at + self.places[index]
             value = value + some["addend"] - (base + at if is_relative else 0)
-            if width == 4 and (np.abs(value) >= _MOST).any():
+            if width == 4 and (np.abs(value) >= _REACH).any():
                 raise ValueError("code does not reach what it uses")
             _write(memory, at, value, width)
 

@@ -48,7 +48,9 @@ def to_mixed_precision(
     outs = (_WIDE,) if dtype == "int8" else (_WIDE, dtype)
     for name, given, allowed in (("dtype", dtype, _NARROW), ("out_dtype", out_dtype, outs)):
         if given not in allowed:
-            raise PassError("ToMixedPrecision", f"{name} is {' or '.join(allowed)}, got {given!r}")
+            raise PassError(
+                "ToMixedPrecision", f"{name} is one of {', '.join(allowed)}, got {given!r}"
+            )
     if dtype == "int8":
         if fp16_input_names:
             raise PassError("ToMixedPrecision", "fp16_input_names are for a half precision")

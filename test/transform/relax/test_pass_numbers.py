@@ -253,5 +253,5 @@ def test_mixed_precision_of_parameters(machine: Callable[[Any], Any]) -> None:
     np.testing.assert_allclose(found, machine(Dense)(x, w, b), **HALF)
     with pytest.raises(Exception, match="no function has a parameter 'ww'; did you mean 'w'"):
         transform.ToMixedPrecision(fp16_input_names=["ww"])(Dense)
-    with pytest.raises(Exception, match="dtype is float16 or bfloat16, got 'float8'"):
+    with pytest.raises(Exception, match="dtype is one of float16, bfloat16, int8, got 'float8'"):
         transform.ToMixedPrecision(dtype="float8")(Dense)
