@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax.well_formed import argument_attributes, type_dims
 from relax_mlir.relax.analysis.scopes import (
     Scope,
     Values,
+    block_operations,
     enclosing_module,
     function_op,
     scopes_of,
@@ -25,8 +26,9 @@ _CALLS = ("relax.call", "relax.make_closure")
 def contains_impure_call(node: Any, own_name: Any = None) -> bool:
     """Whether a part of a program calls what may have visible side effects.
 
-    What a lambda contains counts only when it is called. Functions of the module count by what
-    they do; calls among functions that call each other do not count by themselves.
+    What a lambda contains counts only when it is called, or when it is the node itself. Functions
+    of the module count by what they do; calls among functions that call each other do not count by
+    themselves.
 
     Args:
         node: IRModule, function, block or expression.
@@ -97,8 +99,10 @@ def computable_at_compile_time(func: Any) -> list[Var]:
 
 
 def _called_here(scope: Scope) -> Any:
-    """Yield the operations of a scope except those inside of lambdas."""
+    """Yield the operations of a scope except those inside of lambdas, other than itself."""
     pending = scope.operations[::-1]
+    if scope.expression and pending[0].name == "relax.lambda":
+        pending = block_operations(pending[0].regions[0].blocks[0])[::-1]
     while pending:
         op = pending.pop()
         yield op

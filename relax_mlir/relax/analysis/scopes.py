@@ -126,6 +126,12 @@ def _view(node: Any) -> Scope:
     operations = getattr(node, "_ops", None)
     if isinstance(operations, list) and operations:
         return Scope(None, [], list(operations), keep=keep)
+    # What Python put together of bindings of a module.
+    blocks = getattr(node, "blocks", [node])
+    bindings = [each for block in blocks for each in getattr(block, "bindings", ())]
+    held = [each.mlir_op for each in bindings if each.mlir_op is not None]
+    if held and len(held) == len(bindings):
+        return Scope(None, [], held, keep=bindings)
     raise ExprTypeError(
         "expected an IRModule, a function, a block or an expression of a module, got "
         f"{type(node).__name__}"

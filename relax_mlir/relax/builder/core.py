@@ -147,9 +147,15 @@ class Core:
 
         return convert(as_call(self, value))
 
+    def _is_in_dataflow(self) -> bool:
+        """Whether a dataflow block is open in the function, which may be in another one's."""
+        kinds = [frame.kind for frame in self._frames]
+        inner = kinds[len(kinds) - kinds[::-1].index("lambda") :] if "lambda" in kinds else kinds
+        return "dataflow" in inner
+
     def _require_effects(self, what: str) -> None:
         """Raise a BuilderError in a dataflow block."""
-        if any(frame.kind == "dataflow" for frame in self._frames):
+        if self._is_in_dataflow():
             raise BuilderError(
                 f"{what} may have effects or is control flow, which a dataflow block does not "
                 "hold; emit it outside of the block"

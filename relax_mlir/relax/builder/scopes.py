@@ -195,7 +195,7 @@ class DataflowScope:
     def __enter__(self) -> "DataflowScope":
         builder = self._builder
         outer = builder._frame()
-        if any(frame.kind == "dataflow" for frame in builder._frames):
+        if builder._is_in_dataflow():
             raise BuilderError("a dataflow block cannot stand inside another")
         op = ir.Operation.create("relax.dataflow", regions=1, loc=self._place, ip=False)
         builder._begin(op)

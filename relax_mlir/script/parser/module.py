@@ -106,7 +106,8 @@ class ModuleParser:
                 module.operation.attributes[key] = python_attribute(value)
             if self.global_infos:
                 write_infos(module.operation, self.global_infos)
-            self._verify(module)
+            if self.checked:
+                self._verify(module)
         return IRModule(module)
 
     def statement(self, node: Node) -> None:

@@ -202,6 +202,26 @@ def test_calls_that_scripts_leave_unchecked(argument, result, problem):
             relax.build(mod)
 
 
+def test_verifiers_that_scripts_leave_unchecked():
+    mod = from_source("""
+from relax_mlir.script import ir as I, relax as R, tir as T
+
+@I.ir_module(check_well_formed=False)
+class Module:
+    @T.prim_func
+    def f(A: T.Buffer((4,), "float32")):
+        A[0] = T.float32(0)
+
+    @R.function
+    def main(A: R.Tensor((4,), "float32")):
+        return R.call_tir_inplace(
+            Module.f, A, inplace_indices=[0], out_ty=R.Tensor((5,), "float32")
+        )
+""")
+    assert "cannot overwrite argument 0" in str(analysis.check_well_formed(mod))
+    assert "call_tir_inplace" in mod.script()
+
+
 def test_well_formed_of_built_functions():
     def built(value):
         x, y = (relax.Var(name, R.Tensor((4,), "float32")) for name in "xy")
@@ -275,6 +295,25 @@ def test_impure_calls():
     assert analysis.contains_impure_call(module(PURE))
     assert not analysis.contains_impure_call(found["calls_loud"], own_name=GlobalVar("loud"))
     assert not analysis.contains_impure_call(module())
+    bindings = found["loud"].body.blocks[0].bindings
+    for each, pure in ((bindings, False), (found["quiet"].body.blocks[0].bindings, True)):
+        body = relax.SeqExpr([relax.BindingBlock(each)], each[-1].var)
+        assert analysis.contains_impure_call(body) is not pure
+
+
+def test_functions_in_functions_are_impure_themselves():
+    outer = module("""
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        @R.function(pure=False)
+        def inner(y: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+            z = R.call_packed("f", y, sinfo_args=R.Tensor((4,), "float32"))
+            return z
+        y = R.exp(x)
+        return y
+""")["main"]
+    assert not analysis.contains_impure_call(outer)
+    assert analysis.contains_impure_call(outer.body.blocks[0].bindings[0].value)
 
 
 def test_recursion():

@@ -328,3 +328,29 @@ def test_a_function_pauses_for_another() -> None:
             return out
 
     assert_structural_equal(bb.finalize(), Expected)
+
+
+@pytest.mark.parametrize("effect", [False, True])
+def test_dataflow_blocks_of_functions_in_dataflow_blocks(effect: bool) -> None:
+    """The block of the inner function is its own; what is called must be pure all the same."""
+    type_ = relax.TensorType([4], "float32")
+    x, y, out, inner_out = (relax.Var(name, type_) for name in ("x", "y", "out", "inner_out"))
+    f = relax.DataflowVar("f", relax.FuncType([type_], type_))
+    local = relax.DataflowVar("local", type_)
+    steps = [relax.VarBinding(local, op.exp(y)), relax.VarBinding(inner_out, local)]
+    blocks: list[relax.BindingBlock] = [relax.DataflowBlock(steps)]
+    if effect:
+        blocks.append(
+            relax.BindingBlock([relax.VarBinding(relax.Var("_"), op.print(y, format="{}"))])
+        )
+    inner = relax.Function([y], relax.SeqExpr(blocks, inner_out), type_)
+    value = relax.Call(f, [op.negative(x)]) + x
+    outer = relax.DataflowBlock([relax.VarBinding(f, inner), relax.VarBinding(out, value)])
+    func = relax.Function([x], relax.SeqExpr([outer], out), type_)
+    if effect:
+        with pytest.raises(BuilderError, match="a call of a function value may have effects"):
+            IRModule.from_expr(func)
+        return
+    data = np.arange(4, dtype="float32")
+    main = relax.VirtualMachine(relax.build(IRModule.from_expr(func)))["main"]
+    np.testing.assert_allclose(main(data), np.exp(-data) + data, rtol=1e-6)
