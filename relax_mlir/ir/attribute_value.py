@@ -10,7 +10,7 @@ from relax_mlir.errors import ExprTypeError
 
 
 def attribute_value(attribute: ir.Attribute) -> Any:
-    """Return numbers, bools, strings, lists and dimensions as Python's; the rest as it is."""
+    """Return literals, lists, dictionaries and dimensions as Python's; the rest as it is."""
     if isinstance(attribute, Dims):
         return attribute.dims
     if isinstance(attribute, (ir.UnitAttr, ir.BoolAttr)):
@@ -21,6 +21,8 @@ def attribute_value(attribute: ir.Attribute) -> Any:
         return [
             attribute_value(item) if isinstance(item, ir.Attribute) else item for item in attribute
         ]
+    if isinstance(attribute, ir.DictAttr):
+        return {item.name: attribute_value(item.attr) for item in attribute}
     return attribute
 
 

@@ -36,6 +36,7 @@ _EXPORTS = {
     "call_pure_packed": "relax_mlir.relax.op",
     "call_tir": "relax_mlir.relax.op",
     "call_tir_inplace": "relax_mlir.relax.op",
+    "call_tir_with_grad": "relax_mlir.relax.op",
     **dict.fromkeys(
         ("get_default_pipeline", "get_pipeline", "register_pipeline"),
         "relax_mlir.compiler.relax_pipelines",
@@ -48,7 +49,6 @@ _EXPORTS = {
 # Names of TVM's that have no counterpart.
 _UNSUPPORTED = {
     "BasePyModule": "Python functions are called as packed ones: register_func",
-    "call_tir_with_grad": "there is no automatic differentiation",
     "training": "there is no automatic differentiation",
     "distributed": "programs run on one device",
     "RuntimeDepShape": "a shape that only run time knows is left out: R.Tensor(ndim=2)",

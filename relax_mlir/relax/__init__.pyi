@@ -71,6 +71,7 @@ from relax_mlir.relax.op.calls import (
     call_pure_packed,
     call_tir,
     call_tir_inplace,
+    call_tir_with_grad,
 )
 from relax_mlir.relax.utils import extern, prim_value, var
 from relax_mlir.runtime.exec_builder import ExecBuilder
@@ -143,6 +144,7 @@ __all__ = [
     "call_pure_packed",
     "call_tir",
     "call_tir_inplace",
+    "call_tir_with_grad",
     "const",
     "dpl",
     "expr",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from relax_mlir import ir, relax
-from relax_mlir.errors import ScriptError
+from relax_mlir.errors import ExprError, ScriptError
 from relax_mlir.relax.expr import PrimType
 from relax_mlir.script import from_source
 from relax_mlir.script import tir as T
@@ -111,6 +111,33 @@ return z
     made = from_source(module(body))
     assert 'static_args=["loud", "twice", "float32"]' in made.script()
     ir.assert_structural_equal(from_source(made.script()), made)
+
+
+def test_a_variable_may_stand_for_a_dtype() -> None:
+    body = """
+dtype = R.dtype("int32")
+y: R.Tensor((2, 4), "int32") = R.memory.view(x, dtype={})
+return y
+"""
+    ir.assert_structural_equal(
+        from_source(module(body.format("dtype"))), from_source(module(body.format('"int32"')))
+    )
+
+
+def test_calls_with_gradients_are_built_as_they_are_written() -> None:
+    made = from_source(module(BODIES["gradients"]))
+    call = made["main"].body.blocks[0].bindings[0].value
+    gradient = {"te_grad_name": "exp_grad", "te_grad_kwargs": {"k": 1.0}}
+    assert call.attrs == gradient
+    x, exp = made["main"].params[0], made.get_global_var("exp")
+    bb = relax.BlockBuilder(from_source(module("return x")))
+    x = relax.Var("x", x.ty)
+    with bb.function("built", [x]):
+        y = bb.emit(relax.call_tir_with_grad(exp, x, out_ty=x.ty, **gradient))
+        bb.emit_func_output(bb.emit(relax.call_tir("twice", y, y.ty)))
+    ir.assert_structural_equal(bb.get()["built"], made["main"])
+    with pytest.raises(ExprError, match="needs argument 'te_grad_name'"):
+        relax.call_tir_with_grad(exp, x, out_ty=x.ty)
 
 
 def test_functions_inside_do_not_make_a_function_impure() -> None:

@@ -10,6 +10,7 @@ from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.tuples import is_tuple, known_fields
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError, wrong_count
+from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.relax.builder.frames import bind_symbols
 from relax_mlir.relax.builder.lambdas import lambda_of, result_type
 from relax_mlir.relax.builder.purity import is_pure
@@ -169,6 +170,9 @@ def _destination(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location)
             attributes["func"] = ir.StringAttr.get(func.global_symbol)
         if "tir_vars" in call.attrs:
             attributes["tir_vars"] = Dims.of(call.attrs["tir_vars"])
+        for key in ("te_grad_name", "te_grad_kwargs"):
+            if key in call.attrs:
+                attributes[key] = python_attribute(call.attrs[key])
     arguments = operands[0]
     if known_fields(arguments) is None:
         # A tuple that somebody else made: calls have their tuples made in place.

@@ -10,7 +10,7 @@ from typing import Any
 
 _CALLS = (
     "assert_op", "call_builtin_with_ctx", "call_dps_packed", "call_inplace_packed", "call_packed",
-    "call_pure_packed", "call_tir", "call_tir_dyn", "call_tir_inplace",
+    "call_pure_packed", "call_tir", "call_tir_dyn", "call_tir_inplace", "call_tir_with_grad",
     "invoke_closure", "make_closure", "null_value", "print", "shape", "shape_of",
 )  # fmt: skip
 

@@ -36,6 +36,33 @@ def call_tir(
     return _destination("relax.call_tir", gvar, args, out_sinfo or out_ty, tir_vars)
 
 
+def call_tir_with_grad(
+    gvar: Any, args: Any, out_sinfo: Any = None, te_grad_name: str = "",
+    te_grad_kwargs: dict[str, Any] | None = None, tir_vars: Any = None, *, out_ty: Any = None,
+) -> Call:  # fmt: skip
+    """Return a `call_tir` that says which te function computes its gradient.
+
+    Args:
+        gvar: the prim func, a GlobalVar or its name.
+        args: a tensor, or a sequence or tuple of tensors.
+        out_sinfo: type of the output, a list of types for several.
+        te_grad_name: the name of that function; nothing here calls it.
+        te_grad_kwargs: what it is given by keyword.
+        tir_vars: symbolic integers that the prim func takes after its outputs.
+        out_ty: `out_sinfo` under TVM 0.27's name.
+
+    Raises:
+        ExprTypeError: an output is no tensor, or something is of a wrong kind.
+        ExprError: the shape of an output is not known, or there is no name.
+    """
+    if not te_grad_name:
+        raise ExprError("call_tir_with_grad needs argument 'te_grad_name'")
+    call = call_tir(gvar, args, out_sinfo, tir_vars, out_ty=out_ty)
+    gradient = {"te_grad_name": te_grad_name, "te_grad_kwargs": dict(te_grad_kwargs or {})}
+    attrs = {**call.attrs, **{key: value for key, value in gradient.items() if value}}
+    return Call(call.op, call.args, attrs, call.ty_args)
+
+
 def call_tir_dyn(shape: Any, func: Any, inputs: Any, symbolic_vars: Any) -> Call:
     """Return `call_tir` with symbolic integers after the outputs, as the design document has it.
 

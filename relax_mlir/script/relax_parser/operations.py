@@ -150,8 +150,18 @@ def _attribute(p: ExprParser, param: Param, node: Node) -> Any:
         return integer(p, node)
     if param.kind == "index_map":
         return _index_map(p, node)
-    value = literal(p.scope, node)
+    value = _text(p, node) or literal(p.scope, node)
     return [value] if param.kind == "ints" and isinstance(value, int) else value
+
+
+def _text(p: ExprParser, node: Node) -> str | None:
+    """Return the text that a variable of the program has, as after `dtype = R.dtype("int8")`."""
+    value = p.scope.values.get(node.id) if isinstance(node, ast.Name) else None
+    made: Any = getattr(value, "owner", None)
+    if getattr(made, "name", None) != "relax.call_pure_packed":
+        return None
+    is_word = made.attributes["func"].value == "vm.builtin.word"
+    return made.attributes["static_args"][0].value if is_word else None
 
 
 def _index_map(p: ExprParser, node: Node) -> Any:
