@@ -13,7 +13,8 @@ def ir_module(cls: type | None = None, **options: Any) -> Any:
     Args:
         cls: the class.
         options: `check_well_formed=False` leaves it to `relax.analysis.check_well_formed` whether
-            calls fit their prim funcs; `s_tir=` is accepted for scripts of TVM.
+            calls fit their prim funcs, and values their annotations; `s_tir=` is accepted for
+            scripts of TVM.
 
     Raises:
         ScriptError: the script is wrong, or its source is not available.

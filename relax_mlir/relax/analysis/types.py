@@ -165,9 +165,11 @@ def derive_call_ret_type(func_type: Any, call: Any, ctx: Any = None) -> Type:
 
 
 def _functions(wide: FuncType, narrow: FuncType, stack: list[tuple[Type, Type]]) -> BaseCheckResult:
+    if narrow.params is None and wide.params is not None:
+        return BaseCheckResult.FAIL_L1
     stack.append((wide.ret, narrow.ret))
     if wide.params is None or narrow.params is None:
-        return BaseCheckResult.PASS if wide.params is None else BaseCheckResult.FAIL_L1
+        return BaseCheckResult.PASS
     if len(wide.params) != len(narrow.params):
         return BaseCheckResult.FAIL_L0
     # A function that takes more can stand for one that takes less.

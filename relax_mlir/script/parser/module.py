@@ -34,7 +34,8 @@ class ModuleParser:
         names: all of them, for suggestions.
         attributes: what `I.module_attrs` said.
         global_infos: what `I.module_global_infos` said.
-        checked: whether calls that do not fit their prim funcs are errors.
+        checked: whether calls that do not fit their prim funcs, and values their annotations, are
+            errors.
     """
 
     def __init__(self, source: Source, env: Env, class_name: str = "") -> None:

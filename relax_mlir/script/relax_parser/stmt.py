@@ -262,6 +262,8 @@ class StmtParser(interfaces.StmtParser):
             ScriptError: it certainly does not hold.
         """
         if not compatible(declared, value.type):
+            if not self.expr.module.checked:
+                return self.expr.emit("relax.match_cast", [value], declared, node, name)
             self.scope.fail(
                 at, f"declared {describe(declared)}, but the value is {describe(value.type)}"
             )

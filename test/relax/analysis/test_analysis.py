@@ -8,7 +8,7 @@ from mutation import BEFORE, HEAD
 
 from relax_mlir import ir, relax, transform
 from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE
-from relax_mlir.errors import ExprError, ExprTypeError, RelaxMLIRError, VerifyError
+from relax_mlir.errors import ExprError, ExprTypeError, RelaxMLIRError, ScriptError, VerifyError
 from relax_mlir.ir import IRModule
 from relax_mlir.relax import analysis
 from relax_mlir.relax.expr import (
@@ -222,6 +222,23 @@ class Module:
     assert "call_tir_inplace" in mod.script()
 
 
+@pytest.mark.parametrize("declared", ["ndim=3", '(4,), "int32"', '(5,), "float32"'])
+def test_declarations_that_scripts_leave_unchecked(declared):
+    text = f"""
+from relax_mlir.script import ir as I, relax as R
+
+@I.ir_module(check_well_formed=False)
+class Module:
+    @R.function
+    def main(A: R.Tensor((4,), "float32")):
+        B: R.Tensor({declared}) = R.add(A, A)
+        return B
+"""
+    assert "match_cast" in str(analysis.check_well_formed(from_source(text)))
+    with pytest.raises(ScriptError, match=r"declared .*, but the value is"):
+        from_source(text.replace("(check_well_formed=False)", ""))
+
+
 def test_well_formed_of_built_functions():
     def built(value):
         x, y = (relax.Var(name, R.Tensor((4,), "float32")) for name in "xy")
@@ -420,6 +437,9 @@ def test_remove_all_unused(main):
             "FAIL_L0",
         ),
         (R.Shape(ndim=2), R.Shape([1, 2]), "PASS"),
+        (FuncType([R.Object], R.Object), FuncType.opaque_func(ret=R.Shape), "FAIL_L1"),
+        (FuncType([R.Object], R.Tensor), FuncType.opaque_func(ret=R.Shape), "FAIL_L1"),
+        (FuncType.opaque_func(ret=R.Tensor), FuncType([R.Object], R.Shape), "FAIL_L0"),
         (R.Tuple(R.Object, R.Tensor), R.Tuple(R.Shape, R.Tensor((2,), "int8")), "PASS"),
         (R.Tuple(R.Object), R.Tuple(R.Object, R.Object), "FAIL_L0"),
     ],
