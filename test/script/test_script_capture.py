@@ -10,7 +10,8 @@ import pytest
 
 from relax_mlir import register_func, relax, te, topi
 from relax_mlir.errors import ScriptError
-from relax_mlir.script import from_source
+from relax_mlir.ir import VDevice, assert_structural_equal
+from relax_mlir.script import from_source, script
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
 from relax_mlir.script import tir as T
@@ -352,3 +353,18 @@ def test_functions_of_relax_op_are_those_of_scripts() -> None:
             return relax.call_tir(cls.negate, (x,), R.Tensor((4,), dtype="float32"))
 
     assert "R.call_tir(cls.negate, (x,)" in Module.script()
+
+
+@pytest.mark.parametrize("device", ["DEVICE", "here"])
+def test_virtual_devices_of_python_code(device: str) -> None:
+    text = f"""
+@R.function
+def main(x: R.Tensor((3, 4), "float32")):
+    here = VDevice("llvm", 0, "global")
+    y = R.to_vdevice(x, {device})
+    return y
+"""
+    given = {"VDevice": VDevice, "DEVICE": VDevice("llvm", 0, "global")}
+    got = from_source(text, given)
+    assert 'R.to_vdevice(x, dst_vdevice="llvm:0:global")' in script(got)
+    assert_structural_equal(from_source(script(got)), got)

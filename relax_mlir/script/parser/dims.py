@@ -14,6 +14,7 @@ from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import did_you_mean
 from relax_mlir.extension_points import extension
+from relax_mlir.ir.global_info import GlobalInfo
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
@@ -309,10 +310,10 @@ def captured_value(scope: Scope, node: Node) -> Any:
 
 
 def _is_python(value: Any) -> bool:
-    """Whether a variable of a script is a Python number, string or array, or a sequence of them."""
+    """Whether a variable of a script is a Python value: a number, a device, a sequence of such."""
     if isinstance(value, (list, tuple)):
         return all(_is_python(item) for item in value)
-    return isinstance(value, (bool, int, float, str, np.generic, np.ndarray))
+    return isinstance(value, (bool, int, float, str, np.generic, np.ndarray, GlobalInfo))
 
 
 def constant_index(scope: Scope, node: Node) -> Any:

@@ -16,7 +16,9 @@ from relax_mlir.dialects.relax.type_lattice import meet
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.attribute_value import python_attribute
+from relax_mlir.ir.global_info import GlobalInfo
 from relax_mlir.script.parser import flow, interfaces, macros
+from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.literals import literal, scalar_literal
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
@@ -305,7 +307,11 @@ class StmtParser(interfaces.StmtParser):
         return all(result)
 
     def _meta(self, name: str, node: Node) -> bool:
-        """Parse `n = I.meta_var(4)`: a name that is no variable of the program."""
+        """Parse `n = I.meta_var(4)` and `d = ir.VDevice("llvm")`: names that are no variables."""
+        info = captured_value(self.scope, node.func) if isinstance(node, ast.Call) else None
+        if isinstance(info, type) and issubclass(info, GlobalInfo):
+            self.scope.bind(name, macros.call_python(self.scope, info, node, self.expr.evaluate))
+            return True
         if not isinstance(node, ast.Call) or self.scope.path(node.func) not in _META:
             return False
         if len(node.args) != 1:
