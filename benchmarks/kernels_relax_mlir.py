@@ -8,9 +8,7 @@ import serving
 from workload import data, places
 
 from relax_mlir import relax, tir
-from relax_mlir.lowering.target.target import Target
 from relax_mlir.relax import op
-from relax_mlir.runtime.profiling.roofline import Roofs
 from relax_mlir.script import relax as R
 
 
@@ -149,6 +147,10 @@ def _known(result):
 def main():
     if sys.argv[1] == "ours":
         serving.serve(prepare)
+    # Not at the top: `compare.py` runs this file with old versions, whose modules lie elsewhere.
+    from relax_mlir.lowering.target.target import Target
+    from relax_mlir.runtime.profiling.roofline import Roofs
+
     roofs = Roofs(Target(target(1)).vector_bits)
 
     def special(order):
