@@ -5,7 +5,6 @@ from typing import Any
 
 from relax_mlir.errors import BuilderError, ExprTypeError
 from relax_mlir.relax.analysis.pending import pending_variables
-from relax_mlir.relax.analysis.types import BaseCheckResult, type_base_check
 from relax_mlir.relax.builder.call_forms import match_cast
 from relax_mlir.relax.builder.core import Core, parameters_of
 from relax_mlir.relax.builder.frames import Frame, resolve
@@ -109,8 +108,7 @@ class Emission(Core):
         """Emit a binding that somebody wrote: its variable means its value from here on.
 
         Raises:
-            BuilderError: no function is open, a variable belongs to another scope, or no value has
-                both the type that the variable is declared with and that of its value.
+            BuilderError: no function is open, or a variable belongs to another scope.
         """
         var = binding.var
         name = "" if var is None else var.name_hint
@@ -125,12 +123,6 @@ class Emission(Core):
         else:
             made = self.emit(binding.value, name)
         if var is not None and binding.mlir_op is None:
-            declared = var._ty if var._value is None else None
-            if (
-                declared is not None
-                and type_base_check(declared, made.ty) == BaseCheckResult.FAIL_L0
-            ):
-                raise BuilderError(f"'{name}' is declared {declared}, but its value is {made.ty}")
             var._value, var._frame, var._keep = made._value, made._frame, made._keep
             var._name = made.name_hint
         return made
