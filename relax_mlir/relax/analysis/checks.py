@@ -98,13 +98,11 @@ def _module_and_function(node: Any) -> tuple[ir.Operation | None, ir.Operation |
         module = module_op(IRModule.from_expr(node))
         for binding in [each for block in node.body.blocks for each in block.bindings]:
             var = binding.var
-            declared = None if var is None else var._ty
-            if (
-                declared is not None
-                and type_base_check(declared, var.ty) == BaseCheckResult.FAIL_L0
-            ):
+            if var is None or var._ty is None:
+                continue
+            if type_base_check(var._ty, var.ty) == BaseCheckResult.FAIL_L0:
                 raise ExprError(
-                    f"'{var.name_hint}' is declared {declared}, but its value is {var.ty}"
+                    f"'{var.name_hint}' is declared {var._ty}, but its value is {var.ty}"
                 )
         return module, None
     try:
