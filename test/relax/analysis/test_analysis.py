@@ -3,25 +3,22 @@
 import re
 
 import pytest
-import tvm_ffi
 from mutation import BEFORE, HEAD
 
 from relax_mlir import ir, relax, transform
 from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE
-from relax_mlir.errors import ExprError, ExprTypeError, RelaxMLIRError, ScriptError, VerifyError
+from relax_mlir.errors import ExprTypeError, RelaxMLIRError, ScriptError, VerifyError
 from relax_mlir.ir import IRModule
 from relax_mlir.relax import analysis
 from relax_mlir.relax.expr import (
     Call,
     DataflowVar,
     Function,
-    FuncType,
     GlobalVar,
     If,
     Op,
     Tuple,
     Var,
-    as_type,
     functions,
 )
 from relax_mlir.relax.expr_functor import PyExprMutator, PyExprVisitor
@@ -415,133 +412,6 @@ def test_remove_all_unused(main):
         analysis.remove_all_unused(3)
 
 
-@pytest.mark.parametrize(
-    ("base", "derived", "result"),
-    [
-        (R.Object, R.Tensor((4,), "float32"), "PASS"),
-        (R.Tensor((4,), "float32"), R.Object, "FAIL_L1"),
-        (R.Tensor(ndim=1), R.Tensor((4,), "float32"), "PASS"),
-        (R.Tensor((4,), "float32"), R.Tensor(ndim=1, dtype="float32"), "FAIL_L2"),
-        (R.Tensor((4,), "float32"), R.Tensor(dtype="float32"), "FAIL_L1"),
-        (R.Shape(ndim=1), R.Shape, "FAIL_L1"),
-        (R.Tensor(("n",), "float32"), R.Tensor(("m",), "float32"), "FAIL_L2"),
-        (R.Tensor(("n * 2",), "float32"), R.Tensor(("n + n",), "float32"), "PASS"),
-        (R.Tensor(("n",), "float32"), R.Tensor(("n + 1",), "float32"), "FAIL_L0"),
-        (R.Tensor((4,), "float32"), R.Tensor((4,), "float16"), "FAIL_L0"),
-        (R.Tensor((4,), "float32"), R.Shape([4]), "FAIL_L0"),
-        (relax.TensorType(ndim=1, vdevice="llvm"), relax.TensorType(ndim=1), "FAIL_L1"),
-        (relax.TensorType(ndim=1), relax.TensorType(ndim=1, vdevice="llvm"), "PASS"),
-        (
-            relax.TensorType(ndim=1, vdevice=ir.VDevice("llvm", 0)),
-            relax.TensorType(ndim=1, vdevice=ir.VDevice("llvm", 1)),
-            "FAIL_L0",
-        ),
-        (R.Shape(ndim=2), R.Shape([1, 2]), "PASS"),
-        (FuncType([R.Object], R.Object), FuncType.opaque_func(ret=R.Shape), "FAIL_L1"),
-        (FuncType([R.Object], R.Tensor), FuncType.opaque_func(ret=R.Shape), "FAIL_L1"),
-        (FuncType.opaque_func(ret=R.Tensor), FuncType([R.Object], R.Shape), "FAIL_L0"),
-        (R.Tuple(R.Object, R.Tensor), R.Tuple(R.Shape, R.Tensor((2,), "int8")), "PASS"),
-        (R.Tuple(R.Object), R.Tuple(R.Object, R.Object), "FAIL_L0"),
-    ],
-)
-def test_type_base_check(base, derived, result):
-    assert analysis.type_base_check(base, derived).name == result
-    assert as_type(base).is_base_of(derived) is (result == "PASS")
-
-
-def test_type_lca():
-    lca = analysis.type_lca
-    a, b = R.Tensor(("n", 4), "float32"), R.Tensor(("n", 5), "float32")
-    assert str(lca(a, b)) == 'R.Tensor(ndim=2, dtype="float32")'
-    assert str(lca(a, a)) == 'R.Tensor((n, 4), "float32")'
-    assert str(lca(a, R.Tensor((4,), "int8"))) == "R.Tensor()"
-    assert str(lca(a, R.Shape([4]))) == "R.Object"
-    assert str(lca(R.Tuple(a, a), R.Tuple(a, b))) == str(
-        analysis.type_lca(R.Tuple(a, lca(a, b)), R.Tuple(a, lca(a, b)))
-    )
-
-
-def test_types_of_calls_and_erasure():
-    func = FuncType([R.Tensor(("n", 4), "float32")], R.Tensor(("n * 4",), "float32"))
-    derive = analysis.derive_call_ret_type
-    assert str(derive(func, [R.Tensor((3, 4), "float32")])) == 'R.Tensor((12,), "float32")'
-    assert str(derive(func, [R.Tensor(ndim=2, dtype="float32")])) == (
-        'R.Tensor(ndim=1, dtype="float32")'
-    )
-    for bad in ([], [R.Tensor((3, 5), "float32")], [R.Tensor((3, 4), "int8")]):
-        with pytest.raises(ExprError):
-            derive(func, bad)
-    with pytest.raises(ExprTypeError):
-        derive(R.Object, [])
-    erased = analysis.erase_to_well_defined(R.Tensor(("n", "m"), "float32"), {"n": 3})
-    assert str(erased) == 'R.Tensor(ndim=2, dtype="float32")'
-    kept = analysis.erase_to_well_defined(R.Tensor(("n", "n + 1"), "float32"), {"n": 3})
-    assert str(kept) == 'R.Tensor((3, 4), "float32")'
-
-
-RESHAPES = """
-    @T.prim_func(private=True)
-    def flatten(A: T.Buffer(("n", 4), "float32"), B: T.Buffer(("n * 4",), "float32")):
-        n = T.int64()
-        for i in range(n * 4):
-            with T.block("b"):
-                vi = T.axis.spatial(n * 4, i)
-                B[vi] = A[vi // 4, vi % 4]
-
-    @T.prim_func(private=True)
-    def transpose(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float32")):
-        for i, j in T.grid(4, 4):
-            with T.block("b"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                B[vi, vj] = A[vj, vi]
-
-    @T.prim_func(private=True)
-    def double(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float32")):
-        for i, j in T.grid(4, 4):
-            with T.block("b"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                B[vi, vj] = A[vi, vj] + A[vi, vj]
-
-    @T.prim_func(private=True)
-    def dynamic(a: T.handle, b: T.handle):
-        n = T.int64()
-        A = T.match_buffer(a, (1, n, 4096), "float32")
-        B = T.match_buffer(b, (1, n, 32, 128), "float32")
-        for i, j, k, l in T.grid(1, n, 32, 128):
-            with T.block("b"):
-                vi, vj, vk, vl = T.axis.remap("SSSS", [i, j, k, l])
-                B[vi, vj, vk, vl] = A[
-                    0, ((vk * 128 + vl) // 4096 + vi * n + vj) % n, (vk * 128 + vl) % 4096]
-
-    @T.prim_func(private=True)
-    def rotated(a: T.handle, b: T.handle):
-        n = T.int64()
-        A = T.match_buffer(a, (n,), "float32")
-        B = T.match_buffer(b, (n,), "float32")
-        for i in range(n):
-            with T.block("b"):
-                vi = T.axis.spatial(n, i)
-                B[vi] = A[(vi + 1) % n]
-
-    @T.prim_func(private=True)
-    def ragged(A: T.Buffer((8, 6), "float32"), starts: T.Buffer((3,), "int64"),
-               B: T.Buffer((8, 2, 3), "float32")):
-        for i in range(2):
-            with T.block("outer"):
-                vi = T.axis.spatial(2, i)
-                for j, k, l in T.grid(starts[vi + 1] - starts[vi], 2, 3):
-                    with T.block("inner"):
-                        vj, vk, vl = T.axis.remap("SSS", [j, k, l])
-                        B[starts[vi] + vj, vk, vl] = A[starts[vi] + vj, vk * 3 + vl]
-"""
-
-
-def test_has_reshape_pattern():
-    mod = module(RESHAPES)
-    found = {name for name in mod if analysis.has_reshape_pattern(mod[name])}
-    assert found == {"flatten", "dynamic", "ragged"}
-
-
 STAGES = """
     @R.function
     def main(x: R.Tensor(("n", 4), "float32"), flag: R.Tensor((), "bool")):
@@ -604,17 +474,3 @@ def test_variables_of_shared_expressions_take_linear_time():
         expr = expr + expr
     assert analysis.free_vars(expr) == [x]
     assert analysis.all_global_vars(expr) == []
-
-
-def test_types_of_annotations():
-    entry = R.entry
-    assert isinstance(R.Tensor(("n",), "float32"), entry.TypeProxy)
-    assert R.Any.as_ty() == relax.AnyType()
-    lhs, rhs = R.Prim("int8").as_ty(), R.Prim("float32").as_ty()
-    assert tvm_ffi.structural_equal(analysis.type_lca(lhs, lhs), lhs)
-    assert not tvm_ffi.structural_equal(lhs, rhs)
-    assert tvm_ffi.structural_equal(analysis.type_lca(lhs, rhs), relax.AnyType())
-    func = FuncType([R.Shape(["n", 2])], R.Tuple(R.Tensor(("n",), "int8"), R.Shape([3])))
-    assert str(analysis.get_static_type(func)) == (
-        'R.Callable((R.Shape(ndim=2),), R.Tuple(R.Tensor(ndim=1, dtype="int8"), R.Shape(ndim=1)))'
-    )
