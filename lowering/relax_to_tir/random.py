@@ -31,9 +31,8 @@ def _uniform(words: Sequence[Scalar], parameters: Sequence[float], dtype: str) -
 
 def _normal(words: Sequence[Scalar], parameters: Sequence[float], dtype: str) -> Scalar:
     """Write the transform of Box and Muller (1958), whose logarithm never is that of 0."""
-    wide = "float64" if dtype == "float64" else "float32"
-    half = len(words) // 2
-    radius, turn = (_unit(part, wide, wide) for part in (words[:half], words[half:]))
+    wide = ACCUMULATE.get(dtype, dtype)
+    radius, turn = (_unit(part, wide, wide) for part in (words[:2], words[2:]))
     length = unary("sqrt", unary("log", 1.0 - radius) * -2.0)
     mean, scale = parameters
     return length * unary("cos", turn * (2 * math.pi)) * scale + mean
@@ -47,15 +46,12 @@ def _legalize(value: Value, names: tuple[str, str]) -> Callable:
         parameters, dtype = [attrs[name] for name in names], T.tensor_dtype(result)
 
         def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
-            source, out = buffers
+            source, out = buffers[0], builder.linear(buffers[1])
             with builder.nest(op.name.removeprefix("relax."), spatial(out.dims)) as block:
-                at, number = tuple(block), cast(0, "int64")
-                for dim, index in zip(out.dims, at, strict=True):
-                    size = builder.symbol(dim) if dim.value is None else dim.value
-                    number = number * cast(size, "int64") + cast(index, "int64")
+                (number,) = block
                 key = [source[i] for i in range(2)]
                 words = element_words(cast(number, "uint64"), key, binary)
-                out.store(cast(value(words, parameters, dtype), dtype), at)
+                out.store(cast(value(words, parameters, dtype), dtype), number)
 
         return legalizer.call_inferred(op, [op.operands[0]], body, f"{parameters} {dtype}")
 

@@ -75,7 +75,7 @@ def _multinomial(m: Importer, x: Any, count: int, replacement: bool = False, **_
 def _dropout(m: Importer, x: Any, rate: float, train: Any = True) -> Any:
     """Return the input, in training mode with elements set to 0 at random."""
     kind, dims = target_name(m.node).removeprefix("aten.").removesuffix(".default"), x.ty.dims
-    if train is False or rate == 0:
+    if not _drops(rate, train):
         return [x, op.ones(dims, "bool")] if kind == "native_dropout" else x
     if kind == "feature_dropout":
         dims = [*dims[:2], *[1] * (len(dims) - 2)]
@@ -94,8 +94,12 @@ def _alpha_dropout(m: Importer, x: Any, rate: float) -> Any:
     return op.add(op.multiply(kept, m.cast(scale, m.dtype)), shift)
 
 
+def _drops(rate: Any, train: Any = True) -> bool:
+    return train is not False and rate != 0
+
+
 def draws(node: fx.Node) -> bool:
     """Whether a node takes random numbers: dropout does so in training mode only."""
     if torch.Tag.nondeterministic_seeded not in getattr(node.target, "tags", ()):
         return False
-    return "dropout" not in str(node.target) or (node.args[2:3] != (False,) and node.args[1] != 0)
+    return "dropout" not in str(node.target) or _drops(*node.args[1:3])
