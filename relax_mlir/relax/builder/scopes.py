@@ -63,6 +63,7 @@ class FunctionScope:
             try:
                 self._bind(self._params)
             except Exception:
+                # Whatever is wrong with the parameters, the builder stays usable.
                 builder._table.names.discard(name)
                 builder._abandon()
                 builder._resume(self._paused)

@@ -139,8 +139,7 @@ def _array(file: Path, data: np.ndarray, record: Mapping[str, Any]) -> np.ndarra
             f"'{file}': '{name}' of {dtype} and shape {shape} cannot be the {size} bytes from byte "
             f"{begin} on of {len(data)}"
         )
-    # Behind an array of bytes the next one may not be aligned.
-    array = data[begin : begin + size].copy().view(kind).reshape(shape)
+    array = data[begin : begin + size].view(kind).reshape(shape)
     return _convert_bf16_to_f32(array) if halved else array
 
 
