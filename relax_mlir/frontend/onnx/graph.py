@@ -9,6 +9,7 @@ import numpy as np
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ModelError, RelaxMLIRError
 from relax_mlir.frontend.names import Names
+from relax_mlir.frontend.onnx.agreement import agree
 from relax_mlir.frontend.onnx.fold import fold
 from relax_mlir.frontend.onnx.model import Model, in_order, label
 from relax_mlir.frontend.onnx.node import Node
@@ -104,6 +105,7 @@ class Graph:
                 converter = find_converter(domain or "onnx", proto.op_type, version)
                 if converter is None:
                     raise node.fail("no converter")
+                agree(node)
                 results = converter(node)
             self._name(proto, results)
         except ModelError:

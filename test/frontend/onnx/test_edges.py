@@ -7,7 +7,7 @@ from onnx.parser import parse_model
 from onnx.reference import ReferenceEvaluator
 
 import relax_mlir
-from relax_mlir.errors import ShapeMismatchError
+from relax_mlir.errors import RelaxMLIRError, ShapeMismatchError
 from relax_mlir.frontend.onnx import from_onnx
 
 RNG = np.random.default_rng(0)
@@ -119,3 +119,47 @@ def test_padding_that_depends_on_a_size() -> None:
         static = relax_mlir.compile(from_onnx(model(PADDED), shape_dict={"x": x.shape}))
         for mine, other in zip(main(x, kernel), static(x, kernel), strict=True):
             np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-6, strict=True)
+
+
+# Rows of a table for as many tokens as there are: `min(6, n)` of them, which broadcast with n.
+CLIPPED = """(float[b,n,4] x, float[6,4] t) => (float[b,n,4] y, float[b,n,4] z, float[b,n,1,1] p, \
+float[b,n,4] q) <int64[1] zero = {0}, int64[1] two = {2}> {
+    size = Shape<start = 1, end = 2>(x)
+    part = Slice(t, zero, size, zero)
+    r = Unsqueeze(part, zero)
+    a = Add(r, x)
+    less = Less(r, x)
+    y = Where(less, r, a)
+    z = Max(r, x, r)
+    u = Unsqueeze(x, two)
+    v = Unsqueeze(r, two)
+    w = Transpose<perm = [0, 1, 3, 2]>(v)
+    p = MatMul(u, w)
+    s = Shape(x)
+    q = Expand(r, s)
+}"""
+FEWER = """(float[b,n] x, float[6] t) => (float[a,c] y) <int64[1] zero = {0}> {
+    size = Shape<start = 1, end = 2>(x)
+    part = Slice(t, zero, size, zero)
+    s = Shape(part)
+    y = Expand(x, s)
+}"""
+
+
+@pytest.mark.codegen
+def test_slices_that_have_the_size_of_what_they_meet() -> None:
+    module = from_onnx(model(CLIPPED))
+    assert "ndim=" not in module.script(), "every shape is known in symbols"
+    main, fewer = relax_mlir.compile(module), relax_mlir.compile(model(FEWER))
+    table = RNG.normal(size=(6, 4)).astype("float32")
+    for n in (0, 1, 5, 6):
+        x = RNG.normal(size=(2, n, 4)).astype("float32")
+        wanted = ReferenceEvaluator(model(CLIPPED)).run(None, {"x": x, "t": table})
+        for mine, other in zip(main(x, table), wanted, strict=True):
+            np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-6, strict=True)
+        np.testing.assert_array_equal(fewer(x[..., 0], table[:, 0]), x[..., 0])
+    long = np.ones((2, 7, 4), "float32")
+    with pytest.raises(ShapeMismatchError, match="dimension 1 is 6, expected 7"):
+        main(long, table)
+    with pytest.raises(RelaxMLIRError, match="6"):
+        fewer(long[..., 0], table[:, 0])

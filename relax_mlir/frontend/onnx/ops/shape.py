@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.frontend.onnx.agreement import cast_dims, common_sizes
 from relax_mlir.frontend.onnx.weights import dtype_name, storage_dtype
 from relax_mlir.frontend.registry import converts
 from relax_mlir.frontend.values import of_array
@@ -147,6 +148,10 @@ def expand(node: Any) -> Any:
     rank = max(len(dims), len(target))
     dims = [SymExpr.of(1)] * (rank - len(dims)) + dims
     target = [SymExpr.of(1)] * (rank - len(target)) + target
+    same, whole = common_sizes(dims, target)
+    if whole == target:
+        dims = same
+        cast_dims(node, 0, dims[rank - node.ndim() :])
     if any(
         a.value is None and b.value is None and a != b for a, b in zip(dims, target, strict=True)
     ):
