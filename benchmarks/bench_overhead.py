@@ -75,10 +75,12 @@ def new_process(code, times=7):
 def calls():
     vm = relax.VirtualMachine(relax.build(script.from_source(CALLS)))
     x = np.ones((4, 4), "float32")
+    result = vm["exp"](x)
     functions = {
         "exp of (4, 4)": (lambda f=vm["exp"]: f(x), lambda: np.exp(x)),
         "exp of (n, m), n = m = 4": (lambda f=vm["exp_any"]: f(x), lambda: np.exp(x)),
         "(4, 4) + (4, 4)": (lambda f=vm["add"]: f(x, x), lambda: np.add(x, x)),
+        "exp of a result (4, 4)": (lambda f=vm["exp"]: f(result), lambda: np.exp(x)),
     }
     rows = []
     for name, pair in functions.items():

@@ -238,13 +238,20 @@ class VirtualMachine(StatefulCalls):
         def call(*args: Any, **kwargs: Any) -> Any:
             if kwargs or len(args) != count:
                 args = bind(func, args, kwargs)
+            results = False  # of other calls among the arguments
             for a in args:
+                kind = type(a)
+                if kind is Tensor:
+                    results = True
                 # `to_value` says the same of most arrays, but it is a call.
-                if type(a) is not ndarray or not a.flags.carray or not a.dtype.isnative:
+                elif kind is not ndarray:
+                    values = inward(args)
+                    break
+                if not a.flags.carray or not a.dtype.isnative:
                     values = inward(args)
                     break
             else:
-                values = args
+                values = [a.view(ndarray) for a in args] if results else args
             try:
                 body = bodies[index]
             except KeyError:
