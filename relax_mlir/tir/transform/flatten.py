@@ -54,10 +54,9 @@ def _flatten(func: ir.OpView, emit: Emitter) -> None:
                 emit.store(op.operands[0], flat[buffer], [where])
             else:
                 op.results[0].replace_all_uses_with(emit.load(flat[buffer], [where]))
-        touched |= {each for each in tree.ancestors(op) if each.name == tree.BLOCK}
+        touched |= {*tree.blocks_around(op)}
         op.erase()
-    for block in collect(func.operation, lambda op: op in touched):
-        declare(indices, block)
+    declare(indices, *collect(func.operation, lambda op: op in touched))
 
 
 def _dims(indices: Indices, buffer: ir.Value, emit: Emitter) -> list[Index]:

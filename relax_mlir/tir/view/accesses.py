@@ -127,8 +127,13 @@ def through(indices: Indices, block: ir.Operation, exprs: Sequence[SymExpr]) -> 
     return [expr.substitute(values) for expr in exprs]
 
 
-def declare(indices: Indices, block: ir.Operation) -> None:
-    """Write again what a block declares that it reads and writes."""
+def declare(indices: Indices, *blocks: ir.Operation) -> None:
+    """Write again what blocks, inner ones first, declare that they read and write."""
+    for block in blocks:
+        _declare(indices, block)
+
+
+def _declare(indices: Indices, block: ir.Operation) -> None:
     body = tree.body_of(block)
     for view in list(body.operations):
         if view.operation.name in ("tir.reads", "tir.writes"):
@@ -288,9 +293,7 @@ def ranges_in(
         if outer.name == tree.BLOCK:
             exprs = through(indices, outer, exprs)
         elif outer.name == tree.LOOP:
-            lower, extent = map(indices.lift, outer.operands)
-            own = Range(lower, lower + extent - 1)
-            variables.append((str(indices.var(tree.variable(outer))), own))
+            variables.append(indices.loop_range(outer))
     result = [range_of(simplify(expr, facts), variables, facts) for expr in exprs]
     kept = [each for each in result if each is not None]
     return kept if len(kept) == len(result) else None

@@ -1,8 +1,9 @@
 """Edits of loops and blocks in place, for primitives."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import ModuleType
 
-from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.dialects.tir.ops import block_predicate, set_block_predicate
@@ -12,6 +13,9 @@ from relax_mlir.tir.view.index import Indices
 from relax_mlir.tir.view.render import SREF
 from relax_mlir.tir.view.simplify import simplify
 
+memref: ModuleType = submodule("dialects.memref")
+# What a body holds beside what it computes.
+DECLARATIONS = ("tir.yield", "tir.where", "tir.reads", "tir.writes")
 _PURE = ("arith.", "math.", "tir.symbol", "memref.dim", "affine.apply")
 
 
@@ -40,6 +44,46 @@ def new_loop(
     return op
 
 
+def new_nest(
+    indices: Indices, at: ir.InsertionPoint, extents: Sequence[SymExpr]
+) -> tuple[list[SymExpr], ir.InsertionPoint]:
+    """Make loops from 0 on, one in the other; returns their variables and the innermost's end."""
+    variables = []
+    for position, extent in enumerate(extents):
+        with at, ir.Location.unknown():
+            steps = indices.emit(extent)
+        loop = new_loop(at, f"ax{position}", indices.entry(SymExpr.const(0)), steps)
+        variables.append(indices.loop_var(loop))
+        at = end_of(loop)
+    return variables, at
+
+
+def copy_loops(
+    indices: Indices, at: ir.InsertionPoint, loops: Sequence[ir.Operation], name: str = "{name}"
+) -> tuple[list[ir.Operation], dict[str, SymExpr], ir.InsertionPoint]:
+    """Make serial loops over the ranges of others, one in the other.
+
+    Args:
+        indices: of the function.
+        at: where.
+        loops: the others, outermost first; ranges may depend on loops before them.
+        name: of a new variable, by the `name` and the `position` of the old one.
+
+    Returns:
+        The loops, what stands for variables of the old ones, and the innermost's end.
+    """
+    made, variables = [], {}
+    for position, loop in enumerate(loops):
+        bounds = [indices.lift(value).substitute(variables) for value in loop.operands]
+        with at, ir.Location.unknown():
+            lower, steps = map(indices.emit, bounds)
+        label = name.format(name=tree.loop_name(loop), position=position)
+        made.append(new_loop(at, label, lower, steps))
+        variables[str(indices.loop_var(loop))] = indices.loop_var(made[-1])
+        at = end_of(made[-1])
+    return made, variables, at
+
+
 def run_like(loop: ir.Operation, other: ir.Operation) -> None:
     """Have a loop run as another one does, and give it the same annotations."""
     for key in ("kind", "thread", "annotations"):
@@ -64,6 +108,24 @@ def move_body(source: ir.Operation, target: ir.Operation) -> None:
     for view in list(tree.body_of(source).operations):
         if view.operation.name != "tir.yield":
             view.operation.move_before(last)
+
+
+def move_ops(source: ir.Block, target: ir.Block) -> None:
+    """Move what a block's body computes to the end of another one."""
+    last = list(target.operations)[-1].operation
+    for view in list(source.operations):
+        if view.operation.name not in DECLARATIONS:
+            view.operation.move_before(last)
+
+
+def redirect(op: ir.Operation, buffer: ir.Value, items: Sequence[ir.Value]) -> None:
+    """Replace a load or a store by one of an element of another buffer."""
+    with ir.InsertionPoint(op), op.location:
+        if op.name == "memref.load":
+            op.results[0].replace_all_uses_with(memref.load(buffer, items))
+        else:
+            memref.store(op.operands[0], buffer, items)
+    op.erase()
 
 
 def move_numbers(source: ir.Operation, target: ir.Operation) -> None:
@@ -112,6 +174,14 @@ def new_block(
     return op
 
 
+def keep_attributes(made: ir.Operation, block: ir.Operation, *changed: str) -> None:
+    """Give a new block the attributes of an old one, but for its iterators and what changed."""
+    for key in block.attributes:
+        if key not in ("iter_types", *changed):
+            made.attributes[key] = block.attributes[key]
+    made.location = block.location
+
+
 def iterator_names(block: ir.Operation) -> list[str]:
     """Return the names of a block's iterators."""
     return [
@@ -127,9 +197,8 @@ def copy_ops(source: ir.Block, values: dict[ir.Value, ir.Value]) -> None:
         source: the body; what it declares, and its end, are not copied.
         values: what stands for values of it; the results of copies are added.
     """
-    skipped = ("tir.yield", "tir.where", "tir.reads", "tir.writes")
     ops = [view.operation for view in source.operations]
-    copy_chosen([op for op in ops if op.name not in skipped], values)
+    copy_chosen([op for op in ops if op.name not in DECLARATIONS], values)
 
 
 def copy_chosen(ops: Sequence[ir.Operation], values: dict[ir.Value, ir.Value]) -> None:
@@ -226,6 +295,13 @@ def set_block(
             block.operands[count + position] = indices.entry(expr)
         predicate = indices.emit_conditions(conditions)
     set_block_predicate(block, predicate)
+
+
+def substituted(
+    conditions: "Sequence[Comparison | ir.Value]", values: Mapping[str, SymExpr]
+) -> "list[Comparison | ir.Value]":
+    """Return conditions with expressions for symbols; what is no comparison stays."""
+    return [c.substitute(values) if isinstance(c, Comparison) else c for c in conditions]
 
 
 def normalize(indices: Indices, top: ir.Operation, *, unit: bool = True) -> None:

@@ -17,6 +17,7 @@ from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.errors import ScheduleError
 from relax_mlir.tir.view import tree
 from relax_mlir.tir.view.conditions import SIGNS, Comparison, assume
+from relax_mlir.tir.view.regions import Range
 from relax_mlir.tir.view.sums import Factor, summands
 
 _CASTS = ("arith.index_cast", "arith.index_castui")
@@ -63,6 +64,19 @@ class Indices:
             number = value.arg_number if isinstance(owner, ir.Block) else len(self._names)
             self._depth[name] = (depth, number)
         return SymExpr.var(self._names[value])
+
+    def loop_var(self, loop: ir.Operation) -> SymExpr:
+        """Return the symbol of a loop's variable."""
+        return self.var(tree.variable(loop))
+
+    def loop_range(self, loop: ir.Operation) -> tuple[str, Range]:
+        """Return the name of a loop's variable and the values that it takes."""
+        lower, extent = map(self.lift, loop.operands)
+        return str(self.loop_var(loop)), Range(lower, lower + extent - 1)
+
+    def renaming(self, old: Iterable[ir.Value], new: Iterable[ir.Value]) -> dict[str, SymExpr]:
+        """Return the substitution of loop variables or iterators by as many others."""
+        return {str(self.var(a)): self.var(b) for a, b in zip(old, new, strict=True)}
 
     def value_of(self, name: str) -> ir.Value | None:
         """Return the value that a symbol stands for, None for a symbol of the function."""

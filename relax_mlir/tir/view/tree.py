@@ -62,6 +62,11 @@ def loops_around(op: ir.Operation) -> list[ir.Operation]:
     return result[::-1]
 
 
+def blocks_around(op: ir.Operation) -> list[ir.Operation]:
+    """Return the blocks around an operation, innermost first."""
+    return [each for each in ancestors(op) if each.name == BLOCK]
+
+
 def statements(block: ir.Block) -> list[ir.Operation]:
     """Return what is in a body besides index arithmetic and allocations."""
     result = (view.operation for view in block.operations)

@@ -191,8 +191,7 @@ def inner_variables(
         if each == loop:
             return result
         if each.name == tree.LOOP:
-            lower, extent = map(indices.lift, each.operands)
-            result.append((str(indices.var(tree.variable(each))), Range(lower, lower + extent - 1)))
+            result.append(indices.loop_range(each))
     return None
 
 

@@ -65,7 +65,7 @@ def orderly_block(
     determined = determined_names(bindings, indices.facts(block, predicate=True))
     used = frozenset().union(*(expr.symbols for expr in bindings))
     for loop in loops:
-        (name,) = indices.var(tree.variable(loop)).symbols
+        (name,) = indices.loop_var(loop).symbols
         if name in used and name not in determined:
             raise state.error(
                 f"the iterators of {what} are no one-to-one function of {tree.describe(loop)}",
@@ -92,7 +92,7 @@ def _begins_first(
     bound: dict[str, set[str]] = {"spatial": set(), "reduction": set()}
     for kind, value in zip(tree.iter_types(block), indices.bindings(block), strict=True):
         bound[kind] |= value.symbols
-    names = {loop: indices.var(tree.variable(loop)).name for loop in line}
+    names = {loop: indices.loop_var(loop).name for loop in line}
     reducing = [loop for loop in line if names[loop] in bound["reduction"]]
     mixed = [loop for loop in reducing if names[loop] in bound["spatial"]]
     if mixed and [loop for loop in order if loop in reducing] != reducing:
@@ -121,7 +121,7 @@ def may_run_at_once(
     """
     if not state.legality:
         return
-    (name,) = indices.var(tree.variable(loop)).symbols
+    (name,) = indices.loop_var(loop).symbols
     for block in tree.blocks_under(loop):
         what = tree.describe(block)
         for kind, value in zip(tree.iter_types(block), indices.bindings(block), strict=True):
@@ -164,7 +164,7 @@ def apart(
 
 
 def _apart(indices: Indices, loop: ir.Operation, uses: Sequence[Access]) -> bool:
-    variable = indices.var(tree.variable(loop))
+    variable = indices.loop_var(loop)
     everywhere: list[list[SymExpr]] = []
     facts: list[Facts] = []
     for access in uses:
@@ -178,7 +178,7 @@ def _apart(indices: Indices, loop: ir.Operation, uses: Sequence[Access]) -> bool
         if inner.name == tree.BLOCK:
             assume(known, indices.block_conditions(inner))
         facts.append(known)
-    outer = {str(indices.var(tree.variable(op))) for op in tree.ancestors(loop)
+    outer = {str(indices.loop_var(op)) for op in tree.ancestors(loop)
              if op.name == tree.LOOP}  # fmt: skip
     for dim in range(len(everywhere[0])):
         if _stride(variable, [exprs[dim] for exprs in everywhere], facts, outer):

@@ -84,7 +84,7 @@ def _comes_first(
     facts = _facts(indices, read.op, loop)
     variables: list[tuple[str, Range]] = []
     for op in (op for op in below if op.name == tree.LOOP):
-        name = str(indices.var(tree.variable(op)))
+        name = str(indices.loop_var(op))
         lower, extent = (_at_loop(indices, indices.lift(v), op, loop) for v in op.operands)
         if any(name in expr.symbols for expr in targets):
             variables.append((name, Range(lower, lower + extent - 1)))
@@ -167,7 +167,7 @@ def _first_steps(
     for block in blocks:
         around = [op for op in _between(block, loop) if op.name == tree.LOOP]
         bounds = {
-            str(indices.var(tree.variable(op))):
+            str(indices.loop_var(op)):
             [_at_loop(indices, indices.lift(value), op, loop) for value in op.operands]
             for op in around
         }  # fmt: skip

@@ -213,7 +213,7 @@ def has_each_point(indices: Indices, block: ir.Operation) -> bool:
     """
     facts = indices.facts(block, predicate=True)
     loops = {
-        str(indices.var(tree.variable(each))): indices.lift(each.operands[1])
+        str(indices.loop_var(each)): indices.lift(each.operands[1])
         for each in tree.loops_around(block)
     }
     pairs = list(zip(indices.bindings(block), indices.extents(block), strict=True))
@@ -264,7 +264,7 @@ def repeats_nothing(indices: Indices, block: ir.Operation, loop: ir.Operation) -
     """
     if indices.lift(loop.operands[1]).value == 1:
         return True
-    name = indices.var(tree.variable(loop)).symbols
+    name = indices.loop_var(loop).symbols
     bindings = list(zip(tree.iter_types(block), indices.bindings(block), strict=True))
     if any(kind != "spatial" and name & value.symbols for kind, value in bindings):
         return False

@@ -40,10 +40,7 @@ def written_box(
     if not scopes.runs_for_all(indices, block):
         return None
     facts = indices.facts(loops[0] if loops else block)
-    steps: list[tuple[str, Range]] = []
-    for loop in reversed(loops):
-        lower, extent = map(indices.lift, loop.operands)
-        steps.append((str(indices.var(tree.variable(loop))), Range(lower, lower + extent - 1)))
+    steps = [indices.loop_range(loop) for loop in reversed(loops)]
     kinds = tree.iter_types(block)
     spatial = [position for position, kind in enumerate(kinds) if kind == "spatial"]
     bindings, extents = indices.bindings(block), indices.extents(block)

@@ -51,15 +51,11 @@ def blockize(state: ScheduleState, loop: ir.Operation, preserve_unit: bool) -> i
     block = blocks[0]
     around = tree.loops_around(block)
     line = around[around.index(loop) :]
-    for outer, inner in zip(line, [*line[1:], block], strict=True):
-        if not checks.holds_only(outer, inner):
-            raise state.error(
-                f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
-            )
+    checks.perfectly_nested(state, [*line, block])
     for kind in tree.iter_types(block):
         if kind not in ("spatial", "reduction"):
             raise state.error(f"{tree.describe(block)} has a {kind} iterator", block)
-    inside = {str(indices.var(tree.variable(each))) for each in line}
+    inside = {str(indices.loop_var(each)) for each in line}
     halves = _divided(state, indices, block, line, inside)
     outer_where, inner_where = _conditions(state, indices, block, inside)
     types, labels = tree.iter_types(block), edit.iterator_names(block)
@@ -87,15 +83,11 @@ def blockize(state: ScheduleState, loop: ir.Operation, preserve_unit: bool) -> i
     fold(fresh, made)
     fresh = state.indices(made)
     edit.normalize(fresh, made)
-    for each in [*tree.nested_blocks(made)[::-1], *_blocks_around(made)]:
+    for each in [*tree.nested_blocks(made)[::-1], *tree.blocks_around(made)]:
         tidy(fresh, each) if each != made else None
         declare(fresh, each)
     edit.sweep(made)
     return made
-
-
-def _blocks_around(op: ir.Operation) -> list[ir.Operation]:
-    return [each for each in tree.ancestors(op) if each.name == tree.BLOCK]
 
 
 def _divided(
@@ -111,7 +103,7 @@ def _divided(
             raise state.error(f"the range of {tree.describe(loop)} depends on a loop inside", loop)
         if lower.value != 0:
             raise state.error(f"{tree.describe(loop)} does not start at 0", loop)
-        ranges.append((str(indices.var(tree.variable(loop))), Range(lower, lower + extent - 1)))
+        ranges.append(indices.loop_range(loop))
     result = []
     labels = edit.iterator_names(block)
     for label, binding, extent in zip(
@@ -216,16 +208,10 @@ def _begin(
         )
     started = made.regions[1].blocks[0]
     at = ir.InsertionPoint(list(started.operations)[-1])
-    variables: dict[str, SymExpr] = {}
-    for loop in line:
-        name = str(indices.var(tree.variable(loop)))
-        if name not in used:
-            continue
-        steps = indices.lift(loop.operands[1])
-        new = edit.new_loop(at, tree.loop_name(loop), indices.entry(_ZERO), indices.entry(steps))
+    loops = [loop for loop in line if str(indices.loop_var(loop)) in used]
+    copies, variables, at = edit.copy_loops(indices, at, loops)
+    for new, loop in zip(copies, loops, strict=True):
         edit.run_like(new, loop)
-        variables[name] = indices.var(tree.variable(new))
-        at = edit.end_of(new)
     own = [i for i in spatial if halves[i].size.value != 1]
     first = edit.new_block(
         indices, at, f"{tree.block_name(block)}_init", [("spatial", f"{labels[i]}_i") for i in own]
@@ -256,10 +242,7 @@ def _inner_block(
     inner = edit.new_block(
         indices, ir.InsertionPoint(block), "inner", [(types[i], f"{labels[i]}_i") for i in own]
     )
-    for key in block.attributes:
-        if key != "iter_types":
-            inner.attributes[key] = block.attributes[key]
-    inner.location = block.location
+    edit.keep_attributes(inner, block)
     edit.set_block(
         indices, inner, [halves[i].inner for i in own], list(where),
         [halves[i].size for i in own],
@@ -269,14 +252,11 @@ def _inner_block(
     for i, argument in zip(own, target.arguments, strict=True):
         exprs[i] = indices.var(argument)
     values = _values(indices, tree.body_of(made), halves, kept, exprs)
-    last = list(target.operations)[-1].operation
-    with ir.InsertionPoint(last), ir.Location.unknown():
+    with ir.InsertionPoint(list(target.operations)[-1]), ir.Location.unknown():
         emitted = [indices.emit(value) for value in values]
     for argument, value in zip(source.arguments, emitted, strict=True):
         argument.replace_all_uses_with(value)
-    for view in list(source.operations):
-        if view.operation.name not in ("tir.yield", "tir.where", "tir.reads", "tir.writes"):
-            view.operation.move_before(last)
+    edit.move_ops(source, target)
     block.erase()
 
 

@@ -85,14 +85,13 @@ def unsafe_set_dtype(
                 value = S.cast(S.Scalar(each.operands[0], old), dtype).value
                 memref.store(value, made, list(each.operands)[2:])
         each.erase()
-    blocks = [op for use in buffer.uses for op in tree.ancestors(use.owner.operation)]
+    blocks = [op for use in buffer.uses for op in tree.blocks_around(use.owner.operation)]
     for use in list(buffer.uses):
         use.owner.operation.erase()
     op.erase()
     state.touch()
     fresh = state.indices(block)
-    for each in dict.fromkeys(each for each in blocks if each.name == tree.BLOCK):
-        declare(fresh, each)
+    declare(fresh, *dict.fromkeys(blocks))
 
 
 def annotate_buffer_access(

@@ -11,6 +11,7 @@ from relax_mlir.tir.schedule.analysis.written_region import Box, written_box, wr
 from relax_mlir.tir.schedule.attributes import attribute
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV
+from relax_mlir.tir.schedule.primitives import checks
 from relax_mlir.tir.schedule.primitives.decompose_reduction import bound_by_kind
 from relax_mlir.tir.schedule.state import ScheduleState
 from relax_mlir.tir.view import buffers, edit, tree
@@ -131,14 +132,8 @@ def _elements(
     inside: Sequence[ir.Operation],
 ) -> list[Access]:  # fmt: skip
     """Return the accesses of a buffer in some blocks, which must be loads and stores of it."""
-    result = [a for each in inside for a in accesses(indices, each) if a.buffer == buffer]
-    for access in result:
-        if access.indices is None:
-            raise state.error(
-                f"'{access.op.name}' uses more of '{buffers.name_of(buffer)}' than an element",
-                block,
-            )
-    return result
+    uses = [a for each in inside for a in accesses(indices, each) if a.buffer == buffer]
+    return checks.by_elements(state, block, uses)
 
 
 def _statement(op: ir.Operation, others: Sequence[ir.Operation]) -> ir.Operation:
@@ -156,13 +151,8 @@ def copier(
 ) -> ir.Operation:  # fmt: skip
     """Write a block that copies a buffer, all of it or a part; returns it."""
     box = box or Box([Range(SymExpr.const(0), dim - 1) for dim in dims], {})
-    places: list[SymExpr] = []
-    for position, own in enumerate(box.ranges):
-        with at, ir.Location.unknown():
-            steps = indices.emit(own.extent)
-        loop = edit.new_loop(at, f"ax{position}", indices.entry(SymExpr.const(0)), steps)
-        places.append(own.low + indices.var(tree.variable(loop)))
-        at = edit.end_of(loop)
+    variables, at = edit.new_nest(indices, at, [own.extent for own in box.ranges])
+    places = [own.low + each for own, each in zip(box.ranges, variables, strict=True)]
     made = edit.new_block(indices, at, name, [("spatial", f"v{i}") for i in range(len(dims))])
     within = [Comparison(places[dim], 2, bound) for dim, bound in box.within.items()]
     edit.set_block(indices, made, places, within, dims)
@@ -174,13 +164,7 @@ def copier(
 
 
 def _declared(indices: Indices, uses: Sequence[Access]) -> None:
-    around: list[ir.Operation] = []
-    for access in uses:
-        around += [
-            op for op in tree.ancestors(access.op) if op.name == tree.BLOCK and op not in around
-        ]
-    for block in around:
-        declare(indices, block)
+    declare(indices, *dict.fromkeys(b for a in uses for b in tree.blocks_around(a.op)))
 
 
 def cache_write(
@@ -239,7 +223,7 @@ def _copier_of(
     loops = tree.loops_around(block)
     inside = loops[loops.index(at) :] if at in loops else []
     of_kind = bound_by_kind(indices, block)
-    names = {each: str(indices.var(tree.variable(each))) for each in inside}
+    names = {each: str(indices.loop_var(each)) for each in inside}
     kept = [each for each in inside if names[each] in of_kind["spatial"]]
     gone = {names[each] for each in inside if each not in kept}
     conditions: list[Comparison | ir.Value] = []
@@ -253,17 +237,10 @@ def _copier_of(
             )
         if not each.symbols & gone:
             conditions.append(each)
-    variables: dict[str, SymExpr] = {}
-    place = edit.after(at)
-    for number, each in enumerate(kept):
-        bounds = [indices.lift(value) for value in each.operands]
-        if any(bound.symbols & gone for bound in bounds):
+    for each in kept:
+        if any(indices.lift(value).symbols & gone for value in each.operands):
             raise state.error(f"the range of {tree.describe(each)} depends on a reduction", each)
-        with place, ir.Location.unknown():
-            lower, steps = (indices.emit(bound.substitute(variables)) for bound in bounds)
-        loop = edit.new_loop(place, f"ax{number}", lower, steps)
-        variables[names[each]] = indices.var(tree.variable(loop))
-        place = edit.end_of(loop)
+    _, variables, place = edit.copy_loops(indices, edit.after(at), kept, "ax{position}")
     spatial = [i for i, kind in enumerate(tree.iter_types(block)) if kind == "spatial"]
     labels, bindings = edit.iterator_names(block), indices.bindings(block)
     extents = indices.extents(block)
@@ -275,11 +252,8 @@ def _copier_of(
         [c.substitute(variables) for c in conditions if isinstance(c, Comparison)],
         [extents[i] for i in spatial],
     )
-    body = tree.body_of(block)
-    known = {
-        str(indices.var(body.arguments[i])): indices.var(argument)
-        for i, argument in zip(spatial, tree.body_of(made).arguments, strict=True)
-    }
+    arguments = tree.body_of(block).arguments
+    known = indices.renaming([arguments[i] for i in spatial], tree.body_of(made).arguments)
     with edit.end_of(made), ir.Location.unknown():
         items = [
             indices.emit(indices.lift(item).substitute(known)) for item in list(store.operands)[2:]
@@ -305,11 +279,7 @@ def set_scope(state: ScheduleState, block: ir.Operation, which: int | str, scope
 
 def _own(state: ScheduleState, block: ir.Operation, which: int | str) -> ir.Value:
     buffer = chosen_buffer(state, block, which, "write")
-    if not buffers.is_local(buffer):
-        raise state.error(
-            f"'{buffers.name_of(buffer)}', which {tree.describe(block)} writes, is a parameter of "
-            "the function", block,
-        )  # fmt: skip
+    checks.local(state, block, buffer)
     return buffer
 
 

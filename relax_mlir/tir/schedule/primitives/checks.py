@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.tir.schedule.analysis import scopes
 from relax_mlir.tir.schedule.state import ScheduleState
-from relax_mlir.tir.view import tree
+from relax_mlir.tir.view import buffers, tree
+from relax_mlir.tir.view.accesses import Access
 from relax_mlir.tir.view.index import Indices
 
 ANNOTATIONS = "annotations"
@@ -53,6 +55,71 @@ def holds_only(outer: ir.Operation, inner: ir.Operation) -> bool:
     return len(result) == 1 and result[0] == inner and not makes
 
 
+def perfectly_nested(state: ScheduleState, line: Sequence[ir.Operation]) -> None:
+    """Check that each of some loops, outermost first, holds the next one, or a block, and no more.
+
+    Raises:
+        ScheduleError: something is beside one of them.
+    """
+    for outer, inner in pairwise(line):
+        if not holds_only(outer, inner):
+            raise state.error(
+                f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
+            )
+
+
+def local(state: ScheduleState, block: ir.Operation, *written: ir.Value) -> None:
+    """Check that buffers that a block writes are no parameters of the function.
+
+    Raises:
+        ScheduleError: one is.
+    """
+    for buffer in written:
+        if not buffers.is_local(buffer):
+            raise state.error(
+                f"'{buffers.name_of(buffer)}', which {tree.describe(block)} writes, is a parameter "
+                "of the function", block,
+            )  # fmt: skip
+
+
+def reduction(state: ScheduleState, block: ir.Operation, moves: bool = True) -> None:
+    """Check that a block is a reduction block.
+
+    Raises:
+        ScheduleError: it is not; `reduction_problem` says why.
+    """
+    problem = scopes.reduction_problem(block, moves)
+    if problem is not None:
+        raise state.error(f"{tree.describe(block)} is no reduction block: {problem}", block)
+
+
+def runs_for_all(state: ScheduleState, indices: Indices, block: ir.Operation) -> None:
+    """Check that no predicate leaves out points of a block.
+
+    Raises:
+        ScheduleError: one may do so.
+    """
+    if not scopes.runs_for_all(indices, block):
+        raise state.error(
+            f"the predicate of {tree.describe(block)} may leave out some of its points", block
+        )
+
+
+def by_elements(state: ScheduleState, block: ir.Operation, uses: Sequence[Access]) -> list[Access]:
+    """Return accesses of a buffer, which must be loads and stores of its elements.
+
+    Raises:
+        ScheduleError: one uses more than an element.
+    """
+    for access in uses:
+        if access.indices is None:
+            raise state.error(
+                f"'{access.op.name}' uses more of '{buffers.name_of(access.buffer)}' than an "
+                "element", block,
+            )  # fmt: skip
+    return list(uses)
+
+
 def chain(state: ScheduleState, loops: Sequence[ir.Operation]) -> list[ir.Operation]:
     """Return loops and those between them, outermost first, where each is all the last one holds.
 
@@ -75,11 +142,7 @@ def chain(state: ScheduleState, loops: Sequence[ir.Operation]) -> list[ir.Operat
                 loop, deepest,
             )  # fmt: skip
     line = line[min(line.index(loop) for loop in loops) :]
-    for outer, inner in pairwise(line):
-        if not holds_only(outer, inner):
-            raise state.error(
-                f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
-            )
+    perfectly_nested(state, line)
     return line
 
 

@@ -8,7 +8,7 @@ from relax_mlir.tir.schedule.analysis import legality, scopes
 from relax_mlir.tir.schedule.analysis.domains import first_inside, needed, without_gaps
 from relax_mlir.tir.schedule.base import INLINE, ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV, LoopRV
-from relax_mlir.tir.schedule.primitives import inline
+from relax_mlir.tir.schedule.primitives import checks, inline
 from relax_mlir.tir.schedule.state import ScheduleState
 from relax_mlir.tir.view import buffers, edit, tree
 from relax_mlir.tir.view.accesses import accesses
@@ -39,12 +39,7 @@ def compute_at(
         )  # fmt: skip
     _in_blocks(state, readers)
     written = scopes.buffers(block)[1]
-    for buffer in written:
-        if not buffers.is_local(buffer):
-            raise state.error(
-                f"'{buffers.name_of(buffer)}', which {what} writes, is a parameter of the function",
-                block,
-            )
+    checks.local(state, block, *written)
     _read_only_beside(state, block, written)
     _nothing_between(state, block, loop)
     children = _children(loop)
@@ -77,7 +72,7 @@ def reverse_compute_at(
         raise state.error(f"no block inside {where} computes what {what} reads", block, loop)
     _in_blocks(state, inside)
     indices = state.indices(block)
-    around = {str(indices.var(tree.variable(each))) for each in [*tree.loops_around(loop), loop]}
+    around = {str(indices.loop_var(each)) for each in [*tree.loops_around(loop), loop]}
     for each in inside:
         for kind, value in zip(tree.iter_types(each), indices.bindings(each), strict=True):
             if kind == "reduction" and value.symbols & around:
@@ -153,8 +148,7 @@ def _may_move(state: ScheduleState, block: ir.Operation, loop: ir.Operation) -> 
     scopes.check_regular(state, block)
     if any(op.name not in (tree.LOOP, tree.FUNC, tree.BLOCK) for op in _to_scope(block)):
         raise state.error(f"{what} is under a condition", block)
-    if not scopes.runs_for_all(state.indices(block), block):
-        raise state.error(f"the predicate of {what} may leave out some of its points", block)
+    checks.runs_for_all(state, state.indices(block), block)
     if tree.has_init(block) and not scopes.has_each_point(state.indices(block), block):
         raise state.error(
             f"the loops of {what} are not known to have each point of its iterators", block
@@ -261,7 +255,7 @@ def _exact(
                 f"{tree.describe(block)} would reduce over one step of {tree.describe(loop)} at a "
                 "time", block, loop,
             )  # fmt: skip
-    names = {str(indices.var(tree.variable(each))) for each in [*tree.loops_around(loop), loop]}
+    names = {str(indices.loop_var(each)) for each in [*tree.loops_around(loop), loop]}
     if not any(names & part.low.symbols for part in domain) and _steps(indices, loop) != 1:
         # Every step would compute all of it, from what the steps before it have made so far.
         raise state.error(
@@ -270,7 +264,7 @@ def _exact(
     around = [each for each in [*tree.loops_around(loop), loop] if not tree.is_inside(block, each)]
     known = indices.facts(around[0])
     for each in around:
-        followed = any(indices.var(tree.variable(each)).symbols & p.low.symbols for p in domain)
+        followed = any(indices.loop_var(each).symbols & p.low.symbols for p in domain)
         if not followed and not known.can_prove(indices.lift(each.operands[1]) >= 1):
             raise state.error(
                 f"{tree.describe(each)} may have no step, and {tree.describe(block)} would not run",
@@ -279,11 +273,7 @@ def _exact(
     for access in accesses(indices, block):
         if access.reads and access.indices is None and access.buffer in reads:
             raise state.error(f"what {tree.describe(block)} reads is not known", block)
-    variables = []
-    for each in reversed([*tree.loops_around(loop), loop]):
-        lower, steps = map(indices.lift, each.operands)
-        name = str(indices.var(tree.variable(each)))
-        variables.append((name, Range(lower, lower + steps - 1)))
+    variables = [indices.loop_range(each) for each in reversed([*tree.loops_around(loop), loop])]
     facts = indices.facts(first_inside(loop))
     for part, extent in zip(domain, extents, strict=True):
         if not without_gaps(part, extent, variables, facts):
@@ -316,7 +306,7 @@ def _once(
     """
     facts = indices.facts(first_inside(loop))
     around = [*tree.loops_around(loop), loop]
-    loops = {str(indices.var(tree.variable(each))): each for each in around}
+    loops = {str(indices.loop_var(each)): each for each in around}
     used: list[str] = []
     for part, extent in zip(domain, extents, strict=True):
         names = [name for name in loops if name in (part.low.symbols | part.high.symbols)]
@@ -361,7 +351,7 @@ def _move(
             number += 1
             top = top or made
             at = edit.end_of(made)
-            bindings.append(part.low + indices.var(tree.variable(made)))
+            bindings.append(part.low + indices.loop_var(made))
         if not facts.can_prove(part.high < extent):
             conditions.append(Comparison(bindings[-1], 2, extent))
         if not facts.can_prove(part.low >= 0):

@@ -44,17 +44,11 @@ def decompose_padding(
     indices = state.indices(block)
     padding = _padding(state, indices, block)
     inside = loops[loops.index(loop) :]
-    for outer, inner in zip(inside, [*inside[1:], block], strict=True):
-        if not checks.holds_only(outer, inner):
-            raise state.error(
-                f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
-            )
-    made = _filled(state, indices, block, inside, padding)
+    checks.perfectly_nested(state, [*inside, block])
+    made = _filled(indices, block, inside, padding)
     arguments = tree.body_of(block).arguments
-    bound = {
-        str(indices.var(argument)): binding
-        for argument, binding in zip(arguments, indices.bindings(block), strict=True)
-    }
+    bindings = indices.bindings(block)
+    bound = {str(indices.var(a)): binding for a, binding in zip(arguments, bindings, strict=True)}
     where = [*indices.block_conditions(block), *(c.substitute(bound) for c in padding.conditions)]
     edit.set_block(indices, block, indices.bindings(block), where)
     body = padding.choice.regions[0].blocks[0]
@@ -73,8 +67,7 @@ def decompose_padding(
     last = state.indices(block)
     edit.normalize(last, inside[0])
     tidy(last, block)
-    for each in [block, *(op for op in tree.ancestors(block) if op.name == tree.BLOCK)]:
-        declare(last, each)
+    declare(last, block, *tree.blocks_around(block))
     edit.sweep(block)
     return made
 
@@ -97,36 +90,20 @@ def _padding(state: ScheduleState, indices: Indices, block: ir.Operation) -> _Pa
 
 
 def _filled(
-    state: ScheduleState, indices: Indices, block: ir.Operation, inside: list[ir.Operation],
-    padding: _Padding,
-) -> ir.Operation:  # fmt: skip
+    indices: Indices, block: ir.Operation, inside: list[ir.Operation], padding: _Padding
+) -> ir.Operation:
     """Write a block that stores the constant, with loops of its own in front of others."""
-    at = ir.InsertionPoint(inside[0])
-    variables: dict[str, SymExpr] = {}
-    for loop in inside:
-        with at, ir.Location.unknown():
-            lower, steps = (
-                indices.emit(indices.lift(value).substitute(variables)) for value in loop.operands
-            )
-        new = edit.new_loop(at, tree.loop_name(loop), lower, steps)
-        variables[str(indices.var(tree.variable(loop)))] = indices.var(tree.variable(new))
-        at = edit.end_of(new)
+    _, variables, at = edit.copy_loops(indices, ir.InsertionPoint(inside[0]), inside)
     labels = edit.iterator_names(block)
     made = edit.new_block(
         indices, at, f"{tree.block_name(block)}_pad_const", [("spatial", each) for each in labels]
     )
     edit.set_block(
         indices, made, [each.substitute(variables) for each in indices.bindings(block)],
-        [c.substitute(variables) if isinstance(c, Comparison) else c
-         for c in indices.block_conditions(block)],
+        edit.substituted(indices.block_conditions(block), variables),
         indices.extents(block),
     )  # fmt: skip
-    values = {
-        str(indices.var(old)): indices.var(new)
-        for old, new in zip(
-            tree.body_of(block).arguments, tree.body_of(made).arguments, strict=True
-        )
-    }
+    values = indices.renaming(tree.body_of(block).arguments, tree.body_of(made).arguments)
     with edit.end_of(made), ir.Location.unknown():
         number = padding.number.clone(ip=ir.InsertionPoint.current).results[0]
         items = [
@@ -135,7 +112,6 @@ def _filled(
         ]
         memref.store(number, padding.store.operands[1], items)
     declare(indices, made)
-    del state
     return made
 
 
@@ -143,7 +119,7 @@ def _shrunk(
     state: ScheduleState, indices: Indices, loop: ir.Operation, block: ir.Operation
 ) -> None:
     """Have a loop run only for what a block's predicate leaves of it, where that says so."""
-    variable = indices.var(tree.variable(loop))
+    variable = indices.loop_var(loop)
     lower, extent = map(indices.lift, loop.operands)
     kept: list[Comparison | ir.Value] = []
     low, end = lower, lower + extent
@@ -179,10 +155,7 @@ def _shrunk(
         extents.append(end - low if own else size)
         if own and first != 0:
             _begins_at(indices, block, position, first)
-    edit.set_block(
-        indices, block, bindings,
-        [c.substitute(name) if isinstance(c, Comparison) else c for c in kept], extents,
-    )  # fmt: skip
+    edit.set_block(indices, block, bindings, edit.substituted(kept, name), extents)
 
 
 def _begins_at(indices: Indices, block: ir.Operation, position: int, first: SymExpr) -> None:

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.tir.schedule.analysis import scopes
 from relax_mlir.tir.schedule.analysis.injective import determined_names
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV, LoopRV
+from relax_mlir.tir.schedule.primitives import checks
 from relax_mlir.tir.schedule.state import ScheduleState
 from relax_mlir.tir.view import buffers, edit, tree
 from relax_mlir.tir.view.accesses import declare
@@ -20,9 +20,7 @@ def decompose_reduction(
 ) -> ir.Operation:
     """Give what a reduction begins with a block of its own in front of a loop; returns it."""
     what = tree.describe(block)
-    problem = scopes.reduction_problem(block, moves=False)
-    if problem is not None:
-        raise state.error(f"{what} is no reduction block: {problem}", block)
+    checks.reduction(state, block, moves=False)
     indices = state.indices(block)
     loops = tree.loops_around(block)
     if loop not in loops:
@@ -35,14 +33,14 @@ def decompose_reduction(
             )  # fmt: skip
     of_kind = bound_by_kind(indices, block)
     for outer in loops[: loops.index(loop)]:
-        if indices.var(tree.variable(outer)).symbols & of_kind["reduction"]:
+        if indices.loop_var(outer).symbols & of_kind["reduction"]:
             raise state.error(
                 f"{tree.describe(outer)}, around {tree.describe(loop)}, is one of the reduction",
                 outer, loop, block,
             )  # fmt: skip
     determined = determined_names(indices.bindings(block), indices.facts(block, predicate=True))
     for inner in loops[loops.index(loop) :]:
-        (name,) = indices.var(tree.variable(inner)).symbols
+        (name,) = indices.loop_var(inner).symbols
         if name not in determined and indices.lift(inner.operands[1]).value != 1:
             raise state.error(
                 f"{tree.describe(inner)} repeats {what}, which begins anew each time", inner, block
@@ -78,7 +76,7 @@ def begin_before(
     loops = tree.loops_around(block)
     of_kind = bound_by_kind(indices, block)
     inside = loops[loops.index(loop) :]
-    name = {each: str(indices.var(tree.variable(each))) for each in inside}
+    name = {each: str(indices.loop_var(each)) for each in inside}
     # Loops that only conditions are about stay too: which elements there are hangs on them.
     reduced = of_kind["reduction"] | (free or frozenset())
     wanted = of_kind["spatial"] | (named_by(indices.block_conditions(block)) - reduced)
@@ -91,20 +89,14 @@ def begin_before(
             each for each in indices.block_conditions(block)
             if isinstance(each, Comparison) and not each.symbols & (free | gone)
         ]  # fmt: skip
-    variables: dict[str, SymExpr] = {}
-    at = ir.InsertionPoint(loop)
     for each in kept:
-        bounds = [indices.lift(value) for value in each.operands]
-        if any(bound.symbols & gone for bound in bounds):
+        if any(indices.lift(value).symbols & gone for value in each.operands):
             raise state.error(
                 f"the range of {tree.describe(each)} depends on a loop of the reduction", each
             )
-        with at, ir.Location.unknown():
-            lower, steps = (indices.emit(bound.substitute(variables)) for bound in bounds)
-        made = edit.new_loop(at, tree.loop_name(each), lower, steps)
-        edit.run_like(made, each)
-        variables[name[each]] = indices.var(tree.variable(made))
-        at = edit.end_of(made)
+    made, variables, at = edit.copy_loops(indices, ir.InsertionPoint(loop), kept)
+    for new, each in zip(made, kept, strict=True):
+        edit.run_like(new, each)
     spatial = [i for i, kind in enumerate(tree.iter_types(block)) if kind == "spatial"]
     labels, bindings = edit.iterator_names(block), indices.bindings(block)
     extents = indices.extents(block)
@@ -115,7 +107,7 @@ def begin_before(
         indices,
         first,
         [bindings[i].substitute(variables) for i in spatial],
-        [c.substitute(variables) if isinstance(c, Comparison) else c for c in conditions],
+        edit.substituted(conditions, variables),
         [extents[i] for i in spatial],
     )
     source = block.regions[1].blocks[0]

@@ -52,19 +52,14 @@ def enclose(
     }
     _bring_along(indices, held, around, known)
     edit.set_block(
-        indices, made, [indices.var(tree.variable(around[i])) for i in used], [],
+        indices, made, [indices.loop_var(around[i]) for i in used], [],
         [indices.lift(around[i].operands[1]) for i in used],
     )  # fmt: skip
     state.touch()
     fresh = state.indices(made)
     edit.normalize(fresh, made)
-    for each in [*tree.nested_blocks(made)[::-1], *_outer_blocks(made)]:
-        declare(fresh, each)
+    declare(fresh, *tree.nested_blocks(made)[::-1], *tree.blocks_around(made))
     return made
-
-
-def _outer_blocks(op: ir.Operation) -> list[ir.Operation]:
-    return [each for each in tree.ancestors(op) if each.name == tree.BLOCK]
 
 
 def _common(lines: Sequence[Sequence[ir.Operation]]) -> list[ir.Operation]:
@@ -120,7 +115,7 @@ def _kind(
         ScheduleError: the loop does not begin at 0, or a reduction that begins inside of the new
             block goes on outside.
     """
-    (name,) = indices.var(tree.variable(loop)).symbols
+    (name,) = indices.loop_var(loop).symbols
     result = set()
     for block in blocks:
         ranges = [indices.lift(value) for each in tree.loops_around(block)

@@ -8,6 +8,7 @@ from relax_mlir.tir.schedule.analysis import scopes
 from relax_mlir.tir.schedule.analysis.reducers import Update, update_of
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV
+from relax_mlir.tir.schedule.primitives import checks
 from relax_mlir.tir.schedule.primitives import inline as I
 from relax_mlir.tir.schedule.state import ScheduleState
 from relax_mlir.tir.view import buffers, edit, tree
@@ -19,17 +20,14 @@ memref: ModuleType = submodule("dialects.memref")
 def fuse_reduction_epilogue(state: ScheduleState, block: ir.Operation, after: ir.Operation) -> None:
     """Have a reduction begin with what another block combines with its result; that block goes."""
     what, other = tree.describe(block), tree.describe(after)
-    problem = scopes.reduction_problem(block) if block.name == tree.BLOCK else "it is the root"
-    if problem is not None:
-        raise state.error(f"{what} is no reduction block: {problem}", block)
+    checks.reduction(state, block)
     update = update_of(block)
     if isinstance(update, str):
         raise state.error(f"{what} cannot be taken apart: {update}", block)
     element = I.complete(state, after)
     buffer = update.store.operands[1]
     name = buffers.name_of(buffer)
-    if not buffers.is_local(buffer):
-        raise state.error(f"'{name}', which {what} writes, is a parameter of the function", block)
+    checks.local(state, block, buffer)
     indices = state.indices(block)
     loads = [op for op in I.loads_of(buffer) if not tree.is_inside(op, block)]
     if not loads or any(not tree.is_inside(op, after) for op in loads):
@@ -81,8 +79,7 @@ def fuse_reduction_epilogue(state: ScheduleState, block: ir.Operation, after: ir
     for op in (load, store, begin):
         op.erase()
     edit.remove_statement(after)
-    for each in [block, *(op for op in tree.ancestors(block) if op.name == tree.BLOCK)]:
-        declare(indices, each)
+    declare(indices, block, *tree.blocks_around(block))
     edit.remove_unused_buffer(buffer)
     edit.sweep(block)
     state.touch()

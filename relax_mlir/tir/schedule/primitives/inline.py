@@ -9,6 +9,7 @@ from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV
 from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.schedule.inverses import inverse_of
+from relax_mlir.tir.schedule.primitives import checks
 from relax_mlir.tir.schedule.primitives.decompose_reduction import bound_by_kind
 from relax_mlir.tir.schedule.primitives.loaded_arithmetic import settle
 from relax_mlir.tir.schedule.state import ScheduleState
@@ -38,8 +39,7 @@ def compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     """Compute what a block stores wherever it is read; the block goes."""
     element = complete(state, block)
     what, name = tree.describe(block), buffers.name_of(element.buffer)
-    if not buffers.is_local(element.buffer):
-        raise state.error(f"'{name}', which {what} writes, is a parameter of the function", block)
+    checks.local(state, block, element.buffer)
     indices = state.indices(block)
     items = list(element.store.operands)[2:]
     places = iterators_of(indices, block, items)
@@ -56,8 +56,7 @@ def compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     source = tree.body_of(block)
     touched = list(readers)
     for load in loads_of(element.buffer):
-        around = [op for op in tree.ancestors(load) if op.name == tree.BLOCK]
-        touched += [op for op in around if op not in touched]
+        touched += [op for op in tree.blocks_around(load) if op not in touched]
         items = list(load.operands)[1:]
         with ir.InsertionPoint(load), load.location:
             values = values_at(indices, source, places, items)
@@ -71,8 +70,7 @@ def compute_inline(state: ScheduleState, block: ir.Operation) -> None:
         fold(indices, each)
         settle(each)
     indices = state.indices(readers[0])
-    for each in touched:
-        declare(indices, each)
+    declare(indices, *touched)
     edit.remove_unused_buffer(element.buffer)
     edit.sweep(indices.function)
     state.touch()
@@ -219,7 +217,7 @@ def _written_again(
         return None
     if block.name != tree.BLOCK:
         return result
-    follows = str(indices.var(tree.variable(loop))) in bound_by_kind(indices, block)["reduction"]
+    follows = str(indices.loop_var(loop)) in bound_by_kind(indices, block)["reduction"]
     if follows or scopes.outside_problem(block, moves=False):
         return result
     return None if scopes.writes_once(indices, block, result) else result
@@ -310,11 +308,7 @@ def reverse_compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     producer = producers[0]
     made = complete(state, producer)
     name = buffers.name_of(made.buffer)
-    if not buffers.is_local(made.buffer):
-        raise state.error(
-            f"'{name}', which {tree.describe(producer)} writes, is a parameter of the function",
-            producer,
-        )
+    checks.local(state, producer, made.buffer)
     loads = [op for op in loads_of(made.buffer) if tree.is_inside(op, block)]
     others = [
         use.owner.operation for use in made.buffer.uses
@@ -347,7 +341,7 @@ def reverse_compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     chosen = [
         v.operation for v in source.operations
         if v.operation not in loads
-        and v.operation.name not in ("tir.yield", "tir.where", "tir.reads", "tir.writes")
+        and v.operation.name not in edit.DECLARATIONS
     ]  # fmt: skip
     with ir.InsertionPoint(made.store), made.store.location:
         edit.copy_chosen(chosen, known)
@@ -357,8 +351,7 @@ def reverse_compute_inline(state: ScheduleState, block: ir.Operation) -> None:
     fold(indices, producer)
     settle(producer)
     indices = state.indices(producer)
-    for each in [producer, *(op for op in tree.ancestors(producer) if op.name == tree.BLOCK)]:
-        declare(indices, each)
+    declare(indices, producer, *tree.blocks_around(producer))
     edit.remove_unused_buffer(buffer)
     edit.sweep(indices.function)
     state.touch()

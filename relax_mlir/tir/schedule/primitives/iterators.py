@@ -40,10 +40,7 @@ def reorder_block_iter_var(
         indices, ir.InsertionPoint(block), "moved", [(kinds[i], labels[i]) for i in order],
         tree.has_init(block),
     )  # fmt: skip
-    for key in block.attributes:
-        if key != "iter_types":
-            made.attributes[key] = block.attributes[key]
-    made.location = block.location
+    edit.keep_attributes(made, block)
     edit.set_block(
         indices, made, [bindings[i] for i in order], conditions, [extents[i] for i in order]
     )
@@ -51,10 +48,7 @@ def reorder_block_iter_var(
         for old, new in zip(source.blocks, target.blocks, strict=True):
             for position, argument in zip(order, new.arguments, strict=True):
                 old.arguments[position].replace_all_uses_with(argument)
-            last = list(new.operations)[-1].operation
-            for view in list(old.operations):
-                if view.operation.name not in ("tir.yield", "tir.where", "tir.reads", "tir.writes"):
-                    view.operation.move_before(last)
+            edit.move_ops(old, new)
     block.erase()
     state.touch()
     declare(state.indices(made), made)
@@ -92,8 +86,7 @@ def cache_index(
     for number, (expr, places) in enumerate(chosen.items()):
         top = loops[0] if loops else block
         made.append(_precomputed(state, indices, block, top, scope, number, expr, places))
-    for each in [block, *(op for op in tree.ancestors(block) if op.name == tree.BLOCK)]:
-        declare(indices, each)
+    declare(indices, block, *tree.blocks_around(block))
     edit.sweep(block)
     state.touch()
     return made
@@ -113,18 +106,10 @@ def _precomputed(
     small = low is not None and high is not None and -_MAX_INT32 <= low <= high <= _MAX_INT32
     dtype = "int32" if small else "int64"
     cache = buffers.alloc(indices, f"index_var_{number}", shape, dtype, scope)
-    at, variables = ir.InsertionPoint(top), []
-    for axis, extent in enumerate(shape):
-        zero = indices.entry(SymExpr.const(0))
-        loop = edit.new_loop(at, f"ax{axis}", zero, indices.entry(extent))
-        variables.append(indices.var(tree.variable(loop)))
-        at = edit.end_of(loop)
+    variables, at = edit.new_nest(indices, ir.InsertionPoint(top), shape)
     made = edit.new_block(indices, at, f"index_{number}", [("spatial", labels[i]) for i in used])
     edit.set_block(indices, made, variables, [], shape)
-    values = {
-        str(indices.var(arguments[i])): indices.var(argument)
-        for i, argument in zip(used, tree.body_of(made).arguments, strict=True)
-    }
+    values = indices.renaming([arguments[i] for i in used], tree.body_of(made).arguments)
     with edit.end_of(made), ir.Location.unknown():
         inside = indices.facts(list(tree.body_of(made).operations)[-1].operation)
         value = indices.scalar(simplify(expr.substitute(values), inside))

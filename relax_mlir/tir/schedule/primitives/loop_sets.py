@@ -1,7 +1,6 @@
 """The primitives `merge`, `loop_partition` and `add_unit_loop`."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -37,12 +36,7 @@ def merge(state: ScheduleState, loops: Sequence[ir.Operation]) -> ir.Operation:
     indices = state.indices(loops[0])
     lines = _lines(state, loops)
     for line in lines:
-        for outer, inner in pairwise(line):
-            if not checks.holds_only(outer, inner):
-                raise state.error(
-                    f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds",
-                    outer, inner,
-                )  # fmt: skip
+        checks.perfectly_nested(state, line)
         for loop, first in zip(line, lines[0], strict=True):
             checks.plain_loop(state, loop)
             checks.starts_at_zero(state, indices, loop)
@@ -102,19 +96,8 @@ def _gather(state: ScheduleState, tops: list[ir.Operation]) -> None:
 def _merged(
     state: ScheduleState, indices: Indices, lines: list[list[ir.Operation]]
 ) -> ir.Operation:
-    target = lines[0]
-    zero = indices.entry(SymExpr.const(0))
-    made: list[ir.Operation] = []
-    at = ir.InsertionPoint(target[0])
-    variables: dict[str, SymExpr] = {}
-    for loop in target:
-        extent = indices.lift(loop.operands[1]).substitute(variables)
-        with at, ir.Location.unknown():
-            steps = indices.emit(extent)
-        new = edit.new_loop(at, f"{tree.loop_name(loop)}_m", zero, steps)
-        variables[str(indices.var(tree.variable(loop)))] = indices.var(tree.variable(new))
-        made.append(new)
-        at = edit.end_of(new)
+    first = lines[0]
+    made, _, _ = edit.copy_loops(indices, ir.InsertionPoint(first[0]), first, "{name}_m")
     for line in lines:
         for loop, new in zip(line, made, strict=True):
             tree.variable(loop).replace_all_uses_with(tree.variable(new))
@@ -206,7 +189,7 @@ def _reductions(indices: Indices, loop: ir.Operation) -> list[ir.Operation]:
 
     Where a loop also says which element is reduced, each part comes to the beginning of some.
     """
-    variable = indices.var(tree.variable(loop)).symbols
+    variable = indices.loop_var(loop).symbols
     result = []
     for block in tree.blocks_under(loop):
         kinds = {

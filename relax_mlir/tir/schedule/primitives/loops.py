@@ -46,7 +46,7 @@ def split(
         lower, steps = indices.entry(SymExpr.const(0)), _extent(indices, size, loop)
         made.append(edit.new_loop(at, f"{name}_{position}", lower, steps))
         at = edit.end_of(made[-1])
-    value = _combined([indices.var(tree.variable(each)) for each in made], sizes)
+    value = _combined([indices.loop_var(each) for each in made], sizes)
     with at, ir.Location.unknown():
         tree.variable(loop).replace_all_uses_with(indices.emit(value))
     edit.move_body(loop, made[-1])
@@ -130,14 +130,11 @@ def fuse(
             raise state.error(
                 f"{tree.describe(inner)} is not right inside {tree.describe(outer)}", outer, inner
             )
-        if not checks.holds_only(outer, inner):
-            raise state.error(
-                f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
-            )
+        checks.perfectly_nested(state, (outer, inner))
     sizes = [indices.lift(loop.operands[1]) for loop in loops]
     for position, loop in enumerate(loops):
         for outer in loops[:position]:
-            if sizes[position].symbols & indices.var(tree.variable(outer)).symbols:
+            if sizes[position].symbols & indices.loop_var(outer).symbols:
                 raise state.error(
                     f"the extent of {tree.describe(loop)} depends on {tree.describe(outer)}",
                     outer, loop,
@@ -146,7 +143,7 @@ def fuse(
     with ir.InsertionPoint(loops[0]), ir.Location.unknown():
         zero, steps = indices.entry(SymExpr.const(0)), indices.emit(product(sizes))
     made = edit.new_loop(ir.InsertionPoint(loops[0]), name, zero, steps)
-    rest = indices.var(tree.variable(made))
+    rest = indices.loop_var(made)
     facts = indices.facts(made, unit=not preserve_unit_iters)
     with edit.end_of(made), ir.Location.unknown():
         for position, loop in reversed(list(enumerate(loops))):
@@ -176,19 +173,10 @@ def reorder(state: ScheduleState, loops: Sequence[ir.Operation]) -> None:
     _check_extents(state, indices, order)
     legality.may_permute(state, indices, line, order)
     inner = line[-1]
-    bounds = {loop: [indices.lift(value) for value in loop.operands] for loop in line}
-    made: list[ir.Operation] = []
-    variables: dict[str, SymExpr] = {}
-    at = ir.InsertionPoint(line[0])
-    for loop in order:
-        with at, ir.Location.unknown():
-            lower, steps = (indices.emit(expr.substitute(variables)) for expr in bounds[loop])
-        new = edit.new_loop(at, tree.loop_name(loop), lower, steps)
+    made, _, _ = edit.copy_loops(indices, ir.InsertionPoint(line[0]), order)
+    for loop, new in zip(order, made, strict=True):
         for key in loop.attributes:
             new.attributes[key] = loop.attributes[key]
-        variables[str(indices.var(tree.variable(loop)))] = indices.var(tree.variable(new))
-        made.append(new)
-        at = edit.end_of(new)
     for loop in line:
         if loop != inner:
             edit.move_numbers(loop, made[-1])
@@ -203,7 +191,7 @@ def reorder(state: ScheduleState, loops: Sequence[ir.Operation]) -> None:
 def _check_extents(state: ScheduleState, indices: Indices, order: list[ir.Operation]) -> None:
     for position, loop in enumerate(order):
         for inner in order[position + 1 :]:
-            variable = indices.var(tree.variable(inner)).symbols
+            variable = indices.loop_var(inner).symbols
             if any(indices.lift(value).symbols & variable for value in loop.operands):
                 raise state.error(
                     f"the range of {tree.describe(loop)} depends on {tree.describe(inner)}, which "

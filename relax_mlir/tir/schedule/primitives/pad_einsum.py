@@ -1,7 +1,6 @@
 """The primitive `pad_einsum`: pads iterators of a block and its buffers."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
@@ -57,8 +56,7 @@ def pad_einsum(state: ScheduleState, block: ir.Operation, padding: Sequence[int]
     ]
     grown = [i for i, (a, b) in enumerate(zip(extents, sizes, strict=True)) if a != b]
     scopes.check_regular(state, block)
-    if not scopes.runs_for_all(indices, block):
-        raise state.error(f"the predicate of {what} may leave out some of its points", block)
+    checks.runs_for_all(state, indices, block)
     writes = scopes.buffers(block)[1]
     dims = _dims(state, indices, block, writes)
     reduced = [i for i in grown if kinds[i] == "reduction"]
@@ -66,8 +64,7 @@ def pad_einsum(state: ScheduleState, block: ir.Operation, padding: Sequence[int]
         _product(state, indices, block, reduced)
     else:
         _harmless(state, block)
-    following = [view.operation for view in top.block.operations]
-    after = following[following.index(top) + 1]
+    after = edit.after(top)
     for buffer, iterators in dims.items():
         if not set(iterators) & set(grown):
             continue
@@ -78,7 +75,7 @@ def pad_einsum(state: ScheduleState, block: ir.Operation, padding: Sequence[int]
             indices, title, new, buffers.dtype_of(buffer), buffers.scope_name(buffer)
         )
         if buffer in writes:
-            _copied(indices, ir.InsertionPoint(after), title, old, old, copy, buffer)
+            _copied(indices, after, title, old, old, copy, buffer)
         else:
             _copied(indices, ir.InsertionPoint(top), title, new, old, buffer, copy)
         for access in accesses(indices, block):
@@ -92,8 +89,7 @@ def pad_einsum(state: ScheduleState, block: ir.Operation, padding: Sequence[int]
             loop.operands[1] = indices.entry(sizes[position])
     fresh = state.indices(block)
     edit.normalize(fresh, block)
-    for each in [block, *(op for op in tree.ancestors(block) if op.name == tree.BLOCK)]:
-        declare(fresh, each)
+    declare(fresh, block, *tree.blocks_around(block))
     edit.sweep(block)
     state.touch()
 
@@ -125,15 +121,11 @@ def _top(state: ScheduleState, indices: Indices, block: ir.Operation) -> ir.Oper
         *(each.symbols for each in conditions if isinstance(each, Comparison)),
     )
     around = tree.loops_around(block)
-    own = [loop for loop in around if str(indices.var(tree.variable(loop))) in used]
+    own = [loop for loop in around if str(indices.loop_var(loop)) in used]
     if not own:
         return block
     line = around[around.index(own[0]) :]
-    for outer, inner in pairwise([*line, block]):
-        if not checks.holds_only(outer, inner):
-            raise state.error(
-                f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
-            )
+    checks.perfectly_nested(state, [*line, block])
     return own[0]
 
 
@@ -144,7 +136,7 @@ def _own_loop(indices: Indices, block: ir.Operation, position: int) -> ir.Operat
     if name is None or any(name in b.symbols for i, b in enumerate(bindings) if i != position):
         return None
     for loop in tree.loops_around(block):
-        if str(indices.var(tree.variable(loop))) == name:
+        if str(indices.loop_var(loop)) == name:
             lower, steps = map(indices.lift, loop.operands)
             whole = lower.value == 0 and steps == indices.extents(block)[position]
             return loop if whole else None
@@ -240,12 +232,7 @@ def _copied(
     inside: Sequence[SymExpr], source: ir.Value, target: ir.Value,
 ) -> None:  # fmt: skip
     """Write a block that copies a buffer, with zeros where an index is outside of a shape."""
-    variables = []
-    for position, dim in enumerate(dims):
-        zero = indices.entry(SymExpr.const(0))
-        loop = edit.new_loop(at, f"ax{position}", zero, indices.entry(dim))
-        variables.append(indices.var(tree.variable(loop)))
-        at = edit.end_of(loop)
+    variables, at = edit.new_nest(indices, at, dims)
     made = edit.new_block(indices, at, name, [("spatial", f"v{i}") for i in range(len(dims))])
     edit.set_block(indices, made, variables, [], dims)
     items = list(tree.body_of(made).arguments)

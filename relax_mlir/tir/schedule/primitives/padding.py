@@ -43,16 +43,8 @@ def fill(
         conditions: on symbols `i0_new`, `i1_new`, ... that stand for the indices.
         value: the number.
     """
-    loops = tree.loops_around(writer)
-    outermost = loops[0] if loops else writer
-    following = [view.operation for view in outermost.block.operations]
-    at = ir.InsertionPoint(following[following.index(outermost) + 1])
-    variables = []
-    for position, dim in enumerate(shape):
-        zero = indices.entry(SymExpr.const(0))
-        loop = edit.new_loop(at, f"ax{position}", zero, indices.entry(dim))
-        variables.append(indices.var(tree.variable(loop)))
-        at = edit.end_of(loop)
+    outermost = [*tree.loops_around(writer), writer][0]
+    variables, at = edit.new_nest(indices, edit.after(outermost), shape)
     iterators = [("spatial", f"v{i}") for i in range(len(shape))]
     made = edit.new_block(indices, at, f"{buffers.name_of(buffer)}_pad", iterators)
     values = {f"i{i}_new": variable for i, variable in enumerate(variables)}

@@ -13,6 +13,7 @@ from relax_mlir.tir.schedule.analysis.written_region import stored_always
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV
 from relax_mlir.tir.schedule.index_map import IndexMap, index_map_of
+from relax_mlir.tir.schedule.primitives import checks
 from relax_mlir.tir.schedule.primitives.cache import copier
 from relax_mlir.tir.schedule.primitives.padding import number
 from relax_mlir.tir.schedule.primitives.transform_block_layout import iterator_map
@@ -79,8 +80,7 @@ def reindex(
     copy = buffers.alloc(
         indices, title, shape, buffers.dtype_of(buffer), scope or buffers.scope_name(buffer)
     )
-    following = [view.operation for view in top.block.operations]
-    at = ir.InsertionPoint(following[following.index(top) + 1] if writes else top)
+    at = edit.after(top) if writes else ir.InsertionPoint(top)
     if not writes and scope is None:
         # TVM's name, of what the block writes.
         title = f"{title}_reindex"
@@ -97,8 +97,7 @@ def reindex(
     for access in uses:
         _redirected(indices, block, access, copy, variables, place)
     fresh = state.indices(block)
-    for each in [made, block, *(op for op in tree.ancestors(block) if op.name == tree.BLOCK)]:
-        declare(fresh, each)
+    declare(fresh, made, block, *tree.blocks_around(block))
     edit.sweep(block)
     state.touch()
     return made
@@ -132,11 +131,7 @@ def _element_or_zero(
 
 def _runs_everywhere(state: ScheduleState, indices: Indices, block: ir.Operation) -> None:
     """Check that the iterators of a block get all of their values."""
-    variables = []
-    for loop in reversed(tree.loops_around(block)):
-        lower, steps = map(indices.lift, loop.operands)
-        name = str(indices.var(tree.variable(loop)))
-        variables.append((name, Range(lower, lower + steps - 1)))
+    variables = [indices.loop_range(loop) for loop in reversed(tree.loops_around(block))]
     facts = indices.facts(tree.scope_of(block))
     for binding, extent in zip(indices.bindings(block), indices.extents(block), strict=True):
         own = range_of(binding, variables, facts)
@@ -150,8 +145,7 @@ def _element(
     """Return the one element of a buffer that a block uses, in terms of its body's iterators."""
     exprs: list[list[SymExpr]] = []
     for access in uses:
-        around = next(op for op in tree.ancestors(access.op) if op.name == tree.BLOCK)
-        if access.indices is None or around != block:
+        if access.indices is None or tree.blocks_around(access.op)[0] != block:
             raise state.error(f"{tree.describe(block)} uses more of '{name}' than one element")
         exprs.append([expr.substitute(_renamed(indices, block)) for expr in access.indices])
     if any(each != exprs[0] for each in exprs):
@@ -234,20 +228,11 @@ def _nest(
 ) -> tuple[ir.Operation, dict[str, SymExpr]]:
     """Write loops over some iterators of a block and an empty block inside; returns it."""
     extents, labels = indices.extents(block), edit.iterator_names(block)
-    variables = []
-    for rank, position in enumerate(used):
-        zero = indices.entry(SymExpr.const(0))
-        loop = edit.new_loop(at, f"ax{rank}", zero, indices.entry(extents[position]))
-        variables.append(indices.var(tree.variable(loop)))
-        at = edit.end_of(loop)
+    variables, at = edit.new_nest(indices, at, [extents[i] for i in used])
     made = edit.new_block(indices, at, title, [("spatial", labels[i]) for i in used])
     edit.set_block(indices, made, variables, [], [extents[i] for i in used])
     old = tree.body_of(block).arguments
-    values = {
-        str(indices.var(old[i])): indices.var(argument)
-        for i, argument in zip(used, tree.body_of(made).arguments, strict=True)
-    }
-    return made, values
+    return made, indices.renaming([old[i] for i in used], tree.body_of(made).arguments)
 
 
 def _redirected(
@@ -265,11 +250,7 @@ def _redirected(
     facts = indices.facts(op)
     with ir.InsertionPoint(op), op.location:
         items = [indices.emit(simplify(e.substitute(own), facts)) for e in place]
-        if op.name == "memref.load":
-            op.results[0].replace_all_uses_with(memref.load(copy, items))
-        else:
-            memref.store(op.operands[0], copy, items)
-    op.erase()
+    edit.redirect(op, copy, items)
 
 
 def cache_inplace(
@@ -290,29 +271,21 @@ def cache_inplace(
         buffer = reads[which]
     indices = state.indices(block)
     uses = [a for a in accesses(indices, block) if a.buffer == buffer]
-    for access in uses:
-        if access.indices is None:
-            raise state.error(
-                f"'{access.op.name}' uses more of '{buffers.name_of(buffer)}' than an element",
-                block,
-            )
+    checks.by_elements(state, block, uses)
     loops = tree.loops_around(block)
     top = loops[0] if loops else block
     _only_here(state, block, buffer, top, True)
     dims = buffers.dims_of(indices, buffer)
     title = f"{buffers.name_of(buffer)}_{scope}"
     copy = buffers.alloc(indices, title, dims, buffers.dtype_of(buffer), scope)
-    following = [view.operation for view in top.block.operations]
-    after = following[following.index(top) + 1]
+    after = edit.after(top)
     made = [
         copier(indices, ir.InsertionPoint(top), title, dims, buffer, copy),
-        copier(indices, ir.InsertionPoint(after), buffers.name_of(buffer), dims, copy, buffer),
+        copier(indices, after, buffers.name_of(buffer), dims, copy, buffer),
     ]
     for access in uses:
         access.op.operands[_PLACES[access.op.name]] = copy
-    inside = tree.nested_blocks(block)[::-1]
-    for each in [*inside, *(op for op in tree.ancestors(block) if op.name == tree.BLOCK)]:
-        declare(indices, each)
+    declare(indices, *tree.nested_blocks(block)[::-1], *tree.blocks_around(block))
     state.touch()
     return made
 

@@ -19,7 +19,6 @@ from relax_mlir.tir.view.accesses import declare
 from relax_mlir.tir.view.conditions import Comparison
 from relax_mlir.tir.view.index import Indices
 
-memref: ModuleType = submodule("dialects.memref")
 arith: ModuleType = submodule("dialects.arith")
 
 
@@ -45,7 +44,7 @@ def rfactor(state: ScheduleState, loop: ir.Operation, axis: int) -> ir.Operation
     block, reducer, axis = _factored(state, loop, axis)
     indices = state.indices(block)
     loops = tree.loops_around(block)
-    variable = indices.var(tree.variable(loop))
+    variable = indices.loop_var(loop)
     extent = indices.lift(loop.operands[1])
     partials = []
     for part in reducer.parts:
@@ -72,7 +71,7 @@ def rfactor(state: ScheduleState, loop: ir.Operation, axis: int) -> ir.Operation
             plain[i] = first.add(kind, labels[i], binding, extents[i])
             continue
         for each in loops:
-            name = str(indices.var(tree.variable(each)))
+            name = str(indices.loop_var(each))
             if each != loop and name in binding.symbols and name not in own_loops:
                 own_loops[name] = first.add(
                     "reduction", f"v{tree.loop_name(each)}", SymExpr.var(name),
@@ -90,7 +89,7 @@ def rfactor(state: ScheduleState, loop: ir.Operation, axis: int) -> ir.Operation
         indices,
         partial,
         [binding.substitute(variables) for binding in first.bindings],
-        [c.substitute(variables) if isinstance(c, Comparison) else c for c in conditions],
+        edit.substituted(conditions, variables),
         first.extents,
     )
     arguments = tree.body_of(partial).arguments
@@ -184,9 +183,7 @@ def _factored(
     if len(blocks) != 1:
         raise state.error(f"{what} holds {len(blocks)} blocks", loop, *blocks)
     block = blocks[0]
-    problem = scopes.reduction_problem(block)
-    if problem is not None:
-        raise state.error(f"{tree.describe(block)} is no reduction block: {problem}", block)
+    checks.reduction(state, block)
     reducer = reducer_of(block)
     if isinstance(reducer, str):
         raise state.error(f"{tree.describe(block)} cannot be taken apart: {reducer}", block)
@@ -197,8 +194,8 @@ def _factored(
     of_kind = bound_by_kind(indices, block)
     _beside(state, block, loops, _shared(block, loops), of_kind["reduction"], indices)
     for number, each in enumerate(loops):
-        names = indices.var(tree.variable(each)).symbols
-        around = [indices.var(tree.variable(o)).symbols for o in loops[:number]]
+        names = indices.loop_var(each).symbols
+        around = [indices.loop_var(o).symbols for o in loops[:number]]
         determined = names & (of_kind["reduction"] | of_kind["spatial"])
         if (
             not determined
@@ -212,10 +209,10 @@ def _factored(
                 each, block,
             )  # fmt: skip
         if any(indices.lift(value).is_const is False and
-               indices.lift(value).symbols & {str(indices.var(tree.variable(o))) for o in loops}
+               indices.lift(value).symbols & {str(indices.loop_var(o)) for o in loops}
                for value in each.operands):  # fmt: skip
             raise state.error(f"the extent of {tree.describe(each)} depends on another loop", each)
-    if not indices.var(tree.variable(loop)).symbols & of_kind["reduction"]:
+    if not indices.loop_var(loop).symbols & of_kind["reduction"]:
         raise state.error(f"{what} is no loop of the reduction", loop, block)
     rank = ir.MemRefType(reducer.parts[0].buffer.type).rank
     if not -rank - 1 <= axis <= rank:
@@ -238,7 +235,7 @@ def _beside(
         if (
             inner.parent.operation != outer
             or inner == block
-            or (indices.var(tree.variable(outer)).symbols & reduced)
+            or (indices.loop_var(outer).symbols & reduced)
         ):
             raise state.error(
                 f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
@@ -259,16 +256,9 @@ def _beside(
 def _copied(
     indices: Indices, loops: list[ir.Operation], before: ir.Operation
 ) -> tuple[list[ir.Operation], dict[str, SymExpr]]:
-    at, made, variables = ir.InsertionPoint(before), [], {}
-    for each in loops:
-        with at, ir.Location.unknown():
-            lower, steps = (
-                indices.emit(indices.lift(value).substitute(variables)) for value in each.operands
-            )
-        made.append(edit.new_loop(at, tree.loop_name(each), lower, steps))
-        edit.run_like(made[-1], each)
-        variables[str(indices.var(tree.variable(each)))] = indices.var(tree.variable(made[-1]))
-        at = edit.end_of(made[-1])
+    made, variables, _ = edit.copy_loops(indices, ir.InsertionPoint(before), loops)
+    for new, each in zip(made, loops, strict=True):
+        edit.run_like(new, each)
     return made, variables
 
 
@@ -282,13 +272,7 @@ def _redirect(
         if position is None or op.operands[position] != buffer:
             continue
         items = list(op.operands)[position + 1 :]
-        items = [*items[:axis], index, *items[axis:]]
-        with ir.InsertionPoint(op), op.location:
-            if position == 0:
-                op.results[0].replace_all_uses_with(memref.load(target, items))
-            else:
-                memref.store(op.operands[0], target, items)
-        op.erase()
+        edit.redirect(op, target, [*items[:axis], index, *items[axis:]])
 
 
 def _written_back(
@@ -300,22 +284,20 @@ def _written_back(
     loops = loops[_shared(block, loops) :]
     kept = [
         each for each in loops
-        if each == loop or not indices.var(tree.variable(each)).symbols & of_kind["reduction"]
+        if each == loop or not indices.loop_var(each).symbols & of_kind["reduction"]
     ]  # fmt: skip
-    names = {str(indices.var(tree.variable(each))) for each in loops if each not in kept}
+    names = {str(indices.loop_var(each)) for each in loops if each not in kept}
     made, variables = _copied(indices, kept, loops[0])
     kinds, bindings = tree.iter_types(block), indices.bindings(block)
     labels, extents = edit.iterator_names(block), indices.extents(block)
     spatial = [i for i, kind in enumerate(kinds) if kind == "spatial"]
-    variable = indices.var(tree.variable(loop))
+    variable = indices.loop_var(loop)
     last = edit.new_block(
         indices, edit.end_of(made[-1]), tree.block_name(block),
         [("reduction", f"v{tree.loop_name(loop)}"), *(("spatial", labels[i]) for i in spatial)],
         init=True,
     )  # fmt: skip
-    for key in block.attributes:
-        if key not in ("iter_types", "block_name"):
-            last.attributes[key] = block.attributes[key]
+    edit.keep_attributes(last, block, "block_name")
     kept_conditions = [
         each for each in indices.block_conditions(block)
         if isinstance(each, Comparison) and not each.symbols & (names | variable.symbols)
@@ -390,7 +372,7 @@ def _once_each(state: ScheduleState, indices: Indices, partial: ir.Operation) ->
     bindings, facts = indices.bindings(partial), indices.facts(partial, predicate=True)
     determined = determined_names(bindings, facts)
     for loop in tree.loops_around(partial):
-        (name,) = indices.var(tree.variable(loop)).symbols
+        (name,) = indices.loop_var(loop).symbols
         if name not in determined and indices.lift(loop.operands[1]).value != 1:
             raise state.error(
                 f"{tree.describe(loop)} may reduce an element several times, and a predicate may "

@@ -1,5 +1,6 @@
 """The primitive `rolling_buffer`: circular buffers for overlapping iterations."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -45,18 +46,15 @@ class _Roll:
 
 def rolling_buffer(state: ScheduleState, block: ir.Operation, which: int | str) -> None:
     """Fold a buffer along the dimension that rolls, and compute nothing in it twice."""
-    what = tree.describe(block)
     buffer = chosen_buffer(state, block, which, "write")
     name = buffers.name_of(buffer)
-    if not buffers.is_local(buffer):
-        raise state.error(f"'{name}', which {what} writes, is a parameter of the function", block)
+    checks.local(state, block, buffer)
     scopes.check_regular(state, block)
     indices = state.indices(block)
     uses = [a for a in accesses(indices, indices.function) if a.buffer == buffer]
     if any(access.indices is None for access in uses):
         raise state.error(f"more of '{name}' than its elements is used", block)
-    if not scopes.runs_for_all(indices, block):
-        raise state.error(f"the predicate of {what} may leave out some of its points", block)
+    checks.runs_for_all(state, indices, block)
     common = _common(state, indices, block, uses, name)
     _inputs_stay(state, block, common)
     exprs, ranges, facts = _written(state, indices, block, uses, common, name)
@@ -79,8 +77,7 @@ def rolling_buffer(state: ScheduleState, block: ir.Operation, which: int | str) 
     buffer.owner.operation.erase()
     state.touch()
     fresh = state.indices(block)
-    for each in users:
-        declare(fresh, each)
+    declare(fresh, *users)
     edit.sweep(block)
 
 
@@ -129,14 +126,8 @@ def _inputs_stay(state: ScheduleState, block: ir.Operation, common: Sequence[ir.
 
 def _variables(indices: Indices, op: ir.Operation, outer: ir.Operation) -> list[tuple[str, Range]]:
     """Return the variables of the loops from an operation up to a loop around it."""
-    result = []
-    for each in tree.ancestors(op):
-        if each == outer:
-            break
-        if each.name == tree.LOOP:
-            lower, extent = map(indices.lift, each.operands)
-            result.append((str(indices.var(tree.variable(each))), Range(lower, lower + extent - 1)))
-    return result
+    inner = itertools.takewhile(lambda each: each != outer, tree.ancestors(op))
+    return [indices.loop_range(each) for each in inner if each.name == tree.LOOP]
 
 
 def _region(
@@ -177,7 +168,7 @@ def _covered(
             continue
         region = _region(indices, access, common[-1], facts)
         if region is None or not covers(ranges, region[1], facts):
-            reader = next(op for op in tree.ancestors(access.op) if op.name == tree.BLOCK)
+            reader = tree.blocks_around(access.op)[0]
             raise state.error(
                 f"{tree.describe(reader)} is not known to read only that part of '{name}' that "
                 f"{tree.describe(block)} writes in the same step", reader, block,
@@ -188,7 +179,7 @@ def _rolls(
     indices: Indices, exprs: Sequence[SymExpr], ranges: Sequence[Range],
     common: Sequence[ir.Operation], facts: Facts,
 ) -> list[_Roll]:  # fmt: skip
-    variables = [indices.var(tree.variable(loop)) for loop in common]
+    variables = [indices.loop_var(loop) for loop in common]
     names = {str(v) for v in variables}
     result = []
     for dim, (expr, own) in enumerate(zip(exprs, ranges, strict=True)):
@@ -240,7 +231,7 @@ def _folded(
             index = S.Scalar(op.operands[first + roll.dim], S.INDEX)
             op.operands[first + roll.dim] = S.binary("mod", index, roll.extent).value
         op.operands[first - 1] = made
-        users.update((each, None) for each in tree.ancestors(op) if each.name == tree.BLOCK)
+        users |= dict.fromkeys(tree.blocks_around(op))
     return list(users)
 
 

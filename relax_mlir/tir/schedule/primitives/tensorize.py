@@ -57,9 +57,8 @@ def tensorize(
         for each in part.base
         for name in each.symbols
     }
-    kept = ("tir.yield", "tir.where", "tir.reads", "tir.writes")
     for view in reversed(list(tree.body_of(block).operations)):
-        if view.operation.name not in kept:
+        if view.operation.name not in edit.DECLARATIONS:
             view.operation.erase()
     # What was met in the body is gone: names are given again.
     fresh = state.indices(block)
@@ -72,9 +71,7 @@ def tensorize(
     state.touch()
     hoist_numbers(tree.function_of(block))
     fresh = state.indices(block)
-    for each in tree.nested_blocks(block)[::-1]:
-        if each != block:
-            declare(fresh, each)
+    declare(fresh, *tree.nested_blocks(block)[:0:-1])
     edit.sweep(block)
 
 

@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.tir.schedule.analysis import scopes
 from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV
@@ -52,12 +51,7 @@ def transform_block_layout(
     except ValueError as error:
         raise state.error(f"the way back is not known: {error}", block) from error
     at = ir.InsertionPoint(loops[0]) if loops else ir.InsertionPoint(block)
-    variables = []
-    for position, extent in enumerate(shape):
-        zero = indices.entry(SymExpr.const(0))
-        loop = edit.new_loop(at, f"ax{position}", zero, indices.entry(extent))
-        variables.append(indices.var(tree.variable(loop)))
-        at = edit.end_of(loop)
+    variables, at = edit.new_nest(indices, at, shape)
     names = [f"v{position}" for position in range(len(shape))]
     made = edit.new_block(
         indices, at, "moved", list(zip(types, names, strict=True)), tree.has_init(block)
@@ -65,10 +59,7 @@ def transform_block_layout(
     known = dict(zip((str(each) for each in back.initial_indices), variables, strict=True))
     where = [each.substitute(known) for each in conditions]
     edit.set_block(indices, made, variables, where, shape)
-    for key in block.attributes:
-        if key != "iter_types":
-            made.attributes[key] = block.attributes[key]
-    made.location = block.location
+    edit.keep_attributes(made, block)
     for source, target in zip(block.regions, made.regions, strict=True):
         for old, new in zip(source.blocks, target.blocks, strict=True):
             _moved(indices, old, new, back)
@@ -78,9 +69,7 @@ def transform_block_layout(
     fold(fresh, made)
     fresh = state.indices(made)
     tidy(fresh, made)
-    around = (op for op in tree.ancestors(made) if op.name == tree.BLOCK)
-    for each in [*tree.nested_blocks(made)[::-1], *around]:
-        declare(fresh, each)
+    declare(fresh, *tree.nested_blocks(made)[::-1], *tree.blocks_around(made))
     edit.normalize(fresh, made)
     return made
 
@@ -89,14 +78,11 @@ def _moved(indices: Indices, source: ir.Block, target: ir.Block, back: IndexMap)
     """Move a body to another one, whose arguments tell those that it had."""
     exprs = back.map_indices([indices.var(argument) for argument in target.arguments])
     facts = indices.facts(list(target.operations)[-1].operation)
-    last = list(target.operations)[-1].operation
-    with ir.InsertionPoint(last), ir.Location.unknown():
+    with ir.InsertionPoint(list(target.operations)[-1]), ir.Location.unknown():
         values = [indices.emit(simplify(expr, facts)) for expr in exprs]
     for argument, value in zip(source.arguments, values, strict=True):
         argument.replace_all_uses_with(value)
-    for view in list(source.operations):
-        if view.operation.name not in ("tir.yield", "tir.where", "tir.reads", "tir.writes"):
-            view.operation.move_before(last)
+    edit.move_ops(source, target)
 
 
 def tidy(indices: Indices, block: ir.Operation) -> None:
@@ -134,7 +120,7 @@ def plain_loops(state: ScheduleState, indices: Indices, block: ir.Operation) -> 
     if problem is not None:
         raise state.error(f"{what} cannot get other loops: {problem}", block)
     around = tree.loops_around(block)
-    by_name = {str(indices.var(tree.variable(loop))): loop for loop in around}
+    by_name = {str(indices.loop_var(loop)): loop for loop in around}
     loops: list[ir.Operation] = []
     for binding, extent in zip(indices.bindings(block), indices.extents(block), strict=True):
         loop = by_name.get(str(binding)) if binding.name is not None else None
@@ -155,10 +141,7 @@ def plain_loops(state: ScheduleState, indices: Indices, block: ir.Operation) -> 
     for outer, inner in pairwise(line):
         if outer not in loops:
             raise state.error(f"{tree.describe(outer)} is no loop of {what}'s iterators", outer)
-        if not checks.holds_only(outer, inner):
-            raise state.error(
-                f"{tree.describe(inner)} is not all that {tree.describe(outer)} holds", outer, inner
-            )
+        checks.perfectly_nested(state, (outer, inner))
     return around[first:]
 
 

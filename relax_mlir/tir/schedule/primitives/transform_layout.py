@@ -3,10 +3,9 @@
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from types import ModuleType
 from typing import Any
 
-from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.tir.layout import buffer_type
@@ -16,7 +15,7 @@ from relax_mlir.tir.schedule.base import ScheduleBase, primitive
 from relax_mlir.tir.schedule.handles import BlockRV
 from relax_mlir.tir.schedule.index_map import IndexMap, index_map_of
 from relax_mlir.tir.schedule.inverses import inverse_of
-from relax_mlir.tir.schedule.primitives import padding
+from relax_mlir.tir.schedule.primitives import checks, padding
 from relax_mlir.tir.schedule.primitives.cache import chosen_buffer
 from relax_mlir.tir.schedule.state import ScheduleState
 from relax_mlir.tir.stmt import Buffer
@@ -25,7 +24,6 @@ from relax_mlir.tir.view.accesses import Access, accesses, declare
 from relax_mlir.tir.view.index import Indices
 from relax_mlir.tir.view.simplify import simplify
 
-memref: ModuleType = submodule("dialects.memref")
 _KINDS = ("read", "write")
 
 
@@ -105,16 +103,14 @@ def transform_layout(
     if conditions and pad_value is not None:
         padding.fill(state, indices, writers[-1], made, shape, conditions, pad_value)
     fresh = state.indices(tree.function_of(block))
-    for each in dict.fromkeys(_users(made)):
-        declare(fresh, each)
+    declare(fresh, *dict.fromkeys(_users(made)))
     edit.sweep(fresh.function)
 
 
 def _users(buffer: ir.Value) -> list[ir.Operation]:
-    return [
-        op for use in buffer.uses for op in tree.ancestors(use.owner.operation)
-        if op.name == tree.BLOCK and use.owner.operation.name in ("memref.load", "memref.store")
-    ]  # fmt: skip
+    owners = [use.owner.operation for use in buffer.uses]
+    used = [op for op in owners if op.name in ("memref.load", "memref.store")]
+    return [block for op in used for block in tree.blocks_around(op)]
 
 
 def shape_of(
@@ -137,11 +133,8 @@ def _elements(
     name = buffers.name_of(buffer)
     if not ir.MemRefType(buffer.type).layout.maybe_downcast() or not _is_dense(buffer):
         raise state.error(f"'{name}' has strides or an offset of its own", block)
-    result = [a for a in accesses(indices, indices.function) if a.buffer == buffer]
-    for access in result:
-        if access.indices is None:
-            raise state.error(f"'{access.op.name}' uses more of '{name}' than an element", block)
-    return result
+    uses = [a for a in accesses(indices, indices.function) if a.buffer == buffer]
+    return checks.by_elements(state, block, uses)
 
 
 def _is_dense(buffer: ir.Value) -> bool:
@@ -197,12 +190,7 @@ def _rewritten(indices: Indices, access: Access, index_map: IndexMap, buffer: ir
     exprs = [simplify(each, facts) for each in index_map.map_indices(access.indices)]
     with ir.InsertionPoint(op), ir.Location.unknown():
         items = [indices.emit(each) for each in exprs]
-    with ir.InsertionPoint(op), op.location:
-        if op.name == "memref.load":
-            op.results[0].replace_all_uses_with(memref.load(buffer, items))
-        else:
-            memref.store(op.operands[0], buffer, items)
-    op.erase()
+    edit.redirect(op, buffer, items)
 
 
 def _buffer_map(sch: ScheduleBase, arguments: dict[str, Any]) -> None:
