@@ -16,7 +16,7 @@ from relax_mlir.errors import CompileError
 from relax_mlir.lowering.codegen.compile_cache import CompileCache, Entry, key_of
 from relax_mlir.lowering.codegen.deduplicate_kernels import deduplicate_kernels
 from relax_mlir.lowering.codegen.ffi.abi import describe_kernels, emit_wrappers
-from relax_mlir.lowering.codegen.ffi.linked_checks import link_checks
+from relax_mlir.lowering.codegen.ffi.linked_checks import CHECKS, link_checks
 from relax_mlir.lowering.codegen.ffi.signature import KERNEL_PREFIX, Signature, take_signatures
 from relax_mlir.lowering.codegen.ffi.wrapper import SYMBOL_PREFIX
 from relax_mlir.lowering.codegen.llvm.emit import emit_object, llvm_context
@@ -235,7 +235,8 @@ def _compile_part(source: str, target: Target, seconds: dict[str, float]) -> byt
         with _timed(seconds, "llvm-optimize"):
             optimized, machine = optimize(source, target, context)
         with _timed(seconds, "llvm-emit"), closing(optimized):
-            link_checks(optimized, target)
+            if CHECKS in source:
+                link_checks(optimized, target)
             try:
                 return emit_object(optimized, machine)
             except RuntimeError as error:

@@ -17,6 +17,7 @@ from relax_mlir.dialects.locations import at_source
 from relax_mlir.dialects.relax.background_copy import copy_in_background
 from relax_mlir.errors import CompileError, PassTypeError, PipelineError, did_you_mean
 from relax_mlir.extension_points import extension
+from relax_mlir.interpreter import tuned_for_builds
 from relax_mlir.ir.module import IRModule, module_of
 from relax_mlir.lowering.codegen.compile_cache import CompileCache
 from relax_mlir.lowering.codegen.native import (
@@ -89,6 +90,7 @@ _LEVELS = {
 
 
 @interruptible()
+@tuned_for_builds()
 def build(
     mod: Any,
     target: str | Target | None = None,

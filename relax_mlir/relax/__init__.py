@@ -4,6 +4,7 @@ import importlib
 from typing import Any
 
 from relax_mlir.errors import missing
+from relax_mlir.interpreter import tuned_for_builds
 
 _EXPRESSIONS = (
     "AnyType", "BaseFunc", "Binding", "BindingBlock", "Call", "Constant", "DataTypeImm",
@@ -72,7 +73,8 @@ def __getattr__(name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module 'relax_mlir.relax' has no attribute '{name}'")
         raise AttributeError(missing("relax", name, _UNSUPPORTED, __dir__()))
-    value = getattr(importlib.import_module(_EXPORTS[name]), name)
+    with tuned_for_builds():
+        value = getattr(importlib.import_module(_EXPORTS[name]), name)
     globals()[name] = value
     return value
 

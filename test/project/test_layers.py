@@ -12,8 +12,8 @@ from checkout import FOLDERS, ROOT
 # From the bottom; what is in one row stands side by side. A module imports what is below it and
 # what is in its own package, whether at its top, in a function or for type checking only.
 LAYERS = (
-    ("errors", "extension_points", "atomic_file", "chrome_trace", "philox", "text_table",
-     "tvm_modules"),
+    ("errors", "extension_points", "atomic_file", "chrome_trace", "interpreter", "philox",
+     "text_table", "tvm_modules"),
     ("dialects.bindings",),
     ("dialects.buffer_writes", "dialects.context_lock", "dialects.context_memory",
      "dialects.locations", "dialects.verify"),

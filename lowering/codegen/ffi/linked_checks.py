@@ -19,18 +19,18 @@ llvm.func @relax_ffi_check(!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i
 llvm.func @relax_ffi_stride(!llvm.ptr, i64, i64) -> i64 attributes {dso_local}
 llvm.func @relax_ffi_fail(!llvm.ptr, !llvm.ptr, i64, i64, i64, i64, i64, i64) -> i32 attributes {dso_local, passthrough = ["cold", "noinline"]}
 """  # noqa: E501
-_PREFIX = "relax_ffi_"
+CHECKS = "relax_ffi_"
 # Of an assembly file, what is about the file, and what would make the functions known outside.
 _DROPPED = re.compile(r"\s*(?:\.(?:file|ident|addrsig\w*|globl|section\s+\"\.note)\b|#)")
 
 
 def link_checks(module: llvm.ModuleRef, target: Target) -> None:
     """Add the functions that check arguments to an optimised module, known only in it."""
-    if not any(f.is_declaration and f.name.startswith(_PREFIX) for f in module.functions):
+    if not any(f.is_declaration and f.name.startswith(CHECKS) for f in module.functions):
         return
     module.link_in(llvm.parse_assembly(_checks(target.serial()), module._context))
     for function in module.functions:
-        if function.name.startswith(_PREFIX) and not function.is_declaration:
+        if function.name.startswith(CHECKS) and not function.is_declaration:
             function.linkage = "internal"
 
 

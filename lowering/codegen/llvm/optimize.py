@@ -1,7 +1,7 @@
 """LLVM's optimiser: its whole pipeline, or a few passes for code that is already vector code."""
 
-import itertools
-from collections.abc import Set
+import re
+from collections.abc import Callable, Iterator
 
 import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import (
@@ -22,7 +22,14 @@ _SIMPLIFY_LEVEL = 1
 # Of a function: no loop of it may be unrolled, or all are to stay as they are.
 KEPT_LOOPS = "relax.kept_loops"
 LEFT_LOOPS = "relax.left_loops"
-_NOTES = (INVARIANT_LOADS, KEPT_LOOPS, LEFT_LOOPS)
+_DEFINITION = re.compile(
+    r'^define [^@\n]*@(?:"(?P<quoted>[^"]*)"|(?P<name>[^\s(]+))\('
+    r"[^\n]*\)(?P<given>[^()\n#]*)(?:#(?P<group>\d+)[^\n]*)?\{$",
+    re.M,
+)
+_ATTRIBUTES = re.compile(r"^attributes #(\d+) = (.*)$", re.M)
+_ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2})")
+_INSTRUCTION = re.compile(r"^  [^\s\]]", re.M)
 # What vector code needs: structures become registers, constants fold, loops test where they end.
 _SIMPLIFY = ("sroa", "simplify_cfg", "instruction_combine", "loop_rotate")
 # At last the loops that may be are unrolled.
@@ -88,41 +95,37 @@ def _optimize(
     tuning.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, tuning)
     if not short:
-        _run(builder.getModulePassManager(), [module], builder)
+        _run(builder.getModulePassManager, (), [module], builder)
         return
-    names = _names_by_note(module)
-    loading = names[INVARIANT_LOADS]
-    left = {each.name for each in _bodies(module, names[LEFT_LOOPS] - loading) if _is_much(each)}
-    kept, rest = (names[KEPT_LOOPS] | names[LEFT_LOOPS]) - loading - left, names[None]
-    _run(builder.getFunctionPassManager(), _bodies(module, loading), builder)
-    for passes, of in ((_SIMPLIFY, rest), (_KEEP, kept), (_LEAVE, left)):
-        functions = _bodies(module, of)
-        _run(_add(llvm.create_new_function_pass_manager(), passes), functions, builder)
-    dead = _add(llvm.create_new_module_pass_manager(), ("global_dead_code_eliminate",))
-    _run(dead, [module], builder)
-    last = [*_bodies(module, loading), *_bodies(module, rest)]
-    _run(_add(llvm.create_new_function_pass_manager(), _UNROLL), last, builder)
+    loading, rest, kept, left = [], [], [], []
+    for name, notes, instructions in _definitions(source):
+        if INVARIANT_LOADS in notes:
+            group = loading
+        elif LEFT_LOOPS in notes:
+            group = left if instructions >= _MUCH else kept
+        else:
+            group = kept if KEPT_LOOPS in notes else rest
+        group.append(module.get_function(name))
+    _run(builder.getFunctionPassManager, (), loading, builder)
+    new = llvm.create_new_function_pass_manager
+    for passes, functions in ((_SIMPLIFY, rest), (_KEEP, kept), (_LEAVE, left)):
+        _run(new, passes, functions, builder)
+    _run(new, _UNROLL, [*loading, *rest], builder)
+    dead = ("global_dead_code_eliminate",)
+    _run(llvm.create_new_module_pass_manager, dead, [module], builder)
 
 
-def _names_by_note(module: llvm.ModuleRef) -> dict[str | None, set[str]]:
-    """Return the functions with a body that have a note, by the note, and those without any."""
-    names: dict[str | None, set[str]] = {note: set() for note in (*_NOTES, None)}
-    for function in module.functions:
-        if not function.is_declaration:
-            notes = _notes(function)
-            for note in notes or (None,):
-                names[note].add(function.name)
-    return names
+def _definitions(source: str) -> Iterator[tuple[str, str, int]]:
+    """Yield each function with a body: its name, its attributes, the number of instructions.
 
-
-def _bodies(module: llvm.ModuleRef, names: Set[str]) -> list[llvm.ValueRef]:
-    """Return the functions of some names that are still there."""
-    return [each for each in module.functions if each.name in names and not each.is_declaration]
-
-
-def _is_much(function: llvm.ValueRef) -> bool:
-    instructions = (each for block in function.blocks for each in block.instructions)
-    return sum(1 for _ in itertools.islice(instructions, _MUCH)) == _MUCH
+    Each call of LLVM may wait for the thread that lowers other kernels: these are read from text.
+    """
+    attributes = dict(_ATTRIBUTES.findall(source))
+    for match in _DEFINITION.finditer(source):
+        name = _ESCAPE.sub(lambda code: chr(int(code[1], 16)), match["quoted"] or match["name"])
+        given = attributes.get(match["group"], "") + match["given"]
+        body = source[match.end() : source.index("\n}", match.end())]
+        yield name.encode("latin-1").decode(), given, len(_INSTRUCTION.findall(body))
 
 
 def read(
@@ -146,23 +149,18 @@ def read(
     return module
 
 
-def _notes(function: llvm.ValueRef) -> list[str]:
-    text = b" ".join(function.attributes)
-    return [name for name in _NOTES if f'"{name}"'.encode() in text]
-
-
-def _add(
-    manager: ModulePassManager | FunctionPassManager, passes: tuple[str, ...]
-) -> ModulePassManager | FunctionPassManager:
-    for name in passes:
-        getattr(manager, f"add_{name}_pass")()
-    return manager
-
-
 def _run(
-    manager: ModulePassManager | FunctionPassManager, what: list, builder: llvm.PassBuilder
+    make: Callable[[], ModulePassManager | FunctionPassManager],
+    passes: tuple[str, ...],
+    what: list,
+    builder: llvm.PassBuilder,
 ) -> None:
+    if not what:
+        return
+    manager = make()
     try:
+        for name in passes:
+            getattr(manager, f"add_{name}_pass")()
         for each in what:
             manager.run(each, builder)
     finally:

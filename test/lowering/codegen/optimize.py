@@ -49,3 +49,11 @@ show(("loads", '"stackrealign" "relax.invariant_loads"'), ("others", '"stackreal
 print("one kind")
 for each in ([], [("a", "")], [("b", '"relax.invariant_loads"')]):
     show(*each)
+
+# The same of names in quotes and with other letters.
+# CHECK-LABEL: define void @"a b\C3\A4"(
+# CHECK: fdiv
+# CHECK: phi
+# CHECK-NOT: fdiv
+# CHECK: ret void
+show(('"a b\\C3\\A4"', '"relax.invariant_loads"'))
