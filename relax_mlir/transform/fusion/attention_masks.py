@@ -49,6 +49,8 @@ def read_band(mask: ir.Value, inverted: bool, rows: SymExpr, keys: SymExpr) -> B
         rows: how many queries.
         keys: how many keys.
     """
+    while (op := owner(mask, "broadcast_to")) is not None:
+        mask = op.operands[0]
     dims = T.tensor_dims(mask.type)
     if dims is None or dims[-2:] != [rows, keys] or any(dim != 1 for dim in dims[:-2]):
         return None
@@ -69,7 +71,8 @@ def _band(offset: SymExpr, window: int | None, rows: SymExpr, keys: SymExpr) -> 
     if offset == 0 and window is None:
         return Band("TopLeft", None, True)
     if offset == keys - rows:
-        return Band("BottomRight", window, rows == keys)
+        least = offset.lower_bound()
+        return Band("BottomRight", window, least is not None and least >= 0)
     return None
 
 
@@ -216,9 +219,14 @@ def _line(value: ir.Value) -> tuple[str, SymExpr] | None:
 
 
 def _integer(value: ir.Value) -> SymExpr | None:
-    op = owner(value, "constant")
+    op = owner(value, "constant", "reshape", "shape_to_tensor")
     if op is None:
         return None
+    if op.name == "relax.reshape":
+        return _integer(op.operands[0])
+    if op.name == "relax.shape_to_tensor":
+        sizes = T.shape_dims(op.operands[0].type)
+        return sizes[0] if sizes is not None and len(sizes) == 1 else None
     array = constant_array(op.attributes["value"])
     return (
         SymExpr.const(int(array.reshape(())))

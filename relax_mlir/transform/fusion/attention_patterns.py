@@ -13,6 +13,8 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 INFINITY = float("inf")
 # How many operations there may be between products and their softmax.
 _MAX_STEPS = 16
+# A number of float32 that stays what it is when a score is added.
+_SWALLOWS = -1e30
 
 
 @dataclass
@@ -95,13 +97,28 @@ def axes(op: ir.Operation, rank: int) -> list[int]:
     return list(reversed(range(rank))) if given is None else [axis % rank for axis in given]
 
 
-def softmax_input(shares: ir.Value, rank: int) -> ir.Value | None:
+def before_zeros(shares: ir.Value) -> ir.Value | None:
+    """Return a tensor in whose place this one is but for NaN, which are zeros here."""
+    op = made_by(shares, "where")
+    if op is None or number(op.operands[1]) != 0.0:
+        return None
+    test, _, value = op.operands
+    nan = made_by(test, "isnan")
+    return value if nan is not None and nan.operands[0] == value else None
+
+
+def softmax_input(shares: ir.Value, rank: int, users: int = 1) -> ir.Value | None:
     """Return what a softmax along the last of so many axes takes, None where shares are none.
 
     It may be spelled in parts: exponentials of what is left over the largest, by their sum.
+
+    Args:
+        shares: what a softmax may make.
+        rank: the number of axes.
+        users: how often shares are used.
     """
-    op = made_by(shares, "softmax", "divide")
-    if op is None:
+    op = owner(shares, "softmax", "divide")
+    if op is None or len(uses(shares)) != users:
         return None
     if op.name == "relax.softmax":
         last = attributes(op)["axis"] in (-1, rank - 1)
@@ -156,6 +173,19 @@ def read_scores(value: ir.Value, dtypes: Sequence[str]) -> Scores | None:
 
 def _cast(scores: Scores, op: ir.Operation) -> ir.Value | None:
     return op.operands[0]
+
+
+def mask_of_bias(scores: Scores) -> None:
+    """Make a mask of a bias that is 0 where a key is seen, and elsewhere swallows any score."""
+    op = owner(scores.biases[0], "where") if len(scores.biases) == 1 else None
+    if op is None or scores.mask is not None:
+        return
+    mask, *values = op.operands
+    seen, unseen = (number(value) for value in values)
+    inverted = unseen == 0.0
+    low = seen if inverted else unseen
+    if low is not None and low <= _SWALLOWS and 0.0 in (seen, unseen):
+        scores.biases, scores.mask, scores.inverted, scores.unseen = [], mask, inverted, low
 
 
 def _masked(scores: Scores, op: ir.Operation) -> ir.Value | None:
@@ -236,6 +266,9 @@ def read_operand(value: ir.Value, letters: str, dtype: str, *, scaled: bool = Tr
             for letter, axis in zip(result.letters, order, strict=True):
                 own[axis] = letter
             result.value, result.letters = op.operands[0], "".join(own)
+        elif before := _matrices(op):
+            result.value = before
+            result.letters = result.letters[:-2] + result.letters[:-3:-1]
         elif name == "astype" and _widens(op, dtype):
             result.value = op.operands[0]
         elif scaled and name in ("multiply", "divide"):
@@ -252,6 +285,21 @@ def read_operand(value: ir.Value, letters: str, dtype: str, *, scaled: bool = Tr
         else:
             break
     return result
+
+
+def _matrices(op: ir.Operation) -> ir.Value | None:
+    """Return what matrices are transposes of, all in one row meanwhile; None for other values."""
+    turned = owner(op.operands[0], "permute_dims") if op.name == "relax.reshape" else None
+    row = None if turned is None else owner(turned.operands[0], "reshape")
+    if turned is None or row is None or axes(turned, 3) != [0, 2, 1]:
+        return None
+    values = (row.operands[0], row.results[0], op.results[0])
+    shapes = T.all_dims(value.type for value in values)
+    if shapes is None:
+        return None
+    source, (_, *matrix), result = shapes
+    same = source[:-2] == result[:-2] and source[-2:] == matrix == result[:-3:-1]
+    return row.operands[0] if same else None
 
 
 def _widens(op: ir.Operation, dtype: str) -> bool:

@@ -23,7 +23,9 @@ from relax_mlir.transform.fusion.attention_patterns import (
     Scores,
     attributes,
     axes,
+    before_zeros,
     made_by,
+    mask_of_bias,
     read_operand,
     read_scores,
     softmax_input,
@@ -47,6 +49,7 @@ class _Attention:
         query, key, value: the operands of the products.
         scores: what becomes of the products.
         root: what makes the result: the last product, or what narrows it.
+        zeros: whether a query that sees no key gets zeros; else NaN.
         band: what its mask is, if that goes by the numbers of queries and keys.
     """
 
@@ -55,6 +58,7 @@ class _Attention:
     value: Operand
     scores: Scores
     root: ir.Operation
+    zeros: bool = False
     band: Band | None = None
 
     @property
@@ -69,7 +73,8 @@ class _Attention:
 def fuse_attention(module: ir.Operation) -> None:
     """Replace composed attention whose scores and softmax have no other use.
 
-    Rows of which no key is seen stay NaN, as a softmax makes them.
+    Rows of which no key is seen stay NaN, as a softmax makes them, unless the program makes zeros
+    of NaN, as exported models do; scores that are NaN for another reason then stay NaN.
     """
     for func in functions_to_optimize(module):
         products: list[ir.Operation] = []
@@ -107,7 +112,11 @@ def _match_up_to(last: ir.Operation, root: ir.Operation) -> _Attention | None:
     narrow = made_by(shares, "astype")
     if T.tensor_dtype(shares.type) not in dtypes:
         return None
-    value = softmax_input(shares if narrow is None else narrow.operands[0], len(dims))
+    shares = shares if narrow is None else narrow.operands[0]
+    zeros = before_zeros(shares)
+    value = (
+        softmax_input(shares, len(dims)) if zeros is None else softmax_input(zeros, len(dims), 2)
+    )
     scores = None if value is None else read_scores(value, dtypes)
     if scores is None or scores.product is None:
         return None
@@ -121,12 +130,14 @@ def _match_up_to(last: ir.Operation, root: ir.Operation) -> _Attention | None:
         read_operand(last.operands[1], letters, dtype, scaled=False),
         scores,
         root,
+        zeros is not None,
     )
     if any(T.tensor_dtype(x.value.type) != dtype for x in (result.query, result.key, result.value)):
         return None
     length = _fits(result, dims, letters)
     if length is None:
         return None
+    mask_of_bias(scores)
     if scores.mask is not None:
         band = read_band(scores.mask, scores.inverted, dims[-2], length)
         low = scores.unseen == -INFINITY or (scores.unseen <= _LOW and band and band.sees_some)
@@ -196,7 +207,7 @@ def _rewrite(last: ir.Operation, match: _Attention) -> bool:
     attrs: dict[str, Any] = {
         "scale": scores.scale * match.query.scale * match.key.scale,
         "layout": layout,
-        "zero_unseen": False,
+        "zero_unseen": match.zeros,
     }
     made: list[ir.Value] = []
 

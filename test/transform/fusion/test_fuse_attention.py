@@ -182,6 +182,58 @@ def test_groups_layouts_and_casts(dtype: str) -> None:
             np.testing.assert_allclose(got, wanted, rtol=limit, atol=limit, err_msg=f"{n} {m}")
 
 
+# As torch exports it to ONNX: keys transposed in one row of matrices, a mask as numbers to add,
+# zeros in rows that are NaN. `p` keys are there before those of the queries.
+_EXPORTED = (
+    "rows = R.add(R.arange(0, n), R.reshape(R.shape_to_tensor(R.shape([p])), ()))",
+    "last = R.less_equal(R.arange(0, n + p), R.reshape(rows, (n, 1)))",
+    "last = R.broadcast_to(last, (2, 1, n, n + p))",
+    "b = R.where({mask}, R.const(0.0, 'float32'), R.const({low}, 'float32'))",
+    "t = R.permute_dims(R.reshape(k, (8, n + p, 16)), [0, 2, 1])",
+    "t = R.multiply(R.reshape(t, (2, 4, 16, n + p)), R.const(0.5, 'float32'))",
+    "s = R.add(R.matmul(R.multiply(q, R.const(0.5, 'float32')), t), b)",
+    "x = R.nn.softmax(s, axis=-1)",
+    "x = R.where(R.isnan(x), R.const(0.0, 'float32'), x)",
+    "o = R.matmul(x, v)",
+)
+_EXPORTS = {
+    "last": ("last", -3.4e38, 'causal_mask = "BottomRight"'),
+    "low": ("w", -3.4e38, "unseen_score = -3.39"),
+    "none": ("w", "float('-inf')", "unseen_score = 0xFFF"),
+    "bias": ("w", -9.0, "relax.where"),
+}
+
+
+def test_attention_as_torch_exports_it() -> None:
+    keys = "n + p"
+    types = {"q": ((2, 4, "n", 16), "float32"), "k": ((2, 4, keys, 16), "float32"),
+             "v": ((2, 4, keys, 24), "float32"), "w": ((2, 1, 1, keys), "bool"),
+             "z": (("p",), "bool")}  # fmt: skip
+    module = _module([
+        _source(name, types, tuple(line.format(mask=mask, low=low) for line in _EXPORTED))
+        .replace("m = T", "p = T")
+        for name, (mask, low, _) in _EXPORTS.items()
+    ])  # fmt: skip
+    for text in _fused(module).split("func.func @")[1:]:
+        name = text.partition("(")[0]
+        assert _EXPORTS[name][2] in text, (name, text)
+        assert "zero_unseen = true" in text
+        assert "relax.permute_dims" not in text
+    vm = relax.VirtualMachine(relax.build(module))
+    with PassContext(disabled_pass=["FuseAttention"]):
+        apart = relax.VirtualMachine(relax.build(module))
+    for n, p in ((1, 0), (1, 12), (17, 23), (40, 0)):
+        q, k, v = (sample((2, 4, size, d), "float32", d + size, scale=1.0)
+                   for size, d in ((n, 16), (n + p, 16), (n + p, 24)))  # fmt: skip
+        # The second sequence is all padding: its rows see nothing.
+        w = np.arange(n + p) < np.array([n + p - 1, 0])[:, None]
+        for name in _EXPORTS:
+            given = (q, k, v, w.reshape(2, 1, 1, n + p), np.ones(p, bool))
+            got, wanted = (each[name](*given) for each in (vm, apart))
+            np.testing.assert_allclose(got, wanted, rtol=2e-5, atol=2e-5, err_msg=f"{name} {n} {p}")
+            assert name != "none" or not got[1].any()
+
+
 # Orders of the axes in which values are given, and of the result.
 _ORDERS = (([0, 2, 3, 1], [0, 1, 3, 2]), ([1, 0, 3, 2], [3, 1, 2, 0]), ([0, 1, 2, 3], [0, 3, 2, 1]))
 
