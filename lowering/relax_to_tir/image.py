@@ -1,5 +1,6 @@
 """Image resizing as prim funcs: tables of the pixels and weights of each row and column."""
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.conv_geometry import SPATIAL, layout_axes
 from relax_mlir.dialects.relax.ops.base import infer_result
-from relax_mlir.dialects.relax.ops.image import CROP, rounding_of
+from relax_mlir.dialects.relax.ops.image import rounding_of
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
@@ -19,12 +20,16 @@ from relax_mlir.lowering.relax_to_tir.support.axes import spatial
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
 from relax_mlir.lowering.relax_to_tir.support.index_checks import check_not_empty
 from relax_mlir.lowering.relax_to_tir.support.limits import highest, lowest
+from relax_mlir.resampling import CROP, Numbers, cubic_weight, nearest, source_position
 
 # Places are found in it: products of sizes are exact, so that what is whole is computed as whole.
 _PLACE = "float64"
 _TAPS = {"nearest_neighbor": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}
-_EPSILON = 1e-5
-# So many times a pixel may come in a row before `_EPSILON` takes places to the next one.
+_NUMBERS = Numbers(
+    *(functools.partial(unary, name) for name in ("floor", "ceil", "round")),
+    functools.partial(binary, "max"), select,
+)  # fmt: skip
+# So many times a pixel may come in a row before `EPSILON` takes places to the next one.
 _MAX_SCALE = 1000
 
 
@@ -45,48 +50,6 @@ class _Axis:
     outside: Buffer | None
 
 
-def _source(at: Scalar, size: Scalar, wanted: Scalar, attrs: dict[str, Any], which: int) -> Scalar:
-    """Return where in the image a pixel of the result is; all numbers are of `_PLACE`."""
-    mode = attrs["coordinate_transformation_mode"]
-    if mode == "align_corners":
-        return at * (size - 1.0) / binary("max", wanted - 1.0, 1.0)
-    if mode == "asymmetric":
-        return at * size / wanted
-    if mode == "tf_half_pixel_for_nn":
-        return (at + 0.5) * size / wanted
-    if mode == CROP:
-        first, last = attrs["roi"][which], attrs["roi"][len(attrs["roi"]) // 2 + which]
-        apart = binary("max", wanted - 1.0, 1.0)
-        along = (size - 1.0) * first + at * (size - 1.0) * (last - first) / apart
-        return select(wanted > 1.0, along, (size - 1.0) * (0.5 * (first + last)))
-    place = (at + 0.5) * size / wanted - 0.5
-    return select(wanted > 1.0, place, 0.0) if mode == "pytorch_half_pixel" else place
-
-
-def _nearest(place: Scalar, rounding: str) -> Scalar:
-    if rounding == "round":
-        return unary("round", place)
-    if rounding == "round_prefer_floor":
-        return unary("ceil", place - 0.5)
-    if rounding == "round_prefer_ceil":
-        return unary("floor", place + 0.5)
-    # What is computed as just below a whole number is meant to be it.
-    if rounding == "floor":
-        return unary("floor", place + _EPSILON)
-    return unary("ceil", place - _EPSILON)
-
-
-def _cubic(t: Scalar, tap: int, alpha: float) -> Scalar:
-    """Return how much one of four pixels counts, given how far a place is behind the second."""
-    if tap == 0:
-        return ((t - 2.0) * t + 1.0) * t * alpha
-    if tap == 1:
-        return (t * (alpha + 2) - (alpha + 3)) * t * t + 1.0
-    if tap == 2:
-        return ((t * -(alpha + 2) + (2 * alpha + 3)) * t - alpha) * t
-    return (1.0 - t) * t * t * alpha
-
-
 def _weight(place: Scalar, tap: int, size: Scalar, attrs: dict[str, Any]) -> Scalar:
     """Return how much a tap counts."""
     first = unary("floor", place)
@@ -95,13 +58,13 @@ def _weight(place: Scalar, tap: int, size: Scalar, attrs: dict[str, Any]) -> Sca
         return t if tap else 1.0 - t
     alpha = attrs["cubic_alpha"]
     if not attrs["cubic_exclude"]:
-        return _cubic(t, tap, alpha)
+        return cubic_weight(t, tap, alpha)
     # Pixels outside of the image do not count, the others the more.
     counted = []
     for each, offset in enumerate(_TAPS["cubic"]):
         pixel = first + float(offset)
         inside = binary("and", pixel >= 0.0, pixel < size)
-        counted.append(select(inside, _cubic(t, each, alpha), 0.0))
+        counted.append(select(inside, cubic_weight(t, each, alpha), 0.0))
     return counted[tap] / (counted[0] + counted[1] + counted[2] + counted[3])
 
 
@@ -112,19 +75,20 @@ def _tables(
     length, name = out.dims[axis], attrs["layout"][axis]
     size = cast(builder.symbol(data.dims[axis]), _PLACE)
     wanted = cast(builder.symbol(length), _PLACE)
-    taps = _TAPS[attrs["method"]]
+    taps, mode, roi = _TAPS[attrs["method"]], attrs["coordinate_transformation_mode"], attrs["roi"]
+    ends = (roi[which], roi[len(roi) // 2 + which]) if roi else (0.0, 1.0)
 
     def table(what: str, dtype: str, value: Callable[[Scalar], Scalar]) -> Buffer:
         made = builder.alloc(f"{name}{what}", [length], dtype)
         with builder.nest("places", spatial([length])) as (i,):
-            place = _source(cast(i, _PLACE), size, wanted, attrs, which)
+            place = source_position(cast(i, _PLACE), size, wanted, mode, ends, _NUMBERS)
             made.store(cast(value(place), dtype), (i,))
         return made
 
     def pixel(offset: int) -> Callable[[Scalar], Scalar]:
         def find(place: Scalar) -> Scalar:
             if attrs["method"] == "nearest_neighbor":
-                index = _nearest(place, rounding_of(attrs))
+                index = nearest(place, rounding_of(attrs), _NUMBERS)
             else:
                 index = unary("floor", place) + float(offset)
             # Before it is an integer, as numbers too large for one have none.
@@ -141,8 +105,8 @@ def _tables(
     def beyond(place: Scalar) -> Scalar:
         return select(binary("or", place < 0.0, place > size - 1.0), 1, cast(0, "int32"))
 
-    crop = attrs["coordinate_transformation_mode"] == CROP
-    return _Axis(axis, pixels, weights, table("Outside", "int32", beyond) if crop else None)
+    outside = table("Outside", "int32", beyond) if mode == CROP else None
+    return _Axis(axis, pixels, weights, outside)
 
 
 def _times(size: SymExpr, wanted: SymExpr, attrs: dict[str, Any]) -> int | None:

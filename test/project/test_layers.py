@@ -13,7 +13,7 @@ from checkout import FOLDERS, ROOT
 # what is in its own package, whether at its top, in a function or for type checking only.
 LAYERS = (
     ("errors", "extension_points", "atomic_file", "chrome_trace", "interpreter", "philox",
-     "text_table", "tvm_modules"),
+     "resampling", "text_table", "tvm_modules"),
     ("dialects.bindings",),
     ("dialects.buffer_writes", "dialects.context_lock", "dialects.context_memory",
      "dialects.locations", "dialects.verify"),
@@ -44,7 +44,7 @@ ROOTS = ("relax_mlir", "relax_mlir.__main__", "relax_mlir.dialects", "relax_mlir
 # A machine that runs compiled models has these, and the layer without ours.
 RUNTIME_NEEDS = {"numpy", "llvmlite", "tvm_ffi", "ml_dtypes"}
 RUNTIME_BELOW = ("errors", "extension_points", "atomic_file", "chrome_trace",
-                 "philox", "text_table")  # fmt: skip
+                 "philox", "resampling", "text_table")  # fmt: skip
 BINDINGS = "relax_mlir.dialects.bindings"
 
 HEIGHT = {f"relax_mlir.{name}": i for i, row in enumerate(LAYERS) for name in row}

@@ -12,13 +12,8 @@ from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.ops.base import Param, declare
 from relax_mlir.dialects.relax.ops.elementwise import expect_kind
 from relax_mlir.dialects.symbolic.prover import can_prove_different
+from relax_mlir.resampling import CROP, METHODS, MODES, ROUNDINGS
 
-METHODS = ("nearest_neighbor", "linear", "cubic")
-CROP = "tf_crop_and_resize"
-MODES = (
-    "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn", CROP,
-)  # fmt: skip
-ROUNDINGS = ("", "round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 SAMPLING = ("nearest", "bilinear", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")
 # Beyond it places in the image could become infinite, which is no index.
@@ -56,7 +51,7 @@ def _check(attrs: dict[str, Any], rank: int) -> None:
         (
             ("method", METHODS),
             ("coordinate_transformation_mode", MODES),
-            ("rounding_method", ROUNDINGS),
+            ("rounding_method", ("", *ROUNDINGS)),
         ),
     )
     roi, alpha = attrs["roi"], attrs["cubic_alpha"]

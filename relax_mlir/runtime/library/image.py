@@ -7,38 +7,14 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
+from relax_mlir.resampling import CROP, Numbers, cubic_weight, nearest, source_position
 from relax_mlir.runtime.library.layouts import from_plain, ndim_of, to_plain
 from relax_mlir.runtime.library.operands import check, size_of
-from relax_mlir.runtime.models.images import grid_sample
+from relax_mlir.runtime.models.images import affine_grid, grid_sample
 from relax_mlir.runtime.values.convert import describe, numpy_dtype
 
 _Array = np.ndarray
-_ROUND: dict[str, Callable[[_Array], _Array]] = {
-    "round": np.rint,
-    "round_prefer_floor": lambda place: np.ceil(place - 0.5),
-    "round_prefer_ceil": lambda place: np.floor(place + 0.5),
-    "floor": lambda place: np.floor(place + 1e-5),
-    "ceil": lambda place: np.ceil(place - 1e-5),
-}
-
-
-def _places(size: int, wanted: int, mode: str, ends: tuple[float, float]) -> _Array:
-    """Return where in the image the pixels of the result are along one axis."""
-    at, n, m = np.arange(wanted, dtype="float64"), float(size), float(wanted)
-    if mode == "align_corners":
-        return at * (n - 1) / max(m - 1, 1)
-    if mode == "asymmetric":
-        return at * n / m
-    if mode == "tf_half_pixel_for_nn":
-        return (at + 0.5) * n / m
-    if mode == "tf_crop_and_resize":
-        first, last = ends
-        if wanted > 1:
-            return first * (n - 1) + at * (n - 1) * (last - first) / (m - 1)
-        return np.full(wanted, 0.5 * (first + last) * (n - 1))
-    if mode == "pytorch_half_pixel" and wanted <= 1:
-        return at * 0.0
-    return (at + 0.5) * n / m - 0.5
+_NUMBERS = Numbers(np.floor, np.ceil, np.rint, np.maximum, np.where)
 
 
 def _taps(
@@ -46,19 +22,13 @@ def _taps(
 ) -> list[tuple[_Array, Any]]:
     """Return for each tap the pixels, not yet inside of the image, and how much they count."""
     if method == "nearest_neighbor":
-        return [(_ROUND[rounding](place), None)]
+        return [(nearest(place, rounding, _NUMBERS), None)]
     first = np.floor(place)
     t = place - first
     if method == "linear":
         return [(first, 1 - t), (first + 1, t)]
-    a, t2, t3 = alpha, t * t, t * t * t
     pixels = [first + offset for offset in (-1, 0, 1, 2)]
-    weights = [
-        a * (t3 - 2 * t2 + t),
-        (a + 2) * t3 - (a + 3) * t2 + 1,
-        -(a + 2) * t3 + (2 * a + 3) * t2 - a * t,
-        a * (t2 - t3),
-    ]
+    weights = [cubic_weight(t, tap, alpha) for tap in range(4)]
     if exclude:
         weights = [
             np.where((pixel >= 0) & (pixel < size), weight, 0)
@@ -107,7 +77,8 @@ def _resize(
         if count and not length:
             raise ShapeMismatchError(f"there are no pixels for {count} along axis {axis}")
         ends = (roi[which], roi[rank + which]) if roi else (0.0, 1.0)
-        place = _places(length, count, mode, ends)
+        at = np.arange(count, dtype="float64")
+        place = source_position(at, float(length), np.float64(count), mode, ends, _NUMBERS)
         along = [count if each == axis else 1 for each in range(rank + 2)]
         total: Any = None
         for pixel, weight in _taps(place, length, method, rounding, alpha, exclude):
@@ -118,7 +89,7 @@ def _resize(
         value = total
         outside = outside | ((place < 0) | (place > length - 1)).reshape(along)
     value = _fitted(value, dtype)
-    if mode == "tf_crop_and_resize":
+    if mode == CROP:
         value = np.where(outside, _fitted(np.asarray(extrapolation, "float64"), dtype), value)
     return from_plain(value, letters, layout)
 
@@ -129,12 +100,7 @@ def _affine_grid(data: _Array, size: Any, align_corners: bool) -> _Array:
     rank = len(shape)
     if data.ndim != 3 or data.shape[1:] != (rank, rank + 1):
         raise ArgumentTypeError(f"maps of {rank} dimensions, got {describe(data)}")
-    points = [
-        np.arange(n) * (2 / max(n - 1, 1)) - 1 if align_corners else (np.arange(n) * 2 + 1) / n - 1
-        for n in shape
-    ]
-    grids = [*np.meshgrid(*points, indexing="ij")[::-1], np.ones(shape)]
-    return np.einsum("brk,k...->br...", data, np.stack(grids).astype(data.dtype))
+    return np.moveaxis(affine_grid(data, shape, align_corners), -1, 1)
 
 
 _METHODS = {"nearest": "nearest", "bilinear": "linear", "bicubic": "cubic"}

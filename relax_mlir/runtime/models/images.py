@@ -243,10 +243,16 @@ def _overlap(a: _Array, b: _Array) -> float:
     return float(common / union) if union > 0 else 0.0
 
 
-def _affine_grid(theta: _Array, size: _Array, *, align_corners: bool) -> Any:
-    """Return positions from -1 to 1 of all elements, mapped; the last axis has x first."""
+def affine_grid(theta: _Array, size: Sequence[int], align_corners: bool) -> _Array:
+    """Return positions from -1 to 1 of all elements, mapped; the last axis has x first.
+
+    Args:
+        theta: maps, (batch, rank, rank + 1).
+        size: of the grid.
+        align_corners: whether -1 and 1 are the middles of the corner elements, else their edges.
+    """
     steps = []
-    for count in map(int, size[2:]):
+    for count in size:
         places = np.arange(count, dtype="float64")
         between = max(count - 1, 1) if align_corners else count
         steps.append((2 * places + (not align_corners)) / between - 1)
@@ -294,7 +300,9 @@ def _deform_conv(
 
 
 IMAGES: dict[str, Callable[..., Any]] = {
-    "affine_grid": _affine_grid,
+    "affine_grid": lambda theta, size, align_corners: affine_grid(
+        theta, [int(each) for each in size[2:]], align_corners
+    ),
     "deform_conv": _deform_conv,
     "grid_sample": grid_sample,
     "max_pool_indices": _max_pool_indices,

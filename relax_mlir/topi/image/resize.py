@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.errors import ExprError
+from relax_mlir.resampling import CROP, MODES, ROUNDINGS, Numbers, nearest, source_position
 from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir.scalar import functions
@@ -18,13 +19,11 @@ from relax_mlir.topi.support import shape_of, tensor
 
 _SPATIAL = "DHW"
 _KIND = "float32"
-_MODES = (
-    "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn",
-    "tf_crop_and_resize",
-)  # fmt: skip
 # How many pixels along an axis one of the result is made of.
 _TAPS = {"nearest_neighbor": 1, "linear": 2, "cubic": 4}
-_floor, _ceil = functions.UNARY["floor"], functions.UNARY["ceil"]
+_NUMBERS = Numbers(
+    *(functions.UNARY[name] for name in ("floor", "ceil", "round")), functions.max, Select
+)
 
 
 def _real(value: Any, kind: str = _KIND) -> PrimExpr:
@@ -35,54 +34,16 @@ def _source(
     x: PrimExpr, size: Dim, wanted: Dim, mode: str, ends: tuple[Any, Any], kind: str
 ) -> PrimExpr:
     """Return where a pixel of the result is in the image."""
-    at, n, m = cast(x, kind), _real(size, kind), _real(wanted, kind)
-    if mode == "align_corners":
-        return at * ((n - 1.0) / functions.max(m - 1.0, 1.0))
-    if mode == "asymmetric":
-        return at * (n / m)
-    if mode == "tf_half_pixel_for_nn":
-        return (at + 0.5) * (n / m)
-    if mode == "tf_crop_and_resize":
-        first, last = (_real(each, kind) for each in ends)
-        along = first * (n - 1.0) + at * (last - first) * (n - 1.0) / functions.max(m - 1.0, 1.0)
-        return Select(m > 1.0, along, (first + last) * 0.5 * (n - 1.0))
-    place = (at + 0.5) * (n / m) - 0.5
-    if mode == "pytorch_half_pixel":
-        return Select(m > 1.0, place, const(0.0, kind))
-    return place
-
-
-def _nearest(place: PrimExpr, rounding: str) -> PrimExpr:
-    if rounding == "round":
-        return functions.UNARY["round"](place)
-    if rounding == "round_prefer_floor":
-        return _ceil(place - 0.5)
-    if rounding == "round_prefer_ceil":
-        return _floor(place + 0.5)
-    # What is computed as just below a whole number is meant to be it.
-    return _floor(place + 1e-5) if rounding == "floor" else _ceil(place - 1e-5)
-
-
-_ROUNDINGS = ("round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
-
-
-class _Axis:
-    """How positions along one axis are found.
-
-    Attributes:
-        size: of the image.
-        taps: from a position the pixels that it is made of.
-    """
-
-    def __init__(self, size: Dim, taps: Callable[[PrimExpr], list[Tap]]) -> None:
-        self.size, self.taps = size, taps
+    first, last = (_real(each, kind) for each in ends)
+    numbers = (cast(x, kind), _real(size, kind), _real(wanted, kind))
+    return source_position(*numbers, mode, (first, last), _NUMBERS)
 
 
 def _taps(
     place: PrimExpr, size: Dim, method: str, rounding: str, alpha: float, exclude: bool
 ) -> list[Tap]:
     if method == "nearest_neighbor":
-        return [(index_of(_nearest(place, rounding), size), None)]
+        return [(index_of(nearest(place, rounding, _NUMBERS), size), None)]
     if method == "linear":
         return linear_taps(place, size)
     taps = cubic_taps(place, size, alpha)
@@ -103,15 +64,15 @@ def _checked(where: str, method: str, mode: str, rounding: str) -> tuple[str, st
         method = method.removeprefix(prefix)
     if method not in _TAPS:
         raise ExprError(f"topi.image.{where}: method is {', '.join(_TAPS)}, got '{method}'")
-    if mode not in _MODES:
+    if mode not in MODES:
         raise ExprError(
-            f"topi.image.{where}: coordinate_transformation_mode is one of {', '.join(_MODES)}, "
+            f"topi.image.{where}: coordinate_transformation_mode is one of {', '.join(MODES)}, "
             f"got '{mode}'"
         )
     rounding = rounding or ("round" if mode == "align_corners" else "floor")
-    if rounding not in _ROUNDINGS:
+    if rounding not in ROUNDINGS:
         raise ExprError(
-            f"topi.image.{where}: rounding_method is one of {', '.join(_ROUNDINGS)}, got "
+            f"topi.image.{where}: rounding_method is one of {', '.join(ROUNDINGS)}, got "
             f"'{rounding}'"
         )
     return method, rounding
@@ -132,7 +93,7 @@ def _resize(
     region = list(roi) if isinstance(roi, (list, tuple)) else None
     if isinstance(roi, Tensor):
         region = [roi[i] for i in range(2 * rank)]
-    crop = mode == "tf_crop_and_resize"
+    crop = mode == CROP
     if crop and (region is None or len(region) != 2 * rank):
         raise ExprError(f"topi.image.{where}: roi needs {2 * rank} numbers, starts and ends")
     dtype = checked(out_dtype) if out_dtype else data.dtype
@@ -277,7 +238,7 @@ def crop_and_resize(
     """
     where = "crop_and_resize"
     axes = _spatial_axes(where, data, layout, 2)
-    method, _ = _checked(where, method, "tf_crop_and_resize", "round")
+    method, _ = _checked(where, method, CROP, "round")
     chosen = integer_indices(box_indices, f"image.{where}")
     wanted = shape_of(list(crop_size), f"image.{where}")
     if boxes.ndim != 2 or boxes.shape[1] != 4 or len(wanted) != 2 or method == "cubic":
@@ -295,10 +256,7 @@ def crop_and_resize(
         for position, (axis, dim) in enumerate(zip(axes, wanted, strict=True)):
             ends = boxes[box, position], boxes[box, 2 + position]
             own = data.shape[axis]
-            place = _source(
-                i[axis], own, dim, "tf_crop_and_resize",
-                (cast(ends[0], kind), cast(ends[1], kind)), kind,
-            )  # fmt: skip
+            place = _source(i[axis], own, dim, CROP, ends, kind)
             outside += [place < 0.0, place > _real(own, kind) - 1.0]
             taps.append(_taps(place, own, method, "round", 0.0, False))
 

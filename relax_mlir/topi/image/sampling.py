@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from relax_mlir.resampling import cubic_weight
 from relax_mlir.tir.scalar import functions
 from relax_mlir.tir.scalar.arithmetic import binary
 from relax_mlir.tir.scalar.axes import Dim
@@ -48,13 +49,7 @@ def cubic_taps(place: PrimExpr, dim: Dim, alpha: float) -> list[Tap]:
 def cubic_weights(place: PrimExpr, alpha: float) -> list[PrimExpr]:
     """Return how much the four pixels around a place count, of which the second is its floor."""
     t = place - _floor(place)
-    t2, t3 = t * t, t * t * t
-    return [
-        (t3 - t2 * 2.0 + t) * alpha,
-        t3 * (alpha + 2) - t2 * (alpha + 3) + 1.0,
-        t3 * -(alpha + 2) + t2 * (2 * alpha + 3) - t * alpha,
-        (t2 - t3) * alpha,
-    ]
+    return [cubic_weight(t, tap, alpha) for tap in range(4)]
 
 
 def blended(
