@@ -1,156 +1,88 @@
 """The lowerings between dialects, and the table of lowering passes by flag."""
 
-from relax_mlir.lowering.pass_spec import TARGET, PassSpec
+from relax_mlir.lowering.pass_spec import TARGET, pass_of, pass_table
 
-_RELAX_TO_VM = "relax_mlir.lowering.relax_to_vm"
-_TIR_TO_LLVM = "relax_mlir.lowering.tir_to_llvm"
+_pass = pass_of("relax_mlir.lowering")
 
-
-def _table(*specs: PassSpec) -> dict[str, PassSpec]:
-    return {spec.flag: spec for spec in specs}
-
-
-# In the order in which a compilation runs them. Importing this loads no MLIR: `entry` is a name.
-PASSES: dict[str, PassSpec] = _table(
-    PassSpec(
-        flag="to-non-dataflow",
-        name="ToNonDataflow",
-        entry=f"{_RELAX_TO_VM}.to_non_dataflow:to_non_dataflow",
-        summary="Inline dataflow blocks into the enclosing function",
+# In the order in which a compilation runs them. Importing this loads no MLIR.
+PASSES = pass_table(
+    _pass(
+        "relax_to_vm.to_non_dataflow", "ToNonDataflow",
+        "Inline dataflow blocks into the enclosing function",
     ),
-    PassSpec(
-        flag="call-tir-rewrite",
-        name="CallTIRRewrite",
-        entry=f"{_RELAX_TO_VM}.call_tir_rewrite:call_tir_rewrite",
-        summary="Turn call_tir into an allocation and a call in destination-passing style",
+    _pass(
+        "relax_to_vm.call_tir_rewrite", "CallTIRRewrite",
+        "Turn call_tir into an allocation and a call in destination-passing style",
     ),
-    PassSpec(
-        flag="static-plan-block-memory",
-        name="StaticPlanBlockMemory",
-        entry=f"{_RELAX_TO_VM}.static_plan_block_memory:static_plan_block_memory",
-        summary="Let tensors with disjoint live ranges share storage",
+    _pass(
+        "relax_to_vm.static_plan_block_memory", "StaticPlanBlockMemory",
+        "Let tensors with disjoint live ranges share storage",
     ),
-    PassSpec(
-        flag="lower-alloc-tensor",
-        name="LowerAllocTensor",
-        entry=f"{_RELAX_TO_VM}.lower_alloc_tensor:lower_alloc_tensor",
-        summary="Turn tensor allocations into storage and tensors of the virtual machine only",
+    _pass(
+        "relax_to_vm.lower_alloc_tensor", "LowerAllocTensor",
+        "Turn tensor allocations into storage and tensors of the virtual machine only",
     ),
-    PassSpec(
-        flag="kill-after-last-use",
-        name="KillAfterLastUse",
-        entry=f"{_RELAX_TO_VM}.kill_after_last_use:kill_after_last_use",
-        summary="Release tensors and storages after their last use",
+    _pass(
+        "relax_to_vm.kill_after_last_use", "KillAfterLastUse",
+        "Release tensors and storages after their last use",
     ),
-    PassSpec(
-        flag="lower-runtime-builtin",
-        name="LowerRuntimeBuiltin",
-        entry=f"{_RELAX_TO_VM}.lower_runtime_builtin:lower_runtime_builtin",
-        summary="Turn reshapes and shapes of tensors into builtins of the virtual machine",
+    _pass(
+        "relax_to_vm.lower_runtime_builtin", "LowerRuntimeBuiltin",
+        "Turn reshapes and shapes of tensors into builtins of the virtual machine",
     ),
-    PassSpec(
-        flag="vm-builtin-lower",
-        name="VMBuiltinLower",
-        entry=f"{_RELAX_TO_VM}.lower_runtime_builtin:vm_builtin_lower",
-        summary="TVM's older name of lower-runtime-builtin",
+    _pass(
+        "relax_to_vm.lower_runtime_builtin:vm_builtin_lower", "VMBuiltinLower",
+        "TVM's older name of lower-runtime-builtin",
     ),
-    PassSpec(
-        flag="vm-memory-lower",
-        name="VMMemoryLower",
-        entry=f"{_RELAX_TO_VM}.vm_memory_lower:vm_memory_lower",
-        summary="Turn tensor allocations into storage and tensors of the virtual machine",
+    _pass(
+        "relax_to_vm.vm_memory_lower", "VMMemoryLower",
+        "Turn tensor allocations into storage and tensors of the virtual machine",
     ),
-    PassSpec(
-        flag="vm-shape-lower",
-        name="VMShapeLower",
-        entry=f"{_RELAX_TO_VM}.vm_shape_lower:vm_shape_lower",
-        summary="Compute symbolic shapes at run time through a shape heap and shape functions",
+    _pass(
+        "relax_to_vm.vm_shape_lower", "VMShapeLower",
+        "Compute symbolic shapes at run time through a shape heap and shape functions",
     ),
-    PassSpec(
-        flag="lower-tir",
-        name="LowerTIR",
-        entry="relax_mlir.lowering.tir_to_vector.lower_tir:lower_tir",
-        summary="Lower prim funcs to vector code",
-        options=(TARGET,),
+    _pass("tir_to_vector.lower_tir", "LowerTIR", "Lower prim funcs to vector code", TARGET),
+    _pass(
+        "tir_to_llvm.bool_to_byte", "BoolToByte",
+        "Keep booleans in memory as bytes, as DLPack does",
     ),
-    PassSpec(
-        flag="bool-to-byte",
-        name="BoolToByte",
-        entry=f"{_TIR_TO_LLVM}.bool_to_byte:bool_to_byte",
-        summary="Keep booleans in memory as bytes, as DLPack does",
+    _pass("tir_to_llvm.check_allocs", "CheckAllocs", "Return a status if an allocation fails"),
+    _pass(
+        "tir_to_llvm.free_allocs", "FreeAllocs",
+        "Free buffers at the end of the block that allocated them",
     ),
-    PassSpec(
-        flag="check-allocs",
-        name="CheckAllocs",
-        entry=f"{_TIR_TO_LLVM}.check_allocs:check_allocs",
-        summary="Return a status if an allocation fails",
+    _pass("tir_to_llvm.expand_copy", "ExpandCopy", "Turn strided memref.copy into loops"),
+    _pass(
+        "tir_to_llvm.math.expand_math", "ExpandMath",
+        "Replace elementary functions by polynomials that vectorise", TARGET,
     ),
-    PassSpec(
-        flag="free-allocs",
-        name="FreeAllocs",
-        entry=f"{_TIR_TO_LLVM}.free_allocs:free_allocs",
-        summary="Free buffers at the end of the block that allocated them",
+    _pass(
+        "tir_to_llvm.saturate_casts", "SaturateCasts", "Make casts from float to integer saturate",
     ),
-    PassSpec(
-        flag="expand-copy",
-        name="ExpandCopy",
-        entry=f"{_TIR_TO_LLVM}.expand_copy:expand_copy",
-        summary="Turn strided memref.copy into loops",
+    _pass(
+        "tir_to_llvm.single_rounding_casts", "SingleRoundingCasts",
+        "Round integers of 32 bits and more to bfloat16 once, not through f32",
     ),
-    PassSpec(
-        flag="expand-math",
-        name="ExpandMath",
-        entry=f"{_TIR_TO_LLVM}.math.expand_math:expand_math",
-        summary="Replace elementary functions by polynomials that vectorise",
-        options=(TARGET,),
+    _pass(
+        "tir_to_llvm.annotate_invariant_loads", "AnnotateInvariantLoads",
+        "Mark functions with loop-invariant loads",
     ),
-    PassSpec(
-        flag="saturate-casts",
-        name="SaturateCasts",
-        entry=f"{_TIR_TO_LLVM}.saturate_casts:saturate_casts",
-        summary="Make casts from float to integer saturate",
+    _pass("tir_to_llvm.sink_constants", "SinkConstants", "Sink constants into parallel regions"),
+    _pass(
+        "tir_to_llvm.memref_to_llvm", "MemrefToLLVM",
+        "Lower prim funcs from memrefs and vectors to the LLVM dialect", TARGET,
     ),
-    PassSpec(
-        flag="single-rounding-casts",
-        name="SingleRoundingCasts",
-        entry=f"{_TIR_TO_LLVM}.single_rounding_casts:single_rounding_casts",
-        summary="Round integers of 32 bits and more to bfloat16 once, not through f32",
+    _pass(
+        "interop.stock_terminators:export_stock", "ExportStock",
+        "End regions with a terminator that a stock mlir-opt accepts",
     ),
-    PassSpec(
-        flag="annotate-invariant-loads",
-        name="AnnotateInvariantLoads",
-        entry=f"{_TIR_TO_LLVM}.annotate_invariant_loads:annotate_invariant_loads",
-        summary="Mark functions with loop-invariant loads",
+    _pass(
+        "interop.stock_terminators:import_stock", "ImportStock",
+        "Restore our terminators after a stock mlir-opt",
     ),
-    PassSpec(
-        flag="sink-constants",
-        name="SinkConstants",
-        entry=f"{_TIR_TO_LLVM}.sink_constants:sink_constants",
-        summary="Sink constants into parallel regions",
+    pass_of("relax_mlir")(
+        "dialects.relax.well_formed", "WellFormed",
+        "Check symbols, calls and returns across whole functions",
     ),
-    PassSpec(
-        flag="memref-to-llvm",
-        name="MemrefToLLVM",
-        entry=f"{_TIR_TO_LLVM}.memref_to_llvm:memref_to_llvm",
-        summary="Lower prim funcs from memrefs and vectors to the LLVM dialect",
-        options=(TARGET,),
-    ),
-    PassSpec(
-        flag="export-stock",
-        name="ExportStock",
-        entry="relax_mlir.lowering.interop.stock_terminators:export_stock",
-        summary="End regions with a terminator that a stock mlir-opt accepts",
-    ),
-    PassSpec(
-        flag="import-stock",
-        name="ImportStock",
-        entry="relax_mlir.lowering.interop.stock_terminators:import_stock",
-        summary="Restore our terminators after a stock mlir-opt",
-    ),
-    PassSpec(
-        flag="well-formed",
-        name="WellFormed",
-        entry="relax_mlir.dialects.relax.well_formed:well_formed",
-        summary="Check symbols, calls and returns across whole functions",
-    ),
-)
+)  # fmt: skip

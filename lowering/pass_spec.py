@@ -42,3 +42,25 @@ class PassSpec:
         """Import and return the function."""
         module, _, function = self.entry.partition(":")
         return getattr(importlib.import_module(module), function)
+
+
+def pass_of(package: str) -> Callable[..., PassSpec]:
+    """Return a function that declares passes of a package.
+
+    It takes the module and function, `module:function` or `module` where they have one name, the
+    pass's name, its summary, its options, and the other fields by keywords. The flag is the
+    function's name in kebab case.
+    """
+
+    def declare(entry: str, name: str, summary: str, *options: PassOption, **rest: Any) -> PassSpec:
+        module, _, function = entry.partition(":")
+        function = function or module.rpartition(".")[2]
+        flag, entry = function.replace("_", "-"), f"{package}.{module}:{function}"
+        return PassSpec(flag, name, entry, summary, options=options, **rest)
+
+    return declare
+
+
+def pass_table(*specs: PassSpec) -> dict[str, PassSpec]:
+    """Return passes by flag, in order."""
+    return {spec.flag: spec for spec in specs}

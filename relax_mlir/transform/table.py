@@ -1,6 +1,6 @@
 """The passes of `relax_mlir.transform` and `relax_mlir.tir.transform`, by flag."""
 
-from relax_mlir.lowering.pass_spec import TARGET, PassOption, PassSpec
+from relax_mlir.lowering.pass_spec import TARGET, PassOption, pass_of, pass_table
 from relax_mlir.tir.transform.table import TIR_PASSES
 from relax_mlir.transform.layout.desired_layouts import (
     DesiredLayouts,
@@ -8,425 +8,251 @@ from relax_mlir.transform.layout.desired_layouts import (
     LayoutCallback,
 )
 
-# Flag -> PassSpec of the passes written in relax_mlir.transform itself.
-TRANSFORM_PASSES: dict[str, PassSpec] = {
-    "legalize-ops": PassSpec(
-        flag="legalize-ops",
-        name="LegalizeOps",
-        entry="relax_mlir.transform.relax.legalize_ops:legalize_ops",
-        summary="Turn relax operations into call_tir of generated prim funcs",
-        options=(
-            PassOption("customize_legalize_map", FunctionMap, None, "functions by operation"),
-            PassOption("skip_ops", tuple, (), "operations that stay"),
-            PassOption("enable_warning", bool, False, "warn of operations without a kernel"),
-        ),
+_pass = pass_of("relax_mlir.transform")
+
+TRANSFORM_PASSES = pass_table(
+    _pass(
+        "relax.legalize_ops", "LegalizeOps",
+        "Turn relax operations into call_tir of generated prim funcs",
+        PassOption("customize_legalize_map", FunctionMap, None, "functions by operation"),
+        PassOption("skip_ops", tuple, (), "operations that stay"),
+        PassOption("enable_warning", bool, False, "warn of operations without a kernel"),
     ),
-    "fuse-attention": PassSpec(
-        flag="fuse-attention",
-        name="FuseAttention",
-        entry="relax_mlir.transform.fusion.fuse_attention:fuse_attention",
-        summary="Turn a softmax between two matrix products into one attention",
-        opt_level=1,
+    _pass(
+        "fusion.fuse_attention", "FuseAttention",
+        "Turn a softmax between two matrix products into one attention", opt_level=1,
     ),
-    "fuse-kernels": PassSpec(
-        flag="fuse-kernels",
-        name="FuseKernels",
-        entry="relax_mlir.transform.fusion.fuse_kernels:fuse_kernels",
-        summary="Merge chains of elementwise call_tir into one kernel each",
+    _pass(
+        "fusion.fuse_kernels", "FuseKernels",
+        "Merge chains of elementwise call_tir into one kernel each",
     ),
-    "annotate-tir-op-pattern": PassSpec(
-        flag="annotate-tir-op-pattern",
-        name="AnnotateTIROpPattern",
-        entry="relax_mlir.transform.grouping.annotate_tir_op_pattern:annotate_tir_op_pattern",
-        summary="Write the pattern kind of each prim func at it, for FuseOps",
+    _pass(
+        "grouping.annotate_tir_op_pattern", "AnnotateTIROpPattern",
+        "Write the pattern kind of each prim func at it, for FuseOps",
     ),
-    "fuse-ops": PassSpec(
-        flag="fuse-ops",
-        name="FuseOps",
-        entry="relax_mlir.transform.grouping.fuse_ops:fuse_ops",
-        summary="Make functions of calls of prim funcs whose pattern kinds fit together",
-        options=(
-            PassOption("fuse_opt_level", int, -1, "0 fuses nothing; -1 is the context's level"),
-        ),
+    _pass(
+        "grouping.fuse_ops", "FuseOps",
+        "Make functions of calls of prim funcs whose pattern kinds fit together",
+        PassOption("fuse_opt_level", int, -1, "0 fuses nothing; -1 is the context's level"),
     ),
-    "fuse-tir": PassSpec(
-        flag="fuse-tir",
-        name="FuseTIR",
-        entry="relax_mlir.transform.grouping.fuse_tir:fuse_tir",
-        summary="Make one prim func of each function that FuseOps made",
+    _pass("grouping.fuse_tir", "FuseTIR", "Make one prim func of each function that FuseOps made"),
+    _pass(
+        "grouping.merge_composite_functions", "MergeCompositeFunctions",
+        "Make one function for a library of neighbouring composite functions",
     ),
-    "merge-composite-functions": PassSpec(
-        flag="merge-composite-functions",
-        name="MergeCompositeFunctions",
-        entry="relax_mlir.transform.grouping.merge_composite_functions:merge_composite_functions",
-        summary="Make one function for a library of neighbouring composite functions",
+    _pass(
+        "grouping.allocate_workspace", "AllocateWorkspace",
+        "Allocate the memory that functions of libraries work in",
     ),
-    "allocate-workspace": PassSpec(
-        flag="allocate-workspace",
-        name="AllocateWorkspace",
-        entry="relax_mlir.transform.grouping.allocate_workspace:allocate_workspace",
-        summary="Allocate the memory that functions of libraries work in",
+    _pass(
+        "outline.outline_native", "OutlineNative",
+        "Merge straight-line runs of call_tir into one native function",
     ),
-    "outline-native": PassSpec(
-        flag="outline-native",
-        name="OutlineNative",
-        entry="relax_mlir.transform.outline.outline_native:outline_native",
-        summary="Merge straight-line runs of call_tir into one native function",
+    _pass(
+        "relax.eliminate_common_subexpr", "EliminateCommonSubexpr",
+        "Merge equal bindings and remove unused ones",
+        PassOption("call_only", bool, False, "merge calls only"), opt_level=3,
     ),
-    "eliminate-common-subexpr": PassSpec(
-        flag="eliminate-common-subexpr",
-        name="EliminateCommonSubexpr",
-        entry="relax_mlir.transform.relax.eliminate_common_subexpr:eliminate_common_subexpr",
-        summary="Merge equal bindings and remove unused ones",
-        opt_level=3,
-        options=(PassOption("call_only", bool, False, "merge calls only"),),
+    _pass(
+        "relax.dead_code_elimination", "DeadCodeElimination",
+        "Remove unused bindings, outputs, parameters and functions",
+        PassOption("entry_functions", tuple, (), "functions to keep, by comma"), opt_level=1,
     ),
-    "dead-code-elimination": PassSpec(
-        flag="dead-code-elimination",
-        name="DeadCodeElimination",
-        entry="relax_mlir.transform.relax.dead_code_elimination:dead_code_elimination",
-        summary="Remove unused bindings, outputs, parameters and functions",
-        opt_level=1,
-        options=(PassOption("entry_functions", tuple, (), "functions to keep, by comma"),),
+    _pass(
+        "relax.canonicalize_bindings", "CanonicalizeBindings",
+        "Remove bindings that are copies, and symbols that are equal to another", opt_level=1,
     ),
-    "canonicalize-bindings": PassSpec(
-        flag="canonicalize-bindings",
-        name="CanonicalizeBindings",
-        entry="relax_mlir.transform.relax.canonicalize_bindings:canonicalize_bindings",
-        summary="Remove bindings that are copies, and symbols that are equal to another",
-        opt_level=1,
-    ),
-    "fold-constant": PassSpec(
-        flag="fold-constant",
-        name="FoldConstant",
-        entry="relax_mlir.transform.relax.fold_constant:fold_constant",
-        summary="Evaluate operations on constants at compile time",
+    _pass(
+        "relax.fold_constant", "FoldConstant", "Evaluate operations on constants at compile time",
+        PassOption("max_bytes", int, 65536, "limit for results larger than their operands"),
+        PassOption("evaluate_tir", bool, True, "compile and run prim funcs on constants"),
         opt_level=2,
-        options=(
-            PassOption("max_bytes", int, 65536, "limit for results larger than their operands"),
-            PassOption("evaluate_tir", bool, True, "compile and run prim funcs on constants"),
-        ),
     ),
-    "infer-type": PassSpec(
-        flag="infer-type",
-        name="InferType",
-        entry="relax_mlir.transform.relax.infer_type:infer_type",
-        summary="Infer the types of bindings from their operands",
+    _pass("relax.infer_type", "InferType", "Infer the types of bindings from their operands"),
+    _pass(
+        "relax.refine_shapes_backward", "RefineShapesBackward",
+        "Refine the types of values from their uses",
+        PassOption("broadcast", bool, True, "operands of unknown shape do not broadcast"),
     ),
-    "refine-shapes-backward": PassSpec(
-        flag="refine-shapes-backward",
-        name="RefineShapesBackward",
-        entry="relax_mlir.transform.relax.refine_shapes_backward:refine_shapes_backward",
-        summary="Refine the types of values from their uses",
-        options=(
-            PassOption("broadcast", bool, True, "operands of unknown shape do not broadcast"),
-        ),
+    _pass(
+        "relax.extract_shape_functions", "ExtractShapeFunctions",
+        "Extract functions that compute the shapes of results only",
     ),
-    "extract-shape-functions": PassSpec(
-        flag="extract-shape-functions",
-        name="ExtractShapeFunctions",
-        entry="relax_mlir.transform.relax.extract_shape_functions:extract_shape_functions",
-        summary="Extract functions that compute the shapes of results only",
+    _pass(
+        "relax.normalize", "Normalize",
+        "Bring Relax functions into the normal form that passes require",
     ),
-    "normalize": PassSpec(
-        flag="normalize",
-        name="Normalize",
-        entry="relax_mlir.transform.relax.normalize:normalize",
-        summary="Bring Relax functions into the normal form that passes require",
-    ),
-    "to-a-normal-form": PassSpec(
-        flag="to-a-normal-form",
-        name="ToANormalForm",
-        entry="relax_mlir.transform.relax.normalize:to_a_normal_form",
-        summary="Relay's name of normalize",
+    _pass(
+        "relax.normalize:to_a_normal_form", "ToANormalForm", "Relay's name of normalize",
         opt_level=1,
     ),
-    "simplify-inference": PassSpec(
-        flag="simplify-inference",
-        name="SimplifyInference",
-        entry="relax_mlir.transform.relax.simplify_inference:simplify_inference",
-        summary="Decompose normalizations and dropout for inference",
+    _pass(
+        "relax.simplify_inference", "SimplifyInference",
+        "Decompose normalizations and dropout for inference",
     ),
-    "simplify-known-statistics": PassSpec(
-        flag="simplify-known-statistics",
-        name="SimplifyKnownStatistics",
-        entry="relax_mlir.transform.relax.simplify_inference:simplify_known_statistics",
-        summary="Decompose batch normalizations with constant statistics",
+    _pass(
+        "relax.simplify_inference:simplify_known_statistics", "SimplifyKnownStatistics",
+        "Decompose batch normalizations with constant statistics",
     ),
-    "backward-fold-scale-axis": PassSpec(
-        flag="backward-fold-scale-axis",
-        name="BackwardFoldScaleAxis",
-        entry="relax_mlir.transform.layout.fold_scale_axis:backward_fold_scale_axis",
-        summary="Fold scales of convolution results into the weights",
-        opt_level=3,
+    _pass(
+        "layout.fold_scale_axis:backward_fold_scale_axis", "BackwardFoldScaleAxis",
+        "Fold scales of convolution results into the weights", opt_level=3,
     ),
-    "forward-fold-scale-axis": PassSpec(
-        flag="forward-fold-scale-axis",
-        name="ForwardFoldScaleAxis",
-        entry="relax_mlir.transform.layout.fold_scale_axis:forward_fold_scale_axis",
-        summary="Fold scales of convolution inputs into the weights",
-        opt_level=3,
+    _pass(
+        "layout.fold_scale_axis:forward_fold_scale_axis", "ForwardFoldScaleAxis",
+        "Fold scales of convolution inputs into the weights", opt_level=3,
     ),
-    "fold-scale-axis": PassSpec(
-        flag="fold-scale-axis",
-        name="FoldScaleAxis",
-        entry="relax_mlir.transform.layout.fold_scale_axis:fold_scale_axis",
-        summary="Fold scales by channel into convolution weights, backward and forward",
-        opt_level=3,
+    _pass(
+        "layout.fold_scale_axis", "FoldScaleAxis",
+        "Fold scales by channel into convolution weights, backward and forward", opt_level=3,
         parts=("BackwardFoldScaleAxis", "ForwardFoldScaleAxis"),
     ),
-    "convert-layout": PassSpec(
-        flag="convert-layout",
-        name="ConvertLayout",
-        entry="relax_mlir.transform.layout.convert_layout:convert_layout",
-        summary="Convert convolutions and pooling to the given layouts",
-        options=(
-            PassOption(
-                "desired_layouts",
-                DesiredLayouts,
-                "conv2d=NHWC,HWIO",
-                "as in conv2d=NHWC,HWIO;max_pool2d=NHWC",
-            ),
-            PassOption("layout_cb", LayoutCallback, None, "gives the layouts for a call"),
-        ),
+    _pass(
+        "layout.convert_layout", "ConvertLayout",
+        "Convert convolutions and pooling to the given layouts",
+        PassOption("desired_layouts", DesiredLayouts, "conv2d=NHWC,HWIO",
+                   "as in conv2d=NHWC,HWIO;max_pool2d=NHWC"),
+        PassOption("layout_cb", LayoutCallback, None, "gives the layouts for a call"),
     ),
-    "alter-op-layout": PassSpec(
-        flag="alter-op-layout",
-        name="AlterOpLayout",
-        entry="relax_mlir.transform.layout.convert_layout:alter_op_layout",
-        summary="Convert convolutions to the layouts of the fastest kernels",
-        opt_level=3,
+    _pass(
+        "layout.convert_layout:alter_op_layout", "AlterOpLayout",
+        "Convert convolutions to the layouts of the fastest kernels", opt_level=3,
     ),
-    "attach-attr-layout-free-buffers": PassSpec(
-        flag="attach-attr-layout-free-buffers",
-        name="AttachAttrLayoutFreeBuffers",
-        entry="relax_mlir.transform.layout.attach_attr_layout_free_buffers:"
-        "attach_attr_layout_free_buffers",
-        summary="Write at prim funcs which of their buffers are weights",
+    _pass(
+        "layout.attach_attr_layout_free_buffers", "AttachAttrLayoutFreeBuffers",
+        "Write at prim funcs which of their buffers are weights",
     ),
-    "split-layout-rewrite-preproc": PassSpec(
-        flag="split-layout-rewrite-preproc",
-        name="SplitLayoutRewritePreproc",
-        entry="relax_mlir.transform.layout.split_layout_rewrite_preproc:"
-        "split_layout_rewrite_preproc",
-        summary="Move what lays out weights out of prim funcs",
+    _pass(
+        "layout.split_layout_rewrite_preproc", "SplitLayoutRewritePreproc",
+        "Move what lays out weights out of prim funcs",
     ),
-    "optimize-layout-transform": PassSpec(
-        flag="optimize-layout-transform",
-        name="OptimizeLayoutTransform",
-        entry="relax_mlir.transform.layout.optimize_layout_transform:optimize_layout_transform",
-        summary="Take out changes of layout that cancel each other",
+    _pass(
+        "layout.optimize_layout_transform", "OptimizeLayoutTransform",
+        "Take out changes of layout that cancel each other",
     ),
-    "pack-conv-weights": PassSpec(
-        flag="pack-conv-weights",
-        name="PackConvWeights",
-        entry="relax_mlir.transform.packing.pack_conv_weights:pack_conv_weights",
-        summary="Pack constant convolution weights into blocks of output channels",
-        opt_level=2,
+    _pass(
+        "packing.pack_conv_weights", "PackConvWeights",
+        "Pack constant convolution weights into blocks of output channels", opt_level=2,
     ),
-    "pack-weights": PassSpec(
-        flag="pack-weights",
-        name="PackWeights",
-        entry="relax_mlir.transform.packing.pack_weights:pack_weights",
-        summary="Pack constant B operands of GEMMs into panels",
-        opt_level=2,
-        options=(TARGET,),
+    _pass(
+        "packing.pack_weights", "PackWeights", "Pack constant B operands of GEMMs into panels",
+        TARGET, opt_level=2,
     ),
-    "pack-vnni": PassSpec(
-        flag="pack-vnni",
-        name="PackVNNI",
-        entry="relax_mlir.transform.packing.pack_vnni:pack_vnni",
-        summary="Pack constant convolution weights into VNNI layout",
-        opt_level=2,
-        options=(TARGET,),
+    _pass(
+        "packing.pack_vnni", "PackVNNI", "Pack constant convolution weights into VNNI layout",
+        TARGET, opt_level=2,
     ),
-    "pack-winograd": PassSpec(
-        flag="pack-winograd",
-        name="PackWinograd",
-        entry="relax_mlir.transform.packing.pack_winograd:pack_winograd",
-        summary="Transform constant 3 x 3 weights for Winograd convolution",
-        opt_level=2,
-        options=(TARGET,),
+    _pass(
+        "packing.pack_winograd", "PackWinograd",
+        "Transform constant 3 x 3 weights for Winograd convolution", TARGET, opt_level=2,
     ),
-    "to-mixed-precision": PassSpec(
-        flag="to-mixed-precision",
-        name="ToMixedPrecision",
-        entry="relax_mlir.transform.relax.to_mixed_precision:to_mixed_precision",
-        summary="Compute matrix products and convolutions on half precision or int8",
-        options=(
-            PassOption("out_dtype", str, "float32", "what they accumulate in"),
-            PassOption("fp16_input_names", tuple, (), "parameters to take in half precision"),
-            PassOption(
-                "dtype", str, "float16", "the dtype: float16, bfloat16, or int8 (quantized)"
-            ),
-        ),
+    _pass(
+        "relax.to_mixed_precision", "ToMixedPrecision",
+        "Compute matrix products and convolutions on half precision or int8",
+        PassOption("out_dtype", str, "float32", "what they accumulate in"),
+        PassOption("fp16_input_names", tuple, (), "parameters to take in half precision"),
+        PassOption("dtype", str, "float16", "the dtype: float16, bfloat16, or int8 (quantized)"),
     ),
-    "fast-math-transform": PassSpec(
-        flag="fast-math-transform",
-        name="FastMathTransform",
-        entry="relax_mlir.transform.relax.fast_math_transform:fast_math_transform",
-        summary="Make kernels of elementary functions by topi's fast ones",
+    _pass(
+        "relax.fast_math_transform", "FastMathTransform",
+        "Make kernels of elementary functions by topi's fast ones",
     ),
-    "decompose-ops-for-inference": PassSpec(
-        flag="decompose-ops-for-inference",
-        name="DecomposeOpsForInference",
-        entry="relax_mlir.transform.relax.decompose_ops:decompose_ops_for_inference",
-        summary="Write batch normalization in simpler operations",
-        options=(PassOption("func_name", str, "", "the function; by default all"),),
+    _pass(
+        "relax.decompose_ops:decompose_ops_for_inference", "DecomposeOpsForInference",
+        "Write batch normalization in simpler operations",
+        PassOption("func_name", str, "", "the function; by default all"),
     ),
-    "decompose-ops-for-training": PassSpec(
-        flag="decompose-ops-for-training",
-        name="DecomposeOpsForTraining",
-        entry="relax_mlir.transform.relax.decompose_ops:decompose_ops_for_training",
-        summary="Write normalizations by the statistics of the batch",
-        options=(PassOption("func_name", str, "", "the function; by default all"),),
+    _pass(
+        "relax.decompose_ops:decompose_ops_for_training", "DecomposeOpsForTraining",
+        "Write normalizations by the statistics of the batch",
+        PassOption("func_name", str, "", "the function; by default all"),
     ),
-    "remove-redundant-reshape": PassSpec(
-        flag="remove-redundant-reshape",
-        name="RemoveRedundantReshape",
-        entry="relax_mlir.transform.relax.remove_redundant_reshape:remove_redundant_reshape",
-        summary="Take out reshapes that nothing depends on",
+    _pass(
+        "relax.remove_redundant_reshape", "RemoveRedundantReshape",
+        "Take out reshapes that nothing depends on",
     ),
-    "remove-purity-checking": PassSpec(
-        flag="remove-purity-checking",
-        name="RemovePurityChecking",
-        entry="relax_mlir.transform.relax.remove_purity_checking:remove_purity_checking",
-        summary="Write pure calls of packed functions as plain ones",
+    _pass(
+        "relax.remove_purity_checking", "RemovePurityChecking",
+        "Write pure calls of packed functions as plain ones",
     ),
-    "attach-global-symbol": PassSpec(
-        flag="attach-global-symbol",
-        name="AttachGlobalSymbol",
-        entry="relax_mlir.transform.relax.attach_global_symbol:attach_global_symbol",
-        summary="Make every function public",
+    _pass("relax.attach_global_symbol", "AttachGlobalSymbol", "Make every function public"),
+    _pass(
+        "relax.dataflow_use_inplace_calls", "DataflowUseInplaceCalls",
+        "Write elementwise results over operands that are not needed any more",
     ),
-    "dataflow-use-inplace-calls": PassSpec(
-        flag="dataflow-use-inplace-calls",
-        name="DataflowUseInplaceCalls",
-        entry="relax_mlir.transform.relax.dataflow_use_inplace_calls:dataflow_use_inplace_calls",
-        summary="Write elementwise results over operands that are not needed any more",
+    _pass(
+        "relax.specialize_prim_func_based_on_call_site", "SpecializePrimFuncBasedOnCallSite",
+        "Call prim funcs whose sizes are the numbers that calls pass",
     ),
-    "specialize-prim-func-based-on-call-site": PassSpec(
-        flag="specialize-prim-func-based-on-call-site",
-        name="SpecializePrimFuncBasedOnCallSite",
-        entry="relax_mlir.transform.relax.specialize_prim_func_based_on_call_site:"
-        "specialize_prim_func_based_on_call_site",
-        summary="Call prim funcs whose sizes are the numbers that calls pass",
+    _pass("relax.realize_v_device", "RealizeVDevice", "Take out hints about devices"),
+    _pass(
+        "relax.rewrite_dataflow_reshape", "RewriteDataflowReshape",
+        "Write kernels that copy in order as reshapes",
     ),
-    "realize-v-device": PassSpec(
-        flag="realize-v-device",
-        name="RealizeVDevice",
-        entry="relax_mlir.transform.relax.realize_v_device:realize_v_device",
-        summary="Take out hints about devices",
+    _pass(
+        "layout.fold_batchnorm_to_conv2d", "FoldBatchnormToConv2D",
+        "Fold batch normalizations into convolution weights",
     ),
-    "rewrite-dataflow-reshape": PassSpec(
-        flag="rewrite-dataflow-reshape",
-        name="RewriteDataflowReshape",
-        entry="relax_mlir.transform.relax.rewrite_dataflow_reshape:rewrite_dataflow_reshape",
-        summary="Write kernels that copy in order as reshapes",
+    _pass(
+        "relax.convert_to_dataflow", "ConvertToDataflow",
+        "Wrap runs of pure bindings in dataflow blocks",
+        PassOption("min_size", int, 2, "how many bindings are worth a block"),
     ),
-    "fold-batchnorm-to-conv2d": PassSpec(
-        flag="fold-batchnorm-to-conv2d",
-        name="FoldBatchnormToConv2D",
-        entry="relax_mlir.transform.layout.fold_batchnorm_to_conv2d:fold_batchnorm_to_conv2d",
-        summary="Fold batch normalizations into convolution weights",
+    _pass("relax.lambda_lift", "LambdaLift", "Lift nested functions to the module", opt_level=1),
+    _pass(
+        "rewriting.matmul_order:expand_matmul_of_sum", "ExpandMatmulOfSum",
+        "Write products with sums as sums of products",
     ),
-    "convert-to-dataflow": PassSpec(
-        flag="convert-to-dataflow",
-        name="ConvertToDataflow",
-        entry="relax_mlir.transform.relax.convert_to_dataflow:convert_to_dataflow",
-        summary="Wrap runs of pure bindings in dataflow blocks",
-        options=(PassOption("min_size", int, 2, "how many bindings are worth a block"),),
+    _pass(
+        "rewriting.matmul_order:reorder_take_after_matmul", "ReorderTakeAfterMatmul",
+        "Take columns after a matrix product instead of before",
     ),
-    "lambda-lift": PassSpec(
-        flag="lambda-lift",
-        name="LambdaLift",
-        entry="relax_mlir.transform.relax.lambda_lift:lambda_lift",
-        summary="Lift nested functions to the module",
-        opt_level=1,
+    _pass(
+        "rewriting.matmul_order:adjust_matmul_order", "AdjustMatmulOrder",
+        "Multiply three matrices in the order of fewer operations",
     ),
-    "expand-matmul-of-sum": PassSpec(
-        flag="expand-matmul-of-sum",
-        name="ExpandMatmulOfSum",
-        entry="relax_mlir.transform.rewriting.matmul_order:expand_matmul_of_sum",
-        summary="Write products with sums as sums of products",
+    _pass(
+        "relax.inline_private_functions", "InlinePrivateFunctions",
+        "Inline calls of private functions",
     ),
-    "reorder-take-after-matmul": PassSpec(
-        flag="reorder-take-after-matmul",
-        name="ReorderTakeAfterMatmul",
-        entry="relax_mlir.transform.rewriting.matmul_order:reorder_take_after_matmul",
-        summary="Take columns after a matrix product instead of before",
+    _pass(
+        "signatures.bundle_model_params", "BundleModelParams",
+        "Make one tuple of the weights of functions",
+        PassOption("param_tuple_name", str, "", "its name; model_params by default"),
     ),
-    "adjust-matmul-order": PassSpec(
-        flag="adjust-matmul-order",
-        name="AdjustMatmulOrder",
-        entry="relax_mlir.transform.rewriting.matmul_order:adjust_matmul_order",
-        summary="Multiply three matrices in the order of fewer operations",
+    _pass(
+        "signatures.lazy_params:lazy_get_input", "LazyGetInput",
+        "Have functions load their weights by a function that they take",
     ),
-    "inline-private-functions": PassSpec(
-        flag="inline-private-functions",
-        name="InlinePrivateFunctions",
-        entry="relax_mlir.transform.relax.inline_private_functions:inline_private_functions",
-        summary="Inline calls of private functions",
+    _pass(
+        "signatures.lazy_params:lazy_set_output", "LazySetOutput",
+        "Have functions hand their results to a function that they take",
     ),
-    "bundle-model-params": PassSpec(
-        flag="bundle-model-params",
-        name="BundleModelParams",
-        entry="relax_mlir.transform.signatures.bundle_model_params:bundle_model_params",
-        summary="Make one tuple of the weights of functions",
-        options=(PassOption("param_tuple_name", str, "", "its name; model_params by default"),),
+    _pass(
+        "signatures.expand_tuple_arguments", "ExpandTupleArguments",
+        "Have private functions take the fields of tuples",
     ),
-    "lazy-get-input": PassSpec(
-        flag="lazy-get-input",
-        name="LazyGetInput",
-        entry="relax_mlir.transform.signatures.lazy_params:lazy_get_input",
-        summary="Have functions load their weights by a function that they take",
+    _pass(
+        "signatures.remove_unused_outputs", "RemoveUnusedOutputs",
+        "Remove unused fields of the tuples that private functions return",
     ),
-    "lazy-set-output": PassSpec(
-        flag="lazy-set-output",
-        name="LazySetOutput",
-        entry="relax_mlir.transform.signatures.lazy_params:lazy_set_output",
-        summary="Have functions hand their results to a function that they take",
+    _pass(
+        "relax.topological_sort", "TopologicalSort",
+        "Order the bindings of dataflow blocks by a search along their uses",
+        PassOption("order", str, "depth-first", "or breadth-first"),
+        PassOption("direction", str, "from-inputs", "or from-outputs"),
     ),
-    "expand-tuple-arguments": PassSpec(
-        flag="expand-tuple-arguments",
-        name="ExpandTupleArguments",
-        entry="relax_mlir.transform.signatures.expand_tuple_arguments:expand_tuple_arguments",
-        summary="Have private functions take the fields of tuples",
+    _pass(
+        "rewriting.reorder_permute_dims_after_concat", "ReorderPermuteDimsAfterConcat",
+        "Permute joined tensors after they are joined",
     ),
-    "remove-unused-outputs": PassSpec(
-        flag="remove-unused-outputs",
-        name="RemoveUnusedOutputs",
-        entry="relax_mlir.transform.signatures.remove_unused_outputs:remove_unused_outputs",
-        summary="Remove unused fields of the tuples that private functions return",
+    _pass(
+        "rewriting.fuse_transpose_matmul", "FuseTransposeMatmul",
+        "Make one prim func of a product with a transposed matrix",
     ),
-    "topological-sort": PassSpec(
-        flag="topological-sort",
-        name="TopologicalSort",
-        entry="relax_mlir.transform.relax.topological_sort:topological_sort",
-        summary="Order the bindings of dataflow blocks by a search along their uses",
-        options=(
-            PassOption("order", str, "depth-first", "or breadth-first"),
-            PassOption("direction", str, "from-inputs", "or from-outputs"),
-        ),
+    _pass(
+        "relax.dead_code_elimination:remove_unused_parameters", "RemoveUnusedParameters",
+        "Remove unused parameters of private functions",
     ),
-    "reorder-permute-dims-after-concat": PassSpec(
-        flag="reorder-permute-dims-after-concat",
-        name="ReorderPermuteDimsAfterConcat",
-        entry="relax_mlir.transform.rewriting.reorder_permute_dims_after_concat:"
-        "reorder_permute_dims_after_concat",
-        summary="Permute joined tensors after they are joined",
-    ),
-    "fuse-transpose-matmul": PassSpec(
-        flag="fuse-transpose-matmul",
-        name="FuseTransposeMatmul",
-        entry="relax_mlir.transform.rewriting.fuse_transpose_matmul:fuse_transpose_matmul",
-        summary="Make one prim func of a product with a transposed matrix",
-    ),
-    "remove-unused-parameters": PassSpec(
-        flag="remove-unused-parameters",
-        name="RemoveUnusedParameters",
-        entry="relax_mlir.transform.relax.dead_code_elimination:remove_unused_parameters",
-        summary="Remove unused parameters of private functions",
-    ),
-    **TIR_PASSES,
-}
+    *TIR_PASSES.values(),
+)  # fmt: skip
