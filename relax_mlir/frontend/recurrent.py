@@ -16,75 +16,87 @@ CELLS = {"lstm": (4, 2), "gru": (3, 1), "gru_reset_first": (3, 1), "tanh": (1, 1
 _NEST = """
 for b, w in T.grid(batch, {width}):
     with T.block("{name}"):
-        vb, vw = T.axis.remap("SS", [b, w])
+        vd, vb, vw = T.axis.remap("SSS", [d, b, w])
         {target} = T.cast({value}, "{dtype}")
 """
 # Some rows of the weight at a time, which stay in cache for all of the batch.
 _PRODUCT = """
 for k, b, w, r in T.grid({hidden} // {rows}, batch, {width}, {rows}):
     with T.block("product"):
-        vb, vw = T.axis.remap("SS", [b, w])
+        vd, vb, vw = T.axis.remap("SSS", [d, b, w])
         vk = T.axis.reduce({hidden}, k * {rows} + r)
-        G[vb, vw + {first}] = (
-            G[vb, vw + {first}]
-            + T.cast({state}[vb, vk], "{sums}") * T.cast(R[vk, vw + {first}], "{sums}")
+        G[vd, vb, vw + {first}] = (
+            G[vd, vb, vw + {first}]
+            + T.cast({state}[vd, vb, vk], "{sums}") * T.cast(R[vd, vk, vw + {first}], "{sums}")
         )
 """
 _KERNEL = """
 @T.prim_func
 def {name}({params}):
     time, batch = T.int64(), T.int64()
-    P = T.match_buffer(p, (time, batch, {gates}), "{dtype}")
-    R = T.match_buffer(r, ({hidden}, {gates}), "{dtype}")
-    B = T.match_buffer(b, ({gates},), "{dtype}")
-    Y = T.match_buffer(y, (time, batch, {hidden}), "{dtype}")
+    P = T.match_buffer(p, (time, batch, {all_gates}), "{dtype}")
+    R = T.match_buffer(r, ({directions}, {hidden}, {gates}), "{dtype}")
+    B = T.match_buffer(b, ({directions}, {gates}), "{dtype}")
+    Y = T.match_buffer(y, (time, batch, {directions}, {hidden}), "{dtype}")
 {buffers}
-    G = T.alloc_buffer((batch, {gates}), "{sums}")
-    S = T.alloc_buffer((batch, {hidden}), "{sums}")
+    G = T.alloc_buffer(({directions}, batch, {gates}), "{sums}")
+    S = T.alloc_buffer(({directions}, batch, {hidden}), "{sums}")
+    for d in T.parallel({directions}):
 {start}
-    for t in T.serial(time):
+        for t in T.serial(time):
 {steps}
 """
 
 
 def recurrent_layer(
     builder: Any, cell: str, x: Any, state: Sequence[Any], weights: Sequence[Any],
-    is_reversed: bool,
+    is_reversed: Sequence[bool],
 ) -> tuple[Any, list[Any]]:  # fmt: skip
-    """Return a layer's results over time (time, batch, hidden) and its last state.
+    """Return a layer's results (time, batch, directions, hidden) and its last state.
+
+    Two directions run at once where there are threads.
 
     Args:
         builder: the block builder.
         cell: one of `CELLS`; `gru_reset_first` resets the state before its product.
         x: (time, batch, input).
-        state: (batch, hidden) each.
-        weights: (gates, input) of the input, (gates, hidden) of the state, and the bias (gates,) of
-            each, which may be None.
-        is_reversed: whether it goes backwards.
+        state: (directions, batch, hidden) each.
+        weights: (directions, gates, input) of the input, (directions, gates, hidden) of the state,
+            and the bias (directions, gates) of each, which may be None.
+        is_reversed: whether each direction goes backwards.
     """
     inputs, hiddens, bias, hidden_bias = weights
-    projected = op.matmul(x, op.permute_dims(inputs, [1, 0]))
-    projected = builder.emit(projected if bias is None else op.add(projected, bias))
-    (time, batch, gates), dtype = projected.ty.dims, x.ty.dtype
-    hidden = hiddens.ty.dims[1]
+    directions, gates, hidden = hiddens.ty.dims
+    width, (time, batch, _), dtype = directions * gates, x.ty.dims, x.ty.dtype
+    projected = op.matmul(
+        x, op.permute_dims(op.reshape(inputs, (width, inputs.ty.dims[2])), [1, 0])
+    )
+    if bias is not None:
+        projected = op.add(projected, op.reshape(bias, (width,)))
     if hidden_bias is None:
-        hidden_bias = op.zeros((gates,), dtype)
-    name = f"{cell}{'_reversed' if is_reversed else ''}_{hidden}_{dtype}"
+        hidden_bias = op.zeros((directions, gates), dtype)
+    way = "bidirectional_" if len(is_reversed) > 1 else "reversed_" if is_reversed[0] else ""
+    name = f"{cell}_{way}{hidden}_{dtype}"
     text = _kernel(name, cell, int(hidden.value), dtype, is_reversed)
     kernel = builder.add_func(from_source(text)[name], name)
-    last = TensorType((batch, hidden), dtype)
-    types = [TensorType((time, batch, hidden), dtype), *[last] * len(state)]
-    given = [projected, op.permute_dims(hiddens, [1, 0]), hidden_bias, *state]
+    last = TensorType((directions, batch, hidden), dtype)
+    types = [TensorType((time, batch, directions, hidden), dtype), *[last] * len(state)]
+    given = [projected, op.permute_dims(hiddens, [0, 2, 1]), hidden_bias, *state]
     made = builder.emit(op.call_tir(kernel, [builder.emit(each) for each in given], types))
     return made[0], [made[i + 1] for i in range(len(state))]
 
 
-def _kernel(name: str, cell: str, hidden: int, dtype: str, is_reversed: bool) -> str:
+def _kernel(name: str, cell: str, hidden: int, dtype: str, is_reversed: Sequence[bool]) -> str:
     """Return the script of a prim func that goes over all steps."""
     count, states = CELLS[cell]
-    kinds = {"hidden": hidden, "gates": count * hidden, "dtype": dtype}
+    directions, gates = len(is_reversed), count * hidden
+    kinds = {"hidden": hidden, "gates": gates, "dtype": dtype, "directions": directions,
+             "all_gates": directions * gates}  # fmt: skip
     sums = "float64" if dtype == "float64" else "float32"
-    at = "time - 1 - t" if is_reversed else "t"
+    # The second of two directions goes backwards.
+    at = {(False,): "t", (True,): "time - 1 - t"}.get(
+        tuple(is_reversed), "t + d * (time - 1 - t * 2)"
+    )
     rows = next(rows for rows in (8, 4, 2, 1) if hidden % rows == 0)
 
     def nest(name: str, target: str, value: str, width: int = hidden, to: str = dtype) -> str:
@@ -98,41 +110,43 @@ def _kernel(name: str, cell: str, hidden: int, dtype: str, is_reversed: bool) ->
     def wide(text: str) -> str:
         return f'T.cast({text}, "{sums}")'
 
-    given = [wide(f"P[{at}, vb, vw + {i * hidden}]") for i in range(count)]
-    summed = [f"G[vb, vw + {i * hidden}]" for i in range(count)]
+    given = [wide(f"P[{at}, vb, vd * {gates} + vw + {i * hidden}]") for i in range(count)]
+    summed = [f"G[vd, vb, vw + {i * hidden}]" for i in range(count)]
     gate = [f"({x} + {h})" for x, h in zip(given, summed, strict=True)]
-    old, kept = wide("H[vb, vw]"), wide("C[vb, vw]")
-    steps = [nest("clear", "G[vb, vw]", "B[vw]", count * hidden, sums)]
-    early = 2 * hidden if cell == "gru_reset_first" else count * hidden
+    old, kept = wide("H[vd, vb, vw]"), wide("C[vd, vb, vw]")
+    steps = [nest("clear", "G[vd, vb, vw]", "B[vd, vw]", gates, sums)]
+    early = 2 * hidden if cell == "gru_reset_first" else gates
     steps.append(product("H", 0, early))
     if cell == "lstm":
         value = f"T.sigmoid({gate[1]}) * {kept} + T.sigmoid({gate[0]}) * T.tanh({gate[2]})"
-        steps.append(nest("cell", "C[vb, vw]", value))
-        steps.append(nest("hidden", "H[vb, vw]", f"T.sigmoid({gate[3]}) * T.tanh({kept})"))
+        steps.append(nest("cell", "C[vd, vb, vw]", value))
+        steps.append(nest("hidden", "H[vd, vb, vw]", f"T.sigmoid({gate[3]}) * T.tanh({kept})"))
     elif cell.startswith("gru"):
         new = f"T.tanh({given[2]} + T.sigmoid({gate[0]}) * {summed[2]})"
         if cell == "gru_reset_first":
-            steps.append(nest("reset", "S[vb, vw]", f"T.sigmoid({gate[0]}) * {old}", to=sums))
+            steps.append(nest("reset", "S[vd, vb, vw]", f"T.sigmoid({gate[0]}) * {old}", to=sums))
             steps.append(product("S", early, hidden))
             new = f"T.tanh({gate[2]})"
-        steps.append(nest("new", "S[vb, vw]", new, to=sums))
-        mixed = f"({old} - S[vb, vw]) * T.sigmoid({gate[1]}) + S[vb, vw]"
-        steps.append(nest("hidden", "H[vb, vw]", mixed))
+        steps.append(nest("new", "S[vd, vb, vw]", new, to=sums))
+        mixed = f"({old} - S[vd, vb, vw]) * T.sigmoid({gate[1]}) + S[vd, vb, vw]"
+        steps.append(nest("hidden", "H[vd, vb, vw]", mixed))
     else:
         zero = f"T.{sums}(0)"
         value = f"T.tanh({gate[0]})" if cell == "tanh" else f"T.max({gate[0]}, {zero})"
-        steps.append(nest("hidden", "H[vb, vw]", value))
-    steps.append(nest("put", f"Y[{at}, vb, vw]", "H[vb, vw]"))
+        steps.append(nest("hidden", "H[vd, vb, vw]", value))
+    steps.append(nest("put", f"Y[{at}, vb, vd, vw]", "H[vd, vb, vw]"))
     buffers, start = [], []
     for each in ("H", "C")[:states]:
         for handle, buffer in ((f"{each.lower()}0", f"{each}0"), (each.lower(), each)):
-            buffers.append(f'{buffer} = T.match_buffer({handle}, (batch, {hidden}), "{dtype}")\n')
-        start.append(nest("start", f"{each}[vb, vw]", f"{each}0[vb, vw]"))
+            buffers.append(
+                f'{buffer} = T.match_buffer({handle}, ({directions}, batch, {hidden}), "{dtype}")\n'
+            )
+        start.append(nest("start", f"{each}[vd, vb, vw]", f"{each}0[vd, vb, vw]"))
     handles = ["p", "r", "b", "h0", "c0", "y", "h", "c"]
     handles = [each for each in handles if states == 2 or not each.startswith("c")]
     return _KERNEL.format(
         name=name, params=", ".join(f"{each}: T.handle" for each in handles), sums=sums,
         buffers=textwrap.indent("".join(buffers), "    "),
-        start=textwrap.indent("".join(start), "    "),
-        steps=textwrap.indent("".join(steps), "        "), **kinds,
+        start=textwrap.indent("".join(start), "        "),
+        steps=textwrap.indent("".join(steps), "            "), **kinds,
     )  # fmt: skip

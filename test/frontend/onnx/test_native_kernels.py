@@ -25,12 +25,14 @@ RESIZES = [
     'mode = "linear", coordinate_transformation_mode = "align_corners"',
     'mode = "cubic", cubic_coeff_a = -0.5',
 ]
+# Cells, their gates, directions, other attributes, sizes of the state. Both directions of the
+# larger one run at once.
 LAYERS = [
-    ("LSTM", 4, 'direction = "bidirectional"'),
-    ("LSTM", 4, 'direction = "reverse"'),
-    ("GRU", 3, 'direction = "bidirectional"'),
-    ("GRU", 3, "linear_before_reset = 1"),
-    ("RNN", 1, ""),
+    ("LSTM", 4, "bidirectional", "", 40),
+    ("LSTM", 4, "reverse", "layout = 1", 5),
+    ("GRU", 3, "bidirectional", "layout = 1", 5),
+    ("GRU", 3, "forward", "linear_before_reset = 1", 5),
+    ("RNN", 1, "forward", "", 5),
 ]
 
 
@@ -78,28 +80,27 @@ def test_resize() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "gates", "attributes"), LAYERS)
-def test_recurrent_layers(kind: str, gates: int, attributes: str) -> None:
-    directions = 2 if "bidirectional" in attributes else 1
+@pytest.mark.parametrize(("kind", "gates", "direction", "more", "size"), LAYERS)
+def test_recurrent_layers(kind: str, gates: int, direction: str, more: str, size: int) -> None:
+    directions = 2 if direction == "bidirectional" else 1
     names = ["y", "h", "c"][: 3 if kind == "LSTM" else 2]
     outputs = ", ".join(f"float[{'a,b,c,d' if name == 'y' else 'a,b,c'}] {name}" for name in names)
-    more = f", {attributes}" if attributes else ""
+    attributes = ", ".join(filter(None, (f'direction = "{direction}"', more)))
     weights = {
-        "w": normal(directions, gates * 5, 3), "r": normal(directions, gates * 5, 5),
-        "b": normal(directions, gates * 10),
+        "w": normal(directions, gates * size, 3), "r": normal(directions, gates * size, size),
+        "b": normal(directions, gates * size * 2),
     }  # fmt: skip
 
     def reference(x: np.ndarray) -> Sequence[Any]:
-        direction = attributes.partition('"')[2].rstrip('"') or "forward"
         found = RECURRENT["recurrent"](
-            x, *weights.values(), *[None] * 4, kind=kind, direction=direction, layout=0,
-            variant="linear_before_reset" in attributes,
+            x, *weights.values(), *[None] * 4, kind=kind, direction=direction,
+            layout=int("layout" in more), variant="linear_before_reset" in more,
         )  # fmt: skip
         return found[: len(names)]
 
     check(
         f"""g (float[t,n,3] x) => ({outputs}) <float[0] w, float[0] r, float[0] b> {{
-    {", ".join(names)} = {kind}<hidden_size = 5{more}>(x, w, r, b) }}""",
+    {", ".join(names)} = {kind}<hidden_size = {size}, {attributes}>(x, w, r, b) }}""",
         [{"x": normal(4, 2, 3)}, {"x": normal(1, 3, 3)}],
         reference,
         **weights,

@@ -57,40 +57,31 @@ def _native(node: Any, directions: int) -> list[Any]:
     x, size = node.x(), node.dims(2)[2]
     x = node.emit(op.permute_dims(x, [1, 0, 2])) if layout else x
     batch, dtype = x.ty.dims[1], node.dtype()
-    results, lasts = [], []
-    for direction in range(directions):
-        weights = [_gates(node, i, direction, size) for i in (1, 2)]
-        biases: list[Any] = [None, None]
-        if node.has(3):
-            biases = list(node.emit(op.split(_gates(node, 3, direction, 2 * size), 2, axis=0)))
-        weights = [_reordered(node, each, size) for each in (*weights, *biases)]
-        state = [
-            _of_direction(node, i, direction, layout) if node.has(i)
-            else op.zeros((batch, size), dtype) for i in (5, 6)[: 2 if kind == "LSTM" else 1]
-        ]  # fmt: skip
-        is_reversed = node.attrs["direction"] == "reverse" or direction == 1
-        result, last = recurrent_layer(node.graph.builder, cell, x, state, weights, is_reversed)
-        results.append(result)
-        lasts.append(last)
-    y = op.stack(results, axis=1)
-    y = op.permute_dims(y, [2, 0, 1, 3]) if layout else y
-    states = [op.stack(each, axis=1 if layout else 0) for each in zip(*lasts, strict=True)]
+    weights = [_gates(node, i, size) for i in (1, 2)]
+    biases: list[Any] = [None, None]
+    if node.has(3):
+        biases = list(node.emit(op.split(_gates(node, 3, 2 * size), 2, axis=1)))
+    weights = [_reordered(node, each, size) for each in (*weights, *biases)]
+    state = [node.x(i) if node.has(i) else None for i in (5, 6)[: 2 if kind == "LSTM" else 1]]
+    state = [
+        op.zeros((directions, batch, size), dtype) if each is None
+        else op.permute_dims(each, [1, 0, 2]) if layout else each for each in state
+    ]  # fmt: skip
+    ways = [False, True] if directions == 2 else [node.attrs["direction"] == "reverse"]
+    y, last = recurrent_layer(node.graph.builder, cell, x, state, weights, ways)
+    y = op.permute_dims(y, [1, 0, 2, 3] if layout else [0, 2, 1, 3])
+    states = [op.permute_dims(each, [1, 0, 2]) if layout else each for each in last]
     return [of_expr(node.emit(each)) for each in (y, *states)]
 
 
-def _of_direction(node: Any, index: int, direction: int, axis: int = 0) -> Any:
-    """Return what an input has for a direction."""
-    part = op.strided_slice(node.x(index), axes=[axis], begin=[direction], end=[direction + 1])
-    return op.squeeze(part, axis=[axis])
-
-
-def _gates(node: Any, index: int, direction: int, size: Any) -> Any:
-    """Return the weights or biases of a direction, as many rows as all gates together have."""
-    part = node.emit(_of_direction(node, index, direction))
-    if part.ty.dims[0].value is not None:
-        return part
-    dims = [size * len(_GATES[node.op_type]), *part.ty.dims[1:]]
-    return node.graph.builder.match_cast(part, TensorType(dims, node.dtype()))
+def _gates(node: Any, index: int, size: Any) -> Any:
+    """Return weights or biases, of each direction as many rows as all gates together have."""
+    given = node.x(index)
+    rows = given.ty.dims[1]
+    if rows.value is not None:
+        return given
+    dims = [given.ty.dims[0], size * len(_GATES[node.op_type]), *given.ty.dims[2:]]
+    return node.graph.builder.match_cast(given, TensorType(dims, node.dtype()))
 
 
 def _reordered(node: Any, weight: Any, size: Any) -> Any:
@@ -98,10 +89,10 @@ def _reordered(node: Any, weight: Any, size: Any) -> Any:
     if weight is None:
         return None
     parts = [
-        op.strided_slice(weight, axes=[0], begin=[size * i], end=[size * (i + 1)])
+        op.strided_slice(weight, axes=[1], begin=[size * i], end=[size * (i + 1)])
         for i in _GATES[node.op_type]
     ]
-    return node.emit(op.concat(parts, axis=0) if len(parts) > 1 else parts[0])
+    return node.emit(op.concat(parts, axis=1) if len(parts) > 1 else parts[0])
 
 
 @converts("onnx", "DFT", since=17)

@@ -27,23 +27,19 @@ def _network(
         raise ExprError("LSTMs whose state is projected (proj_size) are not supported")
     lasts: list[list[Any]] = []
     for layer in range(layers):
-        outputs = []
         x = m.block_builder.emit(x)
-        for direction in range(directions):
-            index = layer * directions + direction
-            weights = params[index * per_layer : (index + 1) * per_layer]
-            first = [
-                op.squeeze(op.strided_slice(each, axes=[0], begin=[index], end=[index + 1]), [0])
-                for each in states
-            ]
-            weights = [*weights[:4], *[None] * (4 - len(weights))]
-            result, last = recurrent_layer(m.block_builder, cell, x, first, weights, direction == 1)
-            outputs.append(result)
-            lasts.append(last)
-        x = outputs[0] if directions == 1 else op.concat(outputs, axis=-1)
+        index, end = layer * directions, (layer + 1) * directions
+        first = [op.strided_slice(each, axes=[0], begin=[index], end=[end]) for each in states]
+        own = params[index * per_layer : end * per_layer]
+        stacked = [m.block_builder.emit(op.stack(own[i::per_layer])) for i in range(per_layer)]
+        weights = [*stacked, *[None] * (4 - per_layer)]
+        ways = [False, True][:directions]
+        x, last = recurrent_layer(m.block_builder, cell, x, first, weights, ways)
+        x = op.reshape(x, (*x.ty.dims[:2], x.ty.dims[2] * x.ty.dims[3]))
+        lasts.append(last)
     if batch_first:
         x = op.permute_dims(x, [1, 0, 2])
-    finals = [op.stack([last[i] for last in lasts], axis=0) for i in range(len(states))]
+    finals = [op.concat([last[i] for last in lasts], axis=0) for i in range(len(states))]
     if not has_batch:
         x = op.squeeze(x, axis=[0 if batch_first else 1])
         finals = [op.squeeze(each, axis=[1]) for each in finals]
