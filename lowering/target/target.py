@@ -188,6 +188,11 @@ class Target:
         except PipelineError as error:
             raise PipelineError(f"environment variable {ENVIRONMENT}: {error}") from error
 
+    @staticmethod
+    def from_device(device: Any) -> "Target":
+        """Return the target of a device: this machine, the only one that there is."""
+        return Target()
+
     def __enter__(self) -> "Target":
         _ENTERED.set((*_ENTERED.get(), self))
         return self

@@ -113,6 +113,13 @@ class Module(Timed):
             )
         return func
 
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a function by its name, as an attribute."""
+        func = None if name.startswith("_") else self.get_function(name, query_imports=True)
+        if func is None:
+            raise AttributeError(f"a {type(self).__name__} has no attribute or function '{name}'")
+        return func
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function `main`."""
         return self[self.entry_name](*args, **kwargs)

@@ -15,6 +15,7 @@ from relax_mlir.runtime.bytecode.builtins import (
     PREFIX,
 )
 from relax_mlir.runtime.bytecode.kv_cache import KV_CACHE
+from relax_mlir.runtime.bytecode.paged_kv_cache import PAGED_KV_CACHE
 from relax_mlir.runtime.bytecode.shape_builtins import SHAPE_BUILTINS
 from relax_mlir.runtime.bytecode.tensor_cache import TENSOR_CACHE
 from relax_mlir.runtime.bytecode.tvm_builtins import TVM_BUILTINS
@@ -88,7 +89,7 @@ def invoke_debug_func(state: Any, name: str, place: str, *args: Any) -> None:
     func(place, *args)
 
 
-BUILTINS.update({**KV_CACHE, **TENSOR_CACHE})
+BUILTINS.update({**KV_CACHE, **PAGED_KV_CACHE, **TENSOR_CACHE})
 BUILTINS["vm.builtin.invoke_debug_func"] = invoke_debug_func
 BUILTINS["vm.builtin.debug_print"] = lambda place, value: print(f"{place}: {value}")
 

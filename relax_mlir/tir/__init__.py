@@ -68,7 +68,7 @@ _CLASSES = {
     "BitwiseAnd": "bitwise_and", "BitwiseNot": "bitwise_not", "BitwiseOr": "bitwise_or",
     "BitwiseXor": "bitwise_xor", "LShift": "shift_left", "RShift": "shift_right",
 }  # fmt: skip
-_MODULES = ("analysis", "ir_builder", "schedule", "stmt_functor", "transform")
+_MODULES = ("analysis", "dlight", "ir_builder", "schedule", "stmt_functor", "transform")
 _TABLE = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_and", "bitwise_not",
     "bitwise_or", "bitwise_xor", "ceil", "clz", "cos", "cosh", "div", "erf", "exp", "exp2", "fabs",

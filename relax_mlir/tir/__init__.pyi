@@ -6,7 +6,7 @@ from typing import Any
 
 from relax_mlir.errors import ScheduleError
 from relax_mlir.relax.expr.functions import PrimFunc
-from relax_mlir.tir import analysis, ir_builder, schedule, stmt_functor, transform
+from relax_mlir.tir import analysis, dlight, ir_builder, schedule, stmt_functor, transform
 from relax_mlir.tir.expr import Var, var
 from relax_mlir.tir.expr import Var as SizeVar
 from relax_mlir.tir.lowering import build, lower
@@ -188,6 +188,7 @@ __all__ = [
     "cosh",
     "decl_buffer",
     "div",
+    "dlight",
     "erf",
     "exp",
     "exp2",

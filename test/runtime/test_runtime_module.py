@@ -32,7 +32,9 @@ X = np.arange(5, dtype="float32")
 def test_functions_by_name() -> None:
     lib = Module({"one": lambda: 1, "main": lambda x: x + 1})
     assert lib.function_names() == ("one", "main")
-    assert lib.get_function("one")() == lib["one"]() == 1
+    assert lib.get_function("one")() == lib["one"]() == lib.one() == 1
+    with pytest.raises(AttributeError, match="no attribute or function 'two'"):
+        lib.two
     assert lib(2) == 3
     assert lib.get_function("two") is None
     assert not lib.implements_function("two")

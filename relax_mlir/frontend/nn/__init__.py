@@ -27,7 +27,6 @@ _EXPORTS = {name: module for module, names in _NAMES.items() for name in names}
 _UNSUPPORTED = {
     "ObjectModule": "register_func makes functions callable from programs",
     "SourceModule": "register_func makes functions callable from programs",
-    "llm": "nn.KVCache is the cache; prim funcs of paged ones are not there",
 }
 
 

@@ -1,0 +1,1 @@
+"""Serving of language models: caches of keys and values in pages, and their prim funcs."""
