@@ -31,7 +31,9 @@ def _operator(compute: Callable[["SymExpr", "SymExpr"], Any]) -> Callable[..., A
 
     @functools.wraps(compute)
     def method(self: "SymExpr", other: Any) -> Any:
-        if not isinstance(other, SymExpr):
+        if type(other) is int:
+            other = _constant(other)
+        elif not isinstance(other, SymExpr):
             foreign = isinstance(other, bool) or hasattr(other, "__takes_sizes__")
             if foreign or not hasattr(other, "__index__"):
                 return NotImplemented
@@ -70,8 +72,7 @@ class SymExpr(NoQuotients):
     @staticmethod
     def const(value: int) -> "SymExpr":
         """Return a constant."""
-        number = int(value)
-        return SymExpr._in_order({(): number} if number else {}, {})
+        return _constant(int(value))
 
     @staticmethod
     def var(name: str) -> "SymExpr":
@@ -126,7 +127,7 @@ class SymExpr(NoQuotients):
     @property
     def symbols(self) -> frozenset[str]:
         """The names that occur anywhere in the expression."""
-        return frozenset().union(*(atom.symbols for atom in self._atoms.values()))
+        return frozenset().union(*[atom.symbols for atom in self._atoms.values()])
 
     @property
     def leaves(self) -> frozenset[str]:
@@ -136,7 +137,7 @@ class SymExpr(NoQuotients):
     @_operator
     def __add__(self, other: "SymExpr") -> "SymExpr":
         if not self._atoms and not other._atoms:
-            return SymExpr.const(self._terms.get((), 0) + other._terms.get((), 0))
+            return _constant(self._terms.get((), 0) + other._terms.get((), 0))
         for zero, rest in ((self, other), (other, self)):
             if not zero._terms:
                 return SymExpr._in_order(rest._terms, rest._atoms)
@@ -152,7 +153,11 @@ class SymExpr(NoQuotients):
             factor, rest = (self, other) if not self._atoms else (other, self)
             number = factor._terms.get((), 0)
             if number == 0:
-                return SymExpr.const(0)
+                return factor
+            if number == 1:
+                return rest
+            if not rest._atoms:
+                return _constant(number * rest._terms.get((), 0))
             return SymExpr._in_order({m: number * c for m, c in rest._terms.items()}, rest._atoms)
         terms: dict[_Monomial, int] = {}
         for left, a in self._terms.items():
@@ -405,6 +410,11 @@ class SymExpr(NoQuotients):
         return total
 
 
+@functools.lru_cache(maxsize=4096)
+def _constant(number: int) -> SymExpr:
+    return SymExpr._in_order({(): number} if number else {}, {})
+
+
 def _order(item: tuple[_Monomial, int]) -> tuple[int, _Monomial]:
     monomial, _ = item
     return (-len(monomial), monomial)
@@ -416,6 +426,9 @@ def _divide(expr: SymExpr, divisor: SymExpr, kind: str) -> SymExpr:
         raise ZeroDivisionError(f"division of {expr} by zero in a shape expression")
     if divisor.is_const:
         by = divisor._terms[()]
+        if expr.is_const:
+            number = expr._terms.get((), 0)
+            return _constant(-(-number // by) if kind == "ceildiv" else number // by)
         if by < 0:
             expr, by = -expr, -by
         if kind == "ceildiv":
