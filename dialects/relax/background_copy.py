@@ -2,10 +2,11 @@
 
 import mmap
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,12 +56,16 @@ def start_copy(target: np.ndarray, source: np.ndarray) -> None:
         target: nobody may read it before `finish_copy` or the end of `copy_in_background`.
         source: of the same shape and dtype; nobody may write to it until then.
     """
+    start_filling(target, partial(np.copyto, target, source))
+
+
+def start_filling(target: np.ndarray, fill: Callable[[], None]) -> None:
+    """Fill an array, as `start_copy` does, by what a function computes."""
     copies = _CURRENT.get()
     if copies is None or target.nbytes < _MIN_BYTES:
-        np.copyto(target, source)
+        fill()
     else:
-        future = copies.executor.submit(np.copyto, target, source)
-        copies.running[target.ctypes.data] = future
+        copies.running[target.ctypes.data] = copies.executor.submit(fill)
 
 
 def finish_copy(array: np.ndarray) -> np.ndarray:

@@ -57,16 +57,22 @@ def aligned(array: np.ndarray, *more: np.ndarray) -> np.ndarray:
     if not more and (fits or array.nbytes < LINE):
         return array
     parts = (array, *more)
-    size = sum(each.nbytes for each in parts)
-    room = np.empty(size + LINE, np.uint8)
-    start = -room.ctypes.data % LINE
-    copy = room[start : start + size].view(array.dtype).reshape(-1, *array.shape[1:])
+    length = sum(each.size for each in parts)
+    copy = aligned_room(length, array.dtype).reshape(-1, *array.shape[1:])
     end = len(copy)
     # The first, which has the address of the whole, is copied last.
     for part in reversed(parts):
         start_copy(copy[end - len(part) : end], part)
         end -= len(part)
     return copy
+
+
+def aligned_room(size: int, dtype: np.dtype) -> np.ndarray:
+    """Return so many elements that have no value yet, where a line of the cache begins."""
+    size *= dtype.itemsize
+    room = np.empty(size + LINE, np.uint8)
+    start = -room.ctypes.data % LINE
+    return room[start : start + size].view(dtype)
 
 
 def constant_attribute(array: np.ndarray, name: str | None = None) -> ir.Attribute:

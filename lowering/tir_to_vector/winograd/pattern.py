@@ -51,7 +51,16 @@ def transformed_weights(weights: np.ndarray, outputs: int) -> np.ndarray:
         float64, the last two dimensions of `outputs` + 2 each.
     """
     matrix = _weight_matrix(outputs)
-    return matrix @ weights.astype("float64") @ matrix.T
+    # One product for all: numpy multiplies small matrices one by one.
+    both = np.kron(matrix, matrix)
+    made = weights.reshape(-1, TAPS * TAPS).astype("float64") @ both.T
+    return made.reshape(*weights.shape[:-2], len(matrix), len(matrix))
+
+
+def stay_finite(weights: np.ndarray, outputs: int) -> bool:
+    """Whether transformed weights are finite as float32, by a bound on what sums may grow to."""
+    growth = float(np.abs(_weight_matrix(outputs)).sum(axis=1).max() ** 2)
+    return bool(np.abs(weights).max(initial=0) * growth < np.finfo(np.float32).max)
 
 
 def _weight_matrix(outputs: int) -> np.ndarray:

@@ -5,14 +5,16 @@ more argument, and an annotation of its block names the tile. The original weigh
 with infinities or NaN are computed from them.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.background_copy import start_filling
 from relax_mlir.dialects.relax.constants import (
-    aligned,
+    aligned_room,
     constant_array,
     constant_attribute,
     constant_op,
@@ -29,9 +31,11 @@ from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     GROUPS,
     INPUTS,
     OUTPUTS,
+    TAPS,
     WINOGRAD,
     Winograd,
     find_winograd,
+    stay_finite,
     transformed_weights,
 )
 from relax_mlir.lowering.tir_to_vector.winograd.sizes import best_outputs, panel_vectors
@@ -140,16 +144,15 @@ class _Packer:
         give_buffer(self._kernels, call, match.winograd.flat.nest.top, constant, WINOGRAD, note)
 
     def _transformed(self, match: _Match) -> ir.Attribute | None:
-        """Return the transformed kernels, None where a number of them is not finite."""
+        """Return the transformed kernels, None where a number of them may not be finite."""
         value = match.call.arguments[match.position]
         source = value.owner.operation.attributes["value"]
         key = str(source), match.outputs, match.panel, str(match.call.callee.name)
         if key not in self._constants:
             kernels = _kernels(match.winograd, constant_array(source))
-            with np.errstate(over="ignore", invalid="ignore"):
-                panels = transformed_weights(kernels, match.outputs).astype("float32")
-            finite = bool(np.isfinite(panels).all())
-            self._constants[key] = _panels(panels, match.panel) if finite else None
+            finite = stay_finite(kernels, match.outputs)
+            panels = _panels(kernels, match.outputs, match.panel) if finite else None
+            self._constants[key] = panels
         return self._constants[key]
 
 
@@ -179,9 +182,18 @@ def _kernels(winograd: Winograd, array: np.ndarray) -> np.ndarray:
     return view.reshape([size or 1 for size in whole])
 
 
-def _panels(kernels: np.ndarray, panel: int) -> ir.Attribute:
+def _panels(kernels: np.ndarray, outputs: int, panel: int) -> ir.Attribute:
     """Return transformed kernels as `[group][panel][element][input channel][output channel]`."""
-    groups, outputs, inputs, *side = kernels.shape
-    padded = np.pad(kernels, ((0, 0), (0, -outputs % panel), (0, 0), (0, 0), (0, 0)))
-    split = padded.reshape(groups, -1, panel, inputs, side[0] * side[1])
-    return constant_attribute(aligned(split.transpose(0, 1, 4, 3, 2)))
+    groups, channels, inputs, *_ = kernels.shape
+    shape = groups, -(-channels // panel), (outputs + TAPS - 1) ** 2, inputs, panel
+    panels = aligned_room(math.prod(shape), np.dtype("float32")).reshape(shape)
+
+    def fill() -> None:
+        for group, number in np.ndindex(*shape[:2]):
+            some = kernels[group, number * panel : (number + 1) * panel]
+            made = transformed_weights(some, outputs).reshape(*some.shape[:2], -1)
+            panels[group, number, ..., : len(some)] = made.transpose(2, 1, 0)
+            panels[group, number, ..., len(some) :] = 0
+
+    start_filling(panels, fill)
+    return constant_attribute(panels)

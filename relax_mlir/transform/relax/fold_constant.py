@@ -38,6 +38,11 @@ _MOVES = (
     "concat", "split", "stack", "tile", "repeat", "roll", "take", "strided_slice",
     "gather_elements", "gather_nd",
 )  # fmt: skip
+# Those that numpy makes views for.
+_VIEWS: dict[str, Callable[[np.ndarray, Sequence[int], dict[str, Any]], np.ndarray]] = {
+    "reshape": lambda array, dims, attrs: array.reshape(dims),
+    "permute_dims": lambda array, dims, attrs: array.transpose(attrs["axes"]),
+}
 
 
 def fold_constant(module: ir.Operation, max_bytes: int = 65536, evaluate_tir: bool = True) -> None:
@@ -77,7 +82,7 @@ class _Folder:
         progress = False
         for (op, arrays), outputs in zip(self._pending, results, strict=True):
             if outputs is not None and self._is_small(outputs, arrays):
-                _put_constants(op, outputs)
+                _put_constants(op, [*map(aligned, outputs)])
                 progress = True
         return progress
 
@@ -140,9 +145,13 @@ class _Folder:
             self._pending.append((op, arrays))
 
     def _compute(self, op: ir.Operation, name: str) -> None:
-        operands = [self._known(value) for value in op.operands]
-        if any(operand is None for operand in operands):
+        if name in _VIEWS and self._view(op, name):
             return
+        operands = []
+        for value in op.operands:
+            operands.append(self._known(value))
+            if operands[-1] is None:
+                return
         arrays = _arrays(operands)
         compute = LIBRARY.get(LIBRARY_PREFIX + name)
         if compute is None:
@@ -151,11 +160,29 @@ class _Folder:
             return
         outputs = _evaluate(op, name, compute, operands)
         if outputs is not None and self._is_small(outputs, arrays):
-            _put_constants(op, outputs)
+            _put_constants(op, [*map(aligned, outputs)])
             for array in arrays:
                 release_pages(array)
 
-    def _known(self, value: ir.Value) -> np.ndarray | tuple[Any, ...] | None:
+    def _view(self, op: ir.Operation, name: str) -> bool:
+        """Replace an operation that puts a tensor's elements in another order, copied later."""
+        array = self._known(op.operands[0], filled=False)
+        type_ = op.results[0].type
+        if not isinstance(array, np.ndarray) or not _is_static(type_):
+            return False
+        given = read_attributes(op, COMPUTE_OPS[name].PARAMS)
+        view = _VIEWS[name](array, [dim.value for dim in T.known_dims(type_)], given)
+        again = {use.owner.operation.name for use in op.results[0].uses} == {"relax.permute_dims"}
+        if again and view.flags.c_contiguous:
+            _put_constants(op, [view])
+        else:
+            _put_constants(op, [aligned(view)])
+            release_pages(array)
+        return True
+
+    def _known(
+        self, value: ir.Value, *, filled: bool = True
+    ) -> np.ndarray | tuple[Any, ...] | None:
         """Return a value known at compile time: a tensor's elements, a shape's integers, fields."""
         if is_tuple(value.type):
             fields = known_fields(value)
@@ -170,7 +197,7 @@ class _Folder:
         if value in self._written:
             return None
         try:
-            return constant_array(value.owner.operation.attributes["value"])
+            return constant_array(value.owner.operation.attributes["value"], filled=filled)
         except ValueError:
             return None
 
@@ -308,7 +335,7 @@ def _put_constants(op: ir.Operation, arrays: Sequence[np.ndarray]) -> None:
         else [declared]
     )
     with ir.InsertionPoint(op), op.location:
-        attributes = [constant_attribute(aligned(array)) for array in arrays]
+        attributes = [constant_attribute(array) for array in arrays]
         if len(attributes) != len(fields) or not all(
             compatible(field, attribute.type)
             for field, attribute in zip(fields, attributes, strict=True)
