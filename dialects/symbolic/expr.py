@@ -9,6 +9,7 @@ Divisors are taken to be other than zero. Comparisons are conditions that a prov
 
 import functools
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
@@ -32,7 +33,7 @@ def _operator(compute: Callable[["SymExpr", "SymExpr"], Any]) -> Callable[..., A
     @functools.wraps(compute)
     def method(self: "SymExpr", other: Any) -> Any:
         if type(other) is int:
-            other = _constant(other)
+            other = SymExpr.const(other)
         elif not isinstance(other, SymExpr):
             foreign = isinstance(other, bool) or hasattr(other, "__takes_sizes__")
             if foreign or not hasattr(other, "__index__"):
@@ -70,9 +71,11 @@ class SymExpr(NoQuotients):
         return made
 
     @staticmethod
+    @functools.lru_cache(maxsize=4096)
     def const(value: int) -> "SymExpr":
         """Return a constant."""
-        return _constant(int(value))
+        number = int(value)
+        return SymExpr._in_order({(): number} if number else {}, {})
 
     @staticmethod
     def var(name: str) -> "SymExpr":
@@ -137,10 +140,9 @@ class SymExpr(NoQuotients):
     @_operator
     def __add__(self, other: "SymExpr") -> "SymExpr":
         if not self._atoms and not other._atoms:
-            return _constant(self._terms.get((), 0) + other._terms.get((), 0))
-        for zero, rest in ((self, other), (other, self)):
-            if not zero._terms:
-                return SymExpr._in_order(rest._terms, rest._atoms)
+            return SymExpr.const(self._terms.get((), 0) + other._terms.get((), 0))
+        if not (self._terms and other._terms):
+            return self if self._terms else other
         terms = dict(self._terms)
         for monomial, coefficient in other._terms.items():
             terms[monomial] = terms.get(monomial, 0) + coefficient
@@ -152,12 +154,10 @@ class SymExpr(NoQuotients):
             # Most factors are numbers: no term gets another place.
             factor, rest = (self, other) if not self._atoms else (other, self)
             number = factor._terms.get((), 0)
-            if number == 0:
-                return factor
-            if number == 1:
-                return rest
+            if number in (0, 1):
+                return rest if number else factor
             if not rest._atoms:
-                return _constant(number * rest._terms.get((), 0))
+                return SymExpr.const(number * rest._terms.get((), 0))
             return SymExpr._in_order({m: number * c for m, c in rest._terms.items()}, rest._atoms)
         terms: dict[_Monomial, int] = {}
         for left, a in self._terms.items():
@@ -410,11 +410,6 @@ class SymExpr(NoQuotients):
         return total
 
 
-@functools.lru_cache(maxsize=4096)
-def _constant(number: int) -> SymExpr:
-    return SymExpr._in_order({(): number} if number else {}, {})
-
-
 def _order(item: tuple[_Monomial, int]) -> tuple[int, _Monomial]:
     monomial, _ = item
     return (-len(monomial), monomial)
@@ -428,7 +423,7 @@ def _divide(expr: SymExpr, divisor: SymExpr, kind: str) -> SymExpr:
         by = divisor._terms[()]
         if expr.is_const:
             number = expr._terms.get((), 0)
-            return _constant(-(-number // by) if kind == "ceildiv" else number // by)
+            return SymExpr.const(-(-number // by) if kind == "ceildiv" else number // by)
         if by < 0:
             expr, by = -expr, -by
         if kind == "ceildiv":
@@ -502,7 +497,4 @@ def _dominates(kind: str, rival: SymExpr, part: SymExpr) -> bool:
 
 def product(dims: Sequence[SymExpr]) -> SymExpr:
     """Return the product of the dimensions, 1 for none."""
-    total = SymExpr.const(1)
-    for dim in dims:
-        total = total * dim
-    return total
+    return functools.reduce(operator.mul, dims, SymExpr.const(1))
