@@ -27,8 +27,8 @@ _MIN_ALIGNED = 128
 _LINE = 64
 # Cache lines of each row of a block: adjacent lines are fastest.
 _LINES = 16
-# Rows of a block, at least two vectors: with strides of a power of two, more rows and those of the
-# next block would conflict in L2 sets. Plain stores are faster with more rows.
+# Rows of a block, at least two vectors: with strides of a power of two, more rows would conflict in
+# L2 sets. Plain stores are faster with more rows.
 _ROWS, _ROWS_PLAIN = 48, 64
 _REGISTER = 512
 # The cost of an element, in FMAs.
@@ -163,24 +163,20 @@ class TransposeWriter(NestWriter):
         emit, lanes, height = self.emit, self.lanes, self.height
         start = self._aligned_start(env, *rows)
         read = self.bits(next(op for op in self.flat.slice if self._reads_across(op))) // 8
-        prefetcher = None
-        if far is not False:
-            prefetcher = Prefetcher(self, env, read, (start, rows[1]), non_temporal=non_temporal)
-        run, size = (prefetcher.run, prefetcher.size) if prefetcher else (_BLOCK, _BLOCK)
-        if isinstance(far, ir.Value):
-            run, size = (emit.select(far, emit.index(n), emit.index(_BLOCK)) for n in (run, size))
+        run: Index = max((_ROWS if non_temporal else _ROWS_PLAIN) // lanes, 2) * lanes
+        size: Index = _LINES * (_LINE // read)
+        if far is False:
+            run = size = _BLOCK
+        elif far is not True:
+            run, size = (emit.select(far, n, _BLOCK) for n in (run, size))
         with ExitStack() as loops:
             right = loops.enter_context(emit.blocks(0, whole, run))
             down = loops.enter_context(emit.blocks(start, rows[1], size))
-            if prefetcher:
-                prefetcher.begin(right, down)
             y: Index = loops.enter_context(emit.loop(*down, height)).counter
             x = loops.enter_context(emit.loop(*right, lanes)).counter
-            if prefetcher:
-                prefetcher.at(x, y)
             if start is not rows[0]:
                 y = emit.max(emit.min(y, emit.sub(rows[1], height)), rows[0])
-            self._tile(env, x, y, far=far, non_temporal=non_temporal, prefetcher=prefetcher)
+            self._tile(env, x, y, non_temporal=non_temporal)
 
     def _aligned_start(self, env: dict[int, Index], first: Index, upto: Index) -> Index:
         """Return where tiles begin so that no two tiles read the same lines.
@@ -282,8 +278,7 @@ class TransposeWriter(NestWriter):
 
     def _tile(
         self, env: dict[int, Index], column: Index, row: Index, *,
-        far: bool | ir.Value = False, non_temporal: bool = False,
-        prefetcher: "Prefetcher | None" = None, edge: tuple[Index, Index] | None = None,
+        non_temporal: bool = False, edge: tuple[Index, Index] | None = None,
     ) -> None:  # fmt: skip
         """Write a tile; with an edge a square one of what exists."""
         emit, height = self.emit, self.height
@@ -310,9 +305,6 @@ class TransposeWriter(NestWriter):
                 pieces.append(emit.vector_load(base, [place], type_, mask))
             joined = [join(emit, pieces[i::height]) for i in range(height)]
             self._tiles[op] = transpose_tile(emit, joined)
-        if prefetcher and far is not True:
-            with emit.when(far):
-                prefetcher.fetch_all()
         self._top = row if edge is None else None
         for self._row in range(height):
             at = emit.add(row, self._row)
@@ -320,8 +312,6 @@ class TransposeWriter(NestWriter):
             inner = {**env, self.across: emit.min(at, emit.sub(edge[1], 1)) if edge else at}
             mask = masks["store"][self._row] if masks else None
             self._put(self._value(inner, column, lanes, mask), inner, column, mask, non_temporal)
-            if prefetcher and far is True:
-                prefetcher.fetch(self._row)
         self._tiles, self._top = {}, None
 
     def _masks(self, vectors: int, count: Index, lanes: int, live: Index) -> list[ir.Value]:
@@ -362,85 +352,6 @@ class TransposeWriter(NestWriter):
         if self._crosses(op):
             env = {**env, self.along: at}
         return super()._get(op, env, at, lanes, mask)
-
-
-class Prefetcher:
-    """Prefetches the next block line by line, some lines beside each tile of this one.
-
-    Tiles read across rows, an order that neither memory nor the hardware prefetcher likes.
-
-    Args:
-        writer: of the nest, whose blocks these are.
-        env: counters of the outer iterators.
-        size: bytes of an element.
-        rows: the range that the tiles read of each row.
-        non_temporal: whether stores are non-temporal.
-    """
-
-    run: int
-    size: int
-
-    def __init__(
-        self, writer: "TransposeWriter", env: dict[int, Index], size: int,
-        rows: tuple[Index, Index], *, non_temporal: bool,
-    ) -> None:  # fmt: skip
-        self._writer, self._env, self._rows = writer, env, rows
-        self._line = _LINE // size
-        self._vectors = max((_ROWS if non_temporal else _ROWS_PLAIN) // writer.lanes, 2)
-        self.run, self.size = self._vectors * writer.lanes, _LINES * self._line
-        extent = writer.flat.iters[writer.across].extent.value
-        # Shorter rows have no such lines.
-        self._pays = extent is None or extent >= self.size
-
-    def begin(self, right: tuple[Index, Index], down: tuple[Index, Index]) -> None:
-        """Set the present block, by the ranges that it writes along and across."""
-        emit = self._writer.emit
-        self._first = (right[0], down[0])
-        more = emit.compare("slt", down[1], self._rows[1])
-        further = emit.add(right[0], self.run)
-        self._next = (
-            emit.select(more, emit.index(right[0]), emit.index(further)),
-            emit.select(more, emit.index(down[1]), emit.index(self._rows[0])),
-        )
-
-    def at(self, column: Index, row: Index) -> None:
-        """Set the present tile, beside which a part of the next block is prefetched."""
-        self._places = {}
-        if not self._pays:
-            return
-        writer, emit = self._writer, self._writer.emit
-        self._each = writer.lanes * writer.height // self._line
-        steps = [
-            emit.div(emit.sub(at, first), size)
-            for at, first, size in zip(
-                (column, row), self._first, (writer.lanes, writer.height), strict=True
-            )
-        ]
-        tile = emit.add(emit.mul(steps[1], self._vectors), steps[0])
-        number = emit.div(tile, _LINES // self._each)
-        part = emit.sub(tile, emit.mul(number, _LINES // self._each))
-        where = {
-            **self._env,
-            writer.along: emit.add(self._next[0], number),
-            writer.across: emit.add(self._next[1], emit.mul(part, self._each * self._line)),
-        }
-        for op in filter(writer._reads_across, writer.flat.accesses):
-            self._places[op], _ = writer._address(op, where, 0)
-
-    def fetch(self, row: int) -> None:
-        """Prefetch beside a row that a tile stores.
-
-        Prefetches between stores: too many at once may be dropped.
-        """
-        writer, emit = self._writer, self._writer.emit
-        for op, place in self._places.items():
-            for line in range(row, self._each, writer.height):
-                emit.prefetch(writer.bases[op], emit.add(place, line * self._line), far=True)
-
-    def fetch_all(self) -> None:
-        """Write all prefetches of a tile."""
-        for row in range(self._writer.height):
-            self.fetch(row)
 
 
 def _match_first(nests: Nests) -> Transpose | str:

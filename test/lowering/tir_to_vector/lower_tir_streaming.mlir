@@ -99,24 +99,16 @@ func.func @any(%A: memref<?xf32> {tir.name = "A", tir.dtype = "float32", tir.sha
 
 // -----
 
-// A transpose out of cache prefetches a block ahead, by lines of rows: a line with each vector that is
-// stored, aligned or not. Blocks have 48 rows with non-temporal stores.
+// A transpose out of cache has non-temporal stores if they are aligned, in blocks of 48 rows.
 #s = affine_map<() -> (4096, 4096)>
 // CHECK-LABEL: func.func @transposed
 // CHECK: scf.if
 // CHECK: scf.for {{.*}} step %c48
 // CHECK-COUNT-3: scf.for
 // CHECK-NOT: scf.if
-// CHECK-NOT: prefetch
-// CHECK: nontemporal = true
-// CHECK-NOT: nontemporal
-// CHECK: memref.prefetch {{.*}}, read, locality<2>, data
-// CHECK-NOT: prefetch
-// CHECK: nontemporal = true
-// CHECK-COUNT-14: nontemporal = true
+// CHECK-COUNT-16: nontemporal = true
 // CHECK: } else {
-// CHECK-NOT: nontemporal
-// CHECK-COUNT-16: memref.prefetch {{.*}}, read, locality<2>, data
+// CHECK: scf.for {{.*}} step %c64
 // CHECK-NOT: nontemporal
 // CHECK: return
 // Threads share its rows by tiles of 16, so that few rows go to several, too.
@@ -153,7 +145,7 @@ func.func @transposed(%A: memref<4096x4096xf32> {tir.name = "A", tir.dtype = "fl
 #b = affine_map<() -> (5003, 3001)>
 // CHECK-LABEL: func.func @turned_odd
 // CHECK-NOT: scf.if
-// CHECK-COUNT-16: memref.prefetch {{.*}}, read, locality<2>, data
+// CHECK: scf.for {{.*}} step %c64
 // CHECK-NOT: nontemporal
 // CHECK-NOT: sfence
 // CHECK: return
@@ -230,8 +222,8 @@ func.func @swapped(%A: memref<?x?x?xf32> {tir.name = "A", tir.dtype = "float32",
 
 // -----
 
-// A transpose of dynamic size tests once whether stores are non-temporal. Otherwise each tile tests
-// whether it is out of cache; there is one more test for the edges.
+// A transpose of dynamic size tests once whether stores are non-temporal. Otherwise the size of blocks
+// says whether it is out of cache.
 #any = affine_map<()[s0, s1] -> (s0, s1)>
 // CHECK-LABEL: func.func @transposed_any
 // CHECK: [[FAR:%.*]] = arith.cmpi sge
@@ -242,10 +234,9 @@ func.func @swapped(%A: memref<?x?x?xf32> {tir.name = "A", tir.dtype = "float32",
 // CHECK-COUNT-16: nontemporal = true
 // CHECK: } else {
 // CHECK-NOT: nontemporal
+// CHECK: arith.select [[FAR]], %c64
+// CHECK-NOT: scf.if
 // CHECK-COUNT-16: vector.load
-// CHECK: scf.if [[FAR]] {
-// CHECK-COUNT-16: memref.prefetch {{.*}}, read, locality<2>, data
-// CHECK: }
 // CHECK-COUNT-16: vector.store
 // CHECK-COUNT-16: vector.maskedload
 // CHECK-NOT: vector.{{(masked)?}}load
