@@ -91,7 +91,8 @@ class GemmBlocking:
             self.load: PanelLoad = PanelLoad(computed=computed)
         self.a, self.b = (Layout(x, emit) for x in (gemm.a, gemm.b))
         self.rows: RowTiles = RowTiles(
-            emit, self.m, tile.rows, full=self.matrices, fine=bool(self.panel_width),
+            emit, self.m, tile.rows, full=self.matrices,
+            fine=bool(self.panel_width) and not self.matrices,
             narrow=machine.fma_units == 1,
         )  # fmt: skip
 
