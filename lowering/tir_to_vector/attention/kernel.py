@@ -14,7 +14,6 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.attention.decode import DecodeAttention
 from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention, match_attention
-from relax_mlir.lowering.tir_to_vector.attention.prefetcher import Prefetcher, find_prefetcher
 from relax_mlir.lowering.tir_to_vector.attention.score_mod import ScoreMod
 from relax_mlir.lowering.tir_to_vector.attention.setup import (
     DECODE_MAX_QUERIES,
@@ -74,7 +73,6 @@ class _Head:
     value: Matrix
     out: Matrix
     score_mod: ScoreMod
-    prefetcher: Prefetcher | None
     max_norm: ir.Value | None
 
 
@@ -160,7 +158,6 @@ class _Kernel(Plan):
                 setup.matrix(attention.value, env),
                 setup.matrix(attention.out, env),
                 setup.score_mod(env),
-                find_prefetcher(setup, env, spans, rows, self.block, not self.queries_in_place),
                 max_norm,
             )
             if rows[0] == 0 and isinstance(rows[1], int) and rows[1] <= self.block:
@@ -347,7 +344,7 @@ class _Kernel(Plan):
         Bounded scores are exponentiated at once; `bounded` is None if they never are.
         """
         emit, use, softmax = self.emit, self.use, self.buffers.softmax
-        prefetcher, (first, key) = head.prefetcher, at
+        first, key = at
         start = emit.mul(emit.add(key, column), self.steps)
         keys = StridedRef(self.buffers.keys, start, {"k": self.panel})
         # That takes more code than kernels of unknown sizes have time to be compiled.
@@ -376,8 +373,6 @@ class _Kernel(Plan):
                         softmax.exp_row(emit.add(row, r), column, scores)
                 with emit.otherwise(branch):
                     softmax.keep(row, column, sums)
-            if prefetcher is not None and (count, vectors) == (self.tile, VECTORS):
-                prefetcher.prefetch(at, row, column, self.panel, count)
 
         # Half the rows keep one FMA unit busy, so there is no tile of all rows.
         one_unit = self.pairs is not None or self.setup.machine.fma_units == 1

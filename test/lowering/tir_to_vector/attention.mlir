@@ -13,7 +13,6 @@
 // CHECK-COUNT-11: vector.broadcast
 // CHECK: vector.fma
 // CHECK-NOT: math.exp
-// CHECK-NOT: memref.prefetch
 // CHECK: arith.shli
 // CHECK: vector.fma
 
@@ -60,25 +59,10 @@ func.func @h(%q: tensor<1x1x12x64xf32>, %k: tensor<1x512x12x64xf32>) -> tensor<1
 // CHECK-COUNT-16: llvm.fence syncscope("singlethread") acq_rel
 // CHECK: vector.shuffle
 
-// Beside tiles of scores, the results and the queries of the next block are prefetched, and beside
-// the last 192 queries of a head the next head's keys and values, if L2 does not hold all.
-// CHECK-LABEL: func.func private @attention3(
-// CHECK: vector.fma
-// CHECK: memref.prefetch {{.*}}, read, locality<2>, data
-// CHECK: memref.prefetch {{.*}}, read, locality<3>, data
-// CHECK: arith.cmpi sge, {{.*}}, %c312
-// CHECK-COUNT-2: memref.prefetch {{.*}}, read, locality<2>, data
-
-func.func @many(%q: tensor<12x512x1x64xf32>) -> tensor<12x512x1x64xf32> attributes {relax.function} {
-  %none = builtin.unrealized_conversion_cast to tuple<>
-  %0 = "relax.attention"(%q, %q, %q, %none, %none) : (tensor<12x512x1x64xf32>, tensor<12x512x1x64xf32>, tensor<12x512x1x64xf32>, tuple<>, tuple<>) -> tensor<12x512x1x64xf32>
-  return %0 : tensor<12x512x1x64xf32>
-}
-
 // Where lengths of queries and keys say that no score is far from zero, tiles raise those of a panel
 // in registers, and the largest is not looked for; what tiles leave is raised behind them. Where
 // there are few keys that is not worth it.
-// CHECK-LABEL: func.func private @attention4(
+// CHECK-LABEL: func.func private @attention3(
 // CHECK: %[[NEAR:.*]] = arith.cmpf olt, {{.*}} : f32
 // CHECK: scf.for {{.*}} -> (vector<16xf32>,
 // CHECK: scf.if
@@ -90,7 +74,7 @@ func.func @many(%q: tensor<12x512x1x64xf32>) -> tensor<12x512x1x64xf32> attribut
 // CHECK-NEXT: scf.for
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.ps.512"
 // CHECK: scf.if %[[NEAR]]
-// CHECK-LABEL: func.func private @attention5(
+// CHECK-LABEL: func.func private @attention4(
 // CHECK-NOT: arith.cmpf olt, {{.*}} : f32
 // CHECK: return
 
@@ -103,7 +87,7 @@ func.func @near(%q: tensor<1x256x2x64xf32>, %k: tensor<1x77x2x64xf32>) -> (tenso
 
 // With a causal mask tiles raise panels that all their queries see; in those behind, scores are
 // hidden from the first on that some do not see. With a window no bound is looked for.
-// CHECK-LABEL: func.func private @attention6(
+// CHECK-LABEL: func.func private @attention5(
 // CHECK: %[[NEAR:.*]] = arith.cmpf olt, {{.*}} : f32
 // CHECK: arith.maxsi
 // CHECK: scf.if
@@ -111,7 +95,7 @@ func.func @near(%q: tensor<1x256x2x64xf32>, %k: tensor<1x77x2x64xf32>) -> (tenso
 // CHECK: scf.if
 // CHECK: arith.select {{.*}} : vector<16xi1>, vector<16xf32>
 // CHECK: scf.if %[[NEAR]]
-// CHECK-LABEL: func.func private @attention7(
+// CHECK-LABEL: func.func private @attention6(
 // CHECK-NOT: arith.cmpf olt, {{.*}} : f32
 // CHECK: return
 
