@@ -3,10 +3,8 @@
 Importing this is cheap: MLIR and LLVM are loaded when something needs them.
 """
 
-import importlib
-from typing import Any
-
 from relax_mlir import tvm_modules
+from relax_mlir.lazy import lazy_exports
 
 __version__ = "0.1.0"
 
@@ -29,33 +27,13 @@ _UNSUPPORTED = {
     ),
 }
 _EXPORTS = {
-    "DataType": "relax_mlir.runtime.values.ndarray",
-    "IRModule": "relax_mlir.ir.module",
-    "TVMError": "relax_mlir.errors",
-    "build": "relax_mlir.compiler.driver",
-    "compile": "relax_mlir.compiler.driver",
-    "cpu": "relax_mlir.runtime.device.api",
-    "device": "relax_mlir.runtime.device.api",
-    "device_from_target": "relax_mlir.runtime.device.api",
-    "get_global_func": "relax_mlir.runtime",
-    "lower": "relax_mlir.tir.lowering",
-    "register_func": "relax_mlir.runtime",
-    "register_global_func": "relax_mlir.runtime",
+    "compiler.driver": ("build", "compile"),
+    "errors": ("TVMError",),
+    "ir.module": ("IRModule",),
+    "runtime": ("get_global_func", "register_func", "register_global_func"),
+    "runtime.device.api": ("cpu", "device", "device_from_target"),
+    "runtime.values.ndarray": ("DataType",),
+    "tir.lowering": ("lower",),
 }
 tvm_modules.install()
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f"relax_mlir.{name}")
-    if name in _EXPORTS:
-        value = getattr(importlib.import_module(_EXPORTS[name]), name)
-        globals()[name] = value
-        return value
-    from relax_mlir.errors import missing
-
-    raise AttributeError(missing("", name, _UNSUPPORTED, __dir__()))
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_MODULES, *_EXPORTS])
+__getattr__, __dir__ = lazy_exports(__name__, _EXPORTS, _MODULES, _UNSUPPORTED)

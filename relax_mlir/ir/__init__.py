@@ -1,31 +1,23 @@
 """IRModule, the views of its functions, and structural equality."""
 
-import importlib
-from typing import Any
-
-from relax_mlir.errors import missing
 from relax_mlir.ir.module import IRModule
+from relax_mlir.lazy import lazy_exports
 
 # Loaded on first use: they need the dialects.
 _EXPORTS = {
-    **dict.fromkeys(
-        ("BaseFunc", "Call", "DictAttrs", "Expr", "FuncType", "GlobalVar", "Op", "PrimType",
-         "StringImm", "Tuple", "TupleGetItem", "TupleType", "Type", "Var"),
-        "relax_mlir.relax.expr"),
-    **dict.fromkeys(("load_json", "make_node", "save_json"), "relax_mlir.ir.json_text"),
-    **dict.fromkeys(("DummyGlobalInfo", "GlobalInfo", "VDevice"), "relax_mlir.ir.global_info"),
-    "Range": "relax_mlir.ir.range",
-    "ShapeCall": "relax_mlir.ir.shape_rules",
-    "ShapeOf": "relax_mlir.ir.shape_rules",
-    "call_shape_func": "relax_mlir.ir.shape_rules",
-    "get_op_attr": "relax_mlir.ir.shape_rules",
-    "register_op": "relax_mlir.ir.op",
-    "register_op_attr": "relax_mlir.ir.op",
-    "reset_op_attr": "relax_mlir.ir.op",
-    "assert_structural_equal": "relax_mlir.ir.structural.compare",
-    "get_first_structural_mismatch": "relax_mlir.ir.structural.compare",
-    "structural_equal": "relax_mlir.ir.structural.compare",
-    "structural_hash": "relax_mlir.ir.structural.compare",
+    "relax.expr": (
+        "BaseFunc", "Call", "DictAttrs", "Expr", "FuncType", "GlobalVar", "Op", "PrimType",
+        "StringImm", "Tuple", "TupleGetItem", "TupleType", "Type", "Var",
+    ),
+    "ir.json_text": ("load_json", "make_node", "save_json"),
+    "ir.global_info": ("DummyGlobalInfo", "GlobalInfo", "VDevice"),
+    "ir.op": ("register_op", "register_op_attr", "reset_op_attr"),
+    "ir.range": ("Range",),
+    "ir.shape_rules": ("ShapeCall", "ShapeOf", "call_shape_func", "get_op_attr"),
+    "ir.structural.compare": (
+        "assert_structural_equal", "get_first_structural_mismatch", "structural_equal",
+        "structural_hash",
+    ),
 }  # fmt: skip
 
 # Names of TVM's that have no counterpart.
@@ -38,17 +30,4 @@ _UNSUPPORTED = {
 }
 
 __all__ = ["IRModule"]
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("instrument", "transform"):
-        return importlib.import_module(f"relax_mlir.ir.{name}")
-    if name not in _EXPORTS:
-        raise AttributeError(missing("ir", name, _UNSUPPORTED, __dir__()))
-    value = getattr(importlib.import_module(_EXPORTS[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_EXPORTS})
+__getattr__, __dir__ = lazy_exports(__name__, _EXPORTS, ("instrument", "transform"), _UNSUPPORTED)

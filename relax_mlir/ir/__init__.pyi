@@ -2,6 +2,7 @@
 
 # Made by .ci/stubs, do not edit.
 
+from relax_mlir import instrument, transform
 from relax_mlir.ir.global_info import DummyGlobalInfo, GlobalInfo, VDevice
 from relax_mlir.ir.json_text import load_json, make_node, save_json
 from relax_mlir.ir.module import IRModule
@@ -49,6 +50,7 @@ __all__ = [
     "call_shape_func",
     "get_first_structural_mismatch",
     "get_op_attr",
+    "instrument",
     "load_json",
     "make_node",
     "register_op",
@@ -57,4 +59,5 @@ __all__ = [
     "save_json",
     "structural_equal",
     "structural_hash",
+    "transform",
 ]

@@ -2,7 +2,7 @@
 
 # Made by .ci/stubs, do not edit.
 
-from relax_mlir import transform
+from relax_mlir import frontend, transform
 from relax_mlir.compiler import relax_pipelines as pipeline
 from relax_mlir.compiler import vm_build
 from relax_mlir.compiler.build_log import BuildLog
@@ -150,6 +150,7 @@ __all__ = [
     "expr",
     "expr_functor",
     "extern",
+    "frontend",
     "get_default_pipeline",
     "get_pipeline",
     "get_shape_of",

@@ -3,37 +3,38 @@
 import importlib
 from typing import Any
 
-from relax_mlir.errors import missing
+from relax_mlir.lazy import lazy_exports
 
 # Loaded on first use: symbolic integers are MLIR's.
 _EXPORTS = {
-    **dict.fromkeys(("SizeVar", "Var", "var"), "expr"),
-    **dict.fromkeys(("FloatImm", "IntImm", "PrimExpr"), "scalar.prim_expr"),
-    **dict.fromkeys(
-        ("Add", "And", "Call", "Div", "EQ", "FloorDiv", "FloorMod", "GE", "GT",
-         "LE", "LT", "Max", "Min", "Mod", "Mul", "NE", "Not", "Or", "ProducerLoad",
-         "Reduce", "Select", "Sub"), "scalar.nodes"),
-    **dict.fromkeys(("Schedule", "ScheduleError", "Trace"), "schedule"),
-    **dict.fromkeys(
-        ("AllocBuffer", "AssertStmt", "Block", "BlockRealize", "BufferLoad", "BufferStore",
-         "Evaluate", "For", "ForKind", "IfThenElse", "IterVar", "LetStmt", "SeqStmt", "Stmt",
-         "While", "stmt_list", "stmt_seq"), "stmt"),
-    **{f"S{name}": f"stmt.{name}" for name in ("Block", "BlockRealize")},
-    "BufferRegion": "view.statements",
-    "IndexMap": "schedule.index_map",
-    "TensorIntrin": "tensor_intrin",
-    **dict.fromkeys(("Buffer", "decl_buffer", "is_buffer_var"), "stmt"),
-    **dict.fromkeys(("build", "lower"), "lowering"),
-    **dict.fromkeys(("Cast", "cast", "const"), "scalar.conversion"),
-    **dict.fromkeys(("comm_reducer", "max", "min", "sum"), "scalar.reduction"),
-    **dict.fromkeys(("call_extern", "call_packed", "call_pure_extern"), "scalar.externs"),
-    **dict.fromkeys(
-        ("call_intrin", "convert", "ldexp", "nextafter", "q_multiply_shift",
-         "q_multiply_shift_per_axis"), "scalar.calls"),
-    **dict.fromkeys(
-        ("all", "any", "atan2", "ceildiv", "copysign", "exp10", "fmod", "hypot", "if_then_else",
-         "infinity", "likely", "logaddexp", "max_value", "min_value", "pow", "power",
-         "reinterpret"), "scalar.functions"),
+    "relax.expr": ("PrimFunc",),
+    "tir.expr": ("SizeVar", "Var", "var"),
+    "tir.lowering": ("build", "lower"),
+    "tir.schedule": ("Schedule", "ScheduleError", "Trace"),
+    "tir.schedule.index_map": ("IndexMap",),
+    "tir.scalar.calls": (
+        "call_intrin", "convert", "ldexp", "nextafter", "q_multiply_shift",
+        "q_multiply_shift_per_axis",
+    ),
+    "tir.scalar.conversion": ("Cast", "cast", "const"),
+    "tir.scalar.externs": ("call_extern", "call_packed", "call_pure_extern"),
+    "tir.scalar.functions": (
+        "all", "any", "atan2", "ceildiv", "copysign", "exp10", "fmod", "hypot", "if_then_else",
+        "infinity", "likely", "logaddexp", "max_value", "min_value", "pow", "power", "reinterpret",
+    ),
+    "tir.scalar.nodes": (
+        "Add", "And", "Call", "Div", "EQ", "FloorDiv", "FloorMod", "GE", "GT", "LE", "LT", "Max",
+        "Min", "Mod", "Mul", "NE", "Not", "Or", "ProducerLoad", "Reduce", "Select", "Sub",
+    ),
+    "tir.scalar.prim_expr": ("FloatImm", "IntImm", "PrimExpr"),
+    "tir.scalar.reduction": ("comm_reducer", "max", "min", "sum"),
+    "tir.stmt": (
+        "AllocBuffer", "AssertStmt", "Block", "BlockRealize", "Buffer", "BufferLoad", "BufferStore",
+        "Evaluate", "For", "ForKind", "IfThenElse", "IterVar", "LetStmt", "SeqStmt", "Stmt",
+        "While", "decl_buffer", "is_buffer_var", "stmt_list", "stmt_seq",
+    ),
+    "tir.tensor_intrin": ("TensorIntrin",),
+    "tir.view.statements": ("BufferRegion",),
 }  # fmt: skip
 # Names of TVM's that have no counterpart.
 _UNSUPPORTED = {
@@ -50,19 +51,10 @@ _UNSUPPORTED = {
     "layout": "layouts are index maps: tir.IndexMap",
     "op": "its functions are those of tir itself",
     **dict.fromkeys(
-        (
-            "AttrStmt",
-            "BufferRealize",
-            "DeclBuffer",
-            "MatchBufferRegion",
-        ),
+        ("AttrStmt", "BufferRealize", "DeclBuffer", "MatchBufferRegion"),
         "tir.For, tir.BufferStore, tir.IfThenElse and tir.Block are the statements there are",
     ),
 }  # fmt: skip
-# What other packages have too.
-_ELSEWHERE = {
-    "PrimFunc": "relax_mlir.relax.expr",
-}
 # Classes of TVM's expressions that are functions here.
 _CLASSES = {
     "BitwiseAnd": "bitwise_and", "BitwiseNot": "bitwise_not", "BitwiseOr": "bitwise_or",
@@ -79,24 +71,15 @@ _TABLE = (
 )  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name in _ELSEWHERE:
-        value = getattr(importlib.import_module(_ELSEWHERE[name]), name)
-    elif name in _EXPORTS:
-        # Some have another name where they are.
-        module, _, own = _EXPORTS[name].rpartition(".")
-        module, own = (module, own) if own[:1].isupper() else (_EXPORTS[name], name)
-        value = getattr(importlib.import_module(f"relax_mlir.tir.{module}"), own)
-    elif name in (*_TABLE, *_CLASSES):
-        functions = importlib.import_module("relax_mlir.tir.scalar.functions").FUNCTIONS
-        value = functions[_CLASSES.get(name, name)]
-    elif name in _MODULES:
-        value = importlib.import_module(f"relax_mlir.tir.{name}")
-    else:
-        raise AttributeError(missing("tir", name, _UNSUPPORTED, __dir__()))
-    globals()[name] = value
-    return value
+def _table() -> dict[str, Any]:
+    """Return the functions of the table of scalar functions, and other names of statements."""
+    functions = importlib.import_module("relax_mlir.tir.scalar.functions").FUNCTIONS
+    stmt = importlib.import_module("relax_mlir.tir.stmt")
+    names = dict(zip(_TABLE, _TABLE, strict=True)) | _CLASSES
+    return {
+        **{name: functions[function] for name, function in names.items()},
+        "SBlock": stmt.Block, "SBlockRealize": stmt.BlockRealize,
+    }  # fmt: skip
 
 
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_EXPORTS, *_ELSEWHERE, *_TABLE, *_CLASSES, *_MODULES])
+__getattr__, __dir__ = lazy_exports(__name__, _EXPORTS, _MODULES, _UNSUPPORTED, _table)

@@ -1,9 +1,5 @@
 """Names of TVM's topi that are unsupported, each with the reason."""
 
-from collections.abc import Iterable
-
-from relax_mlir.errors import did_you_mean
-
 _BITS = "there is no bit-serial arithmetic; products of int8 have kernels: topi.nn.dense, conv2d"
 _LAYOUT = "layouts in blocks of channels are lowering's: write the plain convolution"
 _WINOGRAD = "lowering chooses how a convolution is computed: write the plain one"
@@ -67,18 +63,3 @@ UNSUPPORTED: dict[str, dict[str, str]] = {
             _SUPPRESSION),
     },
 }  # fmt: skip
-
-
-def missing(where: str, name: str, known: Iterable[str]) -> AttributeError:
-    """Return the error for a name that a part of the library does not have.
-
-    Args:
-        where: the part.
-        name: the name.
-        known: the names that it has.
-    """
-    reason = UNSUPPORTED.get(where, {}).get(name)
-    if reason is not None:
-        return AttributeError(f"{where} has no '{name}': {reason}", name=name)
-    hint = "" if name.startswith("_") else did_you_mean(name, known)
-    return AttributeError(f"module 'relax_mlir.{where}' has no attribute '{name}'{hint}", name=name)

@@ -5,11 +5,12 @@ from typing import Any
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.sizes import size_of
-from relax_mlir.errors import ExprError
+from relax_mlir.errors import ExprError, missing
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir.scalar.axes import plain
 from relax_mlir.tir.scalar.prim_expr import FloatImm, IntImm
 from relax_mlir.topi.support import size
+from relax_mlir.topi.unsupported import UNSUPPORTED
 
 
 class InvalidShapeError(ValueError):
@@ -186,6 +187,5 @@ def _constant(array: Any, name: str) -> Tensor:
 
 
 def __getattr__(name: str) -> Any:
-    from relax_mlir.topi.unsupported import missing
-
-    raise missing("topi.utils", name, globals())
+    reasons = UNSUPPORTED["topi.utils"]
+    raise AttributeError(missing("topi.utils", name, reasons, globals()), name=name)

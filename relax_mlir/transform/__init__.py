@@ -1,59 +1,44 @@
 """The pass infrastructure: PassContext, passes, pipelines, and every pass by its name."""
 
-import importlib
 from typing import Any
 
+from relax_mlir.lazy import lazy_exports
 from relax_mlir.pass_infra import registry
 
-# Public name -> module, imported on first use: the tools must start fast and passes are many.
+# Imported on first use: the tools must start fast and passes are many.
 _EXPORTS = {
-    "PassInfo": "relax_mlir.pass_infra.info",
-    "PassContext": "relax_mlir.pass_infra.context",
-    "build_config": "relax_mlir.pass_infra.context",
-    "register_config_option": "relax_mlir.pass_infra.config",
-    "list_configs": "relax_mlir.pass_infra.config",
-    "DiagnosticContext": "relax_mlir.pass_infra.execution.diagnostics",
-    "Pass": "relax_mlir.pass_infra.passes",
-    "ModulePass": "relax_mlir.pass_infra.passes",
-    "Sequential": "relax_mlir.pass_infra.kinds.sequential",
-    "PrintIR": "relax_mlir.pass_infra.passes",
-    "MLIRPass": "relax_mlir.pass_infra.passes",
-    "mlir": "relax_mlir.pass_infra.passes",
-    "FunctionPass": "relax_mlir.pass_infra.kinds.per_function",
-    "PrimFuncPass": "relax_mlir.pass_infra.kinds.per_function",
-    "DataflowBlockPass": "relax_mlir.pass_infra.kinds.dataflow_block",
-    "dataflowblock_pass": "relax_mlir.pass_infra.kinds.decorators",
-    "FuseOpsByPattern": "relax_mlir.transform.grouping.fuse_ops_by_pattern",
-    "FusionPattern": "relax_mlir.transform.grouping.fuse_ops_by_pattern",
-    "PatternCheckContext": "relax_mlir.transform.grouping.fuse_ops_by_pattern",
-    "CombineParallelMatmul": "relax_mlir.transform.rewriting.combine_parallel_matmul",
-    "LazyTransformParams": "relax_mlir.transform.signatures.lazy_params",
-    "LiftTransformParams": "relax_mlir.transform.signatures.lift_transform_params",
-    "UpdateParamType": "relax_mlir.transform.signatures.update_param_type",
-    "UpdateParamStructInfo": "relax_mlir.transform.signatures.update_param_type",
-    "RunCodegen": "relax_mlir.transform.grouping.run_codegen",
-    "AlterOpImpl": "relax_mlir.transform.layout.alter_op_impl",
-    "BindParams": "relax_mlir.transform.relax.bind_params",
-    "BindSymbolicVars": "relax_mlir.transform.relax.bind_symbolic_vars",
-    "CreateModulePass": "relax_mlir.pass_infra.kinds.decorators",
-    "CreateFunctionPass": "relax_mlir.pass_infra.kinds.decorators",
-    "CreatePrimFuncPass": "relax_mlir.pass_infra.kinds.decorators",
-    "CreateDataflowBlockPass": "relax_mlir.pass_infra.kinds.decorators",
-    "CreateSequentialPass": "relax_mlir.pass_infra.kinds.decorators",
-    "sequential": "relax_mlir.pass_infra.kinds.decorators",
-    "fingerprint": "relax_mlir.pass_infra.execution.program_hash",
-    "pattern": "relax_mlir.transform.rewriting.patterns",
-    "rewrite": "relax_mlir.transform.rewriting.patterns",
-    "pdl": "relax_mlir.transform.rewriting.patterns",
-    "module_pass": "relax_mlir.pass_infra.kinds.decorators",
-    "function_pass": "relax_mlir.pass_infra.kinds.decorators",
-    "prim_func_pass": "relax_mlir.pass_infra.kinds.decorators",
-    "register_pass": "relax_mlir.pass_infra.registry",
-    "get_pass": "relax_mlir.pass_infra.registry",
-    "Pipeline": "relax_mlir.pass_infra.text.pipeline",
-}
+    "pass_infra.config": ("list_configs", "register_config_option"),
+    "pass_infra.context": ("PassContext", "build_config"),
+    "pass_infra.execution.diagnostics": ("DiagnosticContext",),
+    "pass_infra.execution.program_hash": ("fingerprint",),
+    "pass_infra.info": ("PassInfo",),
+    "pass_infra.kinds.dataflow_block": ("DataflowBlockPass",),
+    "pass_infra.kinds.decorators": (
+        "CreateDataflowBlockPass", "CreateFunctionPass", "CreateModulePass", "CreatePrimFuncPass",
+        "CreateSequentialPass", "dataflowblock_pass", "function_pass", "module_pass",
+        "prim_func_pass", "sequential",
+    ),
+    "pass_infra.kinds.per_function": ("FunctionPass", "PrimFuncPass"),
+    "pass_infra.kinds.sequential": ("Sequential",),
+    "pass_infra.passes": ("MLIRPass", "ModulePass", "Pass", "PrintIR", "mlir"),
+    "pass_infra.registry": ("get_pass", "register_pass"),
+    "pass_infra.text.pipeline": ("Pipeline",),
+    "transform.grouping.fuse_ops_by_pattern": (
+        "FuseOpsByPattern", "FusionPattern", "PatternCheckContext",
+    ),
+    "transform.grouping.run_codegen": ("RunCodegen",),
+    "transform.layout.alter_op_impl": ("AlterOpImpl",),
+    "transform.relax.bind_params": ("BindParams",),
+    "transform.relax.bind_symbolic_vars": ("BindSymbolicVars",),
+    "transform.rewriting.combine_parallel_matmul": ("CombineParallelMatmul",),
+    "transform.rewriting.patterns": ("pattern", "pdl", "rewrite"),
+    "transform.signatures.lazy_params": ("LazyTransformParams",),
+    "transform.signatures.lift_transform_params": ("LiftTransformParams",),
+    "transform.signatures.update_param_type": ("UpdateParamStructInfo", "UpdateParamType"),
+}  # fmt: skip
 
-__all__ = sorted(_EXPORTS)
+__all__ = sorted(name for names in _EXPORTS.values() for name in names)
+_exported, _ = lazy_exports(__name__, _EXPORTS)
 
 
 def __getattr__(name: str) -> Any:
@@ -63,10 +48,8 @@ def __getattr__(name: str) -> Any:
         AttributeError: there is neither; names the closest.
     """
     package = "relax_mlir.transform"
-    if name in _EXPORTS:
-        value = getattr(importlib.import_module(_EXPORTS[name]), name)
-        globals()[name] = value
-        return value
+    if name in __all__:
+        return _exported(name)
     if not name[:1].isupper():
         raise AttributeError(f"module '{package}' has no attribute '{name}'")
     entry = registry.find(name)
