@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scripts import assembly
 
+import relax_mlir
+from relax_mlir import relax
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.errors import ScriptError
@@ -186,6 +188,27 @@ class M:
     assert "callee = @helper, pure" in text
     assert "func.func private @helper" in text
     assert text.index("@main") < text.index("@helper")
+
+
+def test_floats_among_the_arguments_of_call_tir() -> None:
+    text = f"""{HEAD}
+@I.ir_module
+class M:
+    @T.prim_func
+    def f(A: T.Buffer(("n",), "float32"), s: T.float32, k: T.int64, b: T.float64,
+          B: T.Buffer(("n",), "float32")):
+        for i in range(n):
+            with T.block("b"):
+                v = T.axis.spatial(n, i)
+                B[v] = A[v] * s + T.Cast("float32", k) + T.Cast("float32", b)
+    @R.function
+    def main(x: R.Tensor(("n",), "float32"), s: R.Prim("float32")):
+        y = R.call_tir(cls.f, (x, s, n, R.prim_value(T.float64(0.5))), R.Tensor((n,), "float32"))
+        return R.call_tir(cls.f, (y, R.prim_value(2.0), 1, R.const(0, "float64")), R.Tensor((n,), "float32"))
+"""
+    vm = relax.VirtualMachine(relax_mlir.compile(from_source(text)), relax_mlir.cpu())
+    x = np.arange(5, dtype="float32")
+    np.testing.assert_allclose(vm["main"](x, 3.0), (x * 3 + 5.5) * 2 + 1)
 
 
 def test_recursion_needs_a_declared_result() -> None:

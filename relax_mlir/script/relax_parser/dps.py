@@ -10,6 +10,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import describe
+from relax_mlir.dialects.relax.ops.base import build
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import did_you_mean, hint_of
 from relax_mlir.extension_points import extension
@@ -131,6 +132,12 @@ def call_tir(
             p.scope.fail(passed, "an in-place call takes its integers by tir_vars=")
         given.update({} if integers is None else {"tir_vars": integers})
     args = p.fields(given["args"])
+    if target.prim is not None:
+        scalars = [T.is_scalar(arg.type) for arg in args]
+        args = [
+            build("scalar_to_tensor", [arg], {}, p.scope.location(given["args"])) if scalar else arg
+            for arg, scalar in zip(args, scalars, strict=True)
+        ]
     if modern:
         shapes, results, many = _modern_outputs(p, given["result"])
     else:
