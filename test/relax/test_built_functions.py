@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from relax_mlir import IRModule, ir, relax, tir, transform
+from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.relax import analysis
 from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
@@ -140,3 +141,22 @@ def test_variables_are_named():
     assert relax.Var(name="v").name == relax.Var("v").name_hint == relax.Var(name_hint="v").name
     with pytest.raises(TypeError, match="either name or name_hint"):
         relax.Var(name="v", name_hint="v")
+
+
+def test_the_declared_result_must_be_possible():
+    for declared in (MATRIX, R.Tensor(ndim=2), R.Tensor((n, 4)), R.Object):
+        func = relax.Function([x], op.exp(x), declared)
+        assert IRModule({"main": func})["main"].ret_type == relax.TensorType((n, 4), "float32")
+    for declared in (R.Tensor(ndim=3), R.Tensor((n, 5)), R.Tensor(dtype="int32"), R.Tuple()):
+        func = relax.Function([x], op.exp(x), declared)
+        with pytest.raises(ExprError, match="'main' is declared to return"):
+            IRModule({"main": func})
+
+
+def test_packed_functions_take_no_names_of_functions():
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        for call in (relax.call_packed, relax.call_pure_packed):
+            with pytest.raises(ExprTypeError, match="a packed function takes values"):
+                builder.emit(call("f", x, relax.GlobalVar("main"), sinfo_args=MATRIX))
+        builder.emit_func_output(x)

@@ -106,6 +106,7 @@ class ModuleFunctions(Emission):
     def _emit_function(self, func: Function, name: str) -> GlobalVar:
         with FunctionScope(self, name, func.params, {
             "attrs": func.attrs, "pure": func._pure, "private": False, "named": True,
+            "returns": func._ret,
         }, self._places.here()):  # fmt: skip
             self.emit_func_output(self._sequence(func.body))
         return GlobalVar(name)

@@ -4,8 +4,9 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.tuples import make_tuple
-from relax_mlir.errors import BuilderError, ExprTypeError
+from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.relax.builder.core import active
 from relax_mlir.relax.builder.frames import Frame, bind_symbols
@@ -103,6 +104,14 @@ class FunctionScope:
                 "emit_func_output(); pass [] for none"
             )
         value = builder.materialize(output)
+        declared = self._options.get("returns")
+        if declared is not None:
+            with builder.unknown:
+                fits = compatible(declared.to_mlir(), value.type)
+            if not fits:
+                raise ExprError(
+                    f"'{self._name}' is declared to return {declared}, got {describe(value.type)}"
+                )
         if params is not None:
             self._place_late(params)
         loc = builder._places.here()

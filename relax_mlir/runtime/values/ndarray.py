@@ -143,7 +143,8 @@ def array(arr: Any, device: Any = None, mem_scope: str | None = None) -> Tensor:
         value = value if isinstance(value, np.ndarray) else np.asarray(value)
     except ValueError as error:
         raise ArgumentTypeError(f"nd.array takes an array of numbers: {error}") from None
-    if not is_tensor_dtype(value.dtype):
+    # Arrays of the dtypes of ml_dtypes, such as float8_e4m3fn, are held and passed on.
+    if not is_tensor_dtype(value.dtype) and value.dtype.type.__module__ != "ml_dtypes":
         raise ArgumentTypeError(
             f"nd.array takes an array of numbers, got {describe(arr)} of dtype {value.dtype}"
         )

@@ -199,3 +199,12 @@ def test_inspected_tensors_may_have_any_dtype_and_offset(dtype, code, bits, lane
         assert main(array) == (code, bits, lanes, offset, offset * 8 // (bits * lanes))
     # An array of numpy's has no storage that it could be a part of.
     assert main(np.ones(3)[1:])[3:] == (0, 0)
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "float4_e2m1fn"])
+def test_small_floats_are_held(name: str) -> None:
+    dtype = np.dtype(getattr(pytest.importorskip("ml_dtypes"), name))
+    numbers = np.array([[0.5, 1.0, 2.0], [-1.0, 0.0, 4.0]]).astype(dtype)
+    held = runtime.tensor(numbers)
+    assert held.dtype == name
+    assert held.numpy().tobytes() == numbers.tobytes()
