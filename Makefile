@@ -11,10 +11,10 @@ export PYTHON VENV
 RUN := $(VENV)/bin/python
 TESTS = $(RUN) test/run.py $(if $(JOBS),--jobs $(JOBS))
 
-.PHONY: help demo quick test test-targets conformance random-models check docs bench bench-models peers clean
+.PHONY: help demo quick test test-targets test-aarch64 conformance random-models check docs bench bench-models peers clean
 
 help: ## show this list
-	@sed -n 's/^\([a-z-]*\): .*## /make \1: /p' Makefile
+	@sed -n 's/^\([a-z0-9-]*\): .*## /make \1: /p' Makefile
 
 demo: ## compile a digits classifier with a dynamic batch and run it
 	@.ci/environment demo
@@ -33,6 +33,11 @@ test: ## run all tests, and name the slowest
 test-targets: ## run all tests once for each of several CPUs
 	@.ci/environment test
 	@$(TESTS) $(CPUS)
+
+test-aarch64: ## run the numeric tests for AArch64, in an emulator of the processor
+	@.ci/environment test
+	@RELAX_MLIR_TARGET="llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-n1 -num-threads=1" \
+	  $(RUN) -m pytest -q $(if $(JOBS),-n $(JOBS)) test/numerics
 
 conformance: ## run the node tests of onnx and count those that pass
 	@.ci/environment test

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import platform
 import zlib
 from pathlib import Path
 
@@ -64,7 +65,17 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Without marked tests, skip those that compile all the same: names do not say everything."""
+    """Emulate AArch64 where tests are for it; without marked tests, skip those that compile.
+
+    Names do not say everything about what a test compiles.
+    """
+    target = os.environ.get("RELAX_MLIR_TARGET", "")
+    if "aarch64" in target and platform.machine() != "aarch64":
+        from aarch64 import emulated
+
+        emulation = emulated()
+        emulation.__enter__()
+        config.add_cleanup(lambda: emulation.__exit__(None, None, None))
     if WITHOUT_CODEGEN in config.option.markexpr:
         from relax_mlir.lowering.codegen import native
 
