@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.errors import PassError
 from relax_mlir.lowering import PASSES
+from relax_mlir.lowering.c_library import run_passes
 from relax_mlir.lowering.pass_spec import TARGET
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.walk import names_below
@@ -131,11 +132,9 @@ def run_step(op: ir.Operation, step: str, target: str | Target = "") -> None:
         manager = passmanager.PassManager.parse(f"builtin.module({step})")
         # Verifying after every pass was a third of the time; the caller verifies at the end.
         manager.enable_verifier(False)
-        try:
-            manager.run(op)
-        except ir.MLIRError as error:
-            lines = [f"{d.location}: {d.message}" for d in error.error_diagnostics]
-            raise PassError(step, "the program cannot be lowered", lines) from error
+        errors = run_passes(manager, op)
+    if errors:
+        raise PassError(step, "the program cannot be lowered", errors)
 
 
 def _crashes(op: ir.Operation, step: str) -> bool:

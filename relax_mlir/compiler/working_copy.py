@@ -20,6 +20,7 @@ from relax_mlir.dialects.relax.constants import (
 from relax_mlir.dialects.relax.types import tensor_type
 from relax_mlir.errors import VerifyError
 from relax_mlir.ir.module import IRModule
+from relax_mlir.lowering.c_library import own
 
 # Which constant a place is kept for.
 _PLACE = "relax.place"
@@ -39,7 +40,9 @@ def working_copy(mod: IRModule) -> IRModule:
         return copy
     kept = _keep_places(copy)
     try:
-        moved = copy.moved_to(new_context())
+        context = new_context()
+        own(context)
+        moved = copy.moved_to(context)
     except VerifyError:
         return mod.clone()
     _fill_places(moved, kept)

@@ -6,11 +6,11 @@ import re
 import llvmlite.binding as llvm
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.c_library import translate
 from relax_mlir.lowering.codegen.ffi.argument_check import argument_checks
 from relax_mlir.lowering.codegen.ffi.call_check import check_all
 from relax_mlir.lowering.codegen.ffi.table import Strings
 from relax_mlir.lowering.codegen.llvm.optimize import optimize
-from relax_mlir.lowering.codegen.llvm.translate import translate
 from relax_mlir.lowering.target.target import Target
 
 # What exported functions call of them, as the module of these declares it.

@@ -15,12 +15,12 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import CompileError
+from relax_mlir.lowering.c_library import translate
 from relax_mlir.lowering.codegen.llvm.bfloat16 import as_integers, expand_bfloat_casts
 from relax_mlir.lowering.codegen.llvm.cold_branches import weigh_branches
 from relax_mlir.lowering.codegen.llvm.loop_hints import prepare_loops
 from relax_mlir.lowering.codegen.llvm.optimize import VECTOR_CODE
 from relax_mlir.lowering.codegen.llvm.parallel_regions import call_thread_pool
-from relax_mlir.lowering.codegen.llvm.translate import translate
 from relax_mlir.lowering.walk import by_name
 
 llvm: ModuleType = submodule("dialects.llvm")
