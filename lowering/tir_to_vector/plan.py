@@ -19,7 +19,6 @@ from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Fused
 from relax_mlir.lowering.tir_to_vector.contraction.prologue import COMPUTED_OPERANDS
 from relax_mlir.lowering.tir_to_vector.contraction.tall_skinny_gemm import CONTRACTION, GEMM
 from relax_mlir.lowering.tir_to_vector.convolution.kernel import CONVOLUTION, PACKED_CONVOLUTION
-from relax_mlir.lowering.tir_to_vector.data_movement.gather import GATHER
 from relax_mlir.lowering.tir_to_vector.data_movement.index_map_writer import BRANCHES, INDEX_MAP
 from relax_mlir.lowering.tir_to_vector.data_movement.transposed import TRANSPOSE
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_kernel import NCHW_WINDOW
@@ -59,7 +58,6 @@ KERNEL_CLASSES = (
     ROW_FUSION,
     TRANSPOSE,
     STRIDED_REDUCTION,
-    GATHER,
     INDEX_MAP,
 )
 

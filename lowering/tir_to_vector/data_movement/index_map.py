@@ -1,11 +1,12 @@
 """Maps whose lanes have places of their own: reversed, strided, repeated, or gathered.
 
 The store is adjacent along one iterator. Loads with linear places there are vectors that a shuffle
-rearranges, others gathers. Stores to computed places keep the order of iterators along which they
-may collide.
+rearranges, others gathers. Runs of adjacent elements, as in take, tile and flip along other axes
+than the last, are vectors whose place the outer loops compute. Stores to computed places keep the
+order of iterators along which they may collide.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import (
@@ -16,13 +17,28 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     is_within,
     result_of,
 )
-from relax_mlir.lowering.tir_to_vector.data_movement.gather import Found, IndexSpace, spaces, uses
-from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, NotFlat, root, slice_of
+from relax_mlir.lowering.tir_to_vector.data_movement.index_space import (
+    Found,
+    IndexSpace,
+    spaces,
+    uses,
+)
+from relax_mlir.lowering.tir_to_vector.flat import (
+    FlatAccess,
+    FlatNest,
+    NotFlat,
+    collapse,
+    root,
+    slice_of,
+)
+from relax_mlir.lowering.tir_to_vector.vector_nest import vector_iter
 
 # The maximal stride of whole vectors: with larger ones a gather is as good.
 MAX_STEP = 4
 # The maximal repeats of lanes: more are runs.
 _MAX_REPEATS = 8
+# Elements of a static run from which on it is worth a loop.
+_SHORT = 8
 
 
 @dataclass
@@ -68,12 +84,21 @@ class IndexMap:
         return 1 if self.repeats == 1 else 2
 
 
-def match_index_map(nest: Nest) -> IndexMap | str:
-    """Return the index map that a nest of one store is, or why it is none."""
+def match_index_map(nest: Nest, *, runs: bool = False) -> IndexMap | str:
+    """Return the index map that a nest of one store is, or why it is none.
+
+    Args:
+        nest: the nest.
+        runs: whether iterators along which all accesses are adjacent may be merged.
+    """
     if len(nest.stores) != 1 or set(nest.types) - {"spatial", "opaque"} or nest.has_init():
         return "it is no map with one store"
     try:
         choices = spaces(nest)
+        for space in choices if runs else ():
+            index_map = _match(nest, space, runs=True)
+            if isinstance(index_map, IndexMap):
+                return index_map
         if len(choices) == 2:
             index_map = _match(nest, choices[1])
             if isinstance(index_map, IndexMap) and index_map.repeats > 1:
@@ -81,6 +106,26 @@ def match_index_map(nest: Nest) -> IndexMap | str:
         return _match(nest, choices[0])
     except NotFlat as why:
         return str(why)
+
+
+def _along_runs(index_map: IndexMap) -> IndexMap | None:
+    """Return an index map along runs of adjacent elements, None if it has none."""
+    flat, space, nonlinear = index_map.flat, index_map.space, index_map.nonlinear
+    if index_map.ordered or nonlinear[flat.store]:
+        return None
+    values = {v for op in flat.slice if op.name != "memref.load" for v in op.operands}
+    values |= {flat.value}
+    values |= {a for pairs in nonlinear.values() for v, _ in pairs for a in uses(v, flat.nest)}
+    used = {position for v in values for position in space.terms.get(v, ())}
+    keep = max(used, default=-1) + 1
+    merged = collapse(flat, keep)
+    vector = vector_iter(merged, keep)
+    if not isinstance(vector, int):
+        return None
+    extent = merged.iters[vector].extent.value
+    if space.quotients and extent is not None and extent < _SHORT:
+        return None
+    return replace(index_map, flat=merged, vector=vector)
 
 
 def match_branches(nest: Nest) -> IndexMap | str:
@@ -103,7 +148,9 @@ def match_branches(nest: Nest) -> IndexMap | str:
     return index_map
 
 
-def _match(nest: Nest, space: IndexSpace, *, branches: bool = False) -> IndexMap | str:
+def _match(
+    nest: Nest, space: IndexSpace, *, branches: bool = False, runs: bool = False
+) -> IndexMap | str:
     store = nest.stores[0]
     accesses: dict[ir.Operation, FlatAccess] = {}
     nonlinear: dict[ir.Operation, Found] = {}
@@ -119,6 +166,10 @@ def _match(nest: Nest, space: IndexSpace, *, branches: bool = False) -> IndexMap
     ordered = _ordered(nest, space, store, bool(nonlinear[store.op]))
     if isinstance(ordered, str):
         return ordered
+    flat = FlatNest(nest, space.iters, accesses, store.op, None, store.op.operands[0], slice_, None)
+    index_map = IndexMap(flat, None, 1, space, nonlinear, ordered, branches)
+    if runs:
+        return _along_runs(index_map) or "it has no runs of adjacent elements"
     written = accesses[store.op].strides
     free = [i for i in range(len(written)) if i not in ordered]
     vector = next((i for i in reversed(free) if written[i] == 1), None)
@@ -134,8 +185,7 @@ def _match(nest: Nest, space: IndexSpace, *, branches: bool = False) -> IndexMap
         vector -= 1
         if not 1 < repeats <= _MAX_REPEATS or written[vector] != repeats or ordered:
             return "it repeats elements another number of times"
-    flat = FlatNest(nest, space.iters, accesses, store.op, None, store.op.operands[0], slice_, None)
-    return IndexMap(flat, vector, repeats, space, nonlinear, ordered, branches)
+    return replace(index_map, vector=vector, repeats=repeats)
 
 
 def _ordered(

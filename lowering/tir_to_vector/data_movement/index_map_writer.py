@@ -463,7 +463,7 @@ def _is_read(index: ir.Value) -> bool:
 def _match_first(nests: Nests) -> IndexMap | str:
     flat = nests.merged
     if isinstance(flat, str) or flat.total is None:
-        index_map = match_index_map(nests.nest)
+        index_map = match_index_map(nests.nest, runs=isinstance(nests.flat, str))
         if isinstance(index_map, IndexMap):
             return index_map
     return flat if isinstance(flat, str) else str(transposed_iters(flat))

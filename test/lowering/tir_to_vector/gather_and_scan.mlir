@@ -22,9 +22,10 @@ func.func @f(%x: tensor<?x?xf32, #nm>, %i: tensor<?xi64, #k>, %y: tensor<?x64xf3
 // CHECK: arith.cmpi slt, %[[PLACE]]
 // CHECK: arith.minsi
 // CHECK: %[[ROW:.*]] = arith.index_cast %{{.*}} : i64 to index
+// CHECK: scf.for
 // CHECK: arith.muli %[[ROW]]
-// CHECK: vector.load {{.*}} : memref<?xf32>, vector<64xf32>
-// CHECK: vector.store {{.*}} : memref<?xf32>, vector<64xf32>
+// CHECK: vector.load {{.*}} : memref<?xf32>, vector<16xf32>
+// CHECK: vector.store {{.*}} : memref<?xf32>, vector<16xf32>
 // CHECK: vector.maskedstore
 
 // Along a row: each lane with those 1, 2, 4 and 8 before it, then with all before the vector.
