@@ -367,20 +367,6 @@ class Emitter(ParallelEmitter):
             yield loop.counter, self.min(self.add(loop.counter, size), upper)
 
     @contextmanager
-    def parallel(self, lower: Index, upper: Index, step: Index = 1) -> Iterator[ir.Value]:
-        """Write an `scf.parallel` of one dimension, whose steps may run in any order."""
-        made = ir.Operation.create(
-            "scf.parallel",
-            operands=[self.index(lower), self.index(upper), self.index(step)],
-            attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 0])},
-            regions=1,
-        )
-        block = made.regions[0].blocks.append(self.index_type)
-        with ir.InsertionPoint(block):
-            yield block.arguments[0]
-            ir.Operation.create("scf.reduce")
-
-    @contextmanager
     def when(self, condition: ir.Value) -> Iterator[ir.Operation]:
         """Write an `scf.if` without results; yields it, for `otherwise`."""
         made = ir.Operation.create("scf.if", operands=[condition], regions=2)
