@@ -1,6 +1,7 @@
 """`relax.build`: an IRModule in, an Executable out."""
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from typing import Any
 
@@ -20,6 +21,7 @@ from relax_mlir.extension_points import extension
 from relax_mlir.interpreter import tuned_for_builds
 from relax_mlir.ir.module import IRModule, module_of
 from relax_mlir.lowering.codegen.compile_cache import CompileCache
+from relax_mlir.lowering.codegen.ffi.linked_checks import compiled_checks
 from relax_mlir.lowering.codegen.native import (
     NativeCode,
     compile_module,
@@ -392,7 +394,10 @@ def native_objects(
         with log.stage(kernel_pass.info.name, kernels.mlir_module):
             kernel_pass.run_in_place(kernels, context)
     rehearsed = needs_rehearsal(kernels.mlir_module.operation, target)
-    with log.stage("LowerTIR", kernels.mlir_module):
+    with ThreadPoolExecutor(1) as ahead, log.stage("LowerTIR", kernels.mlir_module):
+        if not rehearsed:
+            # LLVM has nothing else to do yet, and every library needs them.
+            ahead.submit(compiled_checks, target.serial())
         registry.get_pass("LowerTIR").run_in_place(kernels, context)
     # Whoever wants to see the stages wants them to run.
     setting = False if log.dumps else context.option(config.COMPILE_CACHE)

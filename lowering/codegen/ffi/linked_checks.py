@@ -28,15 +28,19 @@ def link_checks(module: llvm.ModuleRef, target: Target) -> None:
     """Add the functions that check arguments to an optimised module, known only in it."""
     if not any(f.is_declaration and f.name.startswith(CHECKS) for f in module.functions):
         return
-    module.link_in(llvm.parse_assembly(_checks(target.serial()), module._context))
+    module.link_in(llvm.parse_assembly(compiled_checks(target.serial()), module._context))
     for function in module.functions:
         if function.name.startswith(CHECKS) and not function.is_declaration:
             function.linkage = "internal"
 
 
 @functools.lru_cache(maxsize=8)
-def _checks(target: Target) -> str:
-    """Return LLVM IR of the functions: as assembly code where that can be read, else optimised."""
+def compiled_checks(target: Target) -> str:
+    """Return LLVM IR of the functions: as assembly code where that can be read, else optimised.
+
+    Args:
+        target: without threads.
+    """
     module, machine = optimize(_source(), target)
     if not target.reads_assembly:
         return str(module)
