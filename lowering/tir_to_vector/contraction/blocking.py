@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
@@ -51,17 +50,17 @@ def has_set_conflicts(rows: int, stride: int, length: int, ways: int) -> bool:
     return max(sets) > ways
 
 
-def max_nc(emit: Emitter, machine: Machine, steps: Index, width: int, size: int) -> Index:
+def max_nc(emit: Emitter, room: int, steps: Index, width: int, size: int) -> Index:
     """Return the maximal columns of a block of B, by the bytes of its panels.
 
     Args:
         emit: where to write.
-        machine: its caches.
+        room: bytes for the panels of a block.
         steps: steps of k of a block, or groups of them.
         width: columns of a panel; blocks have whole panels.
         size: bytes of an element.
     """
-    columns = emit.div(machine.panel_bytes // size, emit.max(steps, 1))
+    columns = emit.div(room // size, emit.max(steps, 1))
     return emit.mul(emit.div(emit.add(columns, width - 1), width), width)
 
 

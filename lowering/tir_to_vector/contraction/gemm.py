@@ -197,7 +197,8 @@ class GemmWriter:
                 block = loops.enter_context(self._columns_of(columns, right.in_place))
                 steps = loops.enter_context(self._blocks_of_k())
                 column_tiles = right.column_tiles(b, block, steps)
-                tiles.block(env, a, column_tiles, c, rows, block, steps)
+                following = self._following(columns, block, steps)
+                tiles.block(env, a, column_tiles, c, rows, block, steps, following)
 
     @contextmanager
     def _loops(
@@ -270,6 +271,21 @@ class GemmWriter:
         size = balanced_nc(emit, emit.sub(last, first), most, self.blocking.width)
         with emit.blocks(first, last, size) as block:
             yield block
+
+    def _following(self, columns: Span, block: Span, steps: Span) -> Index | None:
+        """Return how far the next block's panels are, None if they are not to be prefetched."""
+        emit, blocking = self.emit, self.blocking
+        if not blocking.prefetches:
+            return None
+        to_k = emit.mul(steps[0], blocking.panel_width)
+        wide = emit.div(emit.sub(block[1], block[0]), blocking.panel_width)
+        far = emit.sub(emit.mul(wide, blocking.b.stride(blocking.panel)), to_k)
+        # After the last block nothing is left to prefetch.
+        following = emit.select(emit.compare("slt", block[1], columns[1]), far, 0)
+        if blocking.is_one_block:
+            return following
+        more = emit.compare("slt", steps[1], blocking.k)
+        return emit.select(more, emit.mul(blocking.kc, blocking.panel_width), following)
 
     def _fill(self) -> None:
         """Store the initial value of C: with several reduction loops no block of k is the first."""

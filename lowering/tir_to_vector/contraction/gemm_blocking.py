@@ -21,6 +21,8 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 Span = tuple[Index, Index]
+# The share of what panels may have of L2, for blocks that are prefetched beside the one before.
+_FEW = 4
 
 
 class GemmBlocking:
@@ -84,7 +86,7 @@ class GemmBlocking:
         if self.panel_width and self.dot is not None and self.matrices and not self.is_one_block:
             # Matrix tiles read past a block: the next block, not zeros.
             self.kc = emit.mul(self.whole(self.groups(self.kc)), self.dot.group)
-        self.nc_max: Index = max_nc(emit, machine, self.groups(self.kc), self.width, size)
+        self.nc_max: Index = self._columns_of_a_block(size)
         self.load = PanelLoad(None if self.dot is not None else gemm.widen[1], self.dot)
         if gemm.computed is not None and self.panel is not None:
             computed = DequantizedPanels(gemm, self.panel, emit, machine)
@@ -95,6 +97,29 @@ class GemmBlocking:
             fine=bool(self.panel_width) and not self.matrices,
             narrow=machine.fma_units == 1,
         )  # fmt: skip
+
+    def _columns_of_a_block(self, size: int) -> Index:
+        """Return the maximal columns of a block, given the bytes of an element.
+
+        Blocks are small where the rows of A stay in L2: tiles of one block prefetch the next one,
+        and only the first waits for memory.
+        """
+        emit, machine = self.emit, self.machine
+        steps = self.groups(self.kc)
+        most = max_nc(emit, machine.panel_bytes, steps, self.width, size)
+        if not self.prefetches:
+            return most
+        few = max_nc(emit, machine.panel_bytes // _FEW, steps, self.width, size)
+        fit = emit.holds("sle", emit.mul(self.m, steps), machine.panel_bytes // 2 // size)
+        if isinstance(fit, bool):
+            return few if fit else most
+        return emit.select(fit, few, most)
+
+    @property
+    def prefetches(self) -> bool:
+        """Whether tiles prefetch the panels of the next block: B is packed, and used from L2."""
+        plain = self.dot is None and self.gemm.widen[1] is None and self.gemm.computed is None
+        return bool(self.panel_width) and plain and self.machine.fma_units > 1
 
     def extent(self, position: int) -> Index:
         """Return the extent of an iterator."""

@@ -85,7 +85,7 @@ class TileWriter:
 
     def block(
         self, env: dict[int, Index], a: StridedRef, column_tiles: PanelsOfTiles,
-        c: StridedRef | None, rows: Span, columns: Span, steps: Span,
+        c: StridedRef | None, rows: Span, columns: Span, steps: Span, following: Index | None,
     ) -> None:  # fmt: skip
         """Write the tiles of a block.
 
@@ -97,6 +97,8 @@ class TileWriter:
             rows: the range of tile numbers.
             columns: the range of columns.
             steps: the range of k.
+            following: the distance from the block's panels to those of the next block, of which
+                each tile prefetches a share; None for no prefetch.
         """
         emit, gemm, blocking = self._emit, self._blocking.gemm, self._blocking
         (j0, _), (k0, k1) = columns, steps
@@ -108,8 +110,17 @@ class TileWriter:
             last = emit.compare("eq", k1, blocking.k)
         many = emit.sub(k1, k0)
         for loop_ in blocking.rows.loops(*rows):
+            share: Index = 0
+            if following is not None:
+                count = emit.max(emit.sub(loop_.last, loop_.first), 1)
+                share = emit.div(emit.add(blocking.width - 1, count), count)
             with emit.loop(loop_.first, loop_.last) as number:
                 tile = loop_.rows
+                panels = column_tiles
+                if following is not None:
+                    done = emit.mul(emit.sub(number.counter, loop_.first), emit.mul(share, many))
+                    ahead = emit.add(following, done), share
+                    panels = [(zone, replace(each, ahead=ahead)) for zone, each in column_tiles]
                 row = emit.add(emit.mul(number.counter, loop_.step), loop_.base)
                 upto = blocking.m if loop_.end is None else loop_.end
                 there = emit.min(emit.sub(upto, row), tile) if loop_.partial else None
@@ -125,7 +136,7 @@ class TileWriter:
                 # Only the largest tiles are worth long code.
                 short = blocking.rows.fine and tile < blocking.rows.largest
                 store = Store(out, first, self._init, last, finish, j0, self._scratch, there, short)
-                self._columns(tile, source, column_tiles, store, many)
+                self._columns(tile, source, panels, store, many)
 
     def _columns(
         self, rows: int, a: StridedRef, column_tiles: PanelsOfTiles, store: Store, steps: Index
@@ -174,6 +185,9 @@ class TileWriter:
             if left is None:
                 left = emit.sub(zone.last, column) if zone.masked else width
             b = self._at(panels, emit.sub(column, zone.first), left, zone.vectors)
+            if panels.ahead is not None:
+                distance, apart = panels.ahead
+                b.ahead = emit.add(b.offset, distance), apart
             to = store.at(emit, column)
             masks = [self._mask(left, i * lanes) for i in range(zone.vectors)]
             if not isinstance(left, int) and zone.whole:

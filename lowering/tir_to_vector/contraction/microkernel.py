@@ -29,7 +29,8 @@ class StridedRef:
     """An element of a one-dimensional memref, and strides by name.
 
     Along "m", `last` is the last row that exists. `each` are buffers that begin with a tile's rows,
-    if their distance is dynamic.
+    if their distance is dynamic. `ahead` is what steps of k prefetch into L2 beside their products:
+    the first step's element, and the distance from one to the next.
     """
 
     base: ir.Value
@@ -37,6 +38,7 @@ class StridedRef:
     strides: dict[str, Index]
     last: Index | None = None
     each: list[ir.Value] | None = None
+    ahead: tuple[Index, Index] | None = None
 
     def row(self, emit: Emitter, number: Index) -> Index:
         """Return the offset of a row; rows past the last one repeat it."""
@@ -299,6 +301,9 @@ def tile_step(
     if prefetch_distance:
         later = emit.add(at, emit.mul(prefetch_distance, b.stride("k")))
         tile.prefetch(emit, b.base, later, far=far)
+    if b.ahead is not None:
+        start, apart = b.ahead
+        emit.prefetch(b.base, emit.add(start, emit.mul(k, apart)), far=True)
     result = []
     step = emit.mul(k, a.stride("k"))
     along = emit.add(a.offset, step)

@@ -39,6 +39,8 @@ class Panels:
         edge: a copy of the last panel, if the others are read in place.
         chosen: whether run time chooses the buffer.
         load: loads elements that have another type than what is multiplied; None for plain loads.
+        ahead: what tiles prefetch: the distance from a tile's first element, and elements for each
+            step of k; None for nothing.
     """
 
     base: ir.Value
@@ -52,6 +54,7 @@ class Panels:
     edge: Edge | None = None
     chosen: bool = False
     load: PanelLoad | None = None
+    ahead: tuple[Index, Index] | None = None
 
     def beginning(self, emit: Emitter, column: Index) -> "Panels":
         """Return the panels from a column of the block on."""

@@ -97,3 +97,25 @@ func.func @groups(%x: !X, %s: !S) -> !Y attributes {relax.function} {
   %3 = "relax.matmul"(%x, %2) : (!X, !M) -> !Y
   return %3 : !Y
 }
+
+// -----
+
+!X = tensor<100x768xf32>
+!W = tensor<768x768xf32>
+
+// Blocks of two panels: each step of a tile prefetches a part of the next block into L2, beside the
+// lines of its own panel. After the last block that is the block itself.
+
+// CHECK: func.func private @matmul_packed(
+// CHECK: scf.for %[[FIRST:.*]] = %{{.*}} to %[[END:.*]] step %c96
+// CHECK: %[[LAST:.*]] = arith.minsi
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[LAST]]
+// CHECK: arith.select %[[MORE]]
+// CHECK: memref.prefetch %{{.*}}, read, locality<3>
+// CHECK: memref.prefetch %{{.*}}, read, locality<2>
+// CHECK: vector.fma
+func.func @blocks(%x: !X) -> !X attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<0.5> : !W} : () -> !W
+  %0 = "relax.matmul"(%x, %w) {out_dtype} : (!X, !W) -> !X
+  return %0 : !X
+}

@@ -24,7 +24,7 @@ def test_blocks_fit_the_caches(
     assert steps == 4 or rows * steps * 4 <= l1 << 9
     # Of known numbers nothing is written, so no place to write is needed.
     known = IndexEmitter.__new__(IndexEmitter)
-    columns = max_nc(known, machine, steps, width, 4)
+    columns = max_nc(known, machine.panel_bytes, steps, width, 4)
     assert columns % width == 0
     assert (columns - width) * steps * 4 <= l2 << share
 
