@@ -3,26 +3,43 @@
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.errors import PassError
 
 _MAKERS = ("memref.alloc", "memref.view", "memref.get_global", "memref.reinterpret", "func.call",
            "builtin.", "bufferization.")  # fmt: skip
 
 
-def collect(root: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> list[ir.Operation]:
-    """Return the operations below `root` that are wanted, those in a region after its owner."""
+# Those in a region before its owner.
+INNER_FIRST = ir.WalkOrder.POST_ORDER
+
+
+def collect(
+    root: ir.Operation, wanted: Callable[[ir.Operation], bool],
+    order: ir.WalkOrder = ir.WalkOrder.PRE_ORDER,
+) -> list[ir.Operation]:  # fmt: skip
+    """Return the operations below `root`, it among them, that are wanted.
+
+    Args:
+        root: an operation.
+        wanted: says which.
+        order: those in a region after its owner by default.
+    """
     result: list[ir.Operation] = []
+    advance = ir.WalkResult.ADVANCE
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if wanted(op):
             result.append(op)
-        return ir.WalkResult.ADVANCE
+        return advance
 
-    root.walk(visit, ir.WalkOrder.PRE_ORDER)
+    root.walk(visit, order)
     return result
 
 
-def named(root: ir.Operation, names: Container[str]) -> list[ir.Operation]:
-    """Return the operations below `root` of some names, in the order of `collect`."""
+def named(
+    root: ir.Operation, names: Container[str], order: ir.WalkOrder = ir.WalkOrder.PRE_ORDER
+) -> list[ir.Operation]:
+    """Return the operations below `root` of some names, as `collect` does."""
     result: list[ir.Operation] = []
     advance = ir.WalkResult.ADVANCE
 
@@ -31,8 +48,22 @@ def named(root: ir.Operation, names: Container[str]) -> list[ir.Operation]:
             result.append(op)
         return advance
 
-    root.walk(visit, ir.WalkOrder.PRE_ORDER)
+    root.walk(visit, order)
     return result
+
+
+def first_below(root: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> ir.Operation | None:
+    """Return the first operation below `root` that is wanted, None where there is none."""
+    result: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if not wanted(op):
+            return ir.WalkResult.ADVANCE
+        result.append(op)
+        return ir.WalkResult.INTERRUPT
+
+    root.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return result[0] if result else None
 
 
 def names_below(root: ir.Operation) -> set[str]:
@@ -88,18 +119,13 @@ def _made(op: ir.Operation) -> list[ir.Type]:
 
 def has_buffers(root: ir.Operation, wanted: Callable[[ir.Type], bool]) -> bool:
     """Whether a buffer of a wanted type is made below `root`, or given to a function there."""
-    found = False
-    advance = ir.WalkResult.ADVANCE
 
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal found
+    def makes(op: ir.Operation) -> bool:
         name = op.name
-        if name.startswith(_MAKERS) or name == "func.func":
-            found = found or any(map(wanted, _made(op)))
-        return ir.WalkResult.INTERRUPT if found else advance
+        maker = name.startswith(_MAKERS) or name == "func.func"
+        return maker and any(map(wanted, _made(op)))
 
-    root.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return first_below(root, makes) is not None
 
 
 def enclosing(op: ir.Operation, name: str) -> ir.Operation | None:
@@ -131,3 +157,21 @@ def relax_functions(module: ir.Operation) -> list[ir.Operation]:
 def function_name(func: ir.Operation) -> str:
     """Return a function's symbol name."""
     return func.attributes["sym_name"].value
+
+
+def require_absent(module: ir.Operation, prefix: str, before: str, first: str) -> None:
+    """Report the first operation that an earlier pass would have lowered.
+
+    Args:
+        module: the module.
+        prefix: what the names of such operations begin with.
+        before: the name of the pass that is about to run.
+        first: the flag of the pass that must run before it.
+
+    Raises:
+        PassError: there is such an operation.
+    """
+    op = first_below(module, lambda op: op.name.startswith(prefix))
+    if op is not None:
+        op.location.emit_error(f"'{op.name}' op must be lowered before {before}: run {first} first")
+        raise PassError(before, f"run {first} first")

@@ -1,9 +1,9 @@
 """Image resizing as prim funcs: tables of the pixels and weights of each row and column."""
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -26,8 +26,8 @@ from relax_mlir.resampling import CROP, Numbers, cubic_weight, nearest, source_p
 _PLACE = "float64"
 _TAPS = {"nearest_neighbor": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}
 _NUMBERS = Numbers(
-    *(functools.partial(unary, name) for name in ("floor", "ceil", "round")),
-    functools.partial(binary, "max"), select,
+    partial(unary, "floor"), partial(unary, "ceil"), partial(unary, "round"),
+    partial(binary, "max"), select,
 )  # fmt: skip
 # So many times a pixel may come in a row before `EPSILON` takes places to the next one.
 _MAX_SCALE = 1000

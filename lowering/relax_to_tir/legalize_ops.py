@@ -36,6 +36,7 @@ from relax_mlir.lowering.relax_to_tir.collective import COLLECTIVES
 from relax_mlir.lowering.relax_to_tir.compositions import COMPOSITIONS
 from relax_mlir.lowering.relax_to_tir.decompose import DECOMPOSE, decompose_ops
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
+from relax_mlir.lowering.walk import INNER_FIRST, named
 
 _LITERALS = ("relax.shape_expr", "relax.prim_value", "relax.constant")
 Legalization = Callable[[Legalizer, ir.Operation], ir.Value | None]
@@ -88,17 +89,9 @@ def legalize_ops(
     decompose_ops(module, WITHOUT_BLOCKS, skipped)
     decompose_ops(module, {**DECOMPOSE, **COMPOSITIONS, **COLLECTIVES}, skipped)
     legalizer = Legalizer(module)
-    pending: list[ir.Operation] = []
-
-    def collect(op: ir.Operation) -> ir.WalkResult:
-        name = op.name.removeprefix("relax.")
-        if name != op.name and name in COMPUTE_OPS and name not in skipped:
-            pending.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(collect)
+    names = {f"relax.{name}" for name in COMPUTE_OPS if name not in skipped}
     in_library: list[str] = []
-    for op in pending:
+    for op in named(module, names, INNER_FIRST):
         name = op.name.removeprefix("relax.")
         legalize = LEGALIZE.get(name, beside.get(name))
         with op.location:  # inference makes types, which takes one

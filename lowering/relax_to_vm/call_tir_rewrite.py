@@ -7,9 +7,8 @@ from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.ops.inplace import DESTINATION_PASSING, inplace_indices
 from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
 from relax_mlir.errors import PassError
-from relax_mlir.lowering.order import require_absent
 from relax_mlir.lowering.relax_to_vm.inplace import overwritable_arguments
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import collect, require_absent
 
 _DESTINATION_PASSING = ("relax.call_tir", "relax.call_dps_packed", *DESTINATION_PASSING)
 _REWRITTEN = (*_DESTINATION_PASSING, "relax.call_inplace_packed")

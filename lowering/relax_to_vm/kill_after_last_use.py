@@ -6,9 +6,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.dialects.vm.ops import Storage
-from relax_mlir.lowering.order import require_absent
 from relax_mlir.lowering.relax_to_vm.shape_state import stripped
-from relax_mlir.lowering.walk import relax_functions
+from relax_mlir.lowering.walk import relax_functions, require_absent
 
 # What they give is part of the expression that uses it, not a register of its own.
 _LITERALS = ("relax.constant", "relax.shape_expr", "relax.prim_value")

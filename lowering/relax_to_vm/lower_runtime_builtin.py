@@ -2,8 +2,7 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.tuples import make_tuple
-from relax_mlir.lowering.order import require_absent
-from relax_mlir.lowering.walk import named
+from relax_mlir.lowering.walk import named, require_absent
 
 _BUILTINS = {
     "relax.reshape": "vm.builtin.reshape",

@@ -18,10 +18,9 @@ from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.symbolic.prover import Facts, can_prove_less_equal
 from relax_mlir.dialects.vm.ops import Storage
-from relax_mlir.lowering.order import require_absent
 from relax_mlir.lowering.relax_to_vm.storage_plan import Allocation, plan_arena
 from relax_mlir.lowering.relax_to_vm.vm_memory_lower import last_use
-from relax_mlir.lowering.walk import relax_functions
+from relax_mlir.lowering.walk import relax_functions, require_absent
 
 _RENAMING = ("relax.match_cast", "relax.tuple_get_item", "vm.reinterpret")
 _READING = ("relax.shape_of",)

@@ -16,7 +16,6 @@ from relax_mlir.dialects.symbolic.binding import solve
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.vm.ops import ShapeHeap
 from relax_mlir.errors import PassError
-from relax_mlir.lowering.order import require_absent
 from relax_mlir.lowering.relax_to_vm.shape_func import define_shape_func
 from relax_mlir.lowering.relax_to_vm.shape_state import (
     Check,
@@ -32,7 +31,7 @@ from relax_mlir.lowering.relax_to_vm.shape_state import (
     rests,
     stripped,
 )
-from relax_mlir.lowering.walk import collect, function_name, relax_functions
+from relax_mlir.lowering.walk import collect, function_name, relax_functions, require_absent
 
 _SHAPED = ("relax.shape_expr", "relax.prim_value", "relax.match_cast", "relax.match_prim")
 

@@ -7,6 +7,7 @@ between row-major buffers become `memcpy` and are left alone.
 from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
+from relax_mlir.lowering.walk import named
 
 arith: ModuleType = submodule("dialects.arith")
 memref: ModuleType = submodule("dialects.memref")
@@ -15,17 +16,9 @@ scf: ModuleType = submodule("dialects.scf")
 
 def expand_copy(op: ir.Operation) -> None:
     """Replace strided `memref.copy` operations by `scf.for` nests that load and store."""
-    copies = []
-
-    def visit(candidate: ir.Operation) -> ir.WalkResult:
-        if candidate.name == "memref.copy" and not all(
-            is_row_major(v.type) for v in candidate.operands
-        ):
-            copies.append(candidate)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    for copy in copies:
+    for copy in named(op, ("memref.copy",)):
+        if all(is_row_major(v.type) for v in copy.operands):
+            continue
         with ir.InsertionPoint(copy), copy.location:
             source, target = copy.operands
             _nest(source, target, [])

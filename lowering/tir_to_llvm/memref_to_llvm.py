@@ -1,9 +1,9 @@
 """The pass `memref-to-llvm`: all steps to the LLVM dialect at once, to be read in relax-opt."""
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.order import require_absent
 from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.tir_to_llvm import pipeline
+from relax_mlir.lowering.walk import require_absent
 
 
 def memref_to_llvm(op: ir.Operation, *, target: str = "") -> None:

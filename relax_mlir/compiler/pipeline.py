@@ -29,6 +29,7 @@ from relax_mlir.lowering.codegen.native import (
 from relax_mlir.lowering.codegen.rehearsal import needs_rehearsal
 from relax_mlir.lowering.target.of_module import annotate_target, target_of
 from relax_mlir.lowering.target.target import Target
+from relax_mlir.lowering.walk import first_below
 from relax_mlir.pass_infra import config, registry
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.execution.pass_manager_run import interruptible, suspend_verification
@@ -299,16 +300,11 @@ def _calls_by_name(module: ir.Module) -> bool:
         for view in module.body.operations
         if "sym_visibility" in view.operation.attributes
     }
-    found = False
 
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        found = op.name in _CALLS_BY_NAME and ir.StringAttr(op.attributes["func"]).value in private
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+    def calls(op: ir.Operation) -> bool:
+        return op.name in _CALLS_BY_NAME and ir.StringAttr(op.attributes["func"]).value in private
 
-    if private:
-        module.operation.walk(visit)
-    return found
+    return bool(private) and first_below(module.operation, calls) is not None
 
 
 def _is_plain(pipeline: Sequence[str] | None, context: PassContext, log: BuildLog) -> bool:

@@ -21,6 +21,7 @@ from relax_mlir.dialects.relax.types import tensor_type
 from relax_mlir.errors import VerifyError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.c_library import own
+from relax_mlir.lowering.walk import INNER_FIRST, named
 
 # Which constant a place is kept for.
 _PLACE = "relax.place"
@@ -89,12 +90,4 @@ def _fill_places(mod: IRModule, kept: list[tuple[str, np.ndarray]]) -> None:
 
 def constants_of(mod: IRModule) -> list[ir.Operation]:
     """Return the operations of a module that are constants, in the program's order."""
-    result: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "relax.constant":
-            result.append(op)
-        return ir.WalkResult.ADVANCE
-
-    mod.mlir_module.operation.walk(visit)
-    return result
+    return named(mod.mlir_module.operation, ("relax.constant",), INNER_FIRST)

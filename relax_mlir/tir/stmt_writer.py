@@ -12,6 +12,7 @@ from relax_mlir.dialects.tir.scalar import DtypeError, Scalar
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.ir.module import IRModule
+from relax_mlir.lowering.walk import named
 from relax_mlir.script.tir_parser.bounds import beyond
 from relax_mlir.tir import ir_builder, stmt
 from relax_mlir.tir.expr import Param
@@ -94,7 +95,7 @@ def _check_names(builder: PrimFuncBuilder, decls: Sequence[BufferDecl | ScalarDe
     bound = {each.name for each in decls if isinstance(each, ScalarDecl)}
     shapes = [each.shape for each in decls if isinstance(each, BufferDecl)]
     bound |= {SymExpr.of(dim).name for shape in shapes for dim in shape} - {None}
-    used = [op.attributes["value"].dims[0] for op in _inside(builder.op, ("tir.symbol",))]
+    used = [op.attributes["value"].dims[0] for op in named(builder.op.operation, ("tir.symbol",))]
     for size in [*used, *(SymExpr.of(dim) for shape in shapes for dim in shape)]:
         unknown = sorted(size.symbols - bound)
         if unknown:
@@ -104,21 +105,9 @@ def _check_names(builder: PrimFuncBuilder, decls: Sequence[BufferDecl | ScalarDe
             )
 
 
-def _inside(func: Any, names: Sequence[str]) -> list[ir.Operation]:
-    result: list[ir.Operation] = []
-
-    def collect(op: ir.Operation) -> ir.WalkResult:
-        if op.name in names:
-            result.append(op)
-        return ir.WalkResult.ADVANCE
-
-    func.operation.walk(collect)
-    return result
-
-
 def _check_places(func: ir.Operation) -> None:
     """Reject indices that leave their buffers whenever the function runs."""
-    for op in _inside(func, ("memref.load", "memref.store")):
+    for op in named(func, ("memref.load", "memref.store")):
         first = 1 if op.name == "memref.load" else 2
         buffer = op.operands[first - 1]
         dims = dims_of(Indices(func), buffer)

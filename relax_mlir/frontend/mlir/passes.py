@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from relax_mlir.dialects.bindings import ir, passmanager, submodule
+from relax_mlir.lowering.walk import names_below
 from relax_mlir.pass_infra.execution.diagnostics import captured
 
 # Loads CHLO, which the bindings do not register by themselves.
@@ -42,19 +43,7 @@ def run(module: ir.Operation, pipeline: str) -> str:
 
 def dialects_of(module: ir.Operation) -> set[str]:
     """Return the dialects whose operations a module has."""
-    return {name.partition(".")[0] for name in operations_of(module)}
-
-
-def operations_of(outer: ir.Operation) -> set[str]:
-    """Return the names of the operations inside of one."""
-    result: set[str] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        result.add(op.operation.name)
-        return ir.WalkResult.ADVANCE
-
-    outer.walk(visit)
-    return result
+    return {name.partition(".")[0] for name in names_below(module)}
 
 
 def prepare(module: ir.Module) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.walk import INNER_FIRST, collect
 from relax_mlir.relax.analysis.scopes import module_op
 from relax_mlir.relax.analysis.variables import called_names
 from relax_mlir.relax.expr import GlobalVar
@@ -35,14 +36,8 @@ def detect_recursion(mod: Any) -> list[list[GlobalVar]]:
 
 
 def _references(func: ir.Operation) -> list[str]:
-    names: dict[str, None] = {}
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        names.update(dict.fromkeys(called_names(op)))
-        return ir.WalkResult.ADVANCE
-
-    func.walk(visit)
-    return list(names)
+    ops = collect(func, lambda _: True, INNER_FIRST)
+    return list(dict.fromkeys(name for op in ops for name in called_names(op)))
 
 
 def _components(graph: dict[str, list[str]]) -> list[list[str]]:

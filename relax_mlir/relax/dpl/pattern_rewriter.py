@@ -8,6 +8,7 @@ from relax_mlir.dialects.relax.tuples import get_item
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError, FunctionKeyError
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule
+from relax_mlir.lowering.walk import INNER_FIRST, collect
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.passes import Pass
@@ -37,7 +38,7 @@ from relax_mlir.relax.expr import (
     Var,
     view,
 )
-from relax_mlir.relax.expr.places import canonical, defining_op
+from relax_mlir.relax.expr.places import canonical, defining_op, operations_within
 
 # Takes an expression, how to look up variables, and the function under change.
 Rule = Callable[[Any, Any, FunctionRewriter], Any]
@@ -242,14 +243,10 @@ class _Replacement:
         return list(result)
 
     def _rename(self, func: ir.Operation, names: Mapping[str, str]) -> None:
-        def visit(op: ir.Operation) -> ir.WalkResult:
+        for op in operations_within(func) if names else ():
             for key, attribute in op.attributes.items():
                 if isinstance(attribute, ir.FlatSymbolRefAttr) and attribute.value in names:
                     op.attributes[key] = ir.FlatSymbolRefAttr.get(names[attribute.value])
-            return ir.WalkResult.ADVANCE
-
-        if names:
-            func.walk(visit)
 
 
 def _together(
@@ -273,13 +270,9 @@ def _together(
 
 
 def _references(func: ir.Operation) -> list[str]:
-    result: list[str] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        for attribute in op.attributes.values():
-            if isinstance(attribute, ir.FlatSymbolRefAttr):
-                result.append(attribute.value)
-        return ir.WalkResult.ADVANCE
-
-    func.walk(visit)
-    return result
+    return [
+        attribute.value
+        for op in collect(func, lambda _: True, INNER_FIRST)
+        for attribute in op.attributes.values()
+        if isinstance(attribute, ir.FlatSymbolRefAttr)
+    ]

@@ -8,6 +8,7 @@ from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.dialects.relax.tuples import known_fields
 from relax_mlir.errors import BuilderError, ExprTypeError
 from relax_mlir.ir.module import IRModule
+from relax_mlir.lowering.walk import named
 from relax_mlir.relax.dpl.classes import DFPattern
 from relax_mlir.relax.dpl.context import PatternContext
 from relax_mlir.relax.dpl.function_rewriter import FunctionRewriter, relax_functions
@@ -91,7 +92,7 @@ def rewrite_bindings(
     """
 
     def rewrite(edit: FunctionRewriter) -> None:
-        for op in dataflow_blocks(edit.func):
+        for op in named(edit.func, (DATAFLOW,)):
             left = len(op.regions[0].blocks[0].operations)
             while op.attached and _rewrite_block(ctx, rewriter, edit, op):
                 left -= 1
@@ -100,19 +101,6 @@ def rewrite_bindings(
         edit.tidy()
 
     return each_function(func, rewrite)
-
-
-def dataflow_blocks(func: ir.Operation) -> list[ir.Operation]:
-    """Return the dataflow blocks of a function."""
-    result: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == DATAFLOW:
-            result.append(op)
-        return ir.WalkResult.ADVANCE
-
-    func.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return result
 
 
 def _rewrite_block(ctx: PatternContext, rewriter: Any, edit: FunctionRewriter, op: Any) -> bool:

@@ -7,6 +7,7 @@ block's operation. For people both are one variable; `canonical` says which valu
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import location_name
 from relax_mlir.dialects.relax.tuples import MAKE_TUPLE, is_make_tuple
+from relax_mlir.lowering.walk import collect
 
 LEAVES = frozenset({"relax.constant", "relax.shape_expr", "relax.prim_value", MAKE_TUPLE})
 TERMINATORS = frozenset({"func.return", "relax.output", "relax.yield", "relax.condition"})
@@ -148,11 +149,4 @@ def is_binding(op: ir.Operation) -> bool:
 
 def operations_within(op: ir.Operation) -> list[ir.Operation]:
     """Return an operation and those in it, outer ones first."""
-    result: list[ir.Operation] = []
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        result.append(inner)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return result
+    return collect(op, lambda _: True)

@@ -12,6 +12,7 @@ from relax_mlir.extension_points import extension
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.ir.global_info import GlobalInfo, write_infos
 from relax_mlir.ir.module import IRModule
+from relax_mlir.lowering.walk import first_below
 from relax_mlir.script.parser import macros
 from relax_mlir.script.parser.annotations import Signature
 from relax_mlir.script.parser.env import Env, decorator_kind
@@ -321,17 +322,12 @@ class ModuleParser:
 
 def _has_effects(op: ir.Operation) -> bool:
     """Whether a Relax function may have side effects."""
-    result: list[bool] = []
 
-    def visit(inner: ir.Operation) -> ir.WalkResult:
+    def has_effect(inner: ir.Operation) -> bool:
         called = inner.name in ("relax.call", "relax.invoke_closure")
-        if inner.name == "relax.call_packed" or (called and "pure" not in inner.attributes):
-            result.append(True)
-            return ir.WalkResult.INTERRUPT
-        return ir.WalkResult.ADVANCE
+        return inner.name == "relax.call_packed" or (called and "pure" not in inner.attributes)
 
-    op.walk(visit)
-    return bool(result)
+    return first_below(op, has_effect) is not None
 
 
 def _rename(op: ir.Operation, names: Mapping[str, str]) -> None:

@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.dialects.symbolic.atoms import variable
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import collect, first_below
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer, own_name
 from relax_mlir.script.printer.options import PrintOptions
@@ -305,16 +305,7 @@ def _takes_tuple(op: ir.Operation) -> bool:
 
 def _calls_functions(op: ir.Operation) -> bool:
     """Whether a function mentions others of its module, which script calls `cls.name`."""
-    result: list[bool] = []
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        if "callee" in inner.operation.attributes:
-            result.append(True)
-            return ir.WalkResult.INTERRUPT
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return bool(result)
+    return first_below(op, lambda inner: "callee" in inner.attributes) is not None
 
 
 def _is_bare(op: ir.Operation) -> bool:

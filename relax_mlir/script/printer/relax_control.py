@@ -1,7 +1,7 @@
 """Printing branches, loops and nested functions, whose variables are bound again."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from relax_mlir.dialects.bindings import ir
@@ -10,6 +10,7 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import field_types, known_fields
 from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.lowering.walk import first_below
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer, own_name
 from relax_mlir.script.printer.relax_expr import RelaxExprPrinter
@@ -42,6 +43,13 @@ def projections(op: ir.Operation) -> list[ir.Operation] | None:
             return None
         taken[index] = user
     return [taken[i] for i in range(len(fields))] if len(taken) == len(fields) else None
+
+
+def _holds_after(value: ir.Value, block: ir.Block, wanted: Callable[[ir.Operation], bool]) -> bool:
+    """Whether a wanted operation comes after that of a value in a block."""
+    operations = [view.operation for view in block.operations]
+    after = operations[operations.index(value.owner.operation) + 1 :]
+    return any(first_below(op, wanted) is not None for op in after)
 
 
 class _Function(Protocol):
@@ -175,18 +183,11 @@ class ControlPrinter:
 
     def _is_read_after(self, name: str, value: ir.Value, block: ir.Block) -> bool:
         """Whether what has a name now is read after the operation of a value that could get it."""
-        result: list[bool] = []
 
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if any(v != value and self._namer.get(v) == name for v in op.operands):
-                result.append(True)
-                return ir.WalkResult.INTERRUPT
-            return ir.WalkResult.ADVANCE
+        def reads(op: ir.Operation) -> bool:
+            return any(v != value and self._namer.get(v) == name for v in op.operands)
 
-        operations = [view.operation for view in block.operations]
-        for op in operations[operations.index(value.owner.operation) + 1 :]:
-            op.walk(visit)
-        return bool(result)
+        return _holds_after(value, block, reads)
 
     def _rebind(self, block: ir.Block, values: Sequence[ir.Value], names: Sequence[str]) -> None:
         """Print the bindings at the end of a block, unless its last ones are in that order."""
@@ -437,22 +438,15 @@ class ControlPrinter:
         """Whether what follows an operation in a body, or may, has a symbol in an expression."""
         if value.owner.operation.name != "relax.prim_value":
             return True
-        results: list[bool] = []
 
-        def visit(op: ir.Operation) -> ir.WalkResult:
+        def mentions(op: ir.Operation) -> bool:
             dims = [dim for result in op.results for dim in type_dims(result.type)]
             for attribute in op.attributes.values():
                 if isinstance(attribute, Dims):
                     dims += attribute.dims
-            if any(symbol in dim.symbols for dim in dims):
-                results.append(True)
-                return ir.WalkResult.INTERRUPT
-            return ir.WalkResult.ADVANCE
+            return any(symbol in dim.symbols for dim in dims)
 
-        operations = [view.operation for view in body.operations]
-        for op in operations[operations.index(value.owner.operation) + 1 :]:
-            op.walk(visit)
-        return bool(results)
+        return _holds_after(value, body, mentions)
 
     def _at_home(self, op: ir.Operation, block: ir.Block) -> ir.Operation:
         while op.block != block:

@@ -13,6 +13,7 @@ from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.describe import NestPlan, describe, silence_warnings
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_for
 from relax_mlir.lowering.tir_to_vector.plan import plan_function, prepare
+from relax_mlir.lowering.walk import first_below
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.text_table import text_table
 from relax_mlir.tools.relax_compile.kernel_runs import Runs, Timing
@@ -134,15 +135,7 @@ def _is_kernel(op: ir.Operation) -> bool:
 
 
 def _holds(op: ir.Operation, name: str) -> bool:
-    found = False
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        found = found or inner.name == name
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return found
+    return first_below(op, lambda inner: inner.name == name) is not None
 
 
 def _expected(kernel: Kernel) -> float | None:

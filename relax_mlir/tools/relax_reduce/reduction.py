@@ -17,6 +17,7 @@ from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.execution.program_hash import fingerprint
 from relax_mlir.pass_infra.interface import AnyPass
 from relax_mlir.pass_infra.passes import mlir
+from relax_mlir.relax.expr.places import operations_within
 
 IsInteresting = Callable[[IRModule], bool]
 _CLEAN_UPS = ("ToNonDataflow", "DeadCodeElimination", "symbol-dce", "canonicalize", "cse")
@@ -93,7 +94,7 @@ def reduce_module(
 
 def size(mod: IRModule) -> int:
     """Return the number of operations in a module, itself left out."""
-    return len(_operations(mod.mlir_module.operation)) - 1
+    return len(operations_within(mod.mlir_module.operation)) - 1
 
 
 def _attempt(mod: IRModule, edit: Edit) -> IRModule | None:
@@ -255,7 +256,7 @@ def _set_type(function: ir.Operation) -> None:
 
 def _forbid_callers(mod: IRModule, function: ir.Operation) -> None:
     name = f"@{function.attributes['sym_name'].value}"
-    for operation in _operations(mod.mlir_module.operation):
+    for operation in operations_within(mod.mlir_module.operation):
         for attribute in operation.attributes.values():
             if isinstance(attribute, ir.FlatSymbolRefAttr) and str(attribute) == name:
                 raise CannotApply("somebody calls it")
@@ -282,7 +283,7 @@ def _removable(root: ir.Operation) -> list[ir.Operation]:
     """Return every operation inside functions that does not end a block, in textual order."""
     return [
         operation
-        for operation in _operations(root)
+        for operation in operations_within(root)
         if operation.name not in ("builtin.module", "func.func") and not _ends_block(operation)
     ]
 
@@ -290,14 +291,3 @@ def _removable(root: ir.Operation) -> list[ir.Operation]:
 def _ends_block(operation: ir.Operation) -> bool:
     operations = operation.block.operations
     return operations[len(operations) - 1].operation == operation
-
-
-def _operations(root: ir.Operation) -> list[ir.Operation]:
-    result: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        result.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return result

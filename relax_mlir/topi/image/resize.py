@@ -21,9 +21,8 @@ _SPATIAL = "DHW"
 _KIND = "float32"
 # How many pixels along an axis one of the result is made of.
 _TAPS = {"nearest_neighbor": 1, "linear": 2, "cubic": 4}
-_NUMBERS = Numbers(
-    *(functions.UNARY[name] for name in ("floor", "ceil", "round")), functions.max, Select
-)
+_UNARY = functions.UNARY
+_NUMBERS = Numbers(_UNARY["floor"], _UNARY["ceil"], _UNARY["round"], functions.max, Select)
 
 
 def _real(value: Any, kind: str = _KIND) -> PrimExpr:

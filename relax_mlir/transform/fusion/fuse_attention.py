@@ -16,6 +16,7 @@ from relax_mlir.dialects.relax.ops.attention import heads_of_each
 from relax_mlir.dialects.relax.ops.base import build
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.lowering.walk import INNER_FIRST, named
 from relax_mlir.transform.fusion.attention_masks import Band, read_band
 from relax_mlir.transform.fusion.attention_patterns import (
     INFINITY,
@@ -77,14 +78,7 @@ def fuse_attention(module: ir.Operation) -> None:
     of NaN, as exported models do; scores that are NaN for another reason then stay NaN.
     """
     for func in functions_to_optimize(module):
-        products: list[ir.Operation] = []
-
-        def visit(op: ir.Operation, products: list[ir.Operation] = products) -> ir.WalkResult:
-            if op.name == "relax.matmul":
-                products.append(op)
-            return ir.WalkResult.ADVANCE
-
-        func.walk(visit)
+        products = named(func, ("relax.matmul",), INNER_FIRST)
         candidates = [(op, match) for op in products if (match := _match(op)) is not None]
         written = written_values(func) if candidates else ()
         # Something may write to an operand, perhaps between its first use and the last.

@@ -20,6 +20,7 @@ from relax_mlir.dialects.relax.side_effects import (
 )
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
+from relax_mlir.lowering.walk import INNER_FIRST, named
 from relax_mlir.transform.relax.dead_code_elimination import remove_unused
 from relax_mlir.transform.relax.rebuild import symbols_of
 
@@ -65,16 +66,8 @@ def fold_scale_axis(module: ir.Operation) -> None:
 
 
 def _ops(module: ir.Operation, name: str) -> list[ir.Operation]:
-    result: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == name:
-            result.append(op)
-        return ir.WalkResult.ADVANCE
-
-    for func in functions_to_optimize(module):
-        func.walk(visit)
-    return result
+    functions = functions_to_optimize(module)
+    return [op for func in functions for op in named(func, (name,), INNER_FIRST)]
 
 
 def _scalings(module: ir.Operation) -> list[ir.Operation]:

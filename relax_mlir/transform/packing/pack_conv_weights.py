@@ -12,6 +12,7 @@ from relax_mlir.dialects.relax.conv_geometry import SPATIAL, layout_axes, pads, 
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
+from relax_mlir.lowering.walk import INNER_FIRST, named
 from relax_mlir.transform.packing.constant_weights import BLOCK, is_constant
 from relax_mlir.transform.packing.transposed_convolution import split_transposed
 
@@ -30,18 +31,10 @@ def pack_conv_weights(module: ir.Operation) -> None:
     Transposed convolutions are written by plain ones before.
     """
     split_transposed(module)
+    ranks = {f"relax.conv{rank}d": rank for rank in SPATIAL}
     for func in functions_to_optimize(module):
-        convs: list[tuple[ir.Operation, int]] = []
-
-        def visit(op: ir.Operation, convs: list[tuple[ir.Operation, int]] = convs) -> ir.WalkResult:
-            for rank in SPATIAL:
-                if op.name == f"relax.conv{rank}d":
-                    convs.append((op, rank))
-            return ir.WalkResult.ADVANCE
-
-        func.walk(visit)
-        for op, rank in convs:
-            _pack(op, rank)
+        for op in named(func, ranks, INNER_FIRST):
+            _pack(op, ranks[op.name])
 
 
 def _pack(op: ir.Operation, rank: int) -> None:

@@ -21,6 +21,7 @@ from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer
 from relax_mlir.lowering.relax_to_tir.support.window_checks import expect_outputs
+from relax_mlir.lowering.walk import INNER_FIRST, named
 from relax_mlir.transform.packing.constant_weights import BLOCK, is_constant
 from relax_mlir.transform.packing.transposed_convolution_phases import PhaseAxis, Phases
 
@@ -69,15 +70,7 @@ def split_transposed(module: ir.Operation) -> None:
     names = {f"relax.conv{rank}d_transpose": rank for rank in SPATIAL}
     legalizer = Legalizer(module)
     for func in functions_to_optimize(module):
-        convs: list[ir.Operation] = []
-
-        def visit(op: ir.Operation, convs: list[ir.Operation] = convs) -> ir.WalkResult:
-            if op.name in names:
-                convs.append(op)
-            return ir.WalkResult.ADVANCE
-
-        func.walk(visit)
-        for op in convs:
+        for op in named(func, names, INNER_FIRST):
             with ir.InsertionPoint(op), op.location:
                 value = _Splitter(op, names[op.name], legalizer).split()
                 if value is None:

@@ -10,6 +10,7 @@ from relax_mlir.dialects.relax.tuples import call_arguments, field_types, get_it
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.errors import FunctionKeyError, did_you_mean
+from relax_mlir.lowering.walk import INNER_FIRST, collect, named
 from relax_mlir.transform.relax.loop_dce import trim_branches, trim_loop
 from relax_mlir.transform.relax.rebuild import keep_results, replace_output
 
@@ -257,13 +258,8 @@ def _remove_unused_parameters(module: ir.Operation, entries: set[str]) -> None:
 
 def _calls_in(func: ir.Operation) -> dict[str, list[ir.Operation]]:
     calls: dict[str, list[ir.Operation]] = {}
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "relax.call":
-            calls.setdefault(op.attributes["callee"].value, []).append(op)
-        return ir.WalkResult.ADVANCE
-
-    func.walk(visit)
+    for op in named(func, ("relax.call",), INNER_FIRST):
+        calls.setdefault(op.attributes["callee"].value, []).append(op)
     return calls
 
 
@@ -282,16 +278,11 @@ def _unused_parameters(func: ir.Operation) -> list[int]:
 
     note(types)
     note(ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results)
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
+    for op in (each for top in operations_in(func) for each in collect(top, lambda _: True)):
         note(result.type for result in op.results)
         for attribute in op.attributes.values():
             for dim in getattr(attribute, "dims", ()):
                 needed.update(dim.symbols)
-        return ir.WalkResult.ADVANCE
-
-    for op in operations_in(func):
-        op.walk(visit)
     missing = needed - bound
     return [
         i

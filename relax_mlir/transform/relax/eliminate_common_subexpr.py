@@ -16,6 +16,7 @@ from relax_mlir.dialects.relax.side_effects import (
     written_values,
 )
 from relax_mlir.dialects.relax.tuples import get_item, is_make_tuple, is_tuple, known_fields
+from relax_mlir.lowering.walk import INNER_FIRST, named
 from relax_mlir.transform.relax.dead_code_elimination import remove_unused
 
 _COMMUTATIVE = frozenset(
@@ -177,13 +178,8 @@ def _contents_of_constants(func: ir.Operation) -> dict[ir.Value, bytes]:
     Attributes do not tell: the elements lie beside the module under names of their own.
     """
     by_type: dict[ir.Type, list[ir.Operation]] = {}
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "relax.constant":
-            by_type.setdefault(op.results[0].type, []).append(op)
-        return ir.WalkResult.ADVANCE
-
-    func.walk(visit)
+    for op in named(func, ("relax.constant",), INNER_FIRST):
+        by_type.setdefault(op.results[0].type, []).append(op)
     alike: dict[tuple[ir.Type, bytes], list[tuple[ir.Value, np.ndarray]]] = {}
     for op in (op for group in by_type.values() if len(group) > 1 for op in group):
         try:

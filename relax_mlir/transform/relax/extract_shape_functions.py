@@ -16,6 +16,7 @@ from relax_mlir.dialects.relax.side_effects import operations_in
 from relax_mlir.dialects.relax.tuples import known_fields, make_tuple
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.lowering.walk import INNER_FIRST, named
 from relax_mlir.transform.kernels.calls import unique_name
 from relax_mlir.transform.relax.rebuild import bound_by_arguments
 
@@ -39,17 +40,11 @@ def extract_shape_functions(module: ir.Operation) -> None:
 
 def _shape_queries(module: ir.Operation) -> list[ir.Operation]:
     """Return the `relax.shape_of` of calls whose result has no symbolic shape."""
-    result: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "relax.shape_of" and T.tensor_dims(op.operands[0].type) is None:
-            owner = op.operands[0].owner
-            if not isinstance(owner, ir.Block) and owner.operation.name == "relax.call":
-                result.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
-    return result
+    return [
+        op for op in named(module, ("relax.shape_of",), INNER_FIRST)
+        if T.tensor_dims((x := op.operands[0]).type) is None
+        and not isinstance(x.owner, ir.Block) and x.owner.operation.name == "relax.call"
+    ]  # fmt: skip
 
 
 def _replace(op: ir.Operation, name: str, arguments: Sequence[ir.Value]) -> None:

@@ -4,6 +4,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize
 from relax_mlir.dialects.relax.tuples import call_arguments
 from relax_mlir.errors import ExprTypeError
+from relax_mlir.lowering.walk import INNER_FIRST, named
 from relax_mlir.relax.dpl.matcher import Matcher
 from relax_mlir.relax.expr.places import DATAFLOW
 from relax_mlir.relax.expr.types import from_mlir
@@ -113,15 +114,7 @@ def _callee(call: ir.Operation) -> str:
 
 
 def _calls(func: ir.Operation) -> list[ir.Operation]:
-    result: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "relax.call":
-            result.append(op)
-        return ir.WalkResult.ADVANCE
-
-    func.walk(visit)
-    return result
+    return named(func, ("relax.call",), INNER_FIRST)
 
 
 def reaches(start: str, wanted: str, symbols: ir.SymbolTable) -> bool:

@@ -16,6 +16,7 @@ from relax_mlir.dialects.relax.tuples import (
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.lowering.walk import INNER_FIRST, named
 from relax_mlir.transform.relax.rebuild import erase_with_arguments, result_types
 
 func: ModuleType = submodule("dialects.func")
@@ -36,25 +37,13 @@ def lambda_lift(module: ir.Operation) -> None:
     """
     symbols = ir.SymbolTable(module)
     # Inner ones come first, so that what they capture is captured by the outer ones in turn.
-    for op in _collect(module, "relax.lambda"):
+    for op in named(module, ("relax.lambda",), INNER_FIRST):
         _Lifter(module, symbols, op).run()
-    for op in _collect(module, "relax.invoke_closure"):
+    for op in named(module, ("relax.invoke_closure",), INNER_FIRST):
         _lower_call(op, symbols)
-    for op in _collect(module, "relax.make_closure"):
+    for op in named(module, ("relax.make_closure",), INNER_FIRST):
         if next(iter(op.results[0].uses), None) is None:
             erase_with_arguments(op)
-
-
-def _collect(module: ir.Operation, name: str) -> list[ir.Operation]:
-    result: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == name:
-            result.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit, ir.WalkOrder.POST_ORDER)
-    return result
 
 
 class _Lifter:

@@ -14,6 +14,7 @@ from relax_mlir.dialects.relax.side_effects import (
     written_values,
 )
 from relax_mlir.lowering.relax_to_tir.decompose import batch_norm, dropout, layer_norm, replace
+from relax_mlir.lowering.walk import INNER_FIRST, collect
 
 # Operation -> (what it is written as, whether its results can be its operands themselves).
 _RULES: dict[str, tuple[Callable[..., ir.Value | None], bool]] = {
@@ -60,14 +61,7 @@ def _is_finite_constant(value: ir.Value) -> bool:
 
 def _simplify(module: ir.Operation, chosen: Callable[[ir.Operation], bool]) -> None:
     for func in functions_to_optimize(module):
-        ops: list[ir.Operation] = []
-
-        def visit(op: ir.Operation, ops: list[ir.Operation] = ops) -> ir.WalkResult:
-            if chosen(op):
-                ops.append(op)
-            return ir.WalkResult.ADVANCE
-
-        func.walk(visit)
+        ops = collect(func, chosen, INNER_FIRST)
         written, returned = (written_values(func), returned_values(func)) if ops else ((), ())
         for op in ops:
             decompose, may_alias = _RULES[op.name]
