@@ -9,9 +9,9 @@ import numpy as np
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.constants import constant_attribute, constant_op
+from relax_mlir.dialects.relax.constants import constant_attribute, constant_op, numpy_dtype
 from relax_mlir.dialects.relax.dialect import Dims, Shape
-from relax_mlir.dialects.relax.ops.base import prim_value
+from relax_mlir.dialects.relax.ops.base import build, prim_value
 from relax_mlir.dialects.relax.well_formed import argument_attributes, type_dims
 from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -24,6 +24,7 @@ from relax_mlir.relax.expr import Function
 from relax_mlir.relax.expr.dims import as_dim
 from relax_mlir.runtime.values.convert import is_tensor_dtype, to_value
 from relax_mlir.script.printer.spelling import type_text
+from relax_mlir.tir.scalar.prim_expr import FloatImm
 from relax_mlir.transform.relax.bind_symbolic_vars import in_function, substitute_in_function
 from relax_mlir.transform.relax.infer_type import infer_function
 
@@ -37,7 +38,7 @@ def BindParams(func_name: str, params: Mapping[Any, Any]) -> ModulePass:
     Args:
         func_name: the function.
         params: by the name of the parameter, or by it as `mod["main"].params` gives it: arrays,
-            shapes for `R.Shape`, and integers for `R.Prim("int64")`.
+            shapes for `R.Shape`, and numbers for `R.Prim`.
 
     Raises:
         ExprTypeError: a value is none of these, or `params` no dictionary. The pass raises it for a
@@ -83,8 +84,10 @@ def bind_main(mod: IRModule, params: Mapping[Any, Any]) -> IRModule:
     return BindParams(name, params)(mod)
 
 
-def _value(key: Any, value: Any) -> np.ndarray | tuple[int, ...] | int:
-    """Return what a parameter becomes: an array, the sizes of a shape, or an integer."""
+def _value(key: Any, value: Any) -> np.ndarray | tuple[int, ...] | int | float:
+    """Return what a parameter becomes: an array, the sizes of a shape, or a number."""
+    if isinstance(value, (FloatImm, np.generic)):
+        value = value.value if isinstance(value, FloatImm) else value.item()
     sizes = getattr(value, "values", None)
     result = value
     if isinstance(sizes, (list, tuple)):
@@ -94,6 +97,8 @@ def _value(key: Any, value: Any) -> np.ndarray | tuple[int, ...] | int:
     if isinstance(result, np.ndarray) and is_tensor_dtype(result.dtype):
         # The module keeps it: later changes of the caller's own are not the program's.
         return result.copy()
+    if isinstance(result, float):
+        return result
     with suppress(TypeError, ValueError):
         if isinstance(result, tuple):
             return tuple(map(_integer, result))
@@ -157,8 +162,14 @@ class _Binder:
             got, dims, sizes, ndim = f"the shape {value}", T.shape_dims, value, T.shape_ndim
             fits = isinstance(declared, Shape)
         else:
-            if str(declared) != "i64":
-                self._refuse(name, declared, f"the integer {value}")
+            dtype = T.scalar_dtype(declared)
+            whole = isinstance(value, int)
+            if (
+                dtype is None
+                or not (whole or "float" in dtype)
+                or (whole and "float" not in dtype and np.array(value).astype(dtype) != value)
+            ):
+                self._refuse(name, declared, f"the number {value}")
             symbolic = argument_attributes(self._func)[position].get("relax.value")
             for dim in Dims(symbolic).dims if symbolic is not None else ():
                 if dim.name:
@@ -190,8 +201,12 @@ class _Binder:
         with location.child_loc if isinstance(location, ir.NameLoc) else location:
             if isinstance(value, tuple):
                 made = ir.Operation.create("relax.shape_expr", results=[T.shape_type(value)]).result
-            elif isinstance(value, int):
-                made = prim_value(value)
+            elif isinstance(value, (int, float)) and str(argument.type) == "i64":
+                made = prim_value(int(value))
+            elif isinstance(value, (int, float)):
+                number = np.array(value, numpy_dtype(T.dtype_of_element(argument.type)))
+                tensor = constant_op(constant_attribute(number, name))
+                return build("tensor_to_scalar", [tensor], {}, tensor.location)
             else:
                 made = constant_op(constant_attribute(value, name))
             if made.type == argument.type or not any(map(_is_computed, type_dims(argument.type))):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from relax_mlir import relax, transform
+from relax_mlir import relax, tir, transform
 from relax_mlir.errors import ExprError, ExprTypeError, PassError, ShapeMismatchError
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
@@ -97,6 +97,24 @@ def test_shapes_and_integers():
     assert str(whole.ret_ty) == 'R.Tensor((2, 3), "float32")'
 
 
+@I.ir_module
+class Numbers:
+    @R.function
+    def main(x: R.Tensor((3,), "float32"), s: R.Prim("float32"), k: R.Prim("int8")):
+        return R.multiply(x, R.scalar_to_tensor(s)), k
+
+
+def test_numbers():
+    for scale in (0.5, np.float32(0.5), tir.const(0.5, "float32")):
+        bound = transform.BindParams("main", {"s": scale, "k": -3})(Numbers)
+        product, k = relax.VirtualMachine(relax.build(bound))["main"](B[:3])
+        np.testing.assert_array_equal(product, B[:3] / 2)
+        assert k == -3
+    for name, value in (("k", 0.5), ("k", 200), ("x", 2.0)):
+        with pytest.raises((ExprError, PassError), match=f"'{name}' of function .*the number"):
+            transform.BindParams("main", {name: value})(Numbers)
+
+
 def test_a_size_that_is_computed_is_checked():
     bound = transform.BindParams("computed", {"w": np.arange(8, dtype="float32")})(Model)
     run = relax.VirtualMachine(relax.build(bound))["computed"]
@@ -116,7 +134,7 @@ def test_a_size_that_is_computed_is_checked():
         ("both", {"w": W, "v": B}, "'m' of function 'both' would be 3 and 4"),
         ("sizes", {"n": B}, "'n' of function 'sizes' is .*got an array of float32"),
         ("sizes", {"s": (1, 2, 3)}, r"'s' of function 'sizes' is .*got the shape \(1, 2, 3\)"),
-        ("sizes", {"s": 3}, "'s' of function 'sizes' is .*got the integer 3"),
+        ("sizes", {"s": 3}, "'s' of function 'sizes' is .*got the number 3"),
         ("prim", {"A": B}, "'prim' is no Relax function"),
         ("mainn", {}, "no function 'mainn'"),
     ],
