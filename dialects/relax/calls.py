@@ -11,6 +11,8 @@ from relax_mlir.dialects.relax.tuples import field_types, is_tuple
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import did_you_mean
 
+_CALLS = ("relax.call", "relax.call_tir", "relax.call_tir_inplace", "relax.make_closure")
+
 
 def functions_of(module: ir.Operation) -> dict[str, ir.Operation]:
     """Return the functions of a module by name."""
@@ -23,9 +25,12 @@ def functions_of(module: ir.Operation) -> dict[str, ir.Operation]:
 
 def call_problem(op: ir.Operation, functions: dict[str, ir.Operation]) -> str:
     """Return why a call of a function of this module cannot work, `""` when it can or is none."""
-    if op.name not in ("relax.call", "relax.call_tir", "relax.call_tir_inplace"):
+    if op.name not in _CALLS:
         return ""
     name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    if op.name == "relax.make_closure":
+        missing = f"@{name} is not in the module{did_you_mean(name, list(functions))}"
+        return "" if name in functions else missing
     marker, kind = (
         ("tir.prim_func", "prim func")
         if op.name != "relax.call"

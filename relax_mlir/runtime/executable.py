@@ -211,8 +211,9 @@ class Executable(Program):
             if self._loaded is None:
                 if self.native:
                     self._loaded = load_objects(self.native)
-                    # Checks and allocations name the dtypes that the program's tensors have.
-                    if any(type(c) is str and c == BFLOAT16 for c in self.constant_views()):
+                    # Checks, allocations and constants have the dtypes of the program's tensors.
+                    names = (getattr(c, "dtype", c) for c in self.constant_views())
+                    if any(str(name) == BFLOAT16 for name in names):
                         self._loaded = {n: taking_bfloat16(f) for n, f in self._loaded.items()}
                 else:
                     self._loaded = {}

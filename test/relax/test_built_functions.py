@@ -6,8 +6,8 @@ from contextlib import redirect_stdout
 import numpy as np
 import pytest
 
-from relax_mlir import IRModule, ir, relax, tir, transform
-from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir import IRModule, ir, register_func, relax, te, tir, transform
+from relax_mlir.errors import ExprError
 from relax_mlir.relax import analysis
 from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
@@ -153,10 +153,33 @@ def test_the_declared_result_must_be_possible():
             IRModule({"main": func})
 
 
-def test_packed_functions_take_no_names_of_functions():
+def test_packed_functions_take_functions_of_the_module():
+    taken = []
+    register_func("test.takes_functions", lambda *args: taken.append(args), override=True)
+    a, b = te.placeholder((3,), name="a"), None
+    b = te.compute((3,), lambda i: a[i] * 2, "b")
+    builder = relax.BlockBuilder()
+    double = builder.add_func(te.create_prim_func([a, b]), "double")
+    with builder.function("main", [x]):
+        same = relax.Tuple([relax.StringImm("key"), double])
+        for call in (relax.call_packed, relax.call_pure_packed):
+            builder.emit(call("test.takes_functions", x, double, same, sinfo_args=R.Object))
+        builder.emit_func_output(x)
+    module = builder.finalize()
+    assert from_source(module.script())["main"].script() == module["main"].script()
+    relax.VirtualMachine(relax.build(module))["main"](np.ones((1, 4), "float32"))
+    (_, func, (key, inner)), *_ = taken
+    for each in (func, inner):
+        result = np.empty(3, "float32")
+        each(np.arange(3, dtype="float32"), result)
+        np.testing.assert_array_equal(result, [0, 2, 4])
+    assert key == "key"
+
+
+def test_functions_as_values_must_exist():
     builder = relax.BlockBuilder()
     with builder.function("main", [x]):
-        for call in (relax.call_packed, relax.call_pure_packed):
-            with pytest.raises(ExprTypeError, match="a packed function takes values"):
-                builder.emit(call("f", x, relax.GlobalVar("main"), sinfo_args=MATRIX))
+        builder.emit(relax.call_packed("f", relax.GlobalVar("none"), sinfo_args=R.Object))
         builder.emit_func_output(x)
+    (problem,) = analysis.check_well_formed(builder.get())
+    assert "@none is not in the module" in problem.message

@@ -1,6 +1,6 @@
 """Calls with explicit result types: prim funcs, packed functions, closures."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -91,7 +91,6 @@ def _function_result(name: str, func: ir.Operation, operands: list[ir.Value]) ->
 
 def _packed(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
     assert isinstance(call.op, ExternFunc), "the caller looked"
-    _check_values(call.args)
     result = _result(m, call)
     pure = m._builder.current_block_is_dataflow() and isinstance(result, Shape)
     if not pure:
@@ -103,17 +102,7 @@ def _packed(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> i
 
 def _pure_packed(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
     name = call.op.name  # type: ignore[attr-defined]
-    _check_values(call.args[1:])
     return _by_name(m, name, call.args[0], operands, _result(m, call), loc, _inplace(m, call))
-
-
-def _check_values(arguments: Sequence[Any]) -> None:
-    for argument in arguments:
-        if isinstance(argument, (ExternFunc, GlobalVar, Op)):
-            raise ExprTypeError(
-                f"a packed function takes values, got the function {argument!r}: make_closure "
-                "makes a value of a Relax function"
-            )
 
 
 def _by_name(

@@ -30,6 +30,7 @@ from relax_mlir.relax.expr.values import (
 )
 
 _NAMES = (Op, GlobalVar, ExternFunc)
+_PACKED = tuple(map(Op.get, ("relax.call_pure_packed", "relax.call_inplace_packed")))
 # Parts of an expression that become bindings of their own.
 _BINDINGS = (Call, TupleGetItem, If)
 # How many answers of inference rules and constants of one number a builder remembers.
@@ -104,7 +105,13 @@ class Materializer:
         make = _MAKERS.get(type(expr))
         if make is not None:
             return make(self, expr, operands, loc)
-        if isinstance(expr, (GlobalVar, ExternFunc, Op)):
+        if isinstance(expr, GlobalVar):
+            with self._builder.unknown:
+                callee = ir.FlatSymbolRefAttr.get(expr.name_hint)
+                result = T.object_type()
+            captured = self.part_tuple([], loc)
+            return self.create("relax.make_closure", [captured], result, loc, callee=callee).result
+        if isinstance(expr, (ExternFunc, Op)):
             raise ExprTypeError(f"{expr!r} is a function; call it")
         if expr.mlir_value is not None and getattr(expr, "mlir_op", None) is not None:
             return self._clone(expr, loc)
@@ -239,7 +246,10 @@ def _parts(expr: Any) -> list[Any]:
     """Return the expressions whose values an expression needs first."""
     if isinstance(expr, Call):
         callee = [] if isinstance(expr.op, _NAMES) else [expr.op]
-        return callee + [arg for arg in expr.args if not isinstance(arg, _NAMES)]
+        # Packed functions get functions as values; elsewhere they are what is called.
+        packed = isinstance(expr.op, ExternFunc) or expr.op in _PACKED
+        names = (Op, ExternFunc) if packed else _NAMES
+        return callee + [arg for arg in expr.args if not isinstance(arg, names)]
     if isinstance(expr, Tuple):
         return list(expr.fields)
     if isinstance(expr, TupleGetItem):

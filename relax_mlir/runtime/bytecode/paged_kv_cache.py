@@ -286,7 +286,12 @@ def create(
     Raises:
         ArgumentTypeError: an argument is not supported, or a kernel is missing.
     """
-    if transfer or rope_factors is not None or v_dim != dim or len(kinds) != layers[1] - layers[0]:
+    if (
+        transfer
+        or isinstance(rope_factors, np.ndarray)
+        or v_dim != dim
+        or len(kinds) != layers[1] - layers[0]
+    ):
         raise ArgumentTypeError(
             "a paged cache takes one stage of layers, values as large as keys, no transfer and no "
             "factors of frequencies"

@@ -35,21 +35,15 @@ def signature_of(scope: Scope, value: ir.Value) -> Signature | None:
 
 
 def reference(p: ExprParser, function: Function, node: Node, name: str | None) -> ir.Value:
-    """Return a function of the module as a value.
-
-    Raises:
-        ScriptError: it is a prim func, which only `R.call_tir` calls.
-    """
+    """Return a function of the module as a value; a prim func takes its buffers when called."""
+    callee = ir.FlatSymbolRefAttr.get(function.name)
+    captured = make_tuple([], p.scope.location(node))
     if function.kind == "tir":
-        p.scope.fail(
-            node, f"'{function.name}' is a prim func and no value; call it by R.call_tir(...)"
-        )
+        return p.emit("relax.make_closure", [captured], T.object_type(), node, name, callee=callee)
     declared = p.module.signature(function)
     result, pure = declared.result, bool(function.options.get("pure"))
     if function.state != "open":
         result, pure = p.module.result_of(function, node, p.scope)
-    captured = make_tuple([], p.scope.location(node))
-    callee = ir.FlatSymbolRefAttr.get(function.name)
     value = p.emit("relax.make_closure", [captured], T.object_type(), node, name, callee=callee)
     p.scope.functions.append((value, Signature(declared.types, result, pure)))
     return value

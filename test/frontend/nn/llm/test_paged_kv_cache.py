@@ -1,7 +1,10 @@
 """Paged caches against attention of numpy over whole sequences."""
 
+import functools
+import json
 from typing import Any
 
+import ml_dtypes  # noqa: F401
 import numpy as np
 import pytest
 
@@ -13,7 +16,7 @@ from relax_mlir.frontend.nn.llm import attention
 from relax_mlir.frontend.nn.llm.kv_cache import (
     PagedKVCache,
     RopeMode,
-    create_paged_kv_cache,
+    TIRPagedKVCache,
     llama_rope_with_position_map,
 )
 
@@ -30,14 +33,30 @@ def builtin(name: str, *args: Any) -> Any:
 
 def make(**options: Any) -> Any:
     given = {
-        "attn_kind": "mha", "support_sliding_window": False, "rope_mode": RopeMode.NONE,
-        "rope_theta": 100.0, **options,
+        "attn_kind": "mha", "support_sliding_window": 0, "rope_mode": RopeMode.NONE,
+        "rope_scaling": {}, "dtype": "float32", **options,
     }  # fmt: skip
-    return create_paged_kv_cache(
-        max_batch_size=6, max_total_seq_len=160, prefill_chunk_size=64, page_size=PAGE,
-        num_hidden_layers=LAYERS, num_attention_heads=HEADS, num_key_value_heads=KV_HEADS,
-        head_dim=DIM, **given,
-    )  # fmt: skip
+    return program(json.dumps(given))["create"]((6,), (160,))
+
+
+@functools.cache
+def program(text: str) -> relax.VirtualMachine:
+    given = json.loads(text)
+
+    class Model(nn.Module):
+        def create(self, max_batch_size: Any, max_total_seq_len: Any) -> TIRPagedKVCache:
+            return TIRPagedKVCache(
+                max_batch_size=max_batch_size, max_total_seq_len=max_total_seq_len,
+                prefill_chunk_size=64, page_size=PAGE, layer_partition=relax.ShapeExpr([0, LAYERS]),
+                num_hidden_layers=LAYERS, num_attention_heads=HEADS, num_key_value_heads=KV_HEADS,
+                qk_head_dim=DIM, v_head_dim=DIM, mla_original_qk_head_dim=0,
+                mla_original_v_head_dim=0, rope_scale=1, rope_theta=100,
+                rope_ext_factors=relax.PrimValue(0), rotary_dim=DIM, enable_disaggregation=False,
+                **given,
+            )  # fmt: skip
+
+    mod, _ = Model().export_tvm({"create": {"max_batch_size": int, "max_total_seq_len": int}})
+    return relax.VirtualMachine(relax_mlir.compile(mod), relax_mlir.cpu())
 
 
 def frequencies(scaling: dict[str, Any]) -> np.ndarray:
@@ -68,7 +87,9 @@ class Reference:
     """What a cache holds: for each sequence and layer the keys and values, one after another."""
 
     def __init__(self, cache: Any, mode: RopeMode, scaling: Any, dtype: str) -> None:
-        self.cache, self.mode, self.scaling, self.dtype = cache, mode, scaling or {}, dtype
+        self.cache, self.mode, self.scaling = cache, mode, scaling or {}
+        self.dtype = np.dtype(dtype)
+        self.tolerance = {"float16": 2e-3, "bfloat16": 2e-2}.get(dtype, 1e-5)
         self.rng = np.random.default_rng(1)
         self.kv: dict[int, np.ndarray] = {}
         self.windows: dict[int, tuple[int, int]] = {}
@@ -133,9 +154,9 @@ class Reference:
                     name, layer, new[name][layer, :, :HEADS], positions[name],
                     None if parents is None else parents[name],
                 )  # fmt: skip
-                tolerance = 2e-3 if self.dtype == "float16" else 1e-5
+                found = output[start : start + count].astype("float64")
                 np.testing.assert_allclose(
-                    output[start : start + count], expected, rtol=tolerance, atol=tolerance
+                    found, expected, rtol=self.tolerance, atol=self.tolerance
                 )
                 start += count
         builtin("kv_state_end_forward", self.cache)
@@ -174,7 +195,8 @@ class Reference:
         for name, kv in self.kv.items():
             k, v = (np.empty(kv.shape[1:], self.dtype) for _ in range(2))
             builtin("attention_kv_cache_debug_get_kv", self.cache, name, 0, kv.shape[2], k, v)
-            np.testing.assert_allclose(np.stack([k, v]), kv, rtol=1e-3, atol=1e-5)
+            found = np.stack([k, v]).astype("float64")
+            np.testing.assert_allclose(found, kv.astype("float64"), rtol=self.tolerance, atol=1e-5)
         total = sum(kv.shape[2] for kv in self.kv.values())
         assert builtin("attention_kv_cache_get_total_sequence_length", self.cache) == total
 
@@ -199,7 +221,10 @@ def path(tree: list[int], node: int) -> list[int]:
     ],
 )
 def test_sequences_grow_fork_and_shrink(mode: RopeMode, scaling: Any, dtype: str) -> None:
-    cache = make(rope_mode=mode, rope_scaling=scaling, dtype=dtype)
+    window = int(mode is RopeMode.INLINE)
+    cache = make(
+        rope_mode=mode, rope_scaling=scaling or {}, dtype=dtype, support_sliding_window=window
+    )  # fmt: skip
     reference = Reference(cache, mode, scaling, dtype)
     for name in range(3):
         reference.add(name)
@@ -236,23 +261,24 @@ def test_sequences_grow_fork_and_shrink(mode: RopeMode, scaling: Any, dtype: str
 
 
 def test_windows_of_sequences_and_of_layers() -> None:
-    for mode in (RopeMode.NONE, RopeMode.INLINE):
-        cache = make(rope_mode=mode, support_sliding_window=True)
-        reference = Reference(cache, mode, None, "float32")
-        for name, (size, sink) in enumerate([(9, 0), (10, 6), (5, 4)]):
-            reference.add(name)
-            reference.window(name, size, sink)
-        reference.add(3)
-        reference.forward({0: 3, 1: 12, 2: 4, 3: 6})
-        for count in (1, 5, 1, 1, 13, 1):
-            reference.forward(dict.fromkeys(range(4), count))
-        reference.fork(1, 4)
-        reference.forward({1: 1, 4: 3})
-        reference.remove_all()
+    mode, scaling = RopeMode.INLINE, {"rope_type": "gptj"}
+    cache = make(rope_mode=mode, rope_scaling=scaling, support_sliding_window=1)
+    reference = Reference(cache, mode, scaling, "float32")
+    for name, (size, sink) in enumerate([(9, 0), (10, 6), (5, 4)]):
+        reference.add(name)
+        reference.window(name, size, sink)
+    reference.add(3)
+    reference.forward({0: 3, 1: 12, 2: 4, 3: 6})
+    for count in (1, 5, 1, 1, 13, 1):
+        reference.forward(dict.fromkeys(range(4), count))
+    reference.fork(1, 4)
+    reference.forward({1: 1, 4: 3})
+    reference.remove_all()
     cache = make(
-        attn_kind=["mha_sliding", "mha"], layer_sliding_window_size=5, rope_mode=RopeMode.NORMAL
-    )
-    reference = Reference(cache, RopeMode.NORMAL, None, "float32")
+        attn_kind=["mha_sliding", "mha"], layer_sliding_window_size=5,
+        rope_mode=RopeMode.NORMAL, dtype="bfloat16",
+    )  # fmt: skip
+    reference = Reference(cache, RopeMode.NORMAL, None, "bfloat16")
     reference.layers[0] = 5
     reference.add(0)
     for count in (3, 7, 1, 1):
@@ -345,6 +371,8 @@ def test_mistakes() -> None:
     with pytest.raises(ArgumentTypeError, match="paged cache"):
         builtin("kv_state_clear", "cache")
     with pytest.raises(StatefulCallError, match="RopeMode"):
-        make(support_sliding_window=True, rope_mode=RopeMode.NORMAL)
+        make(support_sliding_window=1, rope_mode=RopeMode.NORMAL)
+    with pytest.raises(ModelError, match="attn_kind is mha or mha_sliding, got mla"):
+        make(attn_kind="mla")
     with pytest.raises(ModelError, match="rope_type is one of"):
         llama_rope_with_position_map(1e4, 1.0, DIM, 2, 1, "float32", {"rope_type": "yarn"})
