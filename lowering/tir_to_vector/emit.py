@@ -33,6 +33,7 @@ class Loop:
 
     def __init__(self, counter: ir.Value, carried: list[ir.Value]) -> None:
         self.counter, self.carried = counter, carried
+        self.op: ir.Operation | None = None
         self.results: list[ir.Value] = []
         self._next: list[ir.Value] = list(carried)
 
@@ -343,6 +344,7 @@ class Emitter(ParallelEmitter):
         block = made.regions[0].blocks.append(self.index_type, *(v.type for v in carried))
         counter, *arguments = block.arguments
         loop = Loop(counter, arguments)
+        loop.op = made
         with ir.InsertionPoint(block):
             yield loop
             self.op("scf.yield", loop._next)

@@ -8,7 +8,7 @@ from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.tir_to_vector.emit import AS_IT_LIKES, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
-from relax_mlir.lowering.tir_to_vector.scheduled.threads import write_parallel
+from relax_mlir.lowering.tir_to_vector.scheduled.threads import MARK, write_parallel
 from relax_mlir.lowering.walk import collect
 
 arith: ModuleType = submodule("dialects.arith")
@@ -278,6 +278,8 @@ def _lower_for(op: ir.Operation, emit: Emitter) -> None:
             upper = emit.add(lower, extent)
             with emit.loop(lower, upper, hints=AS_IT_LIKES) as loop:
                 _move(body, loop.counter)
+            if MARK in op.attributes and loop.op is not None:
+                loop.op.attributes[MARK] = op.attributes[MARK]
     op.erase()
 
 

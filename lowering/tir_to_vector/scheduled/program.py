@@ -1,7 +1,7 @@
 """Scheduled programs: loops run in their order and kind.
 
 Predicates become bounds, vectorized loops vector code, unrolled loops copies, parallel loops a
-parallel region.
+parallel region; sums stay in registers.
 """
 
 from collections.abc import Callable
@@ -25,6 +25,7 @@ from relax_mlir.lowering.tir_to_vector.scheduled.index import (
 from relax_mlir.lowering.tir_to_vector.scheduled.lanes import Along, LaneCopier, NotVectorizable
 from relax_mlir.lowering.tir_to_vector.scheduled.partition import partition
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import (
+    MARK,
     is_parallel,
     shares_writes,
     sink_allocs,
@@ -339,10 +340,12 @@ def apply_kinds(func: ir.OpView, emit: Emitter, machine: Machine) -> None:
     tops = [op for op in _outermost(func) if is_scheduled(op)]
     if not tops:
         return
-    loops = [loop for top in tops for loop in collect(top, lambda op: op.name == "tir.for")]
     for top in tops:
+        for loop in collect(top, lambda op: op.name == "tir.for"):
+            loop.attributes[MARK] = ir.UnitAttr.get()
         for block in reversed(collect(top, lambda op: op.name == "tir.block")):
             inline(block)
+    loops = collect(func.operation, lambda op: op.name == "tir.for" and MARK in op.attributes)
     for loop in loops:
         if loop.parent.operation.name != "tir.for":
             partition(loop, emit)
