@@ -1,6 +1,7 @@
-"""Depthwise convolution and pooling of copied NCHW planes: vectors of one row of outputs."""
+"""Kernels of copied planes in NCHW: the copies, and vectors of one row of outputs."""
 
 import itertools
+from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import ExitStack
 
@@ -17,33 +18,35 @@ from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 # Small planes that are copied before the first of them is read: a load of bytes of several stores
 # waits until these have left the store buffer.
 _MAX_PLANES = 8
-# Maximal rows of a window that are unrolled with those of a tile.
-_MAX_DOWN = 11
 
 
 class CopiedNchw(DepthwisePoolWriter):
-    """Writes the kernel: register tiles are a vector wide and several rows high.
+    """Writes the loops over planes; subclasses know a plane's layout in the buffer.
 
     Attributes:
-        strides: of all dimensions of the copy but the last.
+        strides: of all its dimensions but the last; those of rows that are copied one by one.
+        unit: planes that go together.
     """
 
     strides: list[Index]
+    unit = 1
 
-    def _shape(self) -> None:
-        emit, pool = self.emit, self.pool
-        self.down: int | None = self._window_rows()
-        self.phase: Index = self._phase_size()
-        self.strides = []
-        size = emit.mul(self.phase, pool.stride)
-        for axis, reach in reversed(list(zip(pool.axes[:-1], self.reach, strict=False))):
-            self.strides.insert(0, size)
-            if not isinstance(self.extent(pool.row), int):
-                # The last tile may begin at the last row.
-                step = 0 if pool.row is None else axis.inner.get(pool.row, 0)
-                reach = emit.add(reach, step * (REST_ROWS - 1))
-            size = emit.mul(size, reach)
-        self.size = size
+    @abstractmethod
+    def _copy(self, place: Index, to: Index) -> None:
+        """Copy the dimensions of a plane that `strides` do not cover.
+
+        Args:
+            place: of its first element in the image.
+            to: its first element in the buffer.
+        """
+
+    @abstractmethod
+    def _tiles(self, env: dict[int, Index]) -> None:
+        """Write the outputs of one plane."""
+
+    @abstractmethod
+    def _pixels(self, env: dict[int, Index], count: int) -> list[ir.Value]:
+        """Load for each vector of a tile the pixels of one tap."""
 
     def write(self) -> None:
         """Write the loops."""
@@ -51,7 +54,10 @@ class CopiedNchw(DepthwisePoolWriter):
         extents = {i: self.extent(i) for i in pool.outer}
         order = sorted(pool.outer, key=lambda i: -e if isinstance(e := extents[i], int) else 0)
         with ExitStack() as loops:
-            parts = [ParallelDim(extents[i]) for i in order] or [ParallelDim(1)]
+            last = pool.outer[-1:]
+            parts = [ParallelDim(extents[i], self.unit if i in last else 1) for i in order] or [
+                ParallelDim(1)
+            ]
             work = work_of(emit, pool.flat, 1)
             ranges = loops.enter_context(emit.parallel_region(parts, work))
             spans = dict(zip(order, ranges, strict=False))
@@ -151,6 +157,29 @@ class CopiedNchw(DepthwisePoolWriter):
         return [
             self.combined(total, pixel, element) for total, pixel in zip(sums, pixels, strict=True)
         ]
+
+
+# Maximal rows of a window that are unrolled with those of a tile.
+_MAX_DOWN = 11
+
+
+class CopiedRowsNchw(CopiedNchw):
+    """Writes the kernel: register tiles are a vector wide and several rows high."""
+
+    def _shape(self) -> None:
+        emit, pool = self.emit, self.pool
+        self.down: int | None = self._window_rows()
+        self.phase: Index = self._phase_size()
+        self.strides = []
+        size = emit.mul(self.phase, pool.stride)
+        for axis, reach in reversed(list(zip(pool.axes[:-1], self.reach, strict=False))):
+            self.strides.insert(0, size)
+            if not isinstance(self.extent(pool.row), int):
+                # The last tile may begin at the last row.
+                step = 0 if pool.row is None else axis.inner.get(pool.row, 0)
+                reach = emit.add(reach, step * (REST_ROWS - 1))
+            size = emit.mul(size, reach)
+        self.size = size
 
     def _copy(self, place: Index, to: Index) -> None:
         emit = self.emit

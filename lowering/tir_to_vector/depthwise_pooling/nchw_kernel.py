@@ -4,7 +4,12 @@ from functools import partial
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_copied import CopiedNchw
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.channel_in_lane import (
+    ChannelInLane,
+    channel_in_lane_pays,
+    fits_channel_in_lane,
+)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_copied import CopiedRowsNchw
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_in_place import (
     InPlaceNchw,
     reads_in_place,
@@ -71,7 +76,11 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         return [kernel("planes in place", InPlaceNchw)]
     if is_separable(pool):
         return [kernel("separable", SeparableNchw)]
-    return [kernel("copied planes", CopiedNchw)]
+    copied = kernel("copied planes", CopiedRowsNchw)
+    if fits_channel_in_lane(pool, machine):
+        pays = partial(channel_in_lane_pays, pool, machine=machine)
+        return [kernel("channel in lane", ChannelInLane, pays), copied]
+    return [copied]
 
 
 NCHW_WINDOW = KernelClass(
