@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
-from relax_mlir.dialects.locations import value_name
+from relax_mlir.dialects.locations import at_source, value_name
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.side_effects import captured_values, operations_in
@@ -16,6 +16,7 @@ from relax_mlir.dialects.relax.tuples import (
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.errors import PassError
 from relax_mlir.lowering.walk import INNER_FIRST, named
 from relax_mlir.transform.relax.rebuild import erase_with_arguments, result_types
 
@@ -196,7 +197,14 @@ def _lower_call(op: ir.Operation, symbols: ir.SymbolTable) -> None:
     known = None if isinstance(owner, ir.Block) else owner.operation
     with ir.InsertionPoint(op), op.location:
         if known is not None and known.name == "relax.make_closure":
-            callee = symbols[known.attributes["callee"].value]
+            name = known.attributes["callee"].value
+            callee = symbols[name]
+            if "tir.prim_func" in callee.operation.attributes:
+                raise PassError(
+                    "LambdaLift",
+                    f"'{name}'{at_source(op.location)} is a prim func, which writes its results: "
+                    "call it by R.call_tir",
+                )
             values = [*arguments, *call_arguments(known)]
             attributes = {"callee": known.attributes["callee"]}
             if pure:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from relax_mlir import relax, transform
-from relax_mlir.errors import VMError
+from relax_mlir.errors import PassError, VMError
 from relax_mlir.ir.module import IRModule
+from relax_mlir.script import from_source
 
 SOURCE = """
 #n2 = affine_map<()[s0] -> (s0 * 2)>
@@ -98,3 +99,21 @@ def test_closures(vm, n):
 def test_what_a_closure_returns_is_checked(vm):
     with pytest.raises(VMError, match="n"):
         vm["apply"](lambda x: x[:1].copy(), np.ones(3, "float32"))
+
+
+def test_prim_funcs_return_nothing():
+    module = from_source("""
+from relax_mlir.script import ir as I, relax as R, tir as T
+@I.ir_module
+class Module:
+    @T.prim_func
+    def copy(a: T.Buffer((4,), "float32"), b: T.Buffer((4,), "float32")):
+        for i in range(4):
+            b[i] = a[i]
+    @R.function(pure=False)
+    def main(x: R.Tensor((4,), "float32")):
+        f = cls.copy
+        return f(x)
+""")
+    with pytest.raises(PassError, match=r"'copy' at .* is a prim func, which writes its results"):
+        transform.LambdaLift()(module)
