@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax.side_effects import is_pure
 from relax_mlir.dialects.relax.tuples import MAKE_TUPLE
 from relax_mlir.errors import BuilderError, ExprTypeError
 from relax_mlir.ir.module import IRModule
+from relax_mlir.lowering.walk import named
 from relax_mlir.relax.analysis.symbols import binders, symbols_in
 from relax_mlir.relax.expr import Binding, DataflowBlock, Function, MatchCast, Var
 from relax_mlir.relax.expr.places import canonical, defining_op, is_binding, terminator
@@ -33,7 +34,8 @@ class DataflowBlockRewrite:
         block, func = getattr(dfb, "mlir_op", None), getattr(root_fn, "mlir_op", None)
         if block is None or func is None or block.name != "relax.dataflow":
             raise ExprTypeError("expected a dataflow block and the function of a module it is in")
-        self._root = root_fn
+        # The function as it was at a version of the edit.
+        self._root, self._made = root_fn, (0, root_fn)
         self._builder = EditBuilder(_empty(func.context))
         self._edit = Edit(self._builder, func, root_fn._keep)
         self._op = block
@@ -136,13 +138,16 @@ class DataflowBlockRewrite:
                 self._detach_dead_op(op)
 
     def mutated_dfb(self) -> DataflowBlock:
-        """Return the block as it is now.
+        """Return the block as it is now, in `mutated_root_fn`.
 
         Raises:
             BuilderError: variables would need each other.
         """
-        self._sort()
-        return DataflowBlock.of(self._edit.op(self._op), (self._edit.copy, self._edit.keep))
+        func = self.mutated_root_fn()
+        before = named(self._edit.copy, ("relax.dataflow",))
+        position = before.index(self._edit.op(self._op))
+        assert func.mlir_op is not None, "it is a view"
+        return DataflowBlock.of(named(func.mlir_op, ("relax.dataflow",))[position], func._keep)
 
     def mutated_root_fn(self) -> Function:
         """Return the function as it is now: in no module; the very function if nothing changed.
@@ -150,11 +155,11 @@ class DataflowBlockRewrite:
         Raises:
             BuilderError: variables would need each other.
         """
-        if not self._edit.version:
-            return self._root
-        self._sort()
-        copy = self._edit.end().clone(ip=False)
-        return Function.of(copy, (copy, self._edit.keep))
+        if self._made[0] != self._edit.version:
+            self._sort()
+            copy = self._edit.end().clone(ip=False)
+            self._made = self._edit.version, Function.of(copy, (copy, self._edit.keep))
+        return self._made[1]
 
     def mutate_irmodule(self, irmodule: IRModule) -> IRModule:
         """Return a module with the function as it is now in its place.

@@ -92,7 +92,13 @@ def test_add_and_replace():
     wanted = replaced("b = R.exp(a)", "b = R.negative(a)")
     ir.assert_structural_equal(put(mod, edit.mutated_root_fn()), module(wanted))
     ir.assert_structural_equal(edit.mutate_irmodule(mod), module(wanted))
-    assert [b.var.name_hint for b in edit.mutated_dfb().bindings] == ["m", "c", "d"]
+    made = edit.mutated_dfb()
+    assert [b.var.name_hint for b in made.bindings] == ["m", "c", "d"]
+    assert made in edit.mutated_root_fn().body.blocks
+    # What was returned stays as it is.
+    edit.add(relax.op.exp(func.params[0]), "late", is_dfvar=True)
+    assert len(made.bindings) == 3
+    assert len(edit.mutated_dfb().bindings) == 4
 
 
 def test_add_an_output():
