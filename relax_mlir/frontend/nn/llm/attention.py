@@ -17,6 +17,8 @@ from relax_mlir.script import tir as T
 
 LOG2E = math.log2(math.e)
 LEAST = -3.0e38
+# How many keys are read before queries meet them.
+TILE = 16
 
 
 def _attend(
@@ -29,8 +31,8 @@ def _attend(
 ) -> Any:
     """Return the macro that attention consists of; it names the buffers of what calls it.
 
-    A key is read once for each sequence and head of keys, and each query that sees it folds it into
-    its running maximum, sum and weighted sum of values.
+    Keys are read once for each sequence and head of keys, some at a time, and each query that sees
+    them folds them into its running maximum, sum and weighted sum of values.
 
     Args:
         heads: number of heads of keys and values.
@@ -44,6 +46,8 @@ def _attend(
     """
     length, load, see = parts
     dim, dim_v = dims
+    # How many numbers are added up next to each other, as vectors do it.
+    lanes, lanes_v = math.gcd(dim, 16), math.gcd(dim_v, 16)
     frequencies, rotate = rotary_macros(dim, rope_scaling)
 
     @T.macro(hygienic=False)
@@ -58,8 +62,13 @@ def _attend(
             key = T.alloc_buffer((dim,), "float32")
             value = T.alloc_buffer((dim_v,), "float32")
             position = T.alloc_buffer((1,), "int32")
-            score = T.alloc_buffer((1,), "float32")
-            weight = T.alloc_buffer((1,), "float32")
+            keys = T.alloc_buffer((TILE, dim), "float32")
+            values = T.alloc_buffer((TILE, dim_v), "float32")
+            scores = T.alloc_buffer((TILE,), "float32")
+            part = T.alloc_buffer((lanes,), "float32")
+            part_v = T.alloc_buffer((lanes_v,), "float32")
+            best = T.alloc_buffer((1,), "float32")
+            factor = T.alloc_buffer((1,), "float32")
             count = T.alloc_buffer((1,), "int32")
             seen = T.alloc_buffer((1,), "bool")
             sequence: T.int32 = task // heads
@@ -81,27 +90,56 @@ def _attend(
                         rotate(row, freq, q_rope_position[i])
                     for d in range(dim):
                         queries[i, g, d] = row[d]
-            for t in range(count[0]):
-                load(sequence, head, t)
-                if rotary_mode == 1:
-                    rotate(key, freq, position[0])
+            for o in range((count[0] + TILE - 1) // TILE):
+                for u in range(TILE):
+                    for d in range(dim_v):
+                        values[u, d] = 0.0
+                    if o * TILE + u < count[0]:
+                        load(sequence, head, o * TILE + u)
+                        if rotary_mode == 1:
+                            rotate(key, freq, position[0])
+                        for d in range(dim):
+                            keys[u, d] = key[d]
+                        for d in range(dim_v):
+                            values[u, d] = value[d]
                 for i in range(first, last):
-                    see(sequence, i - first, last - first, t)
-                    if seen[0]:
-                        for g in range(head * group, (head + 1) * group):
-                            score[0] = 0.0
-                            for d in range(dim):
-                                score[0] = score[0] + queries[i, g, d] * key[d]
-                            if score[0] > highest[i, g]:
-                                weight[0] = T.exp2(highest[i, g] - score[0])
-                                highest[i, g] = score[0]
-                                sums[i, g] = sums[i, g] * weight[0]
-                                for d in range(dim_v):
-                                    weighted[i, g, d] = weighted[i, g, d] * weight[0]
-                            weight[0] = T.exp2(score[0] - highest[i, g])
-                            sums[i, g] = sums[i, g] + weight[0]
-                            for d in range(dim_v):
-                                weighted[i, g, d] = weighted[i, g, d] + weight[0] * value[d]
+                    for g in range(head * group, (head + 1) * group):
+                        best[0] = highest[i, g]
+                        for u in range(TILE):
+                            scores[u] = LEAST
+                            if o * TILE + u < count[0]:
+                                see(sequence, i - first, last - first, o * TILE + u)
+                                if seen[0]:
+                                    for n in range(lanes):
+                                        part[n] = 0.0
+                                    for d in range(dim // lanes):
+                                        for n in T.vectorized(lanes):
+                                            part[n] = part[n] + (
+                                                queries[i, g, d * lanes + n]
+                                                * keys[u, d * lanes + n]
+                                            )
+                                    scores[u] = 0.0
+                                    for n in range(lanes):
+                                        scores[u] = scores[u] + part[n]
+                                    best[0] = T.max(best[0], scores[u])
+                        if best[0] > LEAST:
+                            factor[0] = T.exp2(highest[i, g] - best[0])
+                            highest[i, g] = best[0]
+                            for u in T.vectorized(TILE):
+                                scores[u] = T.exp2(scores[u] - best[0])
+                            sums[i, g] = sums[i, g] * factor[0]
+                            for u in range(TILE):
+                                sums[i, g] = sums[i, g] + scores[u]
+                            for d in range(dim_v // lanes_v):
+                                for n in T.vectorized(lanes_v):
+                                    part_v[n] = weighted[i, g, d * lanes_v + n] * factor[0]
+                                for u in range(TILE):
+                                    for n in T.vectorized(lanes_v):
+                                        part_v[n] = part_v[n] + (
+                                            scores[u] * values[u, d * lanes_v + n]
+                                        )
+                                for n in T.vectorized(lanes_v):
+                                    weighted[i, g, d * lanes_v + n] = part_v[n]
             for i in range(first, last):
                 for g in range(head * group, (head + 1) * group):
                     # Where nothing is seen the result is 0.

@@ -288,16 +288,17 @@ def test_windows_of_sequences_and_of_layers() -> None:
 def test_packed_attention_is_merged() -> None:
     rng = np.random.default_rng(2)
     f32 = np.float32
-    q, k, v = (rng.standard_normal((9, n, DIM)).astype(f32) for n in (HEADS, KV_HEADS, KV_HEADS))
+    q, k = (rng.standard_normal((9, n, DIM)).astype(f32) for n in (HEADS, KV_HEADS))
+    v = rng.standard_normal((9, KV_HEADS, 5)).astype(f32)
     bounds = np.array([0, 2, 9], np.int32)
     ragged = relax_mlir.tir.build(
-        attention._attention_prefill_ragged_cpu(KV_HEADS, HEADS, DIM, DIM, "float32", {})
+        attention._attention_prefill_ragged_cpu(KV_HEADS, HEADS, DIM, 5, "float32", {})
     )
     merge = relax_mlir.tir.build(attention._merge_state_inplace_cpu("float32"))
     zeros = np.zeros(9, np.int32)
 
     def attend(begin: np.ndarray, keys: np.ndarray, values: np.ndarray) -> list[np.ndarray]:
-        out, lse = np.empty_like(q), np.empty((9, HEADS), f32)
+        out, lse = np.empty((9, HEADS, 5), f32), np.empty((9, HEADS), f32)
         ragged(q, bounds, keys, values, begin, zeros, zeros[:2], out, lse, 0, 0, 1.0, 1e4, 0.5)
         return [out, lse]
 
