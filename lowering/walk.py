@@ -128,6 +128,17 @@ def has_buffers(root: ir.Operation, wanted: Callable[[ir.Type], bool]) -> bool:
     return first_below(root, makes) is not None
 
 
+def replace_by_body(op: ir.Operation, block: ir.Block) -> list[ir.Operation]:
+    """Put what is in a block of an operation, but for its end, in its place; returns that."""
+    *body, end = [view.operation for view in block.operations]
+    for inner in body:
+        inner.move_before(op)
+    for result, value in zip(op.results, end.operands, strict=True):
+        result.replace_all_uses_with(value)
+    op.erase()
+    return body
+
+
 def enclosing(op: ir.Operation, name: str) -> ir.Operation | None:
     """Return the nearest operation of a name around another one, None if there is none."""
     parent = op.parent

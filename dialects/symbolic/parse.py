@@ -5,14 +5,14 @@ import ast
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 
-_OPERATORS = {
+OPERATORS = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
     ast.Mult: lambda a, b: a * b,
     ast.FloorDiv: lambda a, b: a // b,
     ast.Mod: lambda a, b: a % b,
 }
-_CALLS = {
+CALLS = {
     "T.max": lambda a, b: a.max(b),
     "T.min": lambda a, b: a.min(b),
     "T.ceildiv": lambda a, b: a.ceildiv(b),
@@ -38,10 +38,10 @@ def _read(node: ast.AST) -> SymExpr:
         return SymExpr.var(node.id)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -_read(node.operand)
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        return _OPERATORS[type(node.op)](_read(node.left), _read(node.right))
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+        return OPERATORS[type(node.op)](_read(node.left), _read(node.right))
     if isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords:
-        combine = _CALLS.get(ast.unparse(node.func))
+        combine = CALLS.get(ast.unparse(node.func))
         if combine is not None:
             return combine(*map(_read, node.args))
     raise ValueError(f"'{ast.unparse(node)}' is no expression of a shape")

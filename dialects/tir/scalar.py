@@ -328,13 +328,15 @@ def low_bits(value: Scalar) -> Scalar:
     return Scalar(extend(value.value.type, kept), value.dtype)
 
 
+# Functions of the dialect `math` that have the same name here.
+MATH_NAMES = (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "erf", "sin", "cos",
+    "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "floor",
+    "ceil", "trunc",
+)  # fmt: skip
 _FLOAT_UNARY = {
     "neg": arith.negf, "round": math.roundeven, "abs": math.absf,
-    **{name: getattr(math, name) for name in (
-        "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "erf",
-        "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
-        "atanh", "floor", "ceil", "trunc",
-    )},
+    **{name: getattr(math, name) for name in MATH_NAMES},
 }  # fmt: skip
 _INTEGER_UNARY = {"clz": math.ctlz, "ctz": math.cttz, "popcount": math.ctpop}
 UNARY_NAMES = (*_FLOAT_UNARY, *_INTEGER_UNARY, "sigmoid")

@@ -12,7 +12,7 @@ from relax_mlir.dialects.relax.tuples import get_item
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar, binary, cast, compare
-from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, call_pure_packed, matched
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, matched
 from relax_mlir.lowering.relax_to_tir.support.imperative import class_annotation, parts
 
 # Elements whose places a thread collects before it writes them out: they stay in its cache.
@@ -35,9 +35,7 @@ def _legalize_nonzero(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None
         return None
     with ir.InsertionPoint(op), op.location:
         starts, total = get_item(counts, 0), get_item(counts, 1)
-        shape = call_pure_packed("vm.builtin.tensor_to_shape", [total], T.shape_type(None, 1))
-        (size,) = map(SymExpr.var, legalizer.new_symbols(op, 1))
-        ir.Operation.create("relax.match_cast", results=[T.shape_type([size])], operands=[shape])
+        size = legalizer.counted_size(op, total)
         result = T.tensor_type([SymExpr.const(len(dims)), size], "int64")
     places = legalizer.call_prim(op, "nonzero", [x, starts], _fill, result=result)
     return None if places is None else matched(op, places)

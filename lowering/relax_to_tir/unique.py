@@ -14,7 +14,7 @@ from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import INDEX, Scalar, binary, cast, compare, const, select
 from relax_mlir.lowering.relax_to_tir.manipulate import attributes
-from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, call_pure_packed, matched
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, matched
 from relax_mlir.lowering.relax_to_tir.support.imperative import class_annotation, when
 from relax_mlir.lowering.relax_to_tir.support.sort_keys import sort_key
 from relax_mlir.lowering.relax_to_tir.support.sorter import Row, Sorter
@@ -82,9 +82,7 @@ def _legalize_unique(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
         return None
     with ir.InsertionPoint(op), op.location:
         places, groups, total = (get_item(unique, i) for i in range(3))
-        shape = call_pure_packed("vm.builtin.tensor_to_shape", [total], T.shape_type(None, 1))
-        (size,) = map(SymExpr.var, legalizer.new_symbols(op, 1))
-        ir.Operation.create("relax.match_cast", results=[T.shape_type([size])], operands=[shape])
+        size = legalizer.counted_size(op, total)
     wanted = [name for name in _EXTRA if attrs[name]]
     types = parts.types(size, T.tensor_dtype(x.type), wanted)
 

@@ -187,6 +187,13 @@ class Legalizer:
         self._symbols.insert(builder.op)
         return builder.op.name.value
 
+    def counted_size(self, op: ir.Operation, total: ir.Value) -> SymExpr:
+        """Write what names a count, a vector of one, at the current insertion point."""
+        shape = call_pure_packed("vm.builtin.tensor_to_shape", [total], T.shape_type(None, 1))
+        (size,) = map(SymExpr.var, self.new_symbols(op, 1))
+        ir.Operation.create("relax.match_cast", results=[T.shape_type([size])], operands=[shape])
+        return size
+
     def new_symbols(self, op: ir.Operation, count: int) -> list[str]:
         """Return names for integers that the function around an operation does not have yet."""
         function = op

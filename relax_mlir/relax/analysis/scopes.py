@@ -7,6 +7,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.ir.single_function import single
+from relax_mlir.lowering.walk import relax_functions
 from relax_mlir.relax.expr import Expr, Function, Var
 from relax_mlir.relax.expr.leaves import make_var, value_name
 from relax_mlir.relax.expr.places import DATAFLOW, TERMINATORS, defining_op, is_leaf, outputs
@@ -55,15 +56,6 @@ def scopes_of(node: Any) -> list[Scope]:
             return [_function(op, keep) for op in relax_functions(node)]
         return [_function(node, keep) if node.name == "func.func" else Scope(None, [], [node])]
     return [_view(node)]
-
-
-def relax_functions(module: ir.Operation) -> list[ir.Operation]:
-    """Return the Relax functions of a module that have a body."""
-    return [
-        view.operation
-        for view in module.regions[0].blocks[0].operations
-        if "relax.function" in view.operation.attributes and view.operation.regions[0].blocks
-    ]
 
 
 def function_op(node: Any) -> ir.Operation:

@@ -5,7 +5,8 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule
-from relax_mlir.relax.analysis.scopes import function_op, relax_functions
+from relax_mlir.lowering.walk import relax_functions
+from relax_mlir.relax.analysis.scopes import function_op
 from relax_mlir.relax.expr import Function, SeqExpr
 
 

@@ -305,3 +305,10 @@ class AnnotationParser:
         return Annotation(T.object_type())
 
     _any = _object
+
+
+def stated_type(scope: Scope, node: Node) -> ir.Type:
+    """Return the type that an annotation states, the tuple of them for several in a list."""
+    items = node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]
+    fields = [AnnotationParser(scope).parse(item).type for item in items]
+    return fields[0] if len(fields) == 1 else ir.TupleType.get_tuple(fields)

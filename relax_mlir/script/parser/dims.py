@@ -12,6 +12,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.parse import CALLS, OPERATORS
 from relax_mlir.errors import did_you_mean
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.global_info import GlobalInfo
@@ -19,25 +20,11 @@ from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 
-BINARY = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.FloorDiv: lambda a, b: a // b,
-    ast.Mod: lambda a, b: a % b,
-}
-CALLS = {
-    "T.floordiv": lambda a, b: a // b,
-    "T.floormod": lambda a, b: a % b,
-    "T.ceildiv": lambda a, b: a.ceildiv(b),
-    "T.truncdiv": lambda a, b: a // b,
-    "T.max": lambda a, b: a.max(b),
-    "T.min": lambda a, b: a.min(b),
-}
-CALLS |= {
-    node: CALLS[name]
-    for node, name in (("T.FloorDiv", "T.floordiv"), ("T.FloorMod", "T.floormod"),
-                       ("T.Max", "T.max"), ("T.Min", "T.min"))
+INTEGER_CALLS = {
+    **CALLS,
+    **dict.fromkeys(("T.floordiv", "T.truncdiv", "T.FloorDiv"), OPERATORS[ast.FloorDiv]),
+    **dict.fromkeys(("T.floormod", "T.FloorMod"), OPERATORS[ast.Mod]),
+    "T.Max": CALLS["T.max"], "T.Min": CALLS["T.min"],
 }  # fmt: skip
 
 
@@ -137,9 +124,9 @@ class DimParser:
             return self._name(node.id, place, captured)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return -self._expr(node.operand, at, captured)
-        if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
+        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
             pair = [self._expr(side, at, captured) for side in (node.left, node.right)]
-            return self._apply(BINARY[type(node.op)], pair, place)
+            return self._apply(OPERATORS[type(node.op)], pair, place)
         if isinstance(node, ast.Call) and not node.keywords:
             return self._call(node, at, captured)
         if isinstance(node, (ast.Attribute, ast.Subscript)) and captured:
@@ -164,8 +151,8 @@ class DimParser:
                 self.scope.fail(place, f"a dimension must be an integer, got {value!r}")
             return SymExpr.of(value)
         args = [self._expr(arg, at, captured) for arg in node.args]
-        if path in CALLS and len(args) == 2:
-            return self._apply(CALLS[path], args, place)
+        if path in INTEGER_CALLS and len(args) == 2:
+            return self._apply(INTEGER_CALLS[path], args, place)
         if path in (*_INTEGERS, "T.meta_var", "I.meta_var") and len(args) == 1:
             return args[0]
         if path in _INTEGERS and not args:
@@ -322,11 +309,11 @@ def constant_index(scope: Scope, node: Node) -> Any:
     Raises:
         ValueError: it is something else, or divides by zero.
     """
-    if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
         sides = [constant_index(scope, side) for side in (node.left, node.right)]
         if all(type(side) is int for side in sides):
             try:
-                return BINARY[type(node.op)](*sides)
+                return OPERATORS[type(node.op)](*sides)
             except ZeroDivisionError as error:
                 raise ValueError(str(error)) from None
     captured = captured_value(scope, node)

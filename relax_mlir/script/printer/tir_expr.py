@@ -11,7 +11,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.layout import INT4
-from relax_mlir.dialects.tir.scalar import INDEX, is_float
+from relax_mlir.dialects.tir.scalar import INDEX, MATH_NAMES, is_float
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer, is_variable
 from relax_mlir.script.printer.tir_dtypes import (
@@ -37,11 +37,7 @@ _BINARY = {
     "math.copysign": "T.copysign",
 }  # fmt: skip
 _UNARY = {
-    **{f"math.{n}": f"T.{n}" for n in (
-        "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "erf",
-        "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
-        "atanh", "floor", "ceil", "trunc",
-    )},
+    **{f"math.{name}": f"T.{name}" for name in MATH_NAMES},
     "math.roundeven": "T.round", "math.absf": "T.abs", "math.absi": "T.abs",
     "math.ctlz": "T.clz", "math.cttz": "T.ctz", "math.ctpop": "T.popcount",
 }  # fmt: skip

@@ -12,7 +12,7 @@ from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import did_you_mean, wrong_count
 from relax_mlir.extension_points import extension
-from relax_mlir.script.parser.annotations import AnnotationParser
+from relax_mlir.script.parser.annotations import AnnotationParser, stated_type
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.dims import DimParser, captured_value
 from relax_mlir.script.parser.literals import literal, scalar_literal, static_arguments
@@ -233,9 +233,7 @@ def _call_packed(
         types = keyword.value
     declared = hint.get()
     if types is not None:
-        items = types.elts if isinstance(types, (ast.List, ast.Tuple)) else [types]
-        fields = [AnnotationParser(p.scope).parse(item).type for item in items]
-        result = fields[0] if len(fields) == 1 else ir.TupleType.get_tuple(fields)
+        result = stated_type(p.scope, types)
     elif declared is not None:
         result = _unchecked(declared.type)
     else:

@@ -12,7 +12,12 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import wrong_count
 from relax_mlir.extension_points import extension
 from relax_mlir.script.parser import flow
-from relax_mlir.script.parser.annotations import Annotation, AnnotationParser, Signature
+from relax_mlir.script.parser.annotations import (
+    Annotation,
+    AnnotationParser,
+    Signature,
+    stated_type,
+)
 from relax_mlir.script.parser.arguments import arguments
 from relax_mlir.script.parser.env import decorator_kind
 from relax_mlir.script.parser.functions import Function
@@ -87,10 +92,7 @@ def invoke_closure(
     pure = pure or (known is not None and known.pure)
     result = T.object_type()
     if "types" in given:
-        items = given["types"]
-        items = items.elts if isinstance(items, (ast.List, ast.Tuple)) else [items]
-        fields = [AnnotationParser(p.scope).parse(item).type for item in items]
-        result = fields[0] if len(fields) == 1 else ir.TupleType.get_tuple(fields)
+        result = stated_type(p.scope, given["types"])
     elif (annotation := hint.get()) is not None:
         result = annotation.type
     p.impure = p.impure or not pure

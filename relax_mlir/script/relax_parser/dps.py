@@ -15,7 +15,7 @@ from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import did_you_mean, hint_of
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.attribute_value import python_attribute
-from relax_mlir.script.parser.annotations import AnnotationParser
+from relax_mlir.script.parser.annotations import AnnotationParser, stated_type
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.literals import literal
@@ -320,9 +320,7 @@ def _call_inplace_packed(p: ExprParser, node: Node, name: str | None, hint: Hint
     types = next((given[key] for key in TYPE_KEYWORDS if key in given), None)
     declared = hint.get()
     if types is not None:
-        items = types.elts if isinstance(types, (ast.List, ast.Tuple)) else [types]
-        fields = [AnnotationParser(p.scope).parse(item).type for item in items]
-        result = fields[0] if len(fields) == 1 else ir.TupleType.get_tuple(fields)
+        result = stated_type(p.scope, types)
     elif declared is not None:
         result = declared.type
     else:

@@ -15,12 +15,12 @@ from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build
 from relax_mlir.dialects.relax.tuples import field_types, known_fields, make_tuple
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.parse import OPERATORS
 from relax_mlir.errors import RelaxMLIRError, did_you_mean, hint_of
 from relax_mlir.extension_points import extension
 from relax_mlir.script.parser import flow, interfaces, macros, tables
 from relax_mlir.script.parser.annotations import Annotation, AnnotationParser
 from relax_mlir.script.parser.dims import (
-    BINARY,
     DimParser,
     captured_value,
     check_size,
@@ -322,7 +322,7 @@ class ExprParser(interfaces.ExprParser):
             relax_logic.integer(self, self.evaluate(side), side) for side in (node.left, node.right)
         )
         if all(isinstance(side, (int, float, SymExpr)) for side in (left, right)):
-            function = BINARY.get(type(node.op))
+            function = OPERATORS.get(type(node.op))
             try:
                 if function is None:
                     self.scope.fail(node, "this operator is not defined for integers and symbols")

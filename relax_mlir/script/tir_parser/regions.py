@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.builder import Access, Region
-from relax_mlir.script.parser.dims import CALLS as SYMBOLIC_CALLS
+from relax_mlir.script.parser.dims import INTEGER_CALLS
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.tir_parser.expr.parser import TirExprParser
 from relax_mlir.script.tir_parser.expr.tables import OPERATORS, SYMBOLIC
@@ -102,7 +102,7 @@ def _symbolic(p: TirExprParser, node: Node, firsts: Mapping[str, int]) -> SymExp
     if isinstance(node, ast.BinOp):
         operands, combine = [node.left, node.right], SYMBOLIC.get(OPERATORS.get(type(node.op), ""))
     elif isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords:
-        operands, combine = node.args, SYMBOLIC_CALLS.get(ast.unparse(node.func))
+        operands, combine = node.args, INTEGER_CALLS.get(ast.unparse(node.func))
     if combine is None:
         return None
     lhs, rhs = (_symbolic(p, operand, firsts) for operand in operands)

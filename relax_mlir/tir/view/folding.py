@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir import scalar as S
+from relax_mlir.lowering.walk import replace_by_body
 from relax_mlir.tir.view.index import Indices
 
 _WIDTH_OF_INDEX = 64
@@ -66,24 +67,14 @@ def _fold_all(indices: Indices, ops: list[ir.Operation]) -> None:
         if op.name == "scf.if" and len(op.results):
             taken = number_of(op.operands[0])
             if taken is not None:
-                _fold_all(indices, _take_branch(op, 0 if taken else 1))
+                branch = op.regions[0 if taken else 1].blocks[0]
+                _fold_all(indices, replace_by_body(op, branch))
                 continue
         fold(indices, op)
         if op.name.startswith(("arith.", "math.")) and op.name != "arith.constant":
             made = _result(indices, op)
             if made is not None and made != op.results[0]:
                 op.results[0].replace_all_uses_with(made)
-
-
-def _take_branch(op: ir.Operation, which: int) -> list[ir.Operation]:
-    """Put a branch in the place of an `scf.if`; returns what was in it."""
-    *moved, end = [view.operation for view in op.regions[which].blocks[0].operations]
-    for each in moved:
-        each.move_before(op)
-    for result, value in zip(op.results, end.operands, strict=True):
-        result.replace_all_uses_with(value)
-    op.erase()
-    return moved
 
 
 def _result(indices: Indices, op: ir.Operation) -> ir.Value | None:

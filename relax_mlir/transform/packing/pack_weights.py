@@ -39,6 +39,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import SIDE
 from relax_mlir.lowering.tir_to_vector.contraction.packed_gemv import MAX_ROWS
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction, match_contraction
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
+from relax_mlir.lowering.walk import named
 from relax_mlir.transform.kernels.calls import (
     KernelMaker,
     TirCall,
@@ -176,13 +177,8 @@ class _Packer:
         if not self._constants:
             return
         left = dict(self._sources)
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == "relax.constant":
-                left.pop(str(op.attributes["value"]), None)
-            return ir.WalkResult.ADVANCE
-
-        self._module.walk(visit)
+        for op in named(self._module, ("relax.constant",)):
+            left.pop(str(op.attributes["value"]), None)
         packed = (constant_array(each, filled=False) for each in self._constants.values())
         panels = sum(array.nbytes for array in packed)
         numbers = len(self._constants), panels, sum(self._sources.values()), sum(left.values())

@@ -7,6 +7,7 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.dialects.symbolic.binding import solutions
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.relax.expr.places import operations_within
 from relax_mlir.transform.relax.rebuild import substitute_type
 
 # A callee that is larger is not looked into: it would be copied for every call of it.
@@ -46,7 +47,7 @@ def type_of_call(
     """
     block = callee.regions[0].blocks[0]
     parameters = list(block.arguments)
-    if len(parameters) != len(arguments) or _size(callee) > _MAX_OPERATIONS:
+    if len(parameters) != len(arguments) or len(operations_within(callee)) > _MAX_OPERATIONS:
         return None
     known = caller_symbols([value.type for value in parameters], arguments)
     theirs = {name for type_ in arguments for dim in type_dims(type_) for name in dim.symbols}
@@ -65,17 +66,6 @@ def type_of_call(
     type_ = end.operands[0].type
     own = {name for dim in type_dims(type_) for name in dim.symbols} - theirs
     return None if own else type_
-
-
-def _size(func: ir.Operation) -> int:
-    count = [0]
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        count[0] += 1
-        return ir.WalkResult.ADVANCE
-
-    func.walk(visit)
-    return count[0]
 
 
 def _rewrite(copy: ir.Operation, known: dict[str, SymExpr], theirs: set[str]) -> None:

@@ -12,6 +12,7 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import FunctionKeyError, did_you_mean
 from relax_mlir.lowering.relax_to_tir.decompose import constant
 from relax_mlir.lowering.walk import named
+from relax_mlir.relax.expr.places import operations_within
 from relax_mlir.transform.relax.infer_type import settle_result
 from relax_mlir.transform.relax.rebuild import symbols_of
 
@@ -177,12 +178,8 @@ def _fresh(op: ir.Operation, count: int) -> list[str]:
         func = func.parent.operation
     taken = {name for a in func.regions[0].blocks[0].arguments for d in type_dims(a.type)
              for name in d.symbols}  # fmt: skip
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
+    for inner in operations_within(func):
         taken.update(symbols_of(inner))
-        return ir.WalkResult.ADVANCE
-
-    func.walk(visit)
     names: list[str] = []
     number = 0
     while len(names) < count:

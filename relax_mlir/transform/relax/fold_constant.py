@@ -27,6 +27,7 @@ from relax_mlir.dialects.relax.ops.base import (
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
 from relax_mlir.dialects.relax.tuples import is_tuple, known_fields
 from relax_mlir.errors import RelaxMLIRError
+from relax_mlir.lowering.walk import replace_by_body
 from relax_mlir.runtime.bytecode.builtins import LIBRARY_PREFIX
 from relax_mlir.runtime.library import LIBRARY
 from relax_mlir.transform.relax.dead_code_elimination import remove_unused
@@ -215,13 +216,7 @@ class _Folder:
 
     def _inline(self, op: ir.Operation, branch: ir.Block) -> None:
         """Put the operations of a branch in the place of the whole `if`."""
-        *body, end = [view.operation for view in branch.operations]
-        for inner in body:
-            inner.move_before(op)
-        for result, value in zip(op.results, end.operands, strict=True):
-            result.replace_all_uses_with(value)
-        op.erase()
-        for inner in body:
+        for inner in replace_by_body(op, branch):
             for region in inner.regions:
                 for block in region.blocks:
                     self._block(block)

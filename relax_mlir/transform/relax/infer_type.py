@@ -15,6 +15,7 @@ from relax_mlir.dialects.relax.well_formed import require_sound_types, type_dims
 from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.prover import Facts
+from relax_mlir.lowering.walk import INNER_FIRST, named
 from relax_mlir.transform.relax.call_types import caller_symbols, type_of_call
 from relax_mlir.transform.relax.rebuild import (
     bound_by_arguments,
@@ -104,15 +105,8 @@ def refine(declared: ir.Type, inferred: ir.Type) -> ir.Type:
 
 
 def _callees(func: ir.Operation) -> list[str]:
-    names: list[str] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "relax.call":
-            names.append(op.attributes["callee"].value)
-        return ir.WalkResult.ADVANCE
-
-    func.walk(visit)
-    return names
+    calls = named(func, ("relax.call",), INNER_FIRST)
+    return [op.attributes["callee"].value for op in calls]
 
 
 class _Function:

@@ -16,7 +16,7 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.errors import ExprError
 from relax_mlir.lowering.relax_to_tir import legalize_ops as lowering
 from relax_mlir.lowering.relax_to_tir.support.axes import spatial
-from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, call_pure_packed, matched
+from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, matched
 from relax_mlir.lowering.relax_to_tir.support.imperative import class_annotation
 from relax_mlir.transform.relax.custom_legalization import customize
 
@@ -55,9 +55,7 @@ def _legalize_all_classes(legalizer: Legalizer, op: ir.Operation) -> ir.Value | 
         return None
     with ir.InsertionPoint(op), op.location:
         places, total = get_item(kernel, 0), get_item(kernel, 1)
-        shape = call_pure_packed("vm.builtin.tensor_to_shape", [total], T.shape_type(None, 1))
-        (size,) = map(SymExpr.var, legalizer.new_symbols(op, 1))
-        ir.Operation.create("relax.match_cast", results=[T.shape_type([size])], operands=[shape])
+        size = legalizer.counted_size(op, total)
         result = T.tensor_type([size, SymExpr.const(3)], "int64")
     kept = legalizer.call_prim(op, "first_rows", [places], _first_rows, result=result)
     if kept is None:

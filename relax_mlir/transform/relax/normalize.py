@@ -14,6 +14,7 @@ from relax_mlir.dialects.relax.tuples import (
     known_fields,
     make_tuple,
 )
+from relax_mlir.relax.expr.places import operations_within
 from relax_mlir.transform.relax.dead_code_elimination import inline_empty
 from relax_mlir.transform.relax.rebuild import takes_arguments
 
@@ -74,14 +75,8 @@ class _Names:
     """The names of a function's values, which are the names of their locations."""
 
     def __init__(self, func: ir.Operation) -> None:
-        self._taken: set[str] = set()
+        self._taken: set[str] = {value_name(op.location) for op in operations_within(func)}
         self._count: dict[str, int] = {}
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            self._taken.add(value_name(op.location))
-            return ir.WalkResult.ADVANCE
-
-        func.walk(visit)
         for argument in func.regions[0].blocks[0].arguments:
             self._taken.add(value_name(argument.location))
 

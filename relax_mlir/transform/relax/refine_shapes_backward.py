@@ -8,6 +8,7 @@ from relax_mlir.dialects.relax.ops.elementwise import BinaryOp, CastOp, UnaryOp
 from relax_mlir.dialects.relax.side_effects import operations_in
 from relax_mlir.dialects.relax.well_formed import require_sound_types, type_dims
 from relax_mlir.dialects.symbolic.binding import bound_symbols
+from relax_mlir.lowering.walk import collect, relax_functions
 from relax_mlir.transform.relax.infer_type import infer_type, refine
 from relax_mlir.transform.relax.rebuild import bound_by_arguments, retype
 
@@ -35,11 +36,7 @@ def refine_shapes_backward(module: ir.Operation, broadcast: bool = True) -> None
     """
     require_sound_types(module, "RefineShapesBackward")
     infer_type(module)
-    functions = [
-        view.operation
-        for view in module.regions[0].blocks[0].operations
-        if "relax.function" in view.operation.attributes and view.operation.regions[0].blocks
-    ]
+    functions = relax_functions(module)
     called = _called(module)
     for _ in range(_ROUNDS):
         changed = [_Function(func, broadcast, called).run() for func in functions]
@@ -50,15 +47,8 @@ def refine_shapes_backward(module: ir.Operation, broadcast: bool = True) -> None
 
 def _called(module: ir.Operation) -> set[str]:
     """Return the functions that the module's own code calls or hands on."""
-    names: set[str] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name.startswith("relax.") and "callee" in op.attributes:
-            names.add(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
-    return names
+    callers = collect(module, lambda op: op.name.startswith("relax.") and "callee" in op.attributes)
+    return {ir.FlatSymbolRefAttr(op.attributes["callee"]).value for op in callers}
 
 
 class _Function:

@@ -22,10 +22,10 @@ from relax_mlir.errors import ExprTypeError
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.relax_to_tir.support.emit import call_packed
+from relax_mlir.lowering.walk import relax_functions
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.passes import ModulePass
-from relax_mlir.relax.analysis.scopes import relax_functions
 from relax_mlir.relax.analysis.symbols import symbols_in
 from relax_mlir.relax.expr import Var
 from relax_mlir.relax.expr.places import defining_op, is_leaf

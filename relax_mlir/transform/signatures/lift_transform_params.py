@@ -16,11 +16,10 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError, FunctionKeyError, did_you_mean
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.ir.module import IRModule
-from relax_mlir.lowering.walk import named
+from relax_mlir.lowering.walk import named, relax_functions
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.passes import ModulePass
-from relax_mlir.relax.analysis.scopes import relax_functions
 from relax_mlir.relax.analysis.symbols import symbols_in
 from relax_mlir.relax.builder.names import Names
 from relax_mlir.relax.expr.places import DATAFLOW, canonical, defining_op, is_leaf

@@ -7,10 +7,10 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.ir.module import IRModule
+from relax_mlir.lowering.walk import relax_functions
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.passes import ModulePass
-from relax_mlir.relax.analysis.scopes import relax_functions
 from relax_mlir.relax.expr import Type, as_type, var
 from relax_mlir.relax.expr_functor.retype import Types
 from relax_mlir.transform.relax.infer_type import infer_type

@@ -5,6 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.tir.scalar import (
     INDEX,
+    MATH_NAMES,
     Scalar,
     binary,
     cast,
@@ -23,11 +24,7 @@ Scalars = Callable[..., Scalar]
 _UNARY = {
     "arith.negf": "neg", "math.absf": "abs", "math.absi": "abs", "math.roundeven": "round",
     "math.ctlz": "clz", "math.cttz": "ctz", "math.ctpop": "popcount",
-    **{f"math.{name}": name for name in (
-        "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "erf", "sin",
-        "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
-        "floor", "ceil", "trunc",
-    )},
+    **{f"math.{name}": name for name in MATH_NAMES},
 }  # fmt: skip
 _BINARY = {
     **{f"arith.{kind}{suffix}": kind for kind in ("add", "sub", "mul") for suffix in "fi"},

@@ -200,34 +200,28 @@ def _triu(m: Importer, x: Any, diagonal: int = 0) -> Any:
 def _constant_pad(m: Importer, x: Any, pad: Sequence[int], value: Any = 0) -> Any:
     if not all(isinstance(count, int) for count in pad):
         raise ExprError(f"pads must be numbers that are known, got {pad}")
-    for axis, before, after in _pads_of(x, pad):
-        x = _cropped(x, axis, before, after)
-    widths = [0] * (2 * x.ty.ndim)
-    for axis, before, after in _pads_of(x, pad):
-        widths[2 * axis : 2 * axis + 2] = [max(before, 0), max(after, 0)]
+    x, widths = _cropped(x, pad)
     return op.pad(x, widths, pad_value=float(value)) if any(widths) else x
 
 
-def _pads_of(x: Any, pad: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Return (axis, before, after); torch writes the last axis first."""
+def _cropped(x: Any, pad: Sequence[int]) -> tuple[Any, list[int]]:
+    """Return a tensor without what negative pads take off, and the other pads by axis.
+
+    torch writes the last axis first.
+    """
     ndim = x.ty.ndim
-    return [(ndim - 1 - i, pad[2 * i], pad[2 * i + 1]) for i in range(len(pad) // 2)]
-
-
-def _cropped(x: Any, axis: int, before: int, after: int) -> Any:
-    if before >= 0 and after >= 0:
-        return x
-    end = after if after < 0 else _END
-    return op.strided_slice(x, axes=[axis], begin=[max(-before, 0)], end=[end], strides=[1])
+    widths = [0] * (2 * ndim)
+    for axis, before, after in zip(range(ndim - 1, -1, -1), pad[::2], pad[1::2], strict=False):
+        widths[2 * axis : 2 * axis + 2] = [max(before, 0), max(after, 0)]
+        if before < 0 or after < 0:
+            end = after if after < 0 else _END
+            x = op.strided_slice(x, axes=[axis], begin=[max(-before, 0)], end=[end], strides=[1])
+    return x, widths
 
 
 def _padding(mode: str) -> Any:
     def convert(m: Importer, x: Any, pad: Sequence[int]) -> Any:
-        for axis, before, after in _pads_of(x, pad):
-            x = _cropped(x, axis, before, after)
-        widths = [0] * (2 * x.ty.ndim)
-        for axis, before, after in _pads_of(x, pad):
-            widths[2 * axis : 2 * axis + 2] = [max(before, 0), max(after, 0)]
+        x, widths = _cropped(x, pad)
         return op.pad(x, widths, pad_mode=mode)
 
     return convert
