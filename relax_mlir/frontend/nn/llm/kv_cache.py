@@ -15,8 +15,6 @@ from relax_mlir.frontend.nn.llm.attention import (
     _attention_prefill_cpu,
     _attention_prefill_ragged_cpu,
     _merge_state_inplace_cpu,
-    tree_attn_cpu,
-    tree_attn_with_paged_kv_cache_cpu,
 )
 from relax_mlir.frontend.nn.llm.pages import (
     _compact_kv_copy_cpu,
@@ -25,6 +23,7 @@ from relax_mlir.frontend.nn.llm.pages import (
     _kv_cache_transpose_append,
 )
 from relax_mlir.frontend.nn.llm.position_embedding import llama_rope_with_position_map
+from relax_mlir.frontend.nn.llm.tree_attn import tree_attn_cpu, tree_attn_with_paged_kv_cache_cpu
 from relax_mlir.frontend.nn.tensor import Tensor, current_builder
 from relax_mlir.relax import op
 from relax_mlir.relax.expr import (
