@@ -33,19 +33,19 @@ def take_large_kernels(module: ir.Operation) -> dict[str, ir.Module]:
     block = module.regions[0].blocks[0]
     symbols = {function_name(view.operation): view.operation for view in block.operations}
     inside = {name: by_name(op) for name, op in symbols.items() if _is_defined(op)}
-    sizes = {name: sum(map(len, found.values())) for name, found in inside.items()}
+    sizes = {name: sum(map(len, ops.values())) for name, ops in inside.items()}
     parts: dict[str, ir.Module] = {}
     if sum(sizes.values()) < _MIN_MODULE:
         return parts
     for name in sorted(sizes, key=lambda each: -sizes[each]):
-        found = inside[name]
+        ops = inside[name]
         needed = {
             ir.FlatSymbolRefAttr(op.attributes[attribute]).value
             for kind, attribute in _REFERENCES.items()
-            for op in found.get(kind, ())
+            for op in ops.get(kind, ())
         }
         apart = not any(_is_defined(symbols[each]) for each in needed)
-        if sizes[name] < _MIN_PART or not apart or not found.keys().isdisjoint(_OTHER_REFERENCES):
+        if sizes[name] < _MIN_PART or not apart or not ops.keys().isdisjoint(_OTHER_REFERENCES):
             continue
         kernel = symbols[name]
         with kernel.location:

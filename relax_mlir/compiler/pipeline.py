@@ -309,8 +309,8 @@ def _calls_by_name(module: ir.Module) -> bool:
 
 def _is_plain(pipeline: Sequence[str] | None, context: PassContext, log: BuildLog) -> bool:
     """Whether the passes are built in, and no instrument observes them."""
-    told = config.VERIFY_EACH in context.config or context.option(config.REPRODUCER)
-    return pipeline is None and not context.instruments and not log.dumps and not told
+    diagnosed = config.VERIFY_EACH in context.config or context.option(config.REPRODUCER)
+    return pipeline is None and not context.instruments and not log.dumps and not diagnosed
 
 
 def _is_sound(op: ir.Operation) -> bool:

@@ -129,8 +129,8 @@ def register_op(
     register_op_attr(short, "FInferShape", infer)
     if library is not None:
         define_library(short, library)
-    ways = UserLegalization(short, legalize, prim, dps_packed, packed, library is not None)
-    register_op_attr(short, "FLegalize", ways)
+    rules = UserLegalization(short, legalize, prim, dps_packed, packed, library is not None)
+    register_op_attr(short, "FLegalize", rules)
     return known
 
 

@@ -13,7 +13,7 @@ from relax_mlir.tir.scalar.nodes import Reduce
 from relax_mlir.tir.scalar.prim_expr import Leaf, PrimExpr, Size
 from relax_mlir.tir.view import tree
 from relax_mlir.tir.view.index import Indices
-from relax_mlir.tir.view.statements import BufferRegion, FoundBlock, described, regions
+from relax_mlir.tir.view.statements import Block, BufferRegion, described, regions
 
 # What counts as one operation of arithmetic, of numbers that are no indices.
 _COUNTED = frozenset(
@@ -153,7 +153,7 @@ def calculate_allocated_bytes(func_or_mod: Any) -> dict[str, dict[str, int]]:
 
 
 def get_block_access_region(
-    block: FoundBlock, buffer_var_map: Mapping[Any, Any] | None = None
+    block: Block, buffer_var_map: Mapping[Any, Any] | None = None
 ) -> list[list[BufferRegion]]:
     """Return which parts of buffers the body of a block accesses, each buffer once.
 
@@ -178,7 +178,7 @@ def get_block_access_region(
 
 
 def get_block_read_write_region(
-    block: FoundBlock, buffer_var_map: Mapping[Any, Any] | None = None
+    block: Block, buffer_var_map: Mapping[Any, Any] | None = None
 ) -> list[list[BufferRegion]]:
     """Return which parts of buffers the body of a block reads, and which it writes.
 
@@ -202,7 +202,7 @@ get_sblock_read_write_region = get_block_read_write_region
 
 
 def _regions(block: Any, name: str) -> list[Any]:
-    if not isinstance(block, FoundBlock):
+    if not isinstance(block, Block):
         raise ExprTypeError(
             f"tir.analysis.{name} takes a tir.Block, which sch.get(block) gives, got "
             f"{type(block).__name__}"
@@ -210,7 +210,7 @@ def _regions(block: Any, name: str) -> list[Any]:
     return regions(block.operation)
 
 
-def find_anchor_block(mod: Any) -> FoundBlock | None:
+def find_anchor_block(mod: Any) -> Block | None:
     """Return the block that computes most of those that reduce, None where there is none.
 
     Args:
@@ -228,7 +228,7 @@ def find_anchor_block(mod: Any) -> FoundBlock | None:
     if not blocks:
         return None
     best = blocks[0] if len(blocks) == 1 else max(blocks, key=_cost)
-    made = FoundBlock(best)
+    made = Block(best)
     made._keep = module
     return made
 

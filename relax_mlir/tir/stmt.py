@@ -20,7 +20,6 @@ from relax_mlir.tir.scalar.nodes import ProducerLoad
 from relax_mlir.tir.scalar.prim_expr import Leaf, PrimExpr
 
 _STATEMENTS = "relax_mlir.tir.view.statements"
-_FOUND = "relax_mlir.tir.view.statements"
 
 
 class ForKind:
@@ -32,7 +31,7 @@ class ForKind:
     UNROLLED = "unrolled"
 
 
-class _Seen(type):
+class _ViewedAs(type):
     """Makes views of MLIR's operations instances of the class that trees have."""
 
     view: tuple[str, str] | None
@@ -45,7 +44,7 @@ class _Seen(type):
         return isinstance(instance, getattr(importlib.import_module(cls.view[0]), cls.view[1]))
 
 
-class Stmt(metaclass=_Seen):
+class Stmt(metaclass=_ViewedAs):
     """What a prim func does."""
 
     view: ClassVar[tuple[str, str] | None] = (_STATEMENTS, "Statement")
@@ -88,7 +87,7 @@ class SeqStmt(Stmt):
 class For(Stmt):
     """A loop over `extent` values from `min` on."""
 
-    view: ClassVar[tuple[str, str] | None] = (_FOUND, "FoundLoop")
+    view: ClassVar[tuple[str, str] | None] = (_STATEMENTS, "For")
     loop_var: Any
     min: Any
     extent: Any
@@ -183,7 +182,7 @@ class BufferStore(Stmt):
             )
 
 
-class BufferLoad(ProducerLoad, metaclass=_Seen):
+class BufferLoad(ProducerLoad, metaclass=_ViewedAs):
     """One element of a buffer: `A[i, j]` or `tir.BufferLoad(A, [i, j])`."""
 
     __slots__ = ()
@@ -340,7 +339,7 @@ class IterVar:
 class Block(Stmt):
     """A block: iterators, what it does for each of their values, and what it does first."""
 
-    view: ClassVar[tuple[str, str] | None] = (_FOUND, "FoundBlock")
+    view: ClassVar[tuple[str, str] | None] = (_STATEMENTS, "Block")
     iter_vars: Sequence[IterVar]
     reads: Any
     writes: Any

@@ -8,7 +8,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.tir.view import tree
-from relax_mlir.tir.view.statements import FoundBlock, FoundLoop
+from relax_mlir.tir.view.statements import Block, For
 from relax_mlir.viz.picture import Picture
 
 _COLOURS = {"-": "#fdd", "+": "#dfd"}
@@ -82,14 +82,14 @@ def _children(op: ir.Operation) -> Iterator[str]:
             for view in block.operations:
                 inner = view.operation
                 if inner.name == tree.LOOP:
-                    yield _item(_loop(FoundLoop(inner)), inner)
+                    yield _item(_loop(For(inner)), inner)
                 elif inner.name == tree.BLOCK:
-                    yield _item(_block(FoundBlock(inner)), inner)
+                    yield _item(_block(Block(inner)), inner)
                 else:
                     yield from _children(inner)
 
 
-def _loop(loop: FoundLoop) -> str:
+def _loop(loop: For) -> str:
     colour = _KINDS.get(loop.kind, "none")
     notes = "".join(f", {key}={value}" for key, value in loop.annotations.items())
     text = html.escape(f"{loop.loop_var} in {loop.extent}{notes}")
@@ -97,6 +97,6 @@ def _loop(loop: FoundLoop) -> str:
     return f'for <span style="background:{colour}">{text}{kind}</span>'
 
 
-def _block(block: FoundBlock) -> str:
+def _block(block: Block) -> str:
     iters = ", ".join(f"{each.name}: {each.iter_type} {each.extent}" for each in block.iter_vars)
     return f"block <i>{html.escape(block.name_hint)}</i>({html.escape(iters)})"

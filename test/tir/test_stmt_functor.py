@@ -68,7 +68,7 @@ def test_statements_are_visited_outer_ones_first():
     kinds = (tir.For, tir.IfThenElse, tir.BufferStore, tir.While, tir.AssertStmt)
     names = [type(op).__name__ for op in seen if isinstance(op, kinds)]
     assert names == [
-        "FoundLoop", "IfThenElse", "BufferStore", "BufferStore", "BufferStore", "While",
+        "For", "IfThenElse", "BufferStore", "BufferStore", "BufferStore", "While",
         "AssertStmt",
     ]  # fmt: skip
     assert seen[-1].name == "func.return"

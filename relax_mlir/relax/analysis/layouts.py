@@ -14,7 +14,7 @@ from relax_mlir.tir.view import tree
 from relax_mlir.tir.view.accesses import accesses
 from relax_mlir.tir.view.buffers import dims_of
 from relax_mlir.tir.view.index import Indices
-from relax_mlir.tir.view.statements import FoundBlock, described
+from relax_mlir.tir.view.statements import Block, described
 
 # For each dimension of a buffer the spatial iterator that its index tells, if there is one.
 _Layout = list[str | None]
@@ -22,7 +22,7 @@ _Layout = list[str | None]
 
 def suggest_layout_transforms(
     func: Any, write_buffer_transforms: Sequence[IndexMap | Callable[..., Any]]
-) -> dict[FoundBlock, dict[FoundBlock | Buffer, IndexMap]]:
+) -> dict[Block, dict[Block | Buffer, IndexMap]]:
     """Return maps for blocks and buffers that keep accesses in order under new output layouts.
 
     A block gets one where each index that it writes at is injective in one of its spatial
@@ -47,16 +47,16 @@ def suggest_layout_transforms(
     op = function_op(func)
     indices = Indices(op)
     known = _given(indices, write_buffer_transforms)
-    found: list[tuple[ir.Operation, IndexMap, list[ir.Value]]] = []
+    matches: list[tuple[ir.Operation, IndexMap, list[ir.Value]]] = []
     # What reads a buffer says how the block before it should write it.
     for block in reversed(tree.blocks_under(op)):
         own = _of_block(indices, block, known)
         if own is not None:
-            found.insert(0, (block, *own))
-    result: dict[FoundBlock, dict[FoundBlock | Buffer, IndexMap]] = {}
+            matches.insert(0, (block, *own))
+    result: dict[Block, dict[Block | Buffer, IndexMap]] = {}
     done: set[ir.Value] = set()
-    for block, index_map, buffers in found:
-        view = FoundBlock(block)
+    for block, index_map, buffers in matches:
+        view = Block(block)
         view._keep = func
         fresh = [each for each in buffers if each not in done]
         result[view] = {view: index_map, **{described(each): known[each] for each in fresh}}
@@ -121,8 +121,8 @@ def _layouts(
     kinds = tree.iter_types(block)
     if len(tree.nested_blocks(block)) > 1 or not set(kinds) <= {"spatial", "reduction"}:
         return None
-    found = accesses(indices, block, init=False)
-    written = {each.buffer for each in found if each.writes}
+    uses = accesses(indices, block, init=False)
+    written = {each.buffer for each in uses if each.writes}
     if len(written) != 1:
         return None
     spatial = {
@@ -131,7 +131,7 @@ def _layouts(
         if kind == "spatial"
     }
     result: dict[ir.Value, _Layout | None] = {}
-    for each in found:
+    for each in uses:
         layout = None
         if each.indices is not None:
             layout = _layout(indices, each.op, each.indices, spatial)
@@ -149,10 +149,10 @@ def _layout(
         # A value that is computed may depend on any iterator.
         values = filter(None, map(indices.value_of, expr.symbols))
         own = expr.symbols & spatial
-        told = determined_names([expr], facts, expr.symbols - own)
+        determined = determined_names([expr], facts, expr.symbols - own)
         if (
             len(own) > 1
-            or not own <= told
+            or not own <= determined
             or not all(isinstance(v.owner, ir.Block) for v in values)
         ):
             return None

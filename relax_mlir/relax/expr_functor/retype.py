@@ -39,18 +39,18 @@ class Types:
         """
         if not self._changed or not len(op.results):
             return
-        found = False
+        is_changed = False
         for value in op.operands:
             owner = defining_op(value)
             if owner is not None and is_make_tuple(owner):
                 self.refresh(owner)
-            found = found or value in self._changed
+            is_changed = is_changed or value in self._changed
         result = op.results[0]
         if op.name == DATAFLOW:
             self._from_end(op, result)
         elif op.name == _BRANCHES:
             self._from_branches(op, result)
-        elif not found:
+        elif not is_changed:
             return
         elif is_make_tuple(op):
             with op.context:

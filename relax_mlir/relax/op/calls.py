@@ -234,9 +234,9 @@ def assert_op(condition: Any, format_args: Any = None, format: str = "") -> Call
         format_args: a value, or a list of them, that the message tells.
         format: the message, with places for them as for `print`.
     """
-    told = format_args if isinstance(format_args, (list, tuple)) else [format_args]
-    told = [] if format_args is None else told
-    return call_packed("vm.builtin.assert_op", condition, *told, *_message(format))
+    values = format_args if isinstance(format_args, (list, tuple)) else [format_args]
+    values = [] if format_args is None else values
+    return call_packed("vm.builtin.assert_op", condition, *values, *_message(format))
 
 
 def _message(text: str) -> list[StringImm]:

@@ -73,8 +73,8 @@ def reported_features() -> frozenset[str]:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
         return frozenset()
-    found = re.search(r"^flags\s*:(.*)$", text, re.M)
-    names = found[1].split() if found else ()
+    flags = re.search(r"^flags\s*:(.*)$", text, re.M)
+    names = flags[1].split() if flags else ()
     return frozenset({*names, *(name.replace("_", "") for name in names)})
 
 

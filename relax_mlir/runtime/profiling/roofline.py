@@ -157,7 +157,7 @@ class Roofs:
         return self._walked(self._reading, 1, total, threads, seconds)
 
     def _walked(
-        self, ways: Sequence[Any], buffers: int, total: float, threads: int, seconds: float
+        self, kernels: Sequence[Any], buffers: int, total: float, threads: int, seconds: float
     ) -> float:
         size = max(1024, int(total / buffers / threads) // 1024 * 1024)
         key = (threads, size)
@@ -169,11 +169,11 @@ class Roofs:
         rounds = max(1, int(_SPAN * 4e10 / (buffers * size)))
         return max(
             _rate(
-                [functools.partial(copy, *pair, size, rounds) for pair in places],
+                [functools.partial(kernel, *pair, size, rounds) for pair in places],
                 float(buffers * size * rounds),
-                seconds / len(ways),
+                seconds / len(kernels),
             )
-            for copy in ways
+            for kernel in kernels
         )
 
 

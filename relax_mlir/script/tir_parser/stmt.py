@@ -71,8 +71,8 @@ class TirStmtParser(interfaces.TirStmtParser):
                 with self.scope.guarded(statement), self.scope.location(statement):
                     self.exits.leave(statement, kind, tail and not self.in_loop(kind))
                 return
-            ways = self.exits.inside(statement)
-            if not ways:
+            exits = self.exits.inside(statement)
+            if not exits:
                 self.statement(statement)
                 if opened is not None:
                     return
@@ -85,7 +85,7 @@ class TirStmtParser(interfaces.TirStmtParser):
                 self._if(statement, tail and not rest)
             else:
                 self.statement(statement)
-            condition = self.exits.going(ways) if rest else None
+            condition = self.exits.going(exits) if rest else None
             if condition is not None:
                 with self.branch(condition):
                     self.body(rest, tail)

@@ -34,7 +34,8 @@ from relax_mlir.tir.schedule.primitives.transform_block_layout import TransformB
 from relax_mlir.tir.schedule.primitives.transform_layout import TransformLayoutPrimitives
 from relax_mlir.tir.schedule.state import RENDER_LEVELS, ScheduleState
 from relax_mlir.tir.schedule.trace.trace import Trace
-from relax_mlir.tir.view.statements import found
+from relax_mlir.tir.view import tree
+from relax_mlir.tir.view.statements import statement
 
 
 class Schedule(
@@ -213,7 +214,8 @@ class Schedule(
         with self._state.entered():
             if isinstance(rand_var, ExprRV):
                 return self._value_of(rand_var)
-            return found(self._op(rand_var))
+            op = self._op(rand_var)
+            return op if op.name == tree.FUNC else statement(op)
 
     def get_sref(self, rand_var: RandomVariable) -> int:
         """Return the number that names a loop or block for the length of the schedule."""

@@ -133,11 +133,11 @@ def _stored(cell: ir.Value, value: ir.Value) -> ir.Value:
 
 def _size(buffer: ir.Value, axis: int, emit: Emitter) -> ir.Value:
     """Return a size of a buffer, by its symbols: scripts have no word for `memref.dim`."""
-    noted = buffers.annotated_dims(buffer)
-    if noted is None or noted[axis].value is not None:
+    declared = buffers.annotated_dims(buffer)
+    if declared is None or declared[axis].value is not None:
         return emit.index(emit.dim(buffer, axis))
     return ir.Operation.create(
-        "tir.symbol", results=[ir.IndexType.get()], attributes={"value": Dims.of([noted[axis]])}
+        "tir.symbol", results=[ir.IndexType.get()], attributes={"value": Dims.of([declared[axis]])}
     ).result
 
 

@@ -46,7 +46,7 @@ def unroll_loop(op: ir.Operation) -> None:
 
 
 @dataclass
-class _Seen:
+class _Counters:
     """What unrolling has done inside a block: TVM's counters."""
 
     stores: int = 0
@@ -58,12 +58,12 @@ class _Unroller:
     def __init__(self, config: UnrollLoopConfig, emit: Emitter) -> None:
         self.config, self.emit = config, emit
 
-    def block(self, block: ir.Block) -> _Seen:
+    def block(self, block: ir.Block) -> _Counters:
         """Unroll the loops in a block, inner ones first."""
-        total = _Seen()
+        total = _Counters()
         for view in list(block.operations):
             op = view.operation
-            inner = _Seen()
+            inner = _Counters()
             for region in op.regions:
                 for body in region.blocks:
                     nested = self.block(body)
@@ -79,7 +79,7 @@ class _Unroller:
             total.kept = max(total.kept, inner.kept)
         return total
 
-    def _loop(self, op: ir.Operation, inner: _Seen) -> None:
+    def _loop(self, op: ir.Operation, inner: _Counters) -> None:
         extent, kind = integer_of(op.operands[1]), kind_of_loop(op)
         config = self.config
         wanted = kind == "unrolled"

@@ -147,7 +147,7 @@ def _declare(indices: Indices, block: ir.Operation) -> None:
                 ir.Operation.create(kind, operands=[buffer], attributes=attributes)
         return
     seen: list[tuple[str, ir.Value, ir.Attribute]] = []
-    for access in [*_begun(indices, block), *accesses(indices, block, init=False)]:
+    for access in [*_init_reads(indices, block), *accesses(indices, block, init=False)]:
         if _made_inside(access.buffer, block):
             continue
         access = access.outside(block)
@@ -160,7 +160,7 @@ def _declare(indices: Indices, block: ir.Operation) -> None:
             ir.Operation.create(kind, operands=[buffer], attributes={"map": attribute})
 
 
-def _begun(indices: Indices, block: ir.Operation) -> list[Access]:
+def _init_reads(indices: Indices, block: ir.Operation) -> list[Access]:
     """Return what the init region of a block reads."""
     started = [view for region in list(block.regions)[1:] for b in region.blocks
                for view in b.operations]  # fmt: skip

@@ -36,9 +36,9 @@ def dims_of(indices: Indices, buffer: ir.Value) -> list[SymExpr]:
         indices: of the function.
         buffer: a parameter, or what an operation makes.
     """
-    noted = annotated_dims(buffer)
-    if noted is not None:
-        return noted
+    dims = annotated_dims(buffer)
+    if dims is not None:
+        return dims
     type_ = ir.MemRefType(buffer.type)
     dynamic = [] if isinstance(buffer.owner, ir.Block) else list(buffer.owner.operation.operands)
     sizes = iter(dynamic)

@@ -23,7 +23,7 @@ class Statement(ir.OpView):
     def __init__(self, operation: ir.Operation) -> None:
         if not isinstance(operation, (ir.Operation, ir.OpView)):
             raise ExprTypeError(
-                f"tir.{type(self).__name__.removeprefix('Found')} is what an operation of a prim "
+                f"tir.{type(self).__name__} is what an operation of a prim "
                 "func is seen as; scripts, te and tir.ir_builder make statements"
             )
         ir.OpView.__init__(self, operation)
@@ -154,7 +154,7 @@ def statement(operation: ir.Operation, keep: Any = None) -> Any:
         keep: what keeps it alive, such as its module.
     """
     views: dict[str, Any] = {
-        tree.LOOP: FoundLoop, tree.BLOCK: FoundBlock, "memref.load": BufferLoad,
+        tree.LOOP: For, tree.BLOCK: Block, "memref.load": BufferLoad,
         "memref.store": BufferStore, "scf.if": IfThenElse, "scf.while": While,
         "tir.assert": AssertStmt, "memref.alloc": AllocBuffer,
     }  # fmt: skip
@@ -188,7 +188,7 @@ class BlockIter:
         return Range(0, self.extent)
 
 
-class FoundLoop(Statement):
+class For(Statement):
     """A `tir.for`."""
 
     @property
@@ -217,7 +217,7 @@ class FoundLoop(Statement):
         return _annotations(self.operation)
 
 
-class FoundBlock(Statement):
+class Block(Statement):
     """A `tir.block`."""
 
     @property
@@ -252,13 +252,6 @@ class FoundBlock(Statement):
     def annotations(self) -> dict[str, Any]:
         """What `annotate` noted."""
         return _annotations(self.operation)
-
-
-def found(operation: ir.Operation) -> Any:
-    """Return a loop's or block's operation as one of these; others as they are."""
-    views = {tree.LOOP: FoundLoop, tree.BLOCK: FoundBlock}
-    view = views.get(operation.name)
-    return operation if view is None else view(operation)
 
 
 def _lifted(loop: ir.Operation, position: int) -> SymExpr:

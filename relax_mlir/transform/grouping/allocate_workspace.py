@@ -29,9 +29,9 @@ def allocate_workspace(module: ir.Operation) -> None:
         if CODEGEN in func.attributes
     }
     sizes = {
-        name: max(ir.IntegerAttr(each.attributes[SIZE]).value for each in found)
-        for name, found in asking.items()
-        if found
+        name: max(ir.IntegerAttr(each.attributes[SIZE]).value for each in askers)
+        for name, askers in asking.items()
+        if askers
     }
     if not sizes:
         return

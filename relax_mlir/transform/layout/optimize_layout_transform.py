@@ -24,14 +24,14 @@ def optimize_layout_transform(module: ir.Operation) -> None:
     again: what `x` has there is what a replacement computed, and no replacement may look at it.
     """
 
-    def rewriter(expr: Any, found: Any) -> Any:
-        x = found[_X]
-        if _CALL in found and not _removes_pad(module, found[_CALLEE]):
+    def rewriter(expr: Any, matches: Any) -> Any:
+        x = matches[_X]
+        if _CALL in matches and not _removes_pad(module, matches[_CALLEE]):
             return expr
         dims = getattr(x.ty, "dims", None)
         if dims is None or getattr(expr.ty, "dims", None) != dims:
             return expr
-        maps = [AxisMap.of(each.attrs["index_map"]) for each in (found[_FIRST], expr)]
+        maps = [AxisMap.of(each.attrs["index_map"]) for each in (matches[_FIRST], expr)]
         return x if _cancel(maps, list(dims)) else expr
 
     for func in functions_to_optimize(module):

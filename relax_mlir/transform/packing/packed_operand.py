@@ -29,7 +29,7 @@ def give_buffer(
         *read, more, out = builder.buffers
         cloner.begin([buffer.value for buffer in read], out.value)
 
-        def noted() -> None:
+        def record() -> None:
             cloner.clone(top)
             block = collect(builder.op.operation, lambda op: op.name == "tir.block")[-1]
             with ir.InsertionPoint.at_block_begin(block.regions[0].blocks[0]), block.location:
@@ -39,7 +39,7 @@ def give_buffer(
             attribute = ir.DenseI64ArrayAttr.get(note)
             block.attributes["annotations"] = ir.DictAttr.get({name: attribute})
 
-        cloner.body(top, noted)
+        cloner.body(top, record)
 
     what = f"{name} {note}"
     made = f"{call.callee.name.value}_{suffix}"

@@ -39,19 +39,19 @@ def quantize_dynamically(module: ir.Operation) -> None:
     for func in functions_to_optimize(module):
         known = {identity(each) for each in computable_at_compile_time(Function.of(func, module))}
 
-        def rewriter(expr: Any, found: Any, known: set[Any] = known) -> Any:
-            x, weight = found[_X], found[_W]
+        def rewriter(expr: Any, matches: Any, known: set[Any] = known) -> Any:
+            x, weight = matches[_X], matches[_W]
             if identity(weight) not in known and not is_constant(identity(weight)):
                 return expr
             if any(getattr(each.ty, "dtype", "") not in _FLOATS for each in (x, weight, expr)):
                 return expr
             if x.ty.ndim < 1 or weight.ty.ndim < 2 or getattr(weight.ty, "dims", None) is None:
                 return expr
-            if _MATMUL in found:
+            if _MATMUL in matches:
                 return _matmul(expr, x, weight)
-            if _LINEAR in found:
+            if _LINEAR in matches:
                 y = _matmul(expr, x, op.permute_dims(weight))
-                return y if y is expr or _BIAS not in found else op.add(y, found[_BIAS])
+                return y if y is expr or _BIAS not in matches else op.add(y, matches[_BIAS])
             return _convolution(expr, x, weight)
 
         rewrite_in_place(_PRODUCT, rewriter, module, func)

@@ -15,4 +15,4 @@ def realize_v_device(module: ir.Operation) -> None:
     an error where it is written. `to_vdevice` stays; it gives its operand.
     """
     for func in functions_to_optimize(module):
-        rewrite_in_place(_HINT, lambda expr, found: found[_X], module, func)
+        rewrite_in_place(_HINT, lambda expr, matches: matches[_X], module, func)

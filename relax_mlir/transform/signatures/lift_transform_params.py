@@ -253,8 +253,8 @@ def _lift(module: ir.Operation, functions: Sequence[_Function], name: str) -> No
         symbols.update(dict.fromkeys(str(forward.get(n, n)) for n in own))
     outputs: list[ir.Value] = [first.weights[i] for i in sorted(kept)]
     outputs += [op.results[0] for op in plan.ops if op in made]
-    told = bound_symbols(dim for value in outputs for dim in type_dims(value.type))
-    passed = [symbol for symbol in symbols if symbol not in told]
+    bound = bound_symbols(dim for value in outputs for dim in type_dims(value.type))
+    passed = [symbol for symbol in symbols if symbol not in bound]
     transform = _transform(first, plan, outputs, passed)
     # Told before the first function changes.
     taken = [

@@ -166,12 +166,12 @@ def _rotated(node: Any, x: Any, angles: Sequence[Any], interleaved: bool) -> Any
     if depth is None or half is None:
         raise node.fail("the depth of heads has to be known at import")
     cos, sin = (node.emit(op.expand_dims(each, -2)) for each in angles)
-    ways = (
+    begins, ends, stride = (
         ([0, 1], [2 * half - 1, 2 * half], 2) if interleaved else ([0, half], [half, 2 * half], 1)
     )
     first, second = (
-        node.emit(op.strided_slice(x, [3], [begin], [end], [ways[2]]))
-        for begin, end in zip(*ways[:2], strict=True)
+        node.emit(op.strided_slice(x, [3], [begin], [end], [stride]))
+        for begin, end in zip(begins, ends, strict=True)
     )
     rotated = [
         op.subtract(op.multiply(first, cos), op.multiply(second, sin)),

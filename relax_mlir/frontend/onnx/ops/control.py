@@ -264,16 +264,16 @@ def scan_of_batch(node: Any) -> Any:
     for b in range(batch):
         at = materialize(of_ints(b))
         rest = [of_expr(node.emit(op.take(node.x(i), at, 0))) for i in range(1, len(node.inputs))]
-        ways = {"input_directions": node.attrs.get("directions")}
-        made.append(_scanned(node, rest[:-count], rest[-count:], ways))
+        options = {"input_directions": node.attrs.get("directions")}
+        made.append(_scanned(node, rest[:-count], rest[-count:], options))
     return [op.stack([materialize(each) for each in parts], 0) for parts in zip(*made, strict=True)]
 
 
-def _scanned(node: Any, initial: Sequence[Any], inputs: Sequence[Any], ways: Any) -> list[Any]:
+def _scanned(node: Any, initial: Sequence[Any], inputs: Sequence[Any], options: Any) -> list[Any]:
     body, states = node.attrs["body"], len(initial)
-    axes = ways.get("input_axes") or [0] * len(inputs)
+    axes = options.get("input_axes") or [0] * len(inputs)
     axes = [node.normalized(axis, each.ndim) for axis, each in zip(axes, inputs, strict=True)]
-    reversed_inputs = ways.get("input_directions") or [0] * len(inputs)
+    reversed_inputs = options.get("input_directions") or [0] * len(inputs)
     tensors = [materialize(each) for each in inputs]
     length = (inputs[0].dims or [None])[axes[0]]
     if length is None:
@@ -289,8 +289,8 @@ def _scanned(node: Any, initial: Sequence[Any], inputs: Sequence[Any], ways: Any
 
     repeated = _Loop(node, initial, body.output[states:], turn)
     after, gathered = repeated.run(of_ints(length), None)
-    places = ways.get("output_axes") or [0] * len(gathered)
-    backwards = ways.get("output_directions") or [0] * len(gathered)
+    places = options.get("output_axes") or [0] * len(gathered)
+    backwards = options.get("output_directions") or [0] * len(gathered)
     return [*after, *(
         repeated.stacked(each, k, places[k], bool(backwards[k])) for k, each in enumerate(gathered)
     )]  # fmt: skip

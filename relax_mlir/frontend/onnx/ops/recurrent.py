@@ -67,8 +67,8 @@ def _native(node: Any, directions: int) -> list[Any]:
         op.zeros((directions, batch, size), dtype) if each is None
         else op.permute_dims(each, [1, 0, 2]) if layout else each for each in state
     ]  # fmt: skip
-    ways = [False, True] if directions == 2 else [node.attrs["direction"] == "reverse"]
-    y, last = recurrent_layer(node.graph.builder, cell, x, state, weights, ways)
+    reversals = [False, True] if directions == 2 else [node.attrs["direction"] == "reverse"]
+    y, last = recurrent_layer(node.graph.builder, cell, x, state, weights, reversals)
     y = op.permute_dims(y, [1, 0, 2, 3] if layout else [0, 2, 1, 3])
     states = [op.permute_dims(each, [1, 0, 2]) if layout else each for each in last]
     return [of_expr(node.emit(each)) for each in (y, *states)]

@@ -294,17 +294,17 @@ def storage_align(
     if factor < 1:
         raise state.error(f"the factor must be positive, got {factor}", block)
     key = "buffer_dim_align"
-    noted = {}
+    notes = {}
     if "annotations" in block.attributes:
-        noted = {item.name: item.attr for item in ir.DictAttr(block.attributes["annotations"])}
+        notes = {item.name: item.attr for item in ir.DictAttr(block.attributes["annotations"])}
     entries = [
         [ir.IntegerAttr(n).value for n in ir.ArrayAttr(each)]
-        for each in (ir.ArrayAttr(noted[key]) if key in noted else ())
+        for each in (ir.ArrayAttr(notes[key]) if key in notes else ())
     ]
     place = [which, axis % rank]
     entries = [each for each in entries if each[:2] != place] + [[*place, factor, offset]]
-    noted[key] = attribute(entries)
-    block.attributes["annotations"] = ir.DictAttr.get(noted)
+    notes[key] = attribute(entries)
+    block.attributes["annotations"] = ir.DictAttr.get(notes)
 
 
 class CachePrimitives(ScheduleBase):

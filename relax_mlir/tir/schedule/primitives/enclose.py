@@ -50,7 +50,7 @@ def enclose(
     known = {
         tree.variable(around[i]): argument for i, argument in zip(used, body.arguments, strict=True)
     }
-    _bring_along(indices, held, around, known)
+    _remap_operands(indices, held, around, known)
     edit.set_block(
         indices, made, [indices.loop_var(around[i]) for i in used], [],
         [indices.lift(around[i].operands[1]) for i in used],
@@ -143,7 +143,7 @@ def _kind(
     return next((kind for kind in ("opaque", "scan", "reduction") if kind in result), "spatial")
 
 
-def _bring_along(
+def _remap_operands(
     indices: Indices, statements: Sequence[ir.Operation], around: Sequence[ir.Operation],
     known: dict[ir.Value, ir.Value],
 ) -> None:  # fmt: skip

@@ -72,7 +72,7 @@ def reindex(
                 f"{what} may have points for which it stores nothing in '{name}'; a copy has no "
                 "condition", block,
             )  # fmt: skip
-    _tells(state, indices, block, place, used, name)
+    _check_map(state, indices, block, place, used, name)
     loops = tree.loops_around(block)
     top = loops[0] if loops else block
     _only_here(state, block, buffer, top, writes)
@@ -182,7 +182,7 @@ def _renamed(indices: Indices, block: ir.Operation) -> dict[str, SymExpr]:
     }  # fmt: skip
 
 
-def _tells(
+def _check_map(
     state: ScheduleState, indices: Indices, block: ir.Operation, place: Sequence[SymExpr],
     used: Sequence[int], name: str,
 ) -> None:  # fmt: skip

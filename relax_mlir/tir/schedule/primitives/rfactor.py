@@ -65,9 +65,9 @@ def rfactor(state: ScheduleState, loop: ir.Operation, axis: int) -> ir.Operation
     own = first.add("spatial", label, variable, extent)
     plain: dict[int, int] = {}
     own_loops: dict[str, int] = {}
-    torn = _torn(kinds, bindings, variable)
+    split = _split_iterators(kinds, bindings, variable)
     for i, (kind, binding) in enumerate(zip(kinds, bindings, strict=True)):
-        if i not in torn:
+        if i not in split:
             plain[i] = first.add(kind, labels[i], binding, extents[i])
             continue
         for each in loops:
@@ -105,7 +105,7 @@ def rfactor(state: ScheduleState, loop: ir.Operation, axis: int) -> ir.Operation
         }
         edit.copy_ops(source, values)
     if sums:
-        _begun(block, partial, reducer, {i: place for i, place in plain.items()
+        _initialize(block, partial, reducer, {i: place for i, place in plain.items()
                                          if kinds[i] == "spatial"})  # fmt: skip
     else:
         stores = [v.operation for v in tree.body_of(partial).operations
@@ -127,7 +127,9 @@ def rfactor(state: ScheduleState, loop: ir.Operation, axis: int) -> ir.Operation
     return _with_beginning(state, partial, made[0])
 
 
-def _torn(kinds: Sequence[str], bindings: Sequence[SymExpr], variable: SymExpr) -> set[int]:
+def _split_iterators(
+    kinds: Sequence[str], bindings: Sequence[SymExpr], variable: SymExpr
+) -> set[int]:
     """Return the iterators that the loop factored out takes part in, and what shares theirs.
 
     Digits of one loop are not independent of the loop itself: either these or it are iterators.
@@ -144,7 +146,7 @@ def _torn(kinds: Sequence[str], bindings: Sequence[SymExpr], variable: SymExpr) 
         names |= frozenset().union(*(bindings[i].symbols for i in more))
 
 
-def _begun(
+def _initialize(
     block: ir.Operation, partial: ir.Operation, reducer: Reducer, places: dict[int, int]
 ) -> None:
     """Have partial results begin with the number that changes nothing.
