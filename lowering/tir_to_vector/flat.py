@@ -1,5 +1,6 @@
 """Nests over flat memory: each access is an offset and a stride for each iterator."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from relax_mlir.dialects.bindings import ir
@@ -15,6 +16,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     operations,
     result_of,
 )
+from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.symbols import symbolic
 
 _VIEWS = (
@@ -22,8 +24,11 @@ _VIEWS = (
     "memref.subview", "memref.view",
 )  # fmt: skip
 _ELEMENTWISE = ("arith.", "math.")
+DIVISIONS = ("arith.floordivsi", "arith.divsi", "arith.divui")
 _INDEX_OPS = ("arith.constant", "arith.addi", "arith.subi", "arith.muli", "tir.symbol")
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
+# Arguments of a block as sums of iterators, each with its factor.
+Terms = Mapping[ir.Value, dict[int, SymExpr]]
 # How two values are combined, the identity of floats, and of integers given their width.
 COMBINERS = {
     "arith.addf": 0.0, "arith.mulf": 1.0,
@@ -229,7 +234,7 @@ def flat_access(access: Access, order: list[int]) -> FlatAccess:
     for dim, expr, index in zip(
         reversed(dims), reversed(access.exprs), reversed(indices), strict=True
     ):
-        terms = linear_index(index, arguments) if expr is None else linear(expr)
+        terms = linear_index(index, terms_of(arguments)) if expr is None else linear(expr)
         if terms is None:
             raise NotFlat("it computes an index from data, or with a quotient")
         constant, factors = terms
@@ -242,34 +247,47 @@ def flat_access(access: Access, order: list[int]) -> FlatAccess:
 
 
 def linear_index(
-    value: ir.Value, arguments: list[ir.Value]
+    value: ir.Value, terms: Terms, quotients: Mapping[ir.Value, tuple[int, int]] | None = None
 ) -> tuple[SymExpr, dict[int, SymExpr]] | None:
-    """Return an index as a symbolic constant and factors of iterators, None if it is not linear."""
-    if value in arguments:
-        return _ZERO, {arguments.index(value): _ONE}
+    """Return an index as a symbolic constant and factors of iterators, None if it is not linear.
+
+    Args:
+        value: the index.
+        terms: for each of the block's arguments the iterators that it is a sum of.
+        quotients: for divided arguments the divisor, and the iterator of the quotient.
+    """
+    if value in terms:
+        return _ZERO, terms[value]
     known = symbolic(value)
     if known is not None:
         return known, {}
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name not in _INDEX_OPS:
+    if isinstance(value.owner, ir.Block):
         return None
-    name = owner.operation.name
-    operands = list(owner.operation.operands)
-    if len(operands) != 2:
+    op = value.owner.operation
+    if op.name in DIVISIONS:
+        by, position = (quotients or {}).get(op.operands[0], (0, 0))
+        same = by != 0 and constant_or_value(op.operands[1]) == by
+        return (_ZERO, {position: _ONE}) if same else None
+    if op.name not in ("arith.addi", "arith.subi", "arith.muli"):
         return None
-    lhs, rhs = (linear_index(operand, arguments) for operand in operands)
+    lhs, rhs = (linear_index(operand, terms, quotients) for operand in op.operands)
     if lhs is None or rhs is None:
         return None
     (a, left), (b, right) = lhs, rhs
-    if name == "arith.muli":
+    if op.name == "arith.muli":
         if left and right:
             return None
-        factor, terms = (b, left) if left else (a, right)
-        return a * b, {i: factor * value for i, value in terms.items()}
-    if name == "arith.subi":
-        b, right = -b, {i: -value for i, value in right.items()}
+        factor, factors = (b, left) if left else (a, right)
+        return a * b, {i: factor * each for i, each in factors.items()}
+    if op.name == "arith.subi":
+        b, right = -b, {i: -each for i, each in right.items()}
     merged = {i: left.get(i, _ZERO) + right.get(i, _ZERO) for i in {**left, **right}}
-    return a + b, merged
+    return a + b, {i: each for i, each in merged.items() if each != 0}
+
+
+def terms_of(arguments: Iterable[ir.Value]) -> Terms:
+    """Return the terms of a block's arguments that are the iterators themselves."""
+    return {argument: {i: _ONE} for i, argument in enumerate(arguments)}
 
 
 def linear(expr: ir.AffineExpr) -> tuple[int, dict[int, int]]:

@@ -31,6 +31,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     collapse,
     linear,
     linear_index,
+    terms_of,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
@@ -268,7 +269,7 @@ def _index(access: Access, d: int) -> tuple[SymExpr, dict[int, int]] | None:
             return None
         return None if constant < 0 else (SymExpr.const(constant), factors)
     index = list(access.op.operands)[-len(access.exprs) :][d]
-    form = linear_index(index, list(access.op.block.arguments))
+    form = linear_index(index, terms_of(access.op.block.arguments))
     if form is None:
         return None
     known = {i: factor.value for i, factor in form[1].items()}

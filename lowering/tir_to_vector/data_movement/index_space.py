@@ -7,17 +7,17 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, is_within
 from relax_mlir.lowering.tir_to_vector.flat import (
+    DIVISIONS,
     FlatAccess,
     FlatIter,
     NotFlat,
     extent_of,
     inner_dims,
+    linear_index,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
-from relax_mlir.lowering.tir_to_vector.symbols import symbolic
 
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
-_DIVISIONS = ("arith.floordivsi", "arith.divsi", "arith.divui")
 
 Linear = tuple[SymExpr, dict[int, SymExpr]]
 # Indices that are no linear function of the iterators, and what one step of each is in memory.
@@ -38,40 +38,9 @@ class IndexSpace:
     terms: dict[ir.Value, dict[int, SymExpr]]
     quotients: dict[ir.Value, tuple[int, int]] = field(default_factory=dict)
 
-    @property
-    def whole(self) -> dict[ir.Value, int]:
-        """For each argument that is one iterator, its position."""
-        return {value: next(iter(parts)) for value, parts in self.terms.items() if len(parts) == 1}
-
     def linear(self, value: ir.Value) -> Linear | None:
         """Return an index as a symbolic constant and factors, None if it is not linear."""
-        if value in self.terms:
-            return _ZERO, self.terms[value]
-        known = symbolic(value)
-        if known is not None:
-            return known, {}
-        if isinstance(value.owner, ir.Block):
-            return None
-        op = value.owner.operation
-        if op.name in _DIVISIONS:
-            by, position = self.quotients.get(op.operands[0], (0, 0))
-            same = by != 0 and constant_or_value(op.operands[1]) == by
-            return (_ZERO, {position: _ONE}) if same else None
-        if op.name not in ("arith.addi", "arith.subi", "arith.muli"):
-            return None
-        lhs, rhs = (self.linear(operand) for operand in op.operands)
-        if lhs is None or rhs is None:
-            return None
-        (a, left), (b, right) = lhs, rhs
-        if op.name == "arith.muli":
-            if left and right:
-                return None
-            factor, terms = (b, left) if left else (a, right)
-            return a * b, {i: factor * each for i, each in terms.items()}
-        if op.name == "arith.subi":
-            b, right = -b, {i: -each for i, each in right.items()}
-        merged = {i: left.get(i, _ZERO) + right.get(i, _ZERO) for i in {**left, **right}}
-        return a + b, {i: each for i, each in merged.items() if each != 0}
+        return linear_index(value, self.terms, self.quotients)
 
     def access(self, access: Access) -> tuple[FlatAccess, Found]:
         """Return the linear part of an address, and the indices that are not linear.
@@ -129,7 +98,7 @@ def _divisors(nest: Nest, arguments: list[ir.Value]) -> dict[int, int]:
     """Return the divisors of arguments that one number divides."""
     result: dict[int, set[int]] = {}
     for op in nest.body():
-        if op.name in _DIVISIONS and op.operands[0] in arguments:
+        if op.name in DIVISIONS and op.operands[0] in arguments:
             by = constant_or_value(op.operands[1])
             result.setdefault(arguments.index(op.operands[0]), set()).add(
                 by if isinstance(by, int) else 0
