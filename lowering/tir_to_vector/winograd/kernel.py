@@ -49,13 +49,11 @@ from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
 )
 from relax_mlir.lowering.tir_to_vector.winograd.sizes import (
     SUMMED,
-    SharedCost,
     WinogradVariant,
     WinogradVariants,
     block_sizes,
     fastest_variant,
     knows_tiles,
-    shared_cost,
     winograd_cost,
 )
 
@@ -213,7 +211,7 @@ class _Writer:
         """Split groups, runs of tiles or panels."""
         emit = self.emit
         dims = {
-            "runs": ParallelDim(self.runs, min_extent=self._min_runs()),
+            "runs": ParallelDim(self.runs, min_extent=2 * emit.threads),
             "groups": ParallelDim(self.groups), "panels": ParallelDim(self.panels),
         }  # fmt: skip
         order = [
@@ -228,32 +226,6 @@ class _Writer:
         ) as got:
             spans = dict(zip(order, got, strict=True))
             yield spans["groups"], spans["runs"], spans["panels"]
-
-    def _min_runs(self) -> Index:
-        """Return the number of runs from which on threads share runs: 0, or more than there are.
-
-        Threads that share panels transform the image each, those that share runs read all weights.
-        """
-        emit, conv, threads = self.emit, self.conv, self.emit.threads
-
-        def cost(variant: WinogradVariant) -> SharedCost:
-            return shared_cost(conv, self.machine, variant.outputs, self.panels, threads)
-
-        tiles = emit.mul(emit.mul(emit.size(conv.extent(IMAGES)), self.high), self.wide)
-        most = emit.div(emit.add(self.runs, threads - 1), threads)
-        runs = emit.mul(
-            emit.mul(most, tiles), self.variants.pick(lambda variant: cost(variant).runs)
-        )
-        runs = emit.add(
-            runs, emit.mul(self.runs, self.variants.pick(lambda variant: cost(variant).weights))
-        )
-        panels = emit.mul(
-            emit.mul(self.runs, tiles), self.variants.pick(lambda variant: cost(variant).panels)
-        )
-        never = emit.add(self.runs, 1)
-        if isinstance(runs, int) and isinstance(panels, int):
-            return 0 if runs < panels else never
-        return emit.select(emit.compare("slt", runs, panels), emit.index(0), emit.index(never))
 
     def _number(self, run: Index) -> Index:
         """Return the number of tiles before a run."""

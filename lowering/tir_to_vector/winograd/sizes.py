@@ -26,10 +26,8 @@ SUMMED = {2: 64, 4: 16}
 MARGIN = 1.25
 # Approximate cycles of the transforms of a tile, for a vector of channels; most are stores.
 _TRANSFORM = {2: 110, 4: 230}
-# The share of the input transform.
-_OF_IMAGE = 2 / 3
-# Bytes of transformed weights per cycle, from memory at worst, and of weights that threads share.
-_BYTES, _SHARED_BYTES = 6, 16
+# Bytes of transformed weights per cycle, from memory at worst.
+_BYTES = 6
 # Pixels of a run along a row: its rows, a vector of channels wide, fit L1.
 _RUN_PIXELS = 64
 _MAX_VECTORS = 4
@@ -61,34 +59,6 @@ def winograd_cost(conv: Winograd, machine: Machine, outputs: int) -> Cost:
     more = 4 * groups * inputs * channels * (side * side - TAPS * TAPS)
     tile = _steps(conv, machine) * side * side / machine.fma_units + vectors * _TRANSFORM[outputs]
     return Cost(more / _BYTES, tile)
-
-
-@dataclass(frozen=True)
-class SharedCost:
-    """The cycles of a thread, if threads share runs of tiles or panels.
-
-    Attributes:
-        runs: for a tile of its own runs.
-        panels: for a tile, of which it computes its panels; it transforms the image for itself.
-        weights: for reading all weights, less those of its panels.
-    """
-
-    runs: int
-    panels: int
-    weights: int
-
-
-def shared_cost(
-    conv: Winograd, machine: Machine, outputs: int, panels: int, threads: int
-) -> SharedCost:
-    """Return the cycles of threads that share the tiles."""
-    lanes = _lanes(machine)
-    groups, inputs, channels = (conv.extent(axis).value or 1 for axis in (GROUPS, INPUTS, OUTPUTS))
-    tile = winograd_cost(conv, machine, outputs).each
-    image = groups * -(-inputs // lanes) * _TRANSFORM[outputs] * _OF_IMAGE
-    share = -(-panels // threads) / panels
-    weights = 4 * groups * inputs * channels * (outputs + TAPS - 1) ** 2 / _SHARED_BYTES
-    return SharedCost(int(tile), int(image + (tile - image) * share), int(weights * (1 - share)))
 
 
 def best_outputs(conv: Winograd, machine: Machine, most: int) -> int | None:
