@@ -34,16 +34,14 @@ from relax_mlir.lowering.tir_to_vector.attention.softmax import (
 )
 from relax_mlir.lowering.tir_to_vector.attention.sums import Sums
 from relax_mlir.lowering.tir_to_vector.attention.tile import (
+    PAIR,
+    FirstsOfPairs,
     Matrix,
     Rows,
+    copy_row_pairs,
     copy_rows,
     rows_of,
     sum_products,
-)
-from relax_mlir.lowering.tir_to_vector.attention.vnni_packing import (
-    PAIR,
-    FirstsOfPairs,
-    copy_row_pairs,
 )
 from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import WinogradDot
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef

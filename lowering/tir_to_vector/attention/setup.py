@@ -9,9 +9,10 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention, Place
 from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOG2_E, Mask, ScoreMod
 from relax_mlir.lowering.tir_to_vector.attention.scores import copy_fixed
-from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, Matrix
-from relax_mlir.lowering.tir_to_vector.attention.vnni_packing import (
+from relax_mlir.lowering.tir_to_vector.attention.tile import (
     PAIR,
+    Arithmetic,
+    Matrix,
     find_pair_dot_product,
     pair_loader,
 )

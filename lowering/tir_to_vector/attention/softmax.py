@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOWEST, ScoreMod
-from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic
-from relax_mlir.lowering.tir_to_vector.attention.vnni_packing import PAIR, narrowed_pairs
+from relax_mlir.lowering.tir_to_vector.attention.tile import PAIR, Arithmetic, narrowed_pairs
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index

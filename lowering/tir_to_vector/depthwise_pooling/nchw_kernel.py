@@ -12,12 +12,10 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.channel_in_lane import 
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_copied import CopiedRowsNchw
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_in_place import (
     InPlaceNchw,
-    reads_in_place,
-)
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_paired_rows import (
     PairedRowsNchw,
     max_paired_columns,
     pairing_pays,
+    reads_in_place,
 )
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_separable import (
     SUMS,
