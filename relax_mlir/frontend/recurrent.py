@@ -94,9 +94,8 @@ def _kernel(name: str, cell: str, hidden: int, dtype: str, is_reversed: Sequence
              "all_gates": directions * gates}  # fmt: skip
     sums = "float64" if dtype == "float64" else "float32"
     # The second of two directions goes backwards.
-    at = {(False,): "t", (True,): "time - 1 - t"}.get(
-        tuple(is_reversed), "t + d * (time - 1 - t * 2)"
-    )
+    at = "time - 1 - t" if is_reversed[0] else "t"
+    at = at if directions == 1 else "t + d * (time - 1 - t * 2)"
     rows = next(rows for rows in (8, 4, 2, 1) if hidden % rows == 0)
 
     def nest(name: str, target: str, value: str, width: int = hidden, to: str = dtype) -> str:

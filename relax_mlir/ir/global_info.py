@@ -1,10 +1,12 @@
 """Global infos of a module: data that belongs to no function, such as virtual devices."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.errors import ExprTypeError
+from relax_mlir.dialects.relax.ops.identity import CPU_KINDS
+from relax_mlir.errors import DeviceError, ExprTypeError
 from relax_mlir.ir.attribute_value import attribute_value, python_attribute
 
 ATTRIBUTE = "relax.global_infos"
@@ -107,3 +109,27 @@ def _info(attribute: ir.DictAttr) -> GlobalInfo:
     return VDevice(
         result, *(attribute_value(fields[key]) for key in ("vdevice_id", "memory_scope"))
     )
+
+
+_TEXT = re.compile(r"([A-Za-z_]\w*)(?::(\d+))?(?::(\S+))?")
+
+
+def as_vdevice(device: Any) -> VDevice:
+    """Return a device as people write one: a `VDevice`, or a text such as `"llvm:0:global"`.
+
+    Raises:
+        ExprTypeError: it is none.
+    """
+    if isinstance(device, VDevice):
+        return device
+    match = _TEXT.fullmatch(device) if isinstance(device, str) else None
+    if match is None:
+        raise ExprTypeError(f'expected a device such as "llvm:0", got {device!r}')
+    kind, number, scope = match.groups()
+    return VDevice(kind, int(number or 0), scope or "global")
+
+
+def expect_cpu(device: VDevice) -> None:
+    """Raise DeviceError unless programs can run there."""
+    if device.kind not in CPU_KINDS:
+        raise DeviceError(f"{device}: programs run on CPUs; leave the device out, or use llvm")

@@ -9,12 +9,16 @@ from relax_mlir.dialects.context import default_context
 from relax_mlir.errors import BuilderError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.builder.core import active, parameters_of
-from relax_mlir.relax.builder.insertion import InsertionScope
 from relax_mlir.relax.builder.loops import LoopScope
 from relax_mlir.relax.builder.module_functions import ModuleFunctions
-from relax_mlir.relax.builder.open_blocks import OpenBlock
 from relax_mlir.relax.builder.regions import IfScope
-from relax_mlir.relax.builder.scopes import DataflowScope, FunctionScope, TestScope
+from relax_mlir.relax.builder.scopes import (
+    DataflowScope,
+    FunctionScope,
+    InsertionScope,
+    OpenBlock,
+    TestScope,
+)
 from relax_mlir.relax.expr.blocks import BindingBlock, SeqExpr
 from relax_mlir.relax.expr.leaves import Var
 from relax_mlir.relax.expr.places import defining_op

@@ -12,7 +12,9 @@ from relax_mlir.relax.builder.core import active
 from relax_mlir.relax.builder.frames import Frame, bind_symbols
 from relax_mlir.relax.builder.names import Names
 from relax_mlir.relax.builder.purity import is_pure
+from relax_mlir.relax.expr.blocks import BindingBlock, DataflowBlock, block_of
 from relax_mlir.relax.expr.leaves import Var
+from relax_mlir.relax.expr.places import is_binding, location_name
 from relax_mlir.relax.expr.types import PrimType
 
 
@@ -285,3 +287,83 @@ class TestScope:
 
     def __exit__(self, *_: Any) -> None:
         self._builder._close(self._frame)
+
+
+class InsertionScope:
+    """A place before an operation of a function that is in the module."""
+
+    def __init__(self, builder: Any, op: ir.Operation) -> None:
+        if op.context != builder.context:
+            raise BuilderError("the operation belongs to a module of another MLIR context")
+        self._builder, self._op = builder, op
+
+    def __enter__(self) -> "InsertionScope":
+        builder, op = self._builder, self._op
+        blocks = [op.block]
+        parent = op.parent
+        kind = "insertion"
+        while parent is not None and parent.operation.name != "func.func":
+            if parent.operation.name == "relax.dataflow":
+                kind = "dataflow"
+            blocks.append(parent.operation.block)
+            parent = parent.operation.parent
+        if parent is None:
+            raise BuilderError("the operation is in no function")
+        func = parent.operation
+        names = builder._names_of.get(func)
+        if names is None:
+            names = builder._names_of[func] = _names_in(func)
+        self._frame = Frame(builder, kind, blocks, ir.InsertionPoint(op), names)
+        builder._push(self._frame)
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        self._builder._close(self._frame)
+        if kind is None and self._frame.outputs:
+            raise BuilderError(
+                "emit_output cannot add an output to a dataflow block that is in the module"
+            )
+
+
+def _names_in(func: ir.Operation) -> Names:
+    """Return the names of all variables of a function."""
+    names = Names()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        names.add(location_name(op.location))
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    names.add(location_name(argument.location))
+        return ir.WalkResult.ADVANCE
+
+    func.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return names
+
+
+class OpenBlock:
+    """A block under construction; outside of functions it stands in a scope of its own."""
+
+    def __init__(self, builder: Any, dataflow: bool) -> None:
+        self._builder = builder
+        self._scope = None if builder._frames else TestScope(builder, [])
+        if self._scope is not None:
+            self._scope.__enter__()
+        self._frame = builder._frame()
+        self._block = self._frame.blocks[0]
+        self._before = len(self._block.operations)
+        self._dataflow = DataflowScope(builder, builder._places.here()) if dataflow else None
+        if self._dataflow is not None:
+            self._dataflow.__enter__()
+
+    def end(self) -> BindingBlock:
+        """Close the block, and return it."""
+        if self._dataflow is not None:
+            self._dataflow.__exit__(None, None, None)
+        operations = [view.operation for view in self._block.operations][self._before :]
+        if self._scope is not None:
+            self._builder._close(self._frame)
+        keep = self._builder._keep
+        if self._dataflow is not None:
+            return DataflowBlock.of(operations[0], keep)
+        return block_of([op for op in operations if is_binding(op)], keep)

@@ -13,8 +13,7 @@ from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.extension_points import extension
-from relax_mlir.ir.global_info import VDevice
-from relax_mlir.ir.vdevice import as_vdevice, expect_cpu
+from relax_mlir.ir.global_info import VDevice, as_vdevice, expect_cpu
 from relax_mlir.relax.expr.dims import as_dim, as_dtype, read_shape
 from relax_mlir.relax.expr.scripted import Scripted
 from relax_mlir.script.markers import Marker

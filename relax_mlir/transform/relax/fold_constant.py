@@ -172,7 +172,7 @@ class _Folder:
         if not isinstance(array, np.ndarray) or not _is_static(type_):
             return False
         given = read_attributes(op, COMPUTE_OPS[name].PARAMS)
-        view = _VIEWS[name](array, [dim.value for dim in T.known_dims(type_)], given)
+        view = _VIEWS[name](array, [dim.value or 0 for dim in T.known_dims(type_)], given)
         again = {use.owner.operation.name for use in op.results[0].uses} == {"relax.permute_dims"}
         if again and view.flags.c_contiguous:
             _put_constants(op, [view])
