@@ -247,7 +247,7 @@ def _compile_part(source: str, target: Target, seconds: dict[str, float]) -> byt
 
 def _lower(
     op: ir.Operation,
-    parts: Mapping[str, ir.Module],
+    parts: Mapping[str, tuple[ir.Module, set[str]]],
     signatures: list[Signature],
     target: Target,
     seconds: dict[str, float],
@@ -255,9 +255,9 @@ def _lower(
     """Yield LLVM IR of the modules of large kernels, then of what is left."""
     kept: dict[str, list[int]] = {}
     steps = steps_for(target)[len(PROGRAM_STEPS) :]
-    for part in (*(each.operation for each in parts.values()), op):
+    for part, there in (*((each.operation, names) for each, names in parts.values()), (op, None)):
         with op.context:
-            for name, taken in run_steps(part, target, steps).items():
+            for name, taken in run_steps(part, target, steps, there).items():
                 seconds[name] = seconds.get(name, 0.0) + taken
             with _timed(seconds, "ffi-wrappers"):
                 describe_kernels(part, signatures, target)

@@ -19,7 +19,7 @@ _LINKAGE = "llvm.linkage"
 _HIDDEN = 1
 
 
-def take_large_kernels(module: ir.Operation) -> dict[str, ir.Module]:
+def take_large_kernels(module: ir.Operation) -> dict[str, tuple[ir.Module, set[str]]]:
     """Move large kernels out of a module, which declares them instead.
 
     A kernel stays that calls a function of the module or shares a variable with one.
@@ -28,13 +28,13 @@ def take_large_kernels(module: ir.Operation) -> dict[str, ir.Module]:
         module: kernels that nothing will change together: `check-allocs` has run.
 
     Returns:
-        A module of each, by its name, the largest first.
+        A module of each, and the names of the operations in it, by its name, the largest first.
     """
     block = module.regions[0].blocks[0]
     symbols = {function_name(view.operation): view.operation for view in block.operations}
     inside = {name: by_name(op) for name, op in symbols.items() if _is_defined(op)}
     sizes = {name: sum(map(len, ops.values())) for name, ops in inside.items()}
-    parts: dict[str, ir.Module] = {}
+    parts: dict[str, tuple[ir.Module, set[str]]] = {}
     if sum(sizes.values()) < _MIN_MODULE:
         return parts
     for name in sorted(sizes, key=lambda each: -sizes[each]):
@@ -49,11 +49,12 @@ def take_large_kernels(module: ir.Operation) -> dict[str, ir.Module]:
             continue
         kernel = symbols[name]
         with kernel.location:
-            parts[name] = ir.Module.create()
+            part = ir.Module.create()
             _declare(kernel)
         for each in sorted(needed):
-            parts[name].body.append(symbols[each].clone())
-        parts[name].body.append(kernel.detach_from_parent())
+            part.body.append(symbols[each].clone())
+        part.body.append(kernel.detach_from_parent())
+        parts[name] = part, {*ops}
     return parts
 
 

@@ -1,7 +1,7 @@
 """From upstream dialects over memrefs to the LLVM dialect: the steps, and a runner for them."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from relax_mlir.dialects.bindings import ir, passmanager
 from relax_mlir.errors import PassError
@@ -84,7 +84,10 @@ def steps_for(target: Target) -> tuple[str, ...]:
 
 
 def run_steps(
-    op: ir.Operation, target: Target, steps: Sequence[str] | None = None
+    op: ir.Operation,
+    target: Target,
+    steps: Sequence[str] | None = None,
+    there: Set[str] | None = None,
 ) -> dict[str, float]:
     """Lower a module for a target in place and return the seconds of each step, and verifying it.
 
@@ -92,23 +95,24 @@ def run_steps(
         op: the module.
         target: what for.
         steps: the last of `steps_for`, by default all.
+        there: the names of its operations, where those are known.
 
     Raises:
         PassError: a step failed; the diagnostics say where.
     """
     seconds: dict[str, float] = {}
-    there: set[str] | None = None
+    found: set[str] | None = None
     for step in steps_for(target) if steps is None else steps:
         start = time.perf_counter()
         needs = _NEEDS.get(step)
-        if needs is not None and there is None:
-            there = names_below(op)
-            there |= {name.partition(".")[0] for name in there}
-        if needs is None or there is None:
+        if needs is not None and found is None:
+            names = names_below(op) if there is None else there
+            found = {*names, *(name.partition(".")[0] for name in names)}
+        if needs is None or found is None:
             run_step(op, step, target)
-        elif not there.isdisjoint(needs):
+        elif not found.isdisjoint(needs):
             run_step(op, step, target)
-            there.add(_MADE)
+            found.add(_MADE)
         seconds[step] = seconds.get(step, 0.0) + time.perf_counter() - start
     start = time.perf_counter()
     verify(op, "memref-to-llvm")

@@ -6,7 +6,7 @@ hold it.
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import named
 
 _CASTS = ("arith.sitofp", "arith.uitofp")
 # The bits of an integer that a float64 need not hold, beside 52 that it does.
@@ -15,7 +15,7 @@ _LOST = (1 << 12) - 1
 
 def single_rounding_casts(op: ir.Operation) -> None:
     """Replace the conversions in a module that would be rounded twice by ones of float64."""
-    for cast in collect(op, _is_twice):
+    for cast in filter(_is_twice, named(op, _CASTS)):
         with cast.location, ir.InsertionPoint(cast):
             number = Lanes(cast.operands[0])
             if _element(number.value.type).width == 64:
@@ -27,9 +27,8 @@ def single_rounding_casts(op: ir.Operation) -> None:
 
 
 def _is_twice(op: ir.Operation) -> bool:
-    if op.name not in _CASTS or not isinstance(_element(op.results[0].type), ir.BF16Type):
-        return False
-    return _element(op.operands[0].type).width >= 32
+    is_bfloat = isinstance(_element(op.results[0].type), ir.BF16Type)
+    return is_bfloat and _element(op.operands[0].type).width >= 32
 
 
 def _held(number: Lanes, *, signed: bool) -> Lanes:

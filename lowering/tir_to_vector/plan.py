@@ -6,6 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.analysis import (
+    BRANCH,
     BY_HAND_REASON,
     WITHOUT_BLOCKS,
     BlockInfo,
@@ -27,7 +28,13 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import split_pa
 from relax_mlir.lowering.tir_to_vector.init import split_data_inits
 from relax_mlir.lowering.tir_to_vector.kernel_class import Final, KernelClass, Nests, Plan, Problem
 from relax_mlir.lowering.tir_to_vector.reductions.indexed import INDEXED_REDUCTION
-from relax_mlir.lowering.tir_to_vector.reductions.rewrites import combine_bytes, split_quotients
+from relax_mlir.lowering.tir_to_vector.reductions.rewrites import (
+    QUOTIENTS,
+    REMAINDERS,
+    WIDENING,
+    combine_bytes,
+    split_quotients,
+)
 from relax_mlir.lowering.tir_to_vector.reductions.scan import SCAN
 from relax_mlir.lowering.tir_to_vector.reductions.strided import STRIDED_REDUCTION
 from relax_mlir.lowering.tir_to_vector.reductions.variadic_writer import VARIADIC_REDUCTION
@@ -37,6 +44,7 @@ from relax_mlir.lowering.tir_to_vector.scheduled.merged_loops import merge_loops
 from relax_mlir.lowering.tir_to_vector.scheduled.products import regain_products
 from relax_mlir.lowering.tir_to_vector.scheduled.program import is_scheduled
 from relax_mlir.lowering.tir_to_vector.winograd.kernel import WINOGRAD
+from relax_mlir.lowering.walk import names_below
 
 # The most special first: the first class that matches plans the nests, and if none does, the reason
 # of the last one is reported.
@@ -88,9 +96,14 @@ def prepare(func: ir.OpView, machine: Machine) -> None:
     regain_products(func, is_fast, is_product)
     merge_loops(func, is_fast)
     split_data_inits(func)
-    split_paddings(func)
-    split_quotients(func)
-    combine_bytes(func)
+    # Matching every nest takes longer than to see that there is nothing to rewrite.
+    there = names_below(func.operation)
+    if BRANCH in there:
+        split_paddings(func)
+    if not there.isdisjoint((*QUOTIENTS, *REMAINDERS)):
+        split_quotients(func)
+    if WIDENING in there:
+        combine_bytes(func)
 
 
 def classify(func: ir.OpView, target: str | Target = "") -> list[BlockInfo]:

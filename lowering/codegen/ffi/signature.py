@@ -230,7 +230,8 @@ class _Purity:
 
 
 def _may_call(op: ir.Operation) -> bool:
-    return "call" in op.name or "assert" in op.name
+    name = op.name
+    return "call" in name or "assert" in name
 
 
 def _callee(call: ir.Operation) -> str:

@@ -128,6 +128,7 @@ def _index(number: int) -> ir.Value:
     ).result
 
 
+WIDENING = "arith.extui"
 _LOGICAL = ("arith.andi", "arith.ori", "arith.xori")
 
 
@@ -142,7 +143,7 @@ def combine_bytes(func: ir.OpView) -> None:
 
 def _rewrite(nest: Nest) -> None:
     store = nest.stores[0].op
-    widened = _made_by(store.operands[0], ("arith.extui",))
+    widened = _made_by(store.operands[0], (WIDENING,))
     combined = None if widened is None else _made_by(widened.operands[0], _LOGICAL)
     first = _first(nest)
     if widened is None or combined is None or first is None:
