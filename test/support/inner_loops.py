@@ -1,4 +1,4 @@
-"""Inner loops of compiled functions, as instructions of x86-64."""
+"""Inner loops of compiled functions, as instructions of x86-64 or AArch64."""
 
 import re
 import tempfile
@@ -17,8 +17,15 @@ class Program:
         return {result}
 """
 _LABEL = re.compile(r"(\.\w+):")
-_JUMP = re.compile(r"\tj\w+\t(\.\w+)")
+_JUMP = re.compile(r"\t(?:j\w+|b\.\w+|b|t?cbn?z|tbn?z)\t(?:.*, )?(\.\w+)")
+_COMMENT = re.compile(r"(?:#(?![-:\d])|//).*")
 _SPILL = re.compile(r"\tv\w+\t%[xyz]mm\d+, .*\(%r[sb]p\)")
+
+
+def triple_of(cpu: str) -> str:
+    """Return the LLVM triple of a processor."""
+    is_arm = cpu.startswith(("neoverse", "apple"))
+    return f"{'aarch64' if is_arm else 'x86_64'}-unknown-linux-gnu"
 
 
 def inner_loops_of(
@@ -35,7 +42,7 @@ def inner_loops_of(
         f'{name}: R.Tensor(({"".join(f"{dim!r}, " for dim in dims)}), "{dtype}")'
         for name, (dims, dtype) in parameters.items()
     ]
-    target = f"llvm -mtriple=x86_64-unknown-linux-gnu -mcpu={cpu}"
+    target = f"llvm -mtriple={triple_of(cpu)} -mcpu={cpu}"
     with tempfile.TemporaryDirectory() as folder:
         source, out = Path(folder, "program.py"), Path(folder, "program.s")
         text = _PROGRAM.format(parameters=", ".join(names), result=result)
@@ -49,7 +56,7 @@ def inner_loops(assembly: str) -> list[list[str]]:
     """Return the instructions of each loop that has no other inside."""
     starts: dict[str, int] = {}
     ends: dict[int, int] = {}
-    lines = [line.split("#")[0].rstrip() for line in assembly.splitlines()]
+    lines = [_COMMENT.sub("", line).rstrip() for line in assembly.splitlines()]
     for number, line in enumerate(lines):
         if label := _LABEL.match(line):
             starts[label[1]] = number

@@ -46,6 +46,7 @@ class Isa:
         vector_registers: their number.
         needs: features that it consists of.
         fma: the feature of FMA; "" if it is always there.
+        fma_by_lane: whether FMAs multiply by a lane of a vector, so that no splat is needed.
         masked_bits: sizes of elements that have masked loads and stores.
         free_masks: whether masks have registers of their own and cost nothing: tails then need no
             loop of their own.
@@ -68,6 +69,7 @@ class Isa:
     vector_registers: int
     needs: tuple[str, ...] = ()
     fma: str = ""
+    fma_by_lane: bool = False
     masked_bits: tuple[int, ...] = ()
     free_masks: bool = False
     tables: bool = False

@@ -7,4 +7,5 @@ NEON = Isa(
     architectures=("aarch64", "arm64"),
     vector_bits=128,
     vector_registers=32,
+    fma_by_lane=True,
 )

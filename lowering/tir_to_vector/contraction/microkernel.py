@@ -233,6 +233,9 @@ def tile_sums(
     # Edge tiles sum in the order of whole ones, so results do not depend on where edges are.
     split = 1 if tile.in_order else max(1, FMA_LATENCY // (tile.rows * VECTORS))
     k_unroll = tile.k_unroll if split == 1 else 1
+    # FMAs by a lane take several steps of a row from one load.
+    by_lane = emit.isa.fma_by_lane and tile.dot is None and a.stride("k") == 1
+    at_once = k_unroll if by_lane else 1
     zero = emit.constant(tile.vector, 0)
     whole = steps if k_unroll == 2 and not odd else emit.round_down(steps, split * k_unroll)
     # A single row computes little on its loads: unrolling keeps more of them in flight. At edges,
@@ -245,12 +248,12 @@ def tile_sums(
         sums: list[ir.Value] = []
         for u in range(split):
             part = loop.carried[u * count : (u + 1) * count]
-            for k_step in range(k_unroll):
+            for k_step in range(0, k_unroll, at_once):
                 if k_step:
                     # Hoisted loads of the second step would spill accumulators.
                     emit.compiler_barrier()
                 k = emit.add(loop.counter, u + k_step)
-                part = tile_step(emit, tile, a, b, k, masks, part, prefetch_distance, far)
+                part = tile_step(emit, tile, a, b, k, masks, part, prefetch_distance, far, at_once)
             sums += part
         loop.carry(sums)
     parts = [loop.results[u * count : (u + 1) * count] for u in range(split)]
@@ -290,33 +293,46 @@ def starts(emit: Emitter, tile: RegisterTile, a: StridedRef) -> list[ir.Value]:
 def tile_step(
     emit: Emitter, tile: RegisterTile, a: StridedRef, b: StridedRef, k: Index,
     masks: list[ir.Value | None], sums: list[ir.Value], prefetch_distance: int = 0,
-    far: bool = False,
+    far: bool = False, steps: int = 1,
 ) -> list[ir.Value]:  # fmt: skip
-    """Write one step of `tile_sums`, and return the sums after it."""
+    """Write one step of `tile_sums`, or several at once, and return the sums after it."""
     at = emit.add(b.offset, emit.mul(k, b.stride("k")))
-    columns = [
-        tile.column(emit, b.base, emit.add(at, h * tile.lanes), k, h * tile.lanes, masks[h])
-        for h in range(tile.vectors)
-    ]
-    if prefetch_distance:
-        later = emit.add(at, emit.mul(prefetch_distance, b.stride("k")))
-        tile.prefetch(emit, b.base, later, far=far)
-    if b.ahead is not None:
-        start, apart = b.ahead
-        emit.prefetch(b.base, emit.add(start, emit.mul(k, apart)), far=True)
+    lines = []
+    for u in range(steps):
+        line, k_step = emit.add(at, emit.mul(u, b.stride("k"))), emit.add(k, u)
+        lines.append(
+            [
+                tile.column(
+                    emit, b.base, emit.add(line, h * tile.lanes), k_step, h * tile.lanes, mask
+                )
+                for h, mask in enumerate(masks)
+            ]
+        )
+        if prefetch_distance:
+            later = emit.add(line, emit.mul(prefetch_distance, b.stride("k")))
+            tile.prefetch(emit, b.base, later, far=far)
+        if b.ahead is not None:
+            start, apart = b.ahead
+            emit.prefetch(b.base, emit.add(start, emit.mul(k_step, apart)), far=True)
     result = []
     step = emit.mul(k, a.stride("k"))
     along = emit.add(a.offset, step)
     for row in range(tile.rows):
+        base, place = a.base, step
         if a.each is None:
-            one = emit.load(a.base, [emit.add(along, a.row(emit, row))])
+            place = emit.add(along, a.row(emit, row))
         else:
-            one = emit.load(a.each[row], [step])
-        value = tile.splat(emit, one)
-        part = [
-            tile.multiply_add(emit, value, column, sums[row * tile.vectors + h])
-            for h, column in enumerate(columns)
-        ]
+            base = a.each[row]
+        if steps == 1:
+            values = [emit.load(base, [place])]
+        else:
+            several = ir.VectorType.get([steps], base.type.element_type)
+            loaded = emit.vector_load(base, [place], several)
+            values = [emit.extract(loaded, u) for u in range(steps)]
+        part = sums[row * tile.vectors : (row + 1) * tile.vectors]
+        for value, columns in zip(values, lines, strict=True):
+            x = tile.splat(emit, value)
+            part = [tile.multiply_add(emit, x, *pair) for pair in zip(columns, part, strict=True)]
         # LLVM would hoist the loads by several pointers and spill accumulators.
         result += part if a.each is None else emit.register_barrier(part)
     return result

@@ -65,6 +65,16 @@ class Loader:
         scale = None if self.scale is None else self.emit.extract(self.scale, 0)
         return self._scaled(value, scale)
 
+    def adjacent(self, at: Index, count: int) -> list[ir.Value]:
+        """Load adjacent elements one by one or as a short vector, and return each."""
+        if count == 1:
+            return [self.one(at)]
+        element = self.base.type.element_type
+        loaded = self.emit.vector_load(self.base, [at], ir.VectorType.get([count], element))
+        wanted = ir.VectorType.get([count], self.vector.element_type)
+        values = self._widened(loaded, wanted)
+        return [self.emit.extract(values, lane) for lane in range(count)]
+
     def _widened(self, value: ir.Value, type_: ir.Type) -> ir.Value:
         return value if self.widen is None else self.emit.op(self.widen, [value], type_)
 

@@ -350,8 +350,8 @@ class _Writer:
         load = Loader(emit, self.image.base, self.widen, self.vector)
         weights = [self.weights.load(place) for place in places]
         result = []
-        for number, pixel in enumerate(pixels):
-            value = emit.splat(load.one(emit.add(image, pixel)), weights[0].type)
+        for number, pixel in enumerate(self._pixels(load, image, pixels)):
+            value = emit.splat(pixel, weights[0].type)
             for v, weight in enumerate(weights):
                 total = sums[number * len(weights) + v]
                 if self.grouped is not None:
@@ -359,3 +359,15 @@ class _Writer:
                 else:
                     result.append(multiply_add(emit, self.machine.fma, value, weight, total))
         return result
+
+    def _pixels(self, load: Loader, image: Index, pixels: list[Index]) -> Iterator[ir.Value]:
+        """Load pixels; those that are adjacent at once, if FMAs take a lane of a vector."""
+        emit = self.emit
+        most = self.lanes if emit.isa.fma_by_lane and self.grouped is None else 1
+        while pixels:
+            first, count = pixels[0], 1
+            if isinstance(first, int):
+                while count < min(most, len(pixels)) and pixels[count] == first + count:
+                    count += 1
+            yield from load.adjacent(emit.add(image, first), count)
+            pixels = pixels[count:]
