@@ -6,7 +6,7 @@ The image is read in place, or from a packed input that has its padding.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
@@ -127,6 +127,7 @@ class _Writer:
         self.copy: InputPacker | None = None
         self.skips: PaddingTaps | None = None
         self.first: list[int] = []
+        self.share: Index = 0
         self.image: Layout | InputPacker
         self.fixed = self.outer
         if copied is None:
@@ -189,9 +190,44 @@ class _Writer:
                     weights.pack(env, block, self.emit.add(block, vectors))
                 if not (once or weights.prepacked):
                     first = block
+                following = self._following(block, vectors, blocks[1], (rows, cols))
                 for height, row in self._steps(rows, self.sizes.rows):
                     for width, col, live in self._columns(cols):
-                        self._tile(env, (height, width, vectors), (row, col, block), first, live)
+                        self._tile(
+                            env, (height, width, vectors), (row, col, block), first, live, following
+                        )
+
+    def _following(
+        self, block: Index, vectors: int, last: Index, pixels: tuple[Span, Span]
+    ) -> Callable[[Index, Index], Index] | None:
+        """Return where in the weights of the next channels a tile's share begins.
+
+        Each tile prefetches a share, `self.share` elements with each step. The place is relative to
+        the tile's own weights, and None if there is nothing to prefetch.
+        """
+        emit, steps, lanes = self.emit, self.weights.steps, self.lanes
+        one_block = isinstance(self.blocks, int) and self.blocks <= vectors
+        if steps is None or one_block or self.is_cold:
+            return None
+        sizes = self.sizes.rows[0], self.sizes.cols[0]
+        (top, _), (left, _) = pixels
+        down, across = (
+            emit.div(emit.add(emit.sub(high, low), size - 1), size)
+            for (low, high), size in zip(pixels, sizes, strict=True)
+        )
+        tiles = emit.max(emit.mul(down, across), 1)
+        share = emit.min(emit.div(emit.add(vectors * lanes - 1, tiles), tiles), lanes)
+        # After the last block nothing is left to prefetch.
+        more = emit.compare("slt", emit.add(block, vectors), last)
+        following = emit.select(more, vectors * steps * lanes, 0)
+        self.share = share
+
+        def place(row: Index, col: Index) -> Index:
+            above = emit.mul(emit.div(emit.sub(row, top), sizes[0]), across)
+            number = emit.add(above, emit.div(emit.sub(col, left), sizes[1]))
+            return emit.add(following, emit.mul(number, emit.mul(share, steps)))
+
+        return place
 
     def _image_stays(self) -> bool:
         """Whether the image stays in L2."""
@@ -281,6 +317,7 @@ class _Writer:
     def _tile(
         self, env: dict[int, Index], size: tuple[int, int, int], at: tuple[Index, Index, Index],
         packed_from: Index, live: Live | None,
+        following: Callable[[Index, Index], Index] | None = None,
     ) -> None:  # fmt: skip
         emit, conv = self.emit, self.conv
         (height, width, vectors), (row, col, block) = size, at
@@ -315,7 +352,8 @@ class _Writer:
         # Loops that are short at borders are outermost, also if the kernel runs is_cold: results
         # have the same bits then.
         loops.sort(key=lambda i: i not in self.first)
-        sums = self._reduce(loops, spans, start, pixels, weights, sums)
+        ahead = None if following is None else emit.add(weights[0], following(row, col))
+        sums = self._reduce(loops, spans, start, pixels, weights, sums, ahead)
         self.store.write(here, size, sums, block, self.weights.left(block, vectors), live)
 
     def _begin(self, packed: Index) -> ir.Value:
@@ -329,10 +367,12 @@ class _Writer:
 
     def _reduce(
         self, loops: list[int], spans: dict[int, Span], image: Index, pixels: list[Index],
-        weights: list[Index], sums: list[ir.Value],
+        weights: list[Index], sums: list[ir.Value], ahead: Index | None,
     ) -> list[ir.Value]:  # fmt: skip
         emit = self.emit
         if not loops:
+            if ahead is not None:
+                self.weights.prefetch(ahead)
             return self._step(image, pixels, weights, sums)
         position, *rest = loops
         span = spans.get(position, (0, self.weights.extent(position)))
@@ -340,7 +380,11 @@ class _Writer:
             there = emit.add(image, emit.mul(loop.counter, self.image.stride(position)))
             step = emit.mul(loop.counter, self.weights.stride(position))
             inner = [emit.add(weight, step) for weight in weights]
-            loop.carry(self._reduce(rest, spans, there, pixels, inner, loop.carried))
+            later = None
+            if ahead is not None:
+                apart = emit.mul(emit.div(self.weights.stride(position), self.lanes), self.share)
+                later = emit.add(ahead, emit.mul(loop.counter, apart))
+            loop.carry(self._reduce(rest, spans, there, pixels, inner, loop.carried, later))
         return loop.results
 
     def _step(

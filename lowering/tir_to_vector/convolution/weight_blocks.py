@@ -173,6 +173,18 @@ class WeightBlocks:
         lane = emit.mul(self._part(block), self._lanes)
         return {self.block: emit.div(block, self._parts), self._conv.lane: lane}
 
+    @property
+    def steps(self) -> int | None:
+        """The steps of a block where those of all blocks follow each other in place, else None."""
+        if not self.ready or self.block is None or self._parts != 1:
+            return None
+        adjacent = self._layout.stride(self.block) == self._emit.mul(self._steps, self._lanes)
+        return self._steps if adjacent and isinstance(self._steps, int) else None
+
+    def prefetch(self, place: Index) -> None:
+        """Prefetch a line of weights into L2."""
+        self._emit.prefetch(self._layout.base, place, far=True)
+
     def load(self, place: Index) -> ir.Value:
         """Load a vector of output channels."""
         base = self._layout.base if self.ready else self._packed

@@ -94,7 +94,8 @@ def _match(nests: Nests) -> Problem | str:
 def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     conv, direct, copied = problem.form.conv, problem.form.direct, problem.form.copied
     outputs, panel, _ = conv.note
-    seldom, *_ = direct_candidates(direct, machine, copied, is_cold=True)
+    # Images of dynamic size may be too small for Winograd: then the direct kernel runs each time.
+    seldom, *_ = direct_candidates(direct, machine, copied, is_cold=knows_tiles(conv))
 
     def work(size: Size) -> Work:
         tiles = size(conv.extent(IMAGES))

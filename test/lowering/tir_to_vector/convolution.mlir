@@ -194,3 +194,19 @@ func.func @few_outputs(%x: tensor<1x64x32x32xf32>, %w: tensor<2x64x1x1xf32>) -> 
   %y = "relax.conv2d"(%x, %w) : (tensor<1x64x32x32xf32>, tensor<2x64x1x1xf32>) -> tensor<1x2x32x32xf32>
   return %y : tensor<1x2x32x32xf32>
 }
+
+// -----
+
+// Weights come from memory: each of seven tiles of 28 pixels prefetches a share of those of the next two
+// blocks of channels into L2, five elements with each step.
+
+// CHECK-LABEL: func.func private @conv2d(
+// CHECK: scf.for [[BLOCK:%.*]] = %c0 to %c8 step %c2
+// CHECK: [[MORE:%.*]] = arith.cmpi slt
+// CHECK: arith.select [[MORE]], %c2048, %c0
+// CHECK: memref.prefetch {{.*}}, read, locality<2>
+// CHECK: vector.fma
+func.func @blocks(%x: tensor<1x64x14x14xf32>, %w: tensor<8x1x64x1x16xf32>) -> tensor<1x128x14x14xf32> attributes {relax.function} {
+  %0 = "relax.conv2d"(%x, %w) {kernel_layout = "OHIW16o"} : (tensor<1x64x14x14xf32>, tensor<8x1x64x1x16xf32>) -> tensor<1x128x14x14xf32>
+  return %0 : tensor<1x128x14x14xf32>
+}

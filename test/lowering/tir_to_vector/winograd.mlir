@@ -66,6 +66,8 @@ func.func @static(%x: !X) -> !X attributes {relax.function} {
 // CHECK: scf.if [[SMALL]]
 // CHECK-NOT: vector.shuffle
 // CHECK: memref.load %[[AGAIN]]
+// Small images always go this way: its tiles are whole ones.
+// CHECK-COUNT-28: vector.fma
 // CHECK: return
 // What threads share is decided then, too.
 // TWO-LABEL: func.func @sizes(
