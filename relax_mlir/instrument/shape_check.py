@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.errors import PassError
+from relax_mlir.lowering.walk import INNER_FIRST, collect
 from relax_mlir.pass_infra.instrument import PassInstrument
 
 if TYPE_CHECKING:
@@ -96,15 +97,11 @@ def _known_types(mod: "IRModule") -> _Known:
             for index, result in enumerate(type_.results):
                 note(function, f"result {index}", result)
 
-            def visit(inner: ir.Operation, function: str = function) -> ir.WalkResult:
-                name = value_name(inner.location)
+            for inner in collect(op, lambda each: bool(value_name(each.location)), INNER_FIRST):
                 # Shapes and tuples that passes make for a value bear its name as well.
-                for result in inner.results if name else ():
+                for result in inner.results:
                     if T.is_tensor(result.type):
-                        note(function, f"value '{name}'", result.type)
-                return ir.WalkResult.ADVANCE
-
-            op.walk(visit)
+                        note(function, f"value '{value_name(inner.location)}'", result.type)
     return results
 
 

@@ -1,20 +1,20 @@
 """Programs of PyTorch: `from_exported_program(torch.export.export(model, inputs))`."""
 
-import importlib
 from typing import Any
 
+from relax_mlir.lazy import lazy_exports
+
 _EXPORTS = {
-    "compile_counts": "relax_mlir.frontend.torch.dynamo",
-    "coverage": "relax_mlir.frontend.torch.needs",
-    "from_exported_program": "relax_mlir.frontend.torch.program",
-    "load_model": "relax_mlir.frontend.torch.compiled",
-    "run": "relax_mlir.frontend.torch.compiled",
-    "parameters_of": "relax_mlir.frontend.torch.program",
+    "frontend.torch.compiled": ("load_model", "run"),
+    "frontend.torch.dynamo": ("compile_counts",),
+    "frontend.torch.needs": ("coverage",),
+    "frontend.torch.program": ("from_exported_program", "parameters_of"),
 }
+_exported, __dir__ = lazy_exports(__name__, _EXPORTS)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _EXPORTS:
+    if any(name in names for names in _EXPORTS.values()):
         try:
             import torch  # noqa: F401
         except ImportError as error:
@@ -24,11 +24,4 @@ def __getattr__(name: str) -> Any:
                 f"programs of PyTorch are read with the package torch ({error}): "
                 "pip install relax-mlir[torch]"
             ) from error
-        return getattr(importlib.import_module(_EXPORTS[name]), name)
-    from relax_mlir.errors import missing
-
-    raise AttributeError(missing("frontend.torch", name, {}, __dir__()))
-
-
-def __dir__() -> list[str]:
-    return sorted(_EXPORTS)
+    return _exported(name)

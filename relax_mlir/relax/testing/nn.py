@@ -11,6 +11,7 @@ from relax_mlir import topi
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import BuilderError, ExprTypeError
 from relax_mlir.ir.module import IRModule
+from relax_mlir.lowering.walk import collect
 from relax_mlir.relax.builder.block_builder import BlockBuilder
 from relax_mlir.relax.builder.emitted import own_values
 from relax_mlir.relax.expr import Expr, GlobalVar, TensorType, Var
@@ -169,15 +170,10 @@ def init_params(mod: IRModule) -> list[np.ndarray]:
 def _moved(mod: IRModule, builder: BlockBuilder) -> GlobalVar:
     """Add the functions of a module, callees first, to a builder's; returns the last one's name."""
     names: dict[str, str] = {}
-
-    def rename(op: ir.Operation) -> ir.WalkResult:
-        if "callee" in op.attributes:
+    for name in mod.function_names:
+        for op in collect(mod[name].mlir_op, lambda each: "callee" in each.attributes):
             callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
             op.attributes["callee"] = ir.FlatSymbolRefAttr.get(names[callee], op.context)
-        return ir.WalkResult.ADVANCE
-
-    for name in mod.function_names:
-        mod[name].mlir_op.walk(rename)
         names[name] = builder.add_func(mod[name], name).name_hint
     return GlobalVar(names[mod.function_names[-1]])
 

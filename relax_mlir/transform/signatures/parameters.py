@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import location_name
-from relax_mlir.lowering.walk import named
+from relax_mlir.lowering.walk import INNER_FIRST, collect, named
 from relax_mlir.relax.expr.places import defining_op, is_leaf
 from relax_mlir.transform.relax.rebuild import result_types
 
@@ -40,16 +40,13 @@ def private_functions(module: ir.Operation) -> dict[str, tuple[ir.Operation, lis
     calls: dict[str, list[ir.Operation]] = {name: [] for name in functions}
     others: set[str] = set()
 
-    def visit(op: ir.Operation) -> ir.WalkResult:
+    for op in collect(module, lambda _: True, INNER_FIRST):
         for attribute in op.attributes.values():
             if isinstance(attribute, ir.FlatSymbolRefAttr) and attribute.value in functions:
                 if op.name == "relax.call":
                     calls[attribute.value].append(op)
                 else:
                     others.add(attribute.value)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
     return {
         name: (func, calls[name])
         for name, func in functions.items()
