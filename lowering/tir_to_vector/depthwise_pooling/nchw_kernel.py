@@ -1,8 +1,12 @@
 """The kernel of depthwise convolution and pooling in NCHW: in place, or by copies of planes."""
 
+import functools
+import math
+from dataclasses import dataclass, replace
 from functools import partial
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.channel_in_lane import (
     ChannelInLane,
@@ -30,6 +34,7 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import (
 )
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import DepthwisePoolWriter
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest, inner_dims
 from relax_mlir.lowering.tir_to_vector.kernel_class import (
     Candidate,
     Condition,
@@ -38,6 +43,102 @@ from relax_mlir.lowering.tir_to_vector.kernel_class import (
     Problem,
 )
 from relax_mlir.lowering.tir_to_vector.nest_cost import nest_work
+from relax_mlir.lowering.tir_to_vector.row_fusion.fusion import emit_fused, shared_loops
+
+# Taps from which on a window may be a whole image.
+_MIN_ELEMENTS = 16
+
+
+@dataclass
+class GlobalPool:
+    """Pooling as a reduction, for windows as large as images.
+
+    Attributes:
+        sizes: the values that symbols have then.
+        nests: the reduction and its epilogue.
+        shared: outer loops that they share.
+    """
+
+    sizes: dict[str, int]
+    nests: list[FlatNest]
+    shared: int
+
+
+def match_global_pool(pool: DepthwisePool) -> GlobalPool | None:
+    """Return pooling of dynamic sizes as a reduction, None if it cannot be one."""
+    flat = pool.flat
+    if pool.weight is not None or pool.padded is not None or flat.init is None:
+        return None
+    sizes = _window_sizes(pool)
+    if not sizes:
+        return None
+    known = {name: SymExpr.const(size) for name, size in sizes.items()}
+    followers = [] if pool.epilogue is None else pool.epilogue.nests
+    nests = [_with(nest, known) for nest in (flat, *followers)]
+    if math.prod(it.extent.value or 0 for it in nests[0].iters if it.reduction) < _MIN_ELEMENTS:
+        return None
+    shared = shared_loops(nests) if len(nests) > 1 else 0
+    if len(nests) > 1 and not shared:
+        return None
+    return GlobalPool(sizes, nests, shared)
+
+
+def _window_sizes(pool: DepthwisePool) -> dict[str, int] | None:
+    """Return the symbols of the image's sizes and the sizes of windows."""
+    flat, sizes = pool.flat, dict[str, int]()
+    dims = [None, *inner_dims(pool.image.buffer)]
+    for dim, axis in zip(dims, pool.axes, strict=True):
+        taps = [i for i in axis.inner if i in pool.reductions]
+        if not taps:
+            continue
+        extent = flat.iters[taps[0]].extent.value
+        if len(taps) > 1 or axis.inner[taps[0]] != 1 or dim is None or extent is None:
+            return None
+        if dim.value is None and (dim.name is None or sizes.setdefault(dim.name, extent) != extent):
+            return None
+        if dim.value not in (None, extent):
+            return None
+    return sizes
+
+
+def _with(nest: FlatNest, known: dict[str, SymExpr]) -> FlatNest:
+    """Return a nest with values for some symbols."""
+
+    def place(access: FlatAccess) -> FlatAccess:
+        strides = [stride.substitute(known) for stride in access.strides]
+        return replace(access, offset=access.offset.substitute(known), strides=strides)
+
+    own = (*nest.slice, nest.store, nest.total)
+    return replace(
+        nest,
+        iters=[FlatIter(it.extent.substitute(known), it.reduction) for it in nest.iters],
+        accesses={op: place(access) for op, access in nest.accesses.items() if op in own},
+    )
+
+
+def global_pool(pool: DepthwisePool, machine: Machine) -> list[Candidate]:
+    """Return the candidate for windows as large as images, if there can be such."""
+    whole = match_global_pool(pool)
+    if whole is None:
+        return []
+
+    def is_whole(emit: Emitter) -> ir.Value:
+        return functools.reduce(
+            emit.both,
+            [
+                emit.compare("eq", emit.size(SymExpr.var(s)), size)
+                for s, size in whole.sizes.items()
+            ],
+        )
+
+    return [
+        Candidate(
+            "a reduction",
+            lambda emit, machine: emit_fused(whole.nests, whole.shared, emit, machine),
+            lambda size: nest_work(whole.nests[0], machine, size),
+            when=is_whole,
+        )
+    ]
 
 
 def match_window(nests: Nests, match: Match) -> Problem | str:
@@ -64,21 +165,18 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         # Sums of few pixels are not worth the code for both.
         return short if pool.weight is not None or isinstance(short, bool) else False
 
+    result = global_pool(pool, machine)
     sums = pool.weight is not None or pool.flat.combiner in SUMS
     if (sums or not is_separable(pool)) and reads_in_place(pool, machine):
         if max_paired_columns(pool, machine):
-            return [
-                kernel("two rows in a vector", PairedRowsNchw, paired),
-                kernel("planes in place", InPlaceNchw),
-            ]
-        return [kernel("planes in place", InPlaceNchw)]
+            result.append(kernel("two rows in a vector", PairedRowsNchw, paired))
+        return [*result, kernel("planes in place", InPlaceNchw)]
     if is_separable(pool):
-        return [kernel("separable", SeparableNchw)]
-    copied = kernel("copied planes", CopiedRowsNchw)
+        return [*result, kernel("separable", SeparableNchw)]
     if fits_channel_in_lane(pool, machine):
         pays = partial(channel_in_lane_pays, pool, machine=machine)
-        return [kernel("channel in lane", ChannelInLane, pays), copied]
-    return [copied]
+        result.append(kernel("channel in lane", ChannelInLane, pays))
+    return [*result, kernel("copied planes", CopiedRowsNchw)]
 
 
 NCHW_WINDOW = KernelClass(

@@ -10,7 +10,10 @@ from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_kernel import match_window
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_kernel import (
+    global_pool,
+    match_window,
+)
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_separable import (
     IDEMPOTENT,
     is_separable,
@@ -249,7 +252,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         lambda emit, machine: writer(pool, emit, machine).write(),
         lambda size: nest_work(pool.flat, machine, size),
     )
-    return [kernel]
+    return [*global_pool(pool, machine), kernel]
 
 
 NHWC_WINDOW = KernelClass(
