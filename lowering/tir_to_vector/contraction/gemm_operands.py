@@ -21,6 +21,8 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # A dynamic block of k is rounded up to a multiple of at most this.
 _SPARE = 16
+# Tiles up to which adjacent rows are read in place although their lines conflict and come from L3.
+_FEW_TILES = 2
 
 
 class AOperand:
@@ -30,6 +32,7 @@ class AOperand:
         self._blocking = blocking
         self._copies: ir.Value | None = None
         self._distance = 0
+        self._copied: bool | ir.Value = False
 
     def allocate(self) -> None:
         """Allocate the copies of rows, if needed, at fixed distances without set conflicts.
@@ -64,17 +67,32 @@ class AOperand:
         return along == 1 and across != 1 and blocking.m != 1 and blocking.machine.can_mask(bits)
 
     def _allocate_steps(self) -> None:
-        """Allocate copies of adjacent rows, for conversions and for partial tiles."""
+        """Allocate copies of adjacent rows: for partial tiles, and for lines that conflict."""
         blocking = self._blocking
-        if (
-            blocking.gemm.widen[0] is None
-            and isinstance(blocking.m, int)
-            and not blocking.rows.fine
-        ):
+        self._copied = True if blocking.gemm.widen[0] is not None else self._far()
+        if self._copied is False and isinstance(blocking.m, int) and not blocking.rows.fine:
             return
         steps = blocking.kc if isinstance(blocking.kc, int) else blocking.kc_max + _SPARE
         count = steps * blocking.rows.largest + blocking.lanes
         self._copies = blocking.emit.alloc(count, blocking.gemm.element)
+
+    def _far(self) -> bool | ir.Value:
+        """Return whether few tiles use lines from beyond L2 that conflict in cache sets."""
+        blocking, emit = self._blocking, self._blocking.emit
+        size = blocking.gemm.element.width // 8
+        walked: Index = size
+        for position, stride in enumerate(blocking.gemm.a.strides):
+            if stride != 0:
+                walked = emit.mul(walked, blocking.extent(position))
+        step = emit.mul(blocking.a.stride(blocking.gemm.k), size)
+        return emit.all_hold(
+            emit.holds(*each)
+            for each in (
+                ("sle", blocking.n, _FEW_TILES * blocking.width),
+                ("sgt", walked, blocking.machine.l2_bytes),
+                ("eq", emit.sub(step, emit.round_down(step, PAGE // 4)), 0),
+            )
+        )
 
     def _has_set_conflicts(self, stride: int) -> bool:
         """Whether the rows of a tile conflict in L1 sets."""
@@ -132,15 +150,17 @@ class AOperand:
         return StridedRef(a.base, start, {"m": m_stride, "k": k_stride}, last)
 
     def _steps(self, load: Loader, rows: StridedRef, tile: int, steps: Index) -> StridedRef:
-        """Return adjacent rows: in place for whole tiles, unless they are converted."""
-        emit, copies = self._blocking.emit, self._copies
+        """Return adjacent rows: in place for whole tiles, unless their lines conflict."""
+        emit, copies, copied = self._blocking.emit, self._copies, self._copied
         assert copies is not None
-        if load.widen is not None:
+        if copied is not True and rows.last is not None:
+            part = emit.compare("slt", rows.last, tile - 1)
+            copied = part if copied is False else emit.op("arith.ori", [copied, part], part.type)
+        if copied is False:
+            return rows
+        if copied is True:
             copy_steps(load, rows, tile, steps, copies)
             return StridedRef(copies, 0, {"m": 1, "k": tile})
-        if rows.last is None:
-            return rows
-        copied = emit.compare("slt", rows.last, tile - 1)
         with emit.when(copied):
             copy_steps(load, rows, tile, steps, copies)
         base = emit.select(copied, emit.dynamic(copies), emit.dynamic(rows.base))

@@ -85,6 +85,11 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     def few_columns(emit: Emitter) -> bool | ir.Value:
         return is_tall_skinny(gemm, machine) or _at_run_time(gemm, emit, machine)
 
+    def one_column(emit: Emitter) -> bool | ir.Value:
+        if few_columns(emit) is not False or not _may_be_single(gemm, machine):
+            return False
+        return emit.compare("eq", emit.size(gemm.flat.iters[gemm.n].extent), 1)
+
     def candidate(
         name: str, write: Writer, rows: int, vectors: int, when: Condition | None = None
     ) -> Candidate:
@@ -94,11 +99,15 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
 
         return Candidate(name, write, work, (rows, vectors * lanes), when)
 
-    def tall_skinny(emit: Emitter, machine: Machine) -> None:
-        _TallSkinnyGemm(gemm, emit, machine, epilogue).skinny()
+    def tall(name: str, when: Condition, alone: bool) -> Candidate:
+        def write(emit: Emitter, machine: Machine) -> None:
+            _TallSkinnyGemm(gemm, emit, machine, epilogue, alone).skinny()
+
+        return candidate(name, write, 1, 1, when)
 
     return [
-        candidate("tall-skinny", tall_skinny, 1, 1, few_columns),
+        tall("tall-skinny", few_columns, False),
+        tall("one column", one_column, True),
         candidate(
             "skinny" if tile.panel is None else "GEMV of packed panels",
             lambda emit, _: writer(emit).skinny(), min(rows, SKINNY_MAX_ROWS), tile.vectors,
@@ -156,12 +165,29 @@ def _limits(gemm: Contraction, machine: Machine) -> tuple[int, int]:
 
 
 def _could_be_read(gemm: Contraction, machine: Machine) -> bool:
-    """Whether there are rows that can be read along k, and a sum is one loop over memory."""
-    if machine.lanes(gemm.element) is None or gemm.m is None or gemm.outer_reductions:
-        return False
-    if gemm.computed is not None or gemm.group != 1 or gemm.a.strides[gemm.k] != 1:
+    """Whether rows can be read along k."""
+    if not _is_plain(gemm, machine) or gemm.a.strides[gemm.k] != 1:
         return False
     return find_dot_product(gemm, machine) is None
+
+
+def _may_be_single(gemm: Contraction, machine: Machine) -> bool:
+    """Whether run time may find one column, by which A is multiplied in memory order.
+
+    Then even dot-product instructions or register tiles are no gain.
+    """
+    if not _is_plain(gemm, machine) or gemm.m is None or gemm.n is None:
+        return False
+    if gemm.flat.iters[gemm.n].extent.value is not None:
+        return False
+    return 1 in (gemm.a.strides[gemm.k], gemm.a.strides[gemm.m])
+
+
+def _is_plain(gemm: Contraction, machine: Machine) -> bool:
+    """Whether there are rows, and a sum is one loop over memory."""
+    if machine.lanes(gemm.element) is None or gemm.m is None or gemm.outer_reductions:
+        return False
+    return gemm.computed is None and gemm.group == 1
 
 
 def _transpose_of(gemm: Contraction) -> Contraction:
@@ -180,12 +206,16 @@ class _TallSkinnyGemm(GemmWriter):
         emit: where to write.
         machine: what for.
         epilogue: what happens to every sum before it is stored.
+        alone: whether there is one column.
     """
 
     def __init__(
-        self, gemm: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None
-    ) -> None:
+        self, gemm: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None,
+        alone: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(_transpose_of(gemm), emit, machine, None)
+        if alone:
+            self.blocking.m = 1
         if epilogue is not None:
             self.finish = EpilogueEmitter(epilogue, gemm.c.buffer, gemm.n, emit, machine)
             self.c = Layout(epilogue.partial or gemm.c, emit)
