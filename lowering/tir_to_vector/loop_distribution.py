@@ -226,37 +226,6 @@ class LoopDistribution:
         return ir.VectorType.get([lanes], self._block.type.element_type)
 
 
-def _write_compactly(writer: ElementWriter, env: dict[int, Index], wide: int) -> None:
-    """Run along the vectorised iterator with little code, for long computations.
-
-    The code has two copies: for several vectors, and for one with a mask.
-
-    Args:
-        writer: of the nest.
-        env: counters of the other iterators.
-        wide: lanes of several vectors.
-    """
-    emit, lanes = writer.emit, writer.lanes
-    assert writer.vector is not None  # asked before
-    first, last = writer._span(writer.vector)
-
-    def put(value: ir.Value, at: Index) -> None:
-        writer._put(value, env, at, None)
-
-    if writer.distribution is not None:
-        upto = writer.distribution.write(env, (first, last), wide, put)
-    else:
-        upto = emit.add(first, emit.round_down(emit.sub(last, first), wide))
-        if upto != first:
-            with emit.loop(first, upto, wide, hints=KEEP) as loop:
-                put(writer._value(env, loop.counter, wide, None), loop.counter)
-    if upto == last:
-        return
-    with emit.loop(upto, last, lanes, hints=KEEP) as loop:
-        mask = emit.mask(emit.sub(last, loop.counter), lanes)
-        writer._put(writer._value(env, loop.counter, lanes, mask), env, loop.counter, mask)
-
-
 def write_cached(
     writer: ElementWriter, env: dict[int, Index], chunk: Callable[..., None], wide: int
 ) -> None:
@@ -268,9 +237,6 @@ def write_cached(
         chunk: writes some lanes from a place on, with a mask.
         wide: lanes of several vectors.
     """
-    if writer.vector is not None and writer.is_long:
-        _write_compactly(writer, env, wide)
-        return
     if writer.distribution is None or writer.vector is None:
         writer._chunks(chunk)
         return

@@ -194,6 +194,63 @@ def end_streaming(
         chunk(done, lanes, emit.mask(left, lanes), False)
 
 
+def write_compactly(
+    writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index],
+    condition: bool | ir.Value, wide: int,
+) -> None:  # fmt: skip
+    """Run along the vectorised iterator with little code, for long computations.
+
+    The code has two copies: for several vectors, and for one with a mask.
+
+    Args:
+        writer: of the nest.
+        env: counters of the other iterators.
+        span: range of the vectorised one.
+        condition: whether stores are non-temporal.
+        wide: lanes of several vectors.
+    """
+    emit, lanes = writer.emit, writer.lanes
+    first, last = span
+    head: Index = 0
+    if condition is not False:
+        writer.streamed = True
+        head = emit.min(_ahead(writer, env, first), emit.sub(last, first))
+        if isinstance(condition, ir.Value):
+            head = emit.select(condition, head, 0)
+    begin = emit.add(first, head)
+
+    def put(value: ir.Value, at: Index) -> None:
+        if not isinstance(condition, ir.Value):
+            writer._put(value, env, at, None, condition)
+            return
+        with emit.when(condition) as branch:
+            writer._put(value, env, at, None, True)
+        with emit.otherwise(branch):
+            writer._put(value, env, at, None)
+
+    if writer.distribution is not None:
+        upto = writer.distribution.write(env, (begin, last), wide, put)
+    else:
+        upto = emit.add(begin, emit.round_down(emit.sub(last, begin), wide))
+        if upto != begin:
+            with emit.loop(begin, upto, wide, hints=KEEP) as loop:
+                put(writer._value(env, loop.counter, wide, None), loop.counter)
+    if upto == last:
+        return
+    start = upto
+    if condition is not False:
+        # The first step is for the elements before the first aligned one.
+        start = emit.sub(upto, emit.select(emit.compare("sgt", head, 0), lanes, 0))
+    with emit.loop(start, last, lanes, hints=KEEP) as loop:
+        at, live = loop.counter, emit.sub(last, loop.counter)
+        if condition is not False:
+            is_head = emit.compare("slt", at, upto)
+            live = emit.select(is_head, head, live)
+            at = emit.select(is_head, first, at)
+        mask = emit.mask(live, lanes)
+        writer._put(writer._value(env, at, lanes, mask), env, at, mask)
+
+
 def _ahead(writer: ElementWriter, env: dict[int, Index], first: Index) -> ir.Value:
     """Return the number of elements before the first aligned one."""
     emit, lanes = writer.emit, writer.lanes

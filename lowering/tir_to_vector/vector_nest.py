@@ -15,6 +15,7 @@ from relax_mlir.lowering.tir_to_vector.non_temporal import (
     fence,
     reading_order,
     streams,
+    write_compactly,
     write_streaming,
 )
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
@@ -153,12 +154,15 @@ class NestWriter(ElementWriter):
     def _map(self, env: dict[int, Index]) -> None:
         chunk = self.chunk_of(env)
 
-        condition = False if is_slow(self.flat) else self._is_non_temporal()
+        condition = self._is_non_temporal()
         wide = WIDE * self.lanes
-        if self.vector is None or condition is False:
+        if self.vector is None or (condition is False and not self.is_long):
             write_cached(self, env, chunk, wide)
             return
         span = self._span(self.vector)
+        if condition is False or is_slow(self.flat):
+            write_compactly(self, env, span, condition, wide)
+            return
         stretches = len(self.flat.iters) == 1 and not has_functions(self.flat)
         if condition is True:
             write_streaming(self, env, span, stretches, chunk)
@@ -166,4 +170,7 @@ class NestWriter(ElementWriter):
         with self.emit.when(condition) as branch:
             write_streaming(self, env, span, stretches, chunk)
         with self.emit.otherwise(branch):
-            write_cached(self, env, chunk, wide)
+            if self.is_long:
+                write_compactly(self, env, span, False, wide)
+            else:
+                write_cached(self, env, chunk, wide)
