@@ -20,7 +20,7 @@ from relax_mlir.runtime.native.cpu_features import missing_features
 TEST = Path(__file__).resolve().parent
 PACKAGES = ("relax_mlir", "dialects", "lowering")
 # Which share of the tests that compile is run for each, no test for two; the host gets all of them.
-LEVELS = {"x86-64-v2": "1/8", "x86-64-v3": "2/8", "x86-64-v4": "3/8"}
+LEVELS = {"x86-64-v2": "1/12", "x86-64-v3": "2/12", "x86-64-v4": "3/12"}
 # How many of the tests that took longest are named at the end.
 SLOWEST = 20
 LIT_GOOD = {"PASS": "passed", "XFAIL": "expected failures", "FLAKYPASS": "passed"}

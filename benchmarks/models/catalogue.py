@@ -138,7 +138,7 @@ MODELS = {
         [{"h": 4, "w": 5}, {"h": 6, "w": 4}],
     ),
     "ViT-B/16": Model(
-        language.vit, [Input(("n", 3, (224, 32), (224, 32)))], {"n": 1}, BATCHES
+        language.vit, [Input(("n", 3, (224, 32), (224, 32)))], ONE, BATCHES
     ),
     "BERT-base": Model(
         language.bert, [WORDS, Input(("n", "s"), "mask")], {"128": {"n": 1, "s": 128}}, LENGTHS
