@@ -241,15 +241,16 @@ class VirtualMachine(StatefulCalls):
             results = False  # of other calls among the arguments
             for a in args:
                 kind = type(a)
+                # `to_value` says the same of most arrays, but it is a call.
+                if (
+                    (kind is not ndarray and kind is not Tensor)
+                    or not a.flags.carray
+                    or not a.dtype.isnative
+                ):
+                    values = inward(args)
+                    break
                 if kind is Tensor:
                     results = True
-                # `to_value` says the same of most arrays, but it is a call.
-                elif kind is not ndarray:
-                    values = inward(args)
-                    break
-                if not a.flags.carray or not a.dtype.isnative:
-                    values = inward(args)
-                    break
             else:
                 values = [a.view(ndarray) for a in args] if results else args
             try:
