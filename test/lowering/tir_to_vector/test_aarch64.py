@@ -13,7 +13,7 @@ from class_programs import CASES, program
 
 from relax_mlir import relax
 
-pytestmark = [pytest.mark.own_targets, pytest.mark.codegen]
+pytestmark = pytest.mark.own_targets
 
 # Sizes of the symbols: odd ones, larger than a tile, single ones, and none.
 SIZES = [

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import pytest
 from inner_loops import CPUS, count, inner_loops_of, most, spills
 
+pytestmark = pytest.mark.own_targets
+
 SIZES = {"known": ((300, 300), (300, 300)), "unknown": (("n", "k"), ("k", "m"))}
 
 

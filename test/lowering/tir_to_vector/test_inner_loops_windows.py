@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from inner_loops import CPUS, count, inner_loops_of, most, spills
 
+pytestmark = pytest.mark.own_targets
+
 # Image, weights, attributes, the fewest FMAs, the most instructions for each of them: a
 # third above what there is.
 WINDOWS: dict[str, tuple[tuple[Any, ...], tuple[int, ...], str, int, float]] = {

@@ -12,7 +12,10 @@ from inner_loops import inner_loops_of, most, triple_of
 
 # Models of Neoverse V2 and Zen 4 came with LLVM 16 and 17.
 MCA = next(filter(shutil.which, (f"llvm-mca-{version}" for version in range(22, 18, -1))), None)
-pytestmark = pytest.mark.skipif(MCA is None, reason="llvm-mca is not installed")
+pytestmark = [
+    pytest.mark.own_targets,
+    pytest.mark.skipif(MCA is None, reason="llvm-mca is not installed"),
+]
 
 CPUS = ("znver3", "znver4", "sapphirerapids", "alderlake", "neoverse-v2", "apple-m1")
 FMA = r"\tvfn?madd|\tfml[as]\t"
