@@ -24,7 +24,7 @@ def uninterrupted() -> Iterator[None]:
     MLIR registers dialects, types and builders once per process: an import of its modules, or of
     classes on top of them, that stopped half way cannot be repeated, and trying may crash.
     """
-    # Signals arrive in the main thread; a handler that Python did not install is not ours to move.
+    # Signals arrive in the main thread; a handler that Python did not install is not moved.
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield

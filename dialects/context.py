@@ -34,7 +34,7 @@ def load_all(context: ir.Context) -> None:
 
 
 def add_operation(operation: type[Any]) -> None:
-    """Make an operation of ours that was declared late known where the dialects are loaded already.
+    """Make an operation that was declared late known where the dialects are loaded already.
 
     Contexts of other threads learn it when those ask for theirs.
     """

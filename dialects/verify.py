@@ -7,9 +7,9 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 
-# IRDL carries no traits, so a stock mlir-opt sees no terminator in ours. `export-stock` ends
+# IRDL carries no traits, so a stock mlir-opt sees no terminator in them. `export-stock` ends
 # regions with this upstream one instead, which is allowed anywhere with any operands; verifiers
-# accept it in the place of ours so that such a module can be printed and read.
+# accept it in place of the dialects' so that such a module can be printed and read.
 STOCK_TERMINATOR = "smt.yield"
 
 # A context forgets which operations it found sound when it knows so many.

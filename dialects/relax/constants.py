@@ -20,7 +20,7 @@ _ARRAYS: "weakref.WeakKeyDictionary[ir.Context, dict[str, np.ndarray]]" = (
 _COUNTER = itertools.count()
 # Vectors that begin elsewhere lie in two lines of the cache each.
 LINE = 64
-# How MLIR prints a constant whose bytes lie beside the module: by their name.
+# How MLIR prints a constant whose bytes are stored outside of the module: by their name.
 RESOURCE = re.compile(r"dense_resource<([^>]+)>")
 _BLOB = re.compile(r':\s*"0x([0-9A-Fa-f]*)"')
 _BITS = re.compile(r'^dense<"0x([0-9A-Fa-f]*)">')

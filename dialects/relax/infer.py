@@ -237,7 +237,7 @@ def resolve_reshape(operand: ir.Type, pattern: Sequence[SymExpr]) -> list[SymExp
         return None
     others = [dim for i, dim in enumerate(new) if i != holes[0]]
     if product(others) == 0:
-        raise InferError("-1 cannot be derived beside a dimension of 0")
+        raise InferError("-1 cannot be derived next to a dimension of 0")
     given = list(dims)
     for dim in [dim for dim in others if dim.value is None]:
         if dim in given:

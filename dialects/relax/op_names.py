@@ -35,7 +35,7 @@ VISION = (
     "all_class_non_max_suppression", "get_valid_counts", "multibox_transform_loc",
     "non_max_suppression", "roi_align", "roi_pool",
 )  # fmt: skip
-# Those of these are told apart by their namespace: `R.memory.view` is `relax.memory_view`.
+# Their namespaces distinguish these: `R.memory.view` is `relax.memory_view`.
 QUALIFIED = {
     "builtin": ("stop_lift_params",),
     "ccl": (

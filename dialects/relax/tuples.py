@@ -1,7 +1,7 @@
 """Tuples, which also carry the arguments of calls.
 
 IRDL gives a variadic operand one constraint variable, and every element must have the very type the
-first one had, so no operation of ours can take operands of different types. Builtin's
+first one had, so no operation of the dialects can take operands of different types. Builtin's
 `unrealized_conversion_cast` can: from any values to one `tuple<...>`. It is pure, folds and prints
 well, and every tool knows it, so it is our tuple constructor. This is the one place that knows.
 """

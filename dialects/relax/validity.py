@@ -13,7 +13,7 @@ from relax_mlir.dialects.symbolic.parse import leaf
 _INTEGERS = (8, 16, 32, 64)
 _PROBLEM_OF_TEXT: dict[str, str] = {}
 _FLOATS = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)
-# Those of other dialects are not ours to judge.
+# Those of other dialects are not judged.
 _FOREIGN = (
     ir.IndexType,
     ir.NoneType,

@@ -60,7 +60,7 @@ class SymExpr(NoQuotients):
         self._atoms = {key: atoms[key] for key in sorted(used)}
 
     def same_as(self, other: object) -> bool:
-        """Whether the other is the same expression; expressions have no identity beside that."""
+        """Whether the other is the same expression; expressions have no other identity."""
         return isinstance(other, SymExpr) and bool(self == other)
 
     @staticmethod

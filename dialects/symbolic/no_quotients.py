@@ -16,7 +16,7 @@ class NoQuotients:
 
     def _refused(self, other: object) -> "NoQuotients":
         if hasattr(other, "dtype") and not isinstance(other, NoQuotients):
-            # An expression knows what to do with an integer beside it.
+            # An expression knows what to do with an integer operand.
             return NotImplemented
         raise ExprTypeError(
             f"'/' of the integer {self}: // rounds down, tir.ceildiv up; as a float it is "

@@ -1,4 +1,4 @@
-"""Large kernels in modules of their own, which are lowered, optimised, emitted and kept apart.
+"""Large kernels in modules of their own: each is lowered, optimised, emitted and cached alone.
 
 LLVM compiles one while the next is lowered. A module depends on its kernel alone, so that equal
 kernels of two programs are the same LLVM IR, and every machine makes the same objects.
@@ -44,8 +44,12 @@ def take_large_kernels(module: ir.Operation) -> dict[str, tuple[ir.Module, set[s
             for kind, attribute in _REFERENCES.items()
             for op in ops.get(kind, ())
         }
-        apart = not any(_is_defined(symbols[each]) for each in needed)
-        if sizes[name] < _MIN_PART or not apart or not ops.keys().isdisjoint(_OTHER_REFERENCES):
+        independent = not any(_is_defined(symbols[each]) for each in needed)
+        if (
+            sizes[name] < _MIN_PART
+            or not independent
+            or not ops.keys().isdisjoint(_OTHER_REFERENCES)
+        ):
             continue
         kernel = symbols[name]
         with kernel.location:

@@ -92,7 +92,7 @@ def _spread(
     Args:
         builder: of the prim func.
         source: what is spread.
-        axes: for each spatial axis how far apart elements are, and how many zeros are around.
+        axes: for each spatial axis the distance of elements, and how many zeros are around.
     """
     dims = list(source.dims)
     for axis, (stride, (before, after)) in axes.items():

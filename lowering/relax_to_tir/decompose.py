@@ -249,7 +249,7 @@ DECOMPOSE: dict[str, Decomposition] = {
 
 
 def replace(op: ir.Operation, value: ir.Value) -> None:
-    """Put a value in the place of an operation, tuples taken apart where their fields are used."""
+    """Put a value in the place of an operation, tuples unpacked where their fields are used."""
     if isinstance(value.type, ir.TupleType):
         fields = list(value.owner.operation.operands)
         for use in list(op.results[0].uses):

@@ -88,7 +88,7 @@ def legalize_broadcast(legalizer: Legalizer, op: ir.Operation) -> ir.Value | Non
                 values = [cast(value, wide) for value in values]
             out.store(compute(*values), at)
 
-    # Operands' types tell functions apart that differ in which operand is a number.
+    # Functions that differ in which operand is a number differ in their operands' types.
     known = [
         f"{given}: {value.type}" if given is not None else ""
         for value, given in zip(op.operands, numbers, strict=True)

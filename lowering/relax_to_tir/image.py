@@ -141,7 +141,7 @@ def _blend(source: Buffer, along: _Axis, at: Sequence[Scalar], kind: str) -> Sca
 
 
 def _kind(dtypes: Sequence[str]) -> str:
-    """Return the dtype of the sums: one that has every pixel, 64-bit integers apart."""
+    """Return the dtype of the sums: one that has every pixel, but for 64-bit integers."""
     wide = any(d == "float64" or (not is_float(d) and T.dtype_size(d) > 2) for d in dtypes)
     return "float64" if wide else "float32"
 

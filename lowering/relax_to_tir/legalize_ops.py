@@ -70,7 +70,7 @@ LEGALIZE: dict[str, Legalization] = {
 
 def legalize_ops(
     module: ir.Operation,
-    beside: Mapping[str, Legalization] = MappingProxyType({}),
+    defaults: Mapping[str, Legalization] = MappingProxyType({}),
     skipped: Container[str] = (),
 ) -> list[str]:
     """Replace every computation in the module's Relax functions.
@@ -80,7 +80,7 @@ def legalize_ops(
 
     Args:
         module: the module.
-        beside: what takes the place of operations that have nothing here.
+        defaults: what operations without a legalisation here become.
         skipped: names of operations that stay, without `relax.`.
 
     Returns:
@@ -93,7 +93,7 @@ def legalize_ops(
     in_library: list[str] = []
     for op in named(module, names, INNER_FIRST):
         name = op.name.removeprefix("relax.")
-        legalize = LEGALIZE.get(name, beside.get(name))
+        legalize = LEGALIZE.get(name, defaults.get(name))
         with op.location:  # inference makes types, which takes one
             result = legalize(legalizer, op) if legalize is not None else None
         if result is None:

@@ -116,7 +116,7 @@ def legalize_outer(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
 
 
 def legalize_einsum(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
-    """Legalise a sum of products; those of many operands have been taken apart before."""
+    """Legalise a sum of products; those of many operands were decomposed before."""
     operands = fields_of(op, op.operands[0])
     ranks = [T.tensor_ndim(value.type) for value in operands]
     if -1 in ranks:

@@ -24,7 +24,7 @@ _EXTRA = ("return_index", "return_inverse", "return_counts")
 
 
 class _Parts:
-    """What is told apart: elements, or what lies beside each other on an axis.
+    """What is compared: elements, or slices along an axis.
 
     Attributes:
         count: how many there are.
@@ -54,7 +54,7 @@ class _Parts:
         return (outer * _number(builder, count) + part) * inner + column
 
     def types(self, count: SymExpr, dtype: str, wanted: Sequence[str]) -> list[ir.Type]:
-        """Return the types of so many distinct parts, and of what is wanted beside."""
+        """Return the types of so many distinct parts, and of the other results."""
         extra = [self.count if name == "return_inverse" else count for name in wanted]
         return [
             T.tensor_type(self.results(count), dtype),
@@ -157,7 +157,7 @@ def _fill(
     builder: PrimFuncBuilder, buffers: Sequence[Buffer], parts: _Parts, extra: dict[str, Buffer],
     *, by_place: bool,
 ) -> None:  # fmt: skip
-    """Write one of each group, and what is asked for beside: in order, or as they are found."""
+    """Write one of each group, and the other results: in order, or as they are found."""
     x, order, groups, values = buffers
     source, target = builder.linear(x), builder.linear(values)
     size = values.dims[0] if parts.axis is None else values.dims[parts.axis]

@@ -76,7 +76,7 @@ def rests(dim: SymExpr) -> list[SymExpr]:
 
 
 def is_foreign(op: ir.Operation) -> bool:
-    """Whether an operation calls a function that is not ours to trust."""
+    """Whether an operation calls an unknown function."""
     return op.name in _FOREIGN and not op.attributes["func"].value.startswith(_TRUSTED_PREFIX)
 
 

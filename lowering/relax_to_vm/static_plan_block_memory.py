@@ -24,7 +24,7 @@ from relax_mlir.lowering.walk import relax_functions, require_absent
 
 _RENAMING = ("relax.match_cast", "relax.tuple_get_item", "vm.reinterpret")
 _READING = ("relax.shape_of",)
-# Ours: what they return may be what they are given, but they keep nothing.
+# Builtins: what they return may be what they are given, but they keep nothing.
 _OWN = "vm."
 
 

@@ -290,7 +290,7 @@ class Target:
 
     @property
     def has_float_parts(self) -> bool:
-        """Whether instructions take floats apart and scale them, as `Isa.float_parts` says."""
+        """Whether instructions split floats into mantissa and exponent, and scale them."""
         needs = self.isa.float_parts
         return needs is not None and all(map(self.has, needs))
 

@@ -9,7 +9,7 @@ from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 from relax_mlir.lowering.walk import named
 
 _CASTS = ("arith.sitofp", "arith.uitofp")
-# The bits of an integer that a float64 need not hold, beside 52 that it does.
+# The bits of an integer that a float64 need not hold, in addition to 52 that it does.
 _LOST = (1 << 12) - 1
 
 

@@ -83,7 +83,7 @@ KERNEL_CLASS = "tir.kernel_class"
 _IGNORED = ("tir.reads", "tir.writes", "tir.yield")
 # Operations that nests may be moved across: they use no buffer.
 _MOVABLE = ("memref.alloc", "arith.", "tir.symbol", "memref.dim")
-# What may stand beside the one block of a nest: sizes, and the end of the loop.
+# What may occur next to the one block of a nest: sizes, and the end of the loop.
 _INDEX_ONLY = ("tir.yield", "tir.symbol", "arith.")
 _INDEX_OPS = {"arith.addi": "__add__", "arith.subi": "__sub__", "arith.muli": "__mul__"}
 

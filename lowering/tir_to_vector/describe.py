@@ -99,7 +99,7 @@ class SlowKernels:
         if not LOGGER.isEnabledFor(logging.WARNING):
             return
         blocks = slow_blocks(plans)
-        # Loops without blocks have no names of their own to tell kernels apart by.
+        # Loops without blocks have no names that distinguish kernels.
         named = [info for info in blocks if info != WITHOUT_BLOCKS]
         whose = () if len(named) == len(blocks) else ((kernel, ""),)
         key = (*whose, *((info.name, info.reason) for info in blocks))

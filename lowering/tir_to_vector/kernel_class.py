@@ -136,7 +136,7 @@ class KernelClass:
             order in which they are asked, and others, of which the cheapest is taken.
         one_nest: whether it takes one nest, and maybe what follows as its epilogue; others are
             several nests by nature.
-        join: returns two adjacent problems as one, None if they stay apart.
+        join: returns two adjacent problems as one, None if they stay two.
     """
 
     name: str
@@ -271,5 +271,5 @@ def _dropped(machine: Machine) -> Iterator[Emitter]:
 
 class _Nowhere(Emitter):
     def flatten_once(self, buffer: ir.Value) -> ir.Value:
-        """Return a buffer itself: a view of it would be written beside it."""
+        """Return a buffer itself: a view of it would be written next to it."""
         return buffer

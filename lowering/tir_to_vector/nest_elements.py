@@ -56,7 +56,7 @@ class ElementWriter:
         near: whether all its buffers are in cache, so that stores are plain.
 
     Attributes:
-        beside: called in the main loop of a reduction along its vectors, with the place of each
+        also: called in the main loop of a reduction along its vectors, with the place of each
             step.
     """
 
@@ -78,7 +78,7 @@ class ElementWriter:
         self.distribution: LoopDistribution | None = None
         self.non_temporal: bool | None = None
         self._ahead: dict[ir.Operation, Index] = {}
-        self.beside: Callable[[Index], None] | None = None
+        self.also: Callable[[Index], None] | None = None
         self._in_block: tuple[int, Index] | None = None
         self._ranges: dict[int, tuple[Index, Index]] = {}
         types = [op.results[0].type for op in flat.slice] + [flat.store.operands[0].type]

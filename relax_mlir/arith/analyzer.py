@@ -32,7 +32,7 @@ class ModularSet(NamedTuple):
 class Analyzer:
     """A prover over symbolic integers. Symbols are sizes: never negative.
 
-    `analyzer.can_prove(n * 4 == 4 * n)` needs nothing; `bind` and `assume` say what is known beside
+    `analyzer.can_prove(n * 4 == 4 * n)` needs nothing; `bind` and `assume` say what else is known
     that. "False" only ever means "not proved". An analyzer belongs to one thread.
     """
 

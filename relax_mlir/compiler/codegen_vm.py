@@ -20,7 +20,7 @@ from relax_mlir.runtime.registry import find_func
 
 _PREFIX = "vm.builtin."
 _AMONG_WORKERS = ("runtime.disco.", "vm.op.ccl_")
-# These take the tuple apart where they see it made, so that it never is.
+# These unpack the tuple where it is made, so that it never exists.
 _TAKE_FIELDS = (
     "vm.call", "vm.call_tir_dyn", "relax.call", "relax.call_packed", "relax.call_pure_packed",
     "relax.make_closure", "relax.tuple_get_item", "relax.logic_prim", "relax.while", "relax.for",

@@ -121,8 +121,9 @@ def build(
         params: arrays by the names of parameters of `main`, or of the only function, which become
             constants.
         relax_pipeline: `default`; the name of a registered pipeline or a pass, which runs before
-            the default passes lower what it leaves; names of passes to run instead of these (ours,
-            or upstream's pipeline text), which must end in the VM dialect; None for no passes.
+            the default passes lower what it leaves; names of passes to run instead of these
+            (relax_mlir's, or upstream's pipeline text), which must end in the VM dialect; None for
+            no passes.
         tir_pipeline: `default`, or a pass that runs on the prim funcs before they are compiled.
         exec_mode: TVM's `bytecode` or `compiled`. Runs of kernels are native code, and what is
             between them bytecode, in both.
@@ -356,7 +357,7 @@ def _runs(name: str, context: PassContext) -> bool:
 
 
 def make_pass(name: str) -> AnyPass:
-    """Return the pass of a name in a pipeline: ours, or upstream's by its text.
+    """Return the pass of a name in a pipeline: relax_mlir's, or upstream's by its text.
 
     Raises:
         PipelineError: there is none.

@@ -24,7 +24,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A compiled model beside its source, on the same inputs; prints as a table.
+    """A compiled model compared with its source, on the same inputs; prints as a table.
 
     Attributes:
         outputs: each output.

@@ -26,7 +26,7 @@ class Kind:
         name: for messages.
         load: `module:function` that makes an IRModule of one, or what compiles it.
         report: `module:function` that says what of one can be imported.
-        compare: `module:function` that runs one beside what it is compiled to; none if empty.
+        compare: `module:function` that compares one with what it is compiled to; none if empty.
         run: `module:function` that runs one in its framework on arrays; none if empty.
         suffixes: of the names of its files.
         classes: full names of classes whose objects, also of derived classes, are such models;

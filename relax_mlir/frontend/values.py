@@ -1,4 +1,4 @@
-"""Values of a model under import: what is known of integers is carried beside the tensors.
+"""Values of a model under import: what is known of integers is carried along with the tensors.
 
 Shapes that a model computes from shapes (Shape, Gather, Concat, Mul) stay integers and symbolic
 expressions, so that converters ask `ints(value)` and no converter inspects the IR.

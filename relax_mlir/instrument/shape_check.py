@@ -25,7 +25,7 @@ class ShapeCheck(PassInstrument):
     the prover finds them equal, by what the function asserts, or where its symbols have gone.
 
     Args:
-        skip: passes that may forget shapes, beside the one that lowers them.
+        skip: passes that may forget shapes, in addition to the one that lowers them.
 
     Attributes:
         compared: how many values were compared so far.

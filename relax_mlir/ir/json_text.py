@@ -1,6 +1,6 @@
 """`save_json` and `load_json`: types, expressions, modules, tensors and containers of them as JSON.
 
-The format is ours: an object is `{"class": name, "fields": {...}}`, one that was written already
+An object is `{"class": name, "fields": {...}}`, one that was written already
 `{"ref": number}`. TVM's own files are not read.
 """
 

@@ -275,7 +275,7 @@ class IRModule:
 
         Args:
             show_meta: as in TVM; large constants are in `script.script_with_metadata`'s second
-                value, and beside the text that `script.save_script` writes, never in it.
+                value, and next to the text that `script.save_script` writes, never in it.
             options: `show_all_ty=False` leaves out annotations of variables whose type follows
                 from the operation; `module_alias` is what functions call their module, `"cls"`,
                 and `""` stands for the name of its class.

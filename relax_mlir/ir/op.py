@@ -66,7 +66,7 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None) -> Any:
 
 
 def reset_op_attr(op_name: str, attr_key: str) -> None:
-    """Take back what `register_op_attr` attached; an operation of ours has its own rule again."""
+    """Take back what `register_op_attr` attached; a dialect's operation has its own rule again."""
     name = op_name.removeprefix(PREFIX)
     ATTRIBUTES.get(name, {}).pop(attr_key, None)
     rules_changed()

@@ -141,7 +141,7 @@ class UserLegalization:
 
 @dataclass(frozen=True)
 class RuleLegalization:
-    """How an operation of ours runs whose result's shape a user's rule has a function compute."""
+    """How an operation runs whose result's shape a user's rule has a function compute."""
 
     name: str
     own: Callable[..., Any]

@@ -248,7 +248,7 @@ class MLIRPass(Pass):
         return len(singled(self.steps)) > 1
 
     def add_to(self, execution: Execution, ctx: PassContext | None = None) -> None:
-        """Append the text; a name of ours inside it is built as ours."""
+        """Append the text; relax_mlir's passes inside it are built as such."""
         build(Pipeline(self.steps), execution)
 
 

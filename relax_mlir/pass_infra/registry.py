@@ -69,7 +69,7 @@ def register_pass(
         options: the options that a pipeline may give.
 
     Raises:
-        PipelineError: the name or flag belongs to another pass, ours or upstream's, or cannot be
+        PipelineError: the name or flag belongs to another pass, also of upstream, or cannot be
             written in a pipeline. The same name with the same flag replaces what it was.
         TypeError: `make` is not callable.
     """
@@ -120,7 +120,7 @@ def _constant(made: Any) -> Callable[[], AnyPass]:
 
 
 def file_of(name: str) -> str | None:
-    """Return the Python file that registered a user's pass, None for passes of ours and MLIR's."""
+    """Return the Python file that registered a user's pass, None for built-in passes."""
     entry = find(name)
     if entry is None or _USER_ENTRIES.get(entry.flag) is not entry:
         return None
@@ -140,7 +140,7 @@ def unregister_pass(name: str) -> None:
 
 
 def entries() -> list[Entry]:
-    """Return every pass of ours in table order, user-registered ones last."""
+    """Return every pass of relax_mlir in table order, user-registered ones last."""
     return [*map(_from_spec, _tables()), *_USER_ENTRIES.values()]
 
 
@@ -165,7 +165,7 @@ def find(name: str) -> Entry | None:
 
 
 def lookup(name: str) -> Entry:
-    """Return the pass called so, ours before upstream's.
+    """Return the pass called so, relax_mlir's before upstream's.
 
     Raises:
         PipelineError: there is none; names the closest.
@@ -185,7 +185,7 @@ def lookup(name: str) -> Entry:
 
 
 def get_pass(name: str, **options: Any) -> AnyPass:
-    """Build the pass called so, ours or upstream's.
+    """Build the pass called so, relax_mlir's or upstream's.
 
     Raises:
         PipelineError: there is no such pass, or it has no such option.
@@ -204,14 +204,14 @@ def get_pass(name: str, **options: Any) -> AnyPass:
 
 
 def unknown_pass(name: str) -> PipelineError:
-    """Return the error for a name that is no pass, with the closest of ours and upstream's."""
-    ours = entries()
-    candidates = [entry.flag for entry in ours]
+    """Return the error for a name that is no pass, with the closest names."""
+    own = entries()
+    candidates = [entry.flag for entry in own]
     candidates += UPSTREAM_NAMES
     hint = did_you_mean(name, candidates)
     # A CamelCase name is compared with CamelCase names first: `FuseOpps` means `FuseKernels`.
     if not name.islower():
-        hint = did_you_mean(name, [entry.name for entry in ours]) or hint
+        hint = did_you_mean(name, [entry.name for entry in own]) or hint
     if name in UNSUPPORTED:
         hint = f": {UNSUPPORTED[name]}"
     return PipelineError(f"unknown pass '{name}'{hint}")

@@ -98,7 +98,7 @@ register_global_func = register_func
 
 
 def find_func(name: str) -> Callable[..., Any] | None:
-    """Return what a name stands for, or None: builtins, ours, TVM FFI's, the library's, passes."""
+    """Return what a name stands for, or None: builtins, registered, TVM FFI's, passes."""
     func = BUILTINS.get(name) or _FUNCTIONS.get(name)
     if func is None:
         import tvm_ffi
@@ -176,7 +176,7 @@ def remove_global_func(name: str) -> None:
     """Forget a registered function; VMs that already called it keep theirs.
 
     Raises:
-        FunctionNotFoundError: there is none of ours.
+        FunctionNotFoundError: there is none in this registry.
     """
     with _LOCK:
         if _FUNCTIONS.pop(name, None) is None:
@@ -188,7 +188,7 @@ def remove_global_func(name: str) -> None:
 
 
 def list_global_func_names() -> list[str]:
-    """Return the names of all registered functions, ours and TVM FFI's, sorted."""
+    """Return the names of all registered functions, TVM FFI's included, sorted."""
     import tvm_ffi
 
     return sorted({*_FUNCTIONS, *(str(n) for n in tvm_ffi.registry.list_global_func_names())})

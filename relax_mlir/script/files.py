@@ -1,4 +1,4 @@
-"""Scripts in files, with their large constants in a safetensors file beside them."""
+"""Scripts in files, with their large constants in a safetensors file next to them."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ _SUFFIX = ".safetensors"
 def save_script(module: "IRModule", path: str | os.PathLike[str]) -> None:
     """Write a module as TVMScript that `load_script` and the tools read back.
 
-    Constants of more than 64 elements go to a safetensors file of the same name beside it, under
+    Constants of more than 64 elements go to a safetensors file of the same name next to it, under
     the names `c0`, `c1` and so on; without such constants there is none.
 
     Args:
@@ -43,11 +43,11 @@ def save_script(module: "IRModule", path: str | os.PathLike[str]) -> None:
 
 
 def load_script(path: str | os.PathLike[str]) -> "IRModule":
-    """Read a script from a file, its large constants from the safetensors file beside it.
+    """Read a script from a file, its large constants from the safetensors file next to it.
 
     Raises:
         ScriptError: the text is wrong, or mentions a constant that is not in the file.
-        ExecutableFormatError: the file beside it is no safetensors file.
+        ExecutableFormatError: the file next to it is no safetensors file.
         OSError: the file cannot be read.
     """
     try:

@@ -57,7 +57,7 @@ class ScanOp(Operation):
 
     @property
     def input_tensors(self) -> list[Tensor]:
-        """What it begins with, and what its steps read beside the states and each other."""
+        """What it begins with, and what else its steps read."""
         own = {id(each) for each in self.state}
         own |= {id(t) for op in self.inside for t in op.outputs}
         read = [t for op in self.inside for t in op.input_tensors if id(t) not in own]

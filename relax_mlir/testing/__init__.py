@@ -47,7 +47,7 @@ def assert_allclose(
         actual: an array of numpy, of the virtual machine, or any with DLPack; or nested tuples.
         desired: as `actual`.
         rtol: how much of `desired` a number may differ by.
-        atol: how much it may differ by beside that.
+        atol: the absolute tolerance, in addition.
         verbose: whether the message shows the numbers.
 
     Raises:

@@ -12,7 +12,7 @@ _UNFIT = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError)
 
 
 def checked(name: str, value: Any) -> Any:
-    """Return an operator that tells arguments of wrong kinds apart; what is no function, as it is.
+    """Return an operator that checks the kinds of its arguments; what is no function, as it is.
 
     Args:
         name: of the operator, as users call it.

@@ -54,7 +54,7 @@ def padded(
     name: str, data: Tensor, shape: Sequence[Dim], before: Sequence[Dim], fill: int | float,
     steps: Sequence[int] = (),
 ) -> Tensor:  # fmt: skip
-    """Return a tensor within a larger one that is filled with a number, its elements apart."""
+    """Return a tensor whose elements are spread over a larger one, filled with a number."""
 
     def write(builder: PrimFuncBuilder, buffers: list[Buffer], out: Buffer) -> None:
         # Two plain blocks: neither reads outside of the tensor.
@@ -85,8 +85,8 @@ def _copy(
     with builder.nest(name, spatial(source.dims)) as block:
         at = tuple(block)
         value = source[at]
-        apart = steps or [1] * len(at)
-        spread = [x if step == 1 else x * step for x, step in zip(at, apart, strict=True)]
+        distances = steps or [1] * len(at)
+        spread = [x if step == 1 else x * step for x, step in zip(at, distances, strict=True)]
         moved = tuple(
             index if isinstance(offset, int) and offset == 0 else index + offset
             for index, offset in zip(spread, offsets, strict=True)

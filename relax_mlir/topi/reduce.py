@@ -80,9 +80,11 @@ def mean(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
 def variance(data: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Return the mean square distance of floating-point elements from their mean, over axes."""
     wide = narrowed(tensor(data, "variance"), wide_of(data.dtype), "T_wide")
-    apart = FUNCTIONS_OF_TWO["subtract"](wide, mean(wide, axis, keepdims=True))
+    deviation = FUNCTIONS_OF_TWO["subtract"](wide, mean(wide, axis, keepdims=True))
     return narrowed(
-        mean(FUNCTIONS_OF_TWO["multiply"](apart, apart), axis, keepdims), data.dtype, "T_cast"
+        mean(FUNCTIONS_OF_TWO["multiply"](deviation, deviation), axis, keepdims),
+        data.dtype,
+        "T_cast",
     )
 
 

@@ -90,7 +90,7 @@ def stft(
     Args:
         data: signals, a row for each.
         n_fft: the length of a transform.
-        hop_length: how far windows are apart.
+        hop_length: the distance of windows.
         win_length: the length of `window`, at most `n_fft`.
         window: what the middle of each part of the signal is multiplied by.
         normalized: whether results are divided by the root of `n_fft`.

@@ -51,7 +51,7 @@ def dynamic_strided_slice(
         a: the tensor.
         begin: a number for each axis, or a vector of them; those below 0 count from the end.
         end: as in TVM; `output_shape` says how many there are.
-        strides: how far apart they are, for each axis, or a vector.
+        strides: their distance, for each axis, or a vector.
         output_shape: of the result. What would lie outside is the nearest element.
 
     Raises:
@@ -79,7 +79,7 @@ def strided_set(a: Tensor, v: Tensor, begin: Any, end: Any, strides: Any = None)
         v: what goes there, in that shape.
         begin: a number for each axis, or a vector of them; those below 0 count from the end.
         end: likewise.
-        strides: how far apart they are, by default next to each other.
+        strides: their distance, by default 1.
 
     Raises:
         ExprError: there is not one number for each axis.
@@ -119,7 +119,7 @@ def slice_scatter(
         src: what goes there.
         start: the first place.
         end: behind the last one.
-        step: how far apart they are, at least 1.
+        step: their distance, at least 1.
         axis: the axis.
 
     Raises:
@@ -151,7 +151,7 @@ def sliding_window(
         data: the tensor.
         axis: the first of the axes over which windows slide.
         window_shape: how long they are, for each of these axes.
-        strides: how far apart they are.
+        strides: their distance.
 
     Raises:
         ExprError: there is not one number for each axis, or a window is longer than its axis.
@@ -188,7 +188,7 @@ def reverse_sequence(
         a: the tensor.
         seq_lengths: how many, for each place of the batch.
         seq_axis: along which the sequences run.
-        batch_axis: along which they lie beside each other.
+        batch_axis: that of the sequences.
 
     Raises:
         ExprError: the axes are one, or the lengths are no vector.

@@ -110,7 +110,7 @@ def unravel_index(idx: Any, shape: Sequence[Any]) -> list[Any]:
 
 
 def within_index(b: Any, e: Any, s: Any, i: Any) -> Any:
-    """Return whether an index is one of those from `b` to before `e`, `s` apart."""
+    """Return whether an index is one of those from `b` to before `e` in steps of `s`."""
     from relax_mlir.tir.scalar import functions
 
     ascending = functions.all(s > 0, i >= b, i < e) if not isinstance(s, int) else None
@@ -122,7 +122,7 @@ def within_index(b: Any, e: Any, s: Any, i: Any) -> Any:
 
 
 def make_idx(b: Any, e: Any, s: Any, z: Any, i: Any) -> Any:
-    """Return which of the indices from `b`, `s` apart, an index is, inside of `z` of them."""
+    """Return which of the indices from `b` in steps of `s` an index is, inside of `z` of them."""
     from relax_mlir.tir.scalar import functions
 
     return functions.max(functions.min((i - b) // s, z - 1), 0)

@@ -312,7 +312,7 @@ _WORDS = {
 
 
 def first_tensor(raw: Iterable[Any]) -> ir.Value | None:
-    """Return the operand whose dtype numbers beside it take: the first tensor, None for none."""
+    """Return the operand whose dtype numbers take: the first tensor, None for none."""
     for item in raw:
         if isinstance(item, ir.Value):
             fields = known_fields(item) if is_tuple(item.type) else [item]

@@ -15,7 +15,7 @@ from relax_mlir.dialects.verify import attribute, expect_parent, only_block, op_
 
 
 class ConstantOp(CheckedOp, name="constant", traits=[ext.Pure]):
-    """A tensor known at compile time; its elements live beside the module."""
+    """A tensor known at compile time; its elements are stored outside of the module."""
 
     value: Any
     result: ext.Result[Any]

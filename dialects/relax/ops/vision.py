@@ -36,8 +36,8 @@ def _sizes(types: Sequence[ir.Type], wanted: dict[str, _Pattern]) -> dict[str, S
             here = f"dimension {axis} of {operand}"
             other = (SymExpr.const(name), "") if isinstance(name, int) else result.get(name)
             if other is not None and other[0].is_const and dim.is_const and other[0] != dim:
-                beside = f", as {other[1]} is" if other[1] else ""
-                raise InferError(f"{here} must be {other[0]}{beside}, got {dim}")
+                related = f", as {other[1]} is" if other[1] else ""
+                raise InferError(f"{here} must be {other[0]}{related}, got {dim}")
             if isinstance(name, str) and (other is None or not other[0].is_const):
                 result[name] = (dim, here)
     return {name: size for name, (size, _) in result.items()}

@@ -139,16 +139,16 @@ llvm.func @relax_ffi_check(%table: !llvm.ptr, %text: !llvm.ptr, %args: !llvm.ptr
   llvm.cond_br %more_pairs, ^pair, ^good
 ^pair:
 {_word("%written", "%pair_row", 0)}
-{_word("%beside", "%pair_row", 1)}
+{_word("%twin", "%pair_row", 1)}
 {_record("%written_record", "%written")}
-{_record("%beside_record", "%beside")}
+{_record("%twin_record", "%twin")}
 {_param_name("%written_name", "%written")}
-{_param_name("%beside_name", "%beside")}
-  %pair_status = llvm.call @relax_ffi_disjoint(%function, %written_name, %beside_name, %written_record, %beside_record) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
-  %apart = llvm.icmp "eq" %pair_status, %zero32 : i32
+{_param_name("%twin_name", "%twin")}
+  %pair_status = llvm.call @relax_ffi_disjoint(%function, %written_name, %twin_name, %written_record, %twin_record) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  %distinct = llvm.icmp "eq" %pair_status, %zero32 : i32
   %next_p = llvm.add %p, %one : i64
   %next_pair = llvm.getelementptr %pair_row[{PAIR_WORDS}] : (!llvm.ptr) -> !llvm.ptr, i64
-  llvm.cond_br %apart, ^pairs(%next_p, %next_pair : i64, !llvm.ptr), ^bad
+  llvm.cond_br %distinct, ^pairs(%next_p, %next_pair : i64, !llvm.ptr), ^bad
 ^good:
   llvm.return %zero32 : i32
 ^bad:

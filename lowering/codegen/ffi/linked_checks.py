@@ -45,7 +45,7 @@ def compiled_checks(target: Target) -> str:
     if not target.reads_assembly:
         return str(module)
     lines = machine.emit_assembly(module).splitlines()
-    # Local labels must not meet those of the functions that this is put beside.
+    # Local labels must differ from those of the functions that this is linked with.
     kept = [re.sub(r"\.L(?=\w)", ".Lffi_", line) for line in lines if not _DROPPED.match(line)]
     text = "\\0A".join(line.replace("\\", "\\5C").replace('"', "\\22") for line in kept)
     return f'target triple = "{target.triple}"\nmodule asm "{text}"\n'

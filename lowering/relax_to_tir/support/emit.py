@@ -64,10 +64,10 @@ class Legalizer:
             name: base name of the prim func.
             operands: tensors passed in.
             body: fills the function, given the builder and the buffers, the outputs last.
-            key: what distinguishes functions of that name beside the types.
+            key: what distinguishes functions of that name and these types.
             result: a tensor type, or a tuple of them for several outputs, each of which the body
                 fills; by default the type of the operation's result.
-            uses: symbolic integers, beside the dimensions, that the body asks the builder for.
+            uses: symbolic integers, other than the dimensions, that the body asks the builder for.
 
         Returns:
             The result, or None where shapes or dtypes are not known well enough.

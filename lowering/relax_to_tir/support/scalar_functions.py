@@ -208,8 +208,8 @@ def _log_add_exp(a: Scalar, b: Scalar) -> Scalar:
     larger, smaller = binary("max", a, b), binary("min", a, b)
     # Two equal infinities have no difference, and are their own result.
     same = compare("eq", a, b)
-    apart = select(same, cast(0, a.dtype), smaller - larger)
-    return larger + unary("log1p", unary("exp", apart))
+    difference = select(same, cast(0, a.dtype), smaller - larger)
+    return larger + unary("log1p", unary("exp", difference))
 
 
 def hypot(a: Scalar, b: Scalar) -> Scalar:

@@ -27,14 +27,14 @@ _TAIL = (
     -0.199308842420578, 0.1373283565044403, 0.06288180500268936, -0.12188252061605453,
     0.012152702547609806, 0.08145987242460251,
 )  # fmt: skip
-# Beside 2 to that power 1 is nothing.
+# Added to 2 to that power, 1 is rounded away.
 _ONE_IS_LOST = 64.0
 # The least power of two that is a normal number.
 _SMALLEST_NORMAL_EXPONENT = -126.0
 
 
 # Up to here the product of a number and the share beyond it is a polynomial in pieces. Further away
-# it still counts, also beside a positive number.
+# it still counts, also next to a positive number.
 _IN_PIECES = 4.453125
 # The same product over e**(-u**2 / 2), by powers of 1 / u**2, for u from there to _FAR: least
 # squares of the relative error, which is less than 2**-25.
@@ -135,7 +135,7 @@ def over_one_plus_exp(x: Lanes, y: Lanes) -> Lanes:
 
 
 def _far_share(x: Lanes, y: Lanes) -> Lanes:
-    """Return x / (1 + e**y) where either the power or 1 is nothing beside the other.
+    """Return x / (1 + e**y) where either the power or 1 is rounded away.
 
     The power is a number from 1/2 to 1 over one of two, which x is multiplied by: so nothing
     overflows, and what is subnormal is rounded once.

@@ -165,7 +165,7 @@ def one_plus_exp(x: Lanes) -> Lanes:
     """Return 1 + e**x for |x| up to `NEAR`, where `can_scale`; of f32.
 
     What is less than the power is added to its rest, before that is added to the power: so there
-    are but two roundings, and only one that counts beside a large power.
+    are but two roundings, and only one that counts next to a large power.
     """
     shifted = x.times_plus(math.log2(math.e), _GROWING_ROUNDER)
     whole = shifted - _GROWING_ROUNDER

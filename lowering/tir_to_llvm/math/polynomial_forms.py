@@ -90,7 +90,7 @@ def logarithm_of_more(log: Function, tiny: float) -> Function:
 
 
 def area_functions(log: Function, log1p: Function, far: float) -> dict[str, Function]:
-    """Return the inverses of the hyperbolic functions; beyond `far` 1 is nothing beside x**2."""
+    """Return the inverses of the hyperbolic functions; beyond `far` 1 + x**2 is x**2."""
 
     def asinh(x: Lanes) -> Lanes:
         magnitude = x.magnitude()

@@ -32,7 +32,7 @@ _POWER = (
 )  # fmt: skip
 # Adding 1.5 * 2**23 rounds to an integer; with 127 more its low bits are a biased exponent.
 _ROUNDER = 12582912.0 + 127.0
-# Below this the result is subnormal, and negligible beside the largest one, which is 1.
+# Below this the result is subnormal, and negligible next to the largest one, which is 1.
 _MIN_EXPONENT = -126.0
 # The same for |r| <= 1/64 and a table of 2 ** (i / 32): an error of at most 2.7 ULP. The table has
 # the bits of each power less what the shifted index adds to them.
@@ -42,7 +42,7 @@ _PARTS = tuple(
     for i, x in enumerate(2.0 ** (part / 32) for part in range(32))
 )
 _ROUNDER_TO_PARTS = 1.5 * 2.0**18
-# 2 to this power is subtracted from each result: negligible beside 1, and none is subnormal.
+# 2 to this power is subtracted from each result: negligible next to 1, and none is subnormal.
 _NOTHING = -100.0
 # Vectors of a row up to which there is no loop.
 _SHORT = 4

@@ -1,7 +1,7 @@
 """Winograd's dot product for scores: three multiply-adds for four products.
 
 `x0 y0 + x1 y1 = (x0 + y1) (x1 + y0) - x0 x1 - y0 y1` (S. Winograd, 1968). What is subtracted
-depends on a query or on a key alone, so it is computed once for each. Additions go beside
+depends on a query or on a key alone, so it is computed once for each. Additions run next to
 multiply-adds where a core has adders of their own.
 
 A sum of a query's element and a key's keeps the digits of the larger one. So both are scaled to
@@ -19,12 +19,12 @@ from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, sum_pro
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# Two of four products are computed by Winograd's identity: 2 additions beside 3 multiply-adds.
+# Two of four products are computed by Winograd's identity: 2 additions for 3 multiply-adds.
 GROUP = 4
 
 
 def winograd_dot_pays(machine: Machine, steps: Index) -> bool:
-    """Whether a core runs the additions beside the multiply-adds, for `steps` elements.
+    """Whether a core runs the additions in parallel with the multiply-adds, for `steps` elements.
 
     That is so with one FMA unit for full vectors and separate adders. `steps` must be static: a
     dynamic one needs a pointer for each row and code for a tail.
@@ -164,7 +164,7 @@ def _winograd_sums(
 
     Args:
         use: the arithmetic.
-        a: rows, a known number of elements apart, adjacent along k.
+        a: rows at a known distance of elements, adjacent along k.
         b: a line for each k, two vectors of columns adjacent.
         steps: how many k, a multiple of GROUP.
         sums: what they begin with, two vectors for each row.
@@ -199,7 +199,7 @@ def _step(
     use: Arithmetic, place: ir.Value, columns: Sequence[ir.Value], sums: Sequence[ir.Value],
     stride: int, half: int,
 ) -> list[ir.Value]:  # fmt: skip
-    """Write a step of all rows, `stride` bytes apart; one half of columns uses the identity."""
+    """Write a step of all rows, `stride` bytes each; one half of columns uses the identity."""
     emit, count, size = use.emit, len(sums), use.vector.element_type.width // 8
     names = [f"${i}" for i in range(count + 2 + 1 + len(columns))]
     scratch = dict(zip("st", names[count:], strict=False))

@@ -241,22 +241,22 @@ class TransposeWriter(NestWriter):
         if upto == last and whole == columns:
             return
         # First those to the right, row by row; then those below, from left to right.
-        beside = emit.mul(emit.div(emit.sub(upto, first), side), each)
+        on_right = emit.mul(emit.div(emit.sub(upto, first), side), each)
         below = emit.div(emit.add(columns, side - 1), side)
         below = self._if_any(upto, last, below)
-        with emit.loop(0, emit.add(beside, below)) as loop:
+        with emit.loop(0, emit.add(on_right, below)) as loop:
             at = loop.counter
-            column: Index = emit.mul(emit.sub(at, beside), side)
+            column: Index = emit.mul(emit.sub(at, on_right), side)
             row = upto
             if whole != columns:
-                is_beside = emit.compare("slt", at, beside)
+                is_right = emit.compare("slt", at, on_right)
                 # There may be none, but a divisor has to be.
                 down_by = emit.div(at, emit.max(each, 1))
                 over = emit.sub(at, emit.mul(down_by, each))
                 here = emit.add(whole, emit.mul(over, side))
-                column = emit.select(is_beside, emit.index(here), emit.index(column))
+                column = emit.select(is_right, emit.index(here), emit.index(column))
                 here = emit.add(first, emit.mul(down_by, side))
-                row = emit.select(is_beside, emit.index(here), emit.index(row))
+                row = emit.select(is_right, emit.index(here), emit.index(row))
             self._tile(env, column, row, edge=edge)
 
     def _if_any(self, first: Index, last: Index, count: Index) -> Index:
@@ -296,11 +296,11 @@ class TransposeWriter(NestWriter):
                 continue
             base = self.bases[op]
             type_ = ir.VectorType.get([height], base.type.element_type)
-            apart = emit.size(self.flat.accesses[op].strides[self.along])
+            stride = emit.size(self.flat.accesses[op].strides[self.along])
             first, _ = self._address(op, {**env, self.across: row, self.along: column}, 0)
             pieces = []
             for lane in range(lanes):
-                place = emit.add(first, emit.mul(lane, apart))
+                place = emit.add(first, emit.mul(lane, stride))
                 mask = masks["load"][lane] if masks else None
                 pieces.append(emit.vector_load(base, [place], type_, mask))
             joined = [join(emit, pieces[i::height]) for i in range(height)]
@@ -341,8 +341,8 @@ class TransposeWriter(NestWriter):
             return super()._address(op, env, at)
         # How far rows of a tile are from its first one is the same for all tiles.
         place, walks = super()._address(op, {**env, self.across: self._top}, at)
-        apart = self.emit.size(self.flat.accesses[op].strides[self.across])
-        return self.emit.add(place, self.emit.mul(self._row, apart)), walks
+        stride = self.emit.size(self.flat.accesses[op].strides[self.across])
+        return self.emit.add(place, self.emit.mul(self._row, stride)), walks
 
     def _get(
         self, op: ir.Operation, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None

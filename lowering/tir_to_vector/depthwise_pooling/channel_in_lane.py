@@ -114,10 +114,10 @@ class ChannelInLane(CopiedNchw):
         self.sums_size: Index = emit.mul(self._rounded(self.pixels), lanes)
         self.source_pixels: Index = self.source_strides[-3]
         self.places_size: Index = self._rounded(self.source_pixels)
-        self.apart: Index = 0
+        self.distance: Index = 0
         for axis, stride in zip(pool.axes, self.source_strides, strict=True):
             factor = axis.outer.get(pool.outer[-1], 0)
-            self.apart = emit.add(self.apart, emit.mul(stride, factor))
+            self.distance = emit.add(self.distance, emit.mul(stride, factor))
         planes = pool.flat.iters[pool.outer[-1]].extent.value
         self.whole: bool = planes is not None and planes % lanes == 0
         self.taps: int = math.prod(pool.flat.iters[i].extent.value or 1 for i in pool.reductions)
@@ -164,7 +164,9 @@ class ChannelInLane(CopiedNchw):
 
     def _copy(self, place: Index, to: Index) -> None:
         emit, lanes = self.emit, self.lanes
-        starts = [emit.add(place, emit.mul(self._lane(lane), self.apart)) for lane in range(lanes)]
+        starts = [
+            emit.add(place, emit.mul(self._lane(lane), self.distance)) for lane in range(lanes)
+        ]
         with emit.loop(0, self.source_pixels, lanes) as at:
             mask = emit.mask(emit.sub(self.source_pixels, at.counter), lanes)
             vectors = [self.load(emit.add(start, at.counter), mask) for start in starts]

@@ -1,8 +1,8 @@
 """Depthwise convolution and pooling of NCHW planes in place, with masks at the borders.
 
 A tile is a vector wide and several rows high. A row of the image is loaded once, for all rows of
-outputs that need it. Two short rows of outputs, half a tile apart, share a vector: the pixels of
-both that a tap meets are picked from two rows of the image.
+outputs that need it. Two short rows of outputs, half a tile from each other, share a vector: the
+pixels of both that a tap meets are picked from two rows of the image.
 """
 
 import functools

@@ -390,11 +390,11 @@ class NhwcWriter(DepthwisePoolWriter):
                 at: None if self.weight is None else self._weights(there, at, lanes)
                 for at in itertools.product(falls, slides)
             }
-            for (y, (line, below, rows)), (x, (pixel, beside, cols)) in itertools.product(
+            for (y, (line, below, rows)), (x, (pixel, inside, cols)) in itertools.product(
                 enumerate(falling), enumerate(sliding)
             ):
                 if not pick:
-                    mask = None if live is None else self._masked(live, [*deep, below, beside])
+                    mask = None if live is None else self._masked(live, [*deep, below, inside])
                     place = emit.add(emit.add(base, line), pixel)
                     other = None if mask is None else self._fill_value()
                     seen[y, x] = self.load(place, mask, other)

@@ -331,8 +331,8 @@ def _total(
             with emit.loop(done, upto, width, parts[i], UNROLL) as loop:
                 value = writer._value(inner, loop.counter, width, None)
                 loop.carry(totals.step(loop.carried, value))
-                if writer.beside is not None and width == wide:
-                    writer.beside(loop.counter)
+                if writer.also is not None and width == wide:
+                    writer.also(loop.counter)
             parts[i], done = loop.results, upto
         if done != last and not even:
             used.add(len(parts) - 1)

@@ -193,10 +193,10 @@ def _with_lanes(reduction: VariadicReduction) -> VariadicReduction | str:
     why = _combined(reduction)
     if steps and why is None:
         return replace(reduction, vector=steps[-1])
-    apart = strided_iter(flat, reduction.stores, results=why is not None)
-    if apart is None:
+    strided = strided_iter(flat, reduction.stores, results=why is not None)
+    if strided is None:
         return why or "no loop walks adjacent elements of all it reads and writes"
-    return replace(reduction, vector=apart)
+    return replace(reduction, vector=strided)
 
 
 def _combined(reduction: VariadicReduction) -> str | None:
@@ -230,7 +230,7 @@ def _combined(reduction: VariadicReduction) -> str | None:
         }
         known = sorted(mine | free)
         choice.added = {keys[i]: i for i in known}
-        # Two totals with the same operand could not be told apart.
+        # Two totals with the same operand could not be distinguished.
         if len(choice.added) < len(known) or not same.is_made_of(choice.condition, choice):
             return "it chooses several values by what it does not keep"
     return None

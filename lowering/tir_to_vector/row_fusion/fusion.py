@@ -254,7 +254,7 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
         sizes[each.buffer] = size if far is True else emit.select(far, size, 1)
     row = split_row(group, count)
 
-    def apart() -> None:
+    def separately() -> None:
         with emit.parallel_region(dims, work) as ranges:
             shared = {
                 buffer: emit.alloc(size, buffer.type.element_type)
@@ -297,14 +297,14 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
     rows = emit.size(group[0].iters[0].extent)
     many = isinstance(rows, int) and rows >= emit.threads
     if row is None or emit.threads == 1 or count != 1 or many:
-        apart()
+        separately()
     elif isinstance(rows, int):
         _together(group, kept, row, emit, machine, work)
     else:
         with emit.when(emit.compare("slt", rows, emit.threads)) as branch:
             _together(group, kept, row, emit, machine, work)
         with emit.otherwise(branch):
-            apart()
+            separately()
 
 
 def _together(

@@ -332,9 +332,9 @@ class SoftwarePipelinedRows:
         def step(at: Index) -> None:
             chunk(emit.min(emit.add(start, at), most), wide, None, True)
 
-        self.host.beside = step
+        self.host.also = step
         self.host.write([row], self._place(row))
-        self.host.beside = None
+        self.host.also = None
         end_streaming(last, (upto, extent), (last.lanes,), chunk)
 
     def _place(self, row: Index) -> Index:

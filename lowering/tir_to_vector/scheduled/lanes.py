@@ -236,12 +236,12 @@ class LaneCopier(Copier):
         """Return a flat view, the place of lane 0, and the offset of each lane."""
         in_a_row = base.type.rank == 1 and base.type.get_strides_and_offset()[0] == [1]
         if not in_a_row and not is_row_major(base.type):
-            raise NotVectorizable("lanes are apart in a buffer that is not compact")
+            raise NotVectorizable("lanes are not adjacent in a buffer that is not compact")
         emit = self.emit
         type_ = ir.VectorType.get([self.lanes], emit.index_type)
         start: Index = 0
         step: Index = 0
-        apart: ir.Value | None = None
+        strided: ir.Value | None = None
         stride: Index = 1
         for position in reversed(range(len(indices))):
             index = indices[position]
@@ -250,7 +250,9 @@ class LaneCopier(Copier):
                 if stride != 1:
                     factor = self._splat(emit.index(stride), type_)
                     scaled = emit.op("arith.muli", [scaled, factor], type_)
-                apart = scaled if apart is None else emit.op("arith.addi", [apart, scaled], type_)
+                strided = (
+                    scaled if strided is None else emit.op("arith.addi", [strided, scaled], type_)
+                )
             else:
                 first, each = _parts(index)
                 start = emit.add(start, emit.mul(first, stride))
@@ -260,9 +262,9 @@ class LaneCopier(Copier):
         if step != 0:
             steps = self._splat(emit.index(step), type_)
             walked = emit.op("arith.muli", [emit.op("vector.step", [], type_), steps], type_)
-            apart = walked if apart is None else emit.op("arith.addi", [apart, walked], type_)
+            strided = walked if strided is None else emit.op("arith.addi", [strided, walked], type_)
         # An empty buffer has no lanes.
-        return emit.flatten(base), start, emit.constant(type_, 0) if apart is None else apart
+        return emit.flatten(base), start, emit.constant(type_, 0) if strided is None else strided
 
     def _if(self, op: ir.Operation, condition: Lane) -> None:
         if not isinstance(condition, (Along, Wide)):

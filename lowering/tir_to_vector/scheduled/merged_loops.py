@@ -212,7 +212,7 @@ class _Merged:
         return self._counted(lin, 0), divisions
 
     def _counted(self, lin: Lin, modulo: int) -> list[tuple[int, int]]:
-        """Return a sum of loops' counters as one of ours, of the same remainder where `modulo`."""
+        """Return a sum of loops' counters as such a sum, of the same remainder where `modulo`."""
         if any(value not in self._at for value in lin.terms):
             raise _Unknown
         counted = []
@@ -314,7 +314,7 @@ def _add(total: _Sum, digit: _Digit, times: int) -> None:
 
 
 def _division(value: ir.Value, lin: Lin) -> _Division:
-    """Return the quotient that a term of a sum is, or the remainder with what stands beside it."""
+    """Return the quotient that a term of a sum is, or the remainder with the terms next to it."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.operation.name != "arith.floordivsi":
         raise _Unknown

@@ -24,7 +24,7 @@ from relax_mlir.lowering.tir_to_vector.winograd.sizes import WinogradVariant, Wi
 
 @dataclass(frozen=True)
 class Run:
-    """Tiles beside each other in a row.
+    """Adjacent tiles of a row.
 
     Attributes:
         image, row, column: of the output, where the first tile begins.

@@ -114,7 +114,7 @@ class Transforms:
         last = self._combined(pixels[1 : len(pixels) : 2], whole)
         result = [first]
         for point, square in zip(self._points, squares, strict=True):
-            # Without the factor of this point; even powers and odd ones apart.
+            # Without the factor of this point; even and odd powers separately.
             rest = _coefficients([other for other in squares if other != square])
             even = self._combined(pixels[2 : len(pixels) - 1 : 2], rest)
             odd = self._combined(pixels[1 : len(pixels) - 2 : 2], rest)

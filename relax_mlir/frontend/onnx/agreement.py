@@ -1,4 +1,4 @@
-"""Sizes that broadcasting operations have in common: those that no valid input tells apart.
+"""Sizes that broadcasting operations have in common: those that are equal for every valid input.
 
 A model with a table of 512 positions slices it to `min(512, n)` and adds that to `n` tokens. Where
 the two differ, no broadcasting is possible, so the slice is checked at run time to have `n`.

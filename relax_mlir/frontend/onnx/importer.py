@@ -38,7 +38,7 @@ def from_onnx(
     tensors, integers of less than 8 bits are `int8` or `uint8`.
 
     Args:
-        model: a `ModelProto`, its bytes, or the path of a file. Weights beside a file are mapped,
+        model: a `ModelProto`, its bytes, or a path. Weights in files next to it are mapped,
             and have to be in its folder.
         shape_dict: shapes of inputs instead of those in the model: integers, names and expressions
             of symbols.

@@ -165,7 +165,7 @@ class Node:
             args: expressions; None is an empty tuple there.
             outputs: of each result the dtype, and the rank or the dimensions; dimensions of None
                 get fresh symbols.
-            config: what the function is told beside them; anything JSON can hold.
+            config: further arguments of the function; anything JSON can hold.
 
         Returns:
             A value, or a list of them where there are several outputs.

@@ -1,4 +1,4 @@
-"""The elements of ONNX tensors: in the model, or in files beside it, which are mapped."""
+"""The elements of ONNX tensors: in the model, or in files next to it, which are mapped."""
 
 import math
 from pathlib import Path
@@ -84,7 +84,7 @@ def _mapped(tensor: Any, dtype: str, folder: Path | None, what: str) -> np.ndarr
     location = entries.get("location", "")
     if folder is None:
         raise ModelError(
-            f"{what} is in the file '{location}' beside the model; import the model by its path"
+            f"{what} is in the file '{location}' next to the model; import the model by its path"
         )
     if dtype in STORAGE or dtype == "string":
         raise ModelError(f"{what}: external data of {dtype} is not supported")

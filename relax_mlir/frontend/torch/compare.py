@@ -1,4 +1,4 @@
-"""Models of torch beside what they are compiled to."""
+"""Models of torch compared with what they are compiled to."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def compare(
         dynamic_shapes: of `torch.export.export`, for a module.
         target: to compile for.
         rtol: how much of torch's number another may differ by.
-        atol: how much it may differ by beside that.
+        atol: the absolute tolerance, in addition.
 
     Raises:
         ModelError: the model cannot be compiled.

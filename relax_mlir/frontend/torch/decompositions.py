@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-# Overloads that `ExportedProgram.run_decompositions` would take apart. Taken apart, an LSTM of 5
+# Overloads that `ExportedProgram.run_decompositions` would decompose. Decomposed, an LSTM of 5
 # steps is 124 nodes instead of 6, attention 37 instead of 1.
 _KEPT = (
     "conv1d.default", "conv1d.padding", "conv2d.default", "conv2d.padding",
@@ -19,7 +19,7 @@ _KEPT = (
     "upsample_linear1d.vec", "repeat_interleave.self_int", "tile.default", "elu.default",
 )  # fmt: skip
 
-# Those that torch can take apart but does not by default.
+# Those that torch can decompose but does not by default.
 _DECOMPOSED = ("grid_sampler_2d.default",)
 
 

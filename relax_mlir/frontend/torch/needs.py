@@ -13,7 +13,7 @@ from relax_mlir.frontend.torch.ops import converters
 
 
 def coverage(exported_program: Any) -> Coverage:
-    """Return the operators that an exported program needs, once taken apart."""
+    """Return the operators that an exported program needs, once decomposed."""
     return needs(exported_program.run_decompositions(decomposition_table()).graph_module, {})
 
 

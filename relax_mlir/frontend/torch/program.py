@@ -47,8 +47,8 @@ def from_exported_program(
         unwrap_unit_return_tuple: whether a single result is given without a tuple around it.
         no_bind_return_tuple: whether the tuple of results is not bound to a variable.
         custom_convert_map: converters by name, `aten.relu.default` or `relu.default`: they get the
-            node and the importer, and go before ours.
-        run_ep_decomposition: whether operators are taken apart that Relax does not have.
+            node and the importer, and take precedence.
+        run_ep_decomposition: whether operators that Relax does not have are decomposed.
 
     Raises:
         UnsupportedOpError: operators have no converter; the message has all of them.

@@ -61,7 +61,7 @@ def _key(expr: ir.AffineExpr) -> tuple[int, str]:
 
 _EXPRESSIONS = ("arith.", "math.")
 _LOADS = ("memref.load", "memref.dim")
-# What cannot write, beside expressions.
+# What cannot write, other than expressions.
 _HARMLESS = (*ACCESSES, "memref.alloc", "tir.yield", "scf.yield", "func.return")
 
 

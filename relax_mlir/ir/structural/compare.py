@@ -24,7 +24,7 @@ from relax_mlir.ir.structural.modules import (
 from relax_mlir.ir.structural.path import both_words, path_of
 from relax_mlir.ir.structural.symbols import Renaming
 
-# What attributes hold beside nodes.
+# What attributes hold other than nodes.
 _PLAIN = (str, float, bool, type(None))
 
 

@@ -36,7 +36,7 @@ def build(pipeline: Pipeline, execution: Execution) -> None:
 
 
 def make_pass(step: Step) -> AnyPass:
-    """Build the pass of ours that a step names, with its options.
+    """Build the pass of relax_mlir that a step names, with its options.
 
     Raises:
         PipelineError: the pass or an option does not exist, or an option has a wrong value.
@@ -76,7 +76,7 @@ def option_names(name: str, context: ir.Context) -> list[str]:
 def flatten(
     steps: Iterable[Step], anchors: tuple[str, ...]
 ) -> Iterable[Step | tuple[registry.Entry, AnyPass]]:
-    """Yield passes of ours as made passes, and everything else as steps at module level."""
+    """Yield passes of relax_mlir as made passes, and everything else as steps at module level."""
     for step in steps:
         if step.is_group:
             if anchors:

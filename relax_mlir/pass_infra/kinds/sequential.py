@@ -64,7 +64,7 @@ class Sequential(Pass):
 
     @classmethod
     def parse(cls, pipeline: str, opt_level: int = 0, name: str = "sequential") -> "Sequential":
-        """Return the passes of a pipeline's text, ours and upstream's: the inverse of `pipeline`.
+        """Return the passes of a pipeline's text, upstream's too: the inverse of `pipeline`.
 
         Raises:
             PipelineError: the text is malformed, or names a pass or an option that does not exist.

@@ -46,7 +46,7 @@ def text_of(each: AnyPass, level: int | None = None) -> str:
     if each.is_upstream:
         names = {inner.name for step in steps for inner in step.walk() if not inner.is_anchor}
         if any(map(registry.find, names)):
-            # By themselves ours would have the levels of their names.
+            # By themselves relax_mlir's passes would have the levels of their names.
             return f"{UPSTREAM}{_braces(_differences(info, PassInfo(element)))}({element})"
         # PrintIR is upstream's pass in a text, and called as that is called.
         known = names == {info.name} or not hasattr(each, "steps")

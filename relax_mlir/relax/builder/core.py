@@ -101,7 +101,7 @@ class Core:
                 self._detach_dead_op(inner.op)
 
     def _pause(self) -> tuple[Any, ...]:
-        """Set the function that is open aside, and return it: the next one stands beside it."""
+        """Set the function that is open aside, and return it: the next one is its sibling."""
         paused = self._frames, self._unfinished, self._open_blocks, self._function_scope
         for frame in self._frames:
             frame.open = False

@@ -48,7 +48,7 @@ class Places:
             self._given = before
 
     def here(self) -> ir.Location:
-        """Return the given location, else that of the innermost frame that is not ours."""
+        """Return the given location, else that of the innermost frame outside of relax_mlir."""
         if self._given is not None:
             return self._given
         frame = sys._getframe(1)

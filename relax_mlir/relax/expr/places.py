@@ -28,7 +28,7 @@ def home(value: ir.Value) -> ir.Block:
 
 
 def terminator(block: ir.Block) -> ir.Operation | None:
-    """Return a block's last operation if it is a terminator of ours; takes constant time."""
+    """Return a block's last operation if it is a dialect's terminator; takes constant time."""
     try:
         last = ir.InsertionPoint.at_block_terminator(block).ref_operation
     except ValueError:

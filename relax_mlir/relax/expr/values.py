@@ -292,7 +292,7 @@ def convert(value: Any, dtype: str = "") -> Any:
     Args:
         value: an expression; a symbolic integer; a number or array, which becomes a constant; a
             string; a tuple or list, a shape when all of it are integers and symbols.
-        dtype: the dtype of a number's constant, that of the tensor beside it.
+        dtype: the dtype of a number's constant, that of the other operand.
 
     Raises:
         ExprTypeError: it means nothing in a Relax program.

@@ -27,7 +27,7 @@ class ExprMutatorBase(ExprFunctor):
     _own_methods: type[Any]
 
     def __new__(cls, *_: Any, **__: Any) -> Any:
-        """Begin with an empty memo, also where `__init__` does not call ours."""
+        """Begin with an empty memo, also where `__init__` does not call this one."""
         made = super().__new__(cls)
         made.memo_, made._visiting = {}, False
         return made

@@ -50,7 +50,7 @@ class Rewriting(ExprMutatorBase):
         self._sees_definitions: bool = not self._inherits(_DEFINITIONS)
 
     def _inherits(self, names: Sequence[str]) -> bool:
-        """Whether all these methods are ours."""
+        """Whether no subclass overrides these methods."""
         return all(getattr(type(self), name).__module__.startswith(_PACKAGE_ROOT) for name in names)
 
     def __getattr__(self, name: str) -> Any:

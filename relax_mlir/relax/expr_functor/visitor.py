@@ -51,7 +51,7 @@ class PyExprVisitor(ExprFunctor):
     visit_counter_: dict[Expr, int]
 
     def __new__(cls, *_: Any, **__: Any) -> Any:
-        """Begin with an empty counter, also where `__init__` does not call ours."""
+        """Begin with an empty counter, also where `__init__` does not call this one."""
         made = super().__new__(cls)
         made.visit_counter_, made._visiting = {}, False
         return made

@@ -248,7 +248,7 @@ def call_builtin_with_ctx(func: Any, args: Any, *, ty_args: Any = None) -> Call:
 
     Args:
         func: its name, or an ExternFunc.
-        args: a sequence, what it is given beside the machine.
+        args: a sequence, its arguments after the machine.
         ty_args: type of the result, any object when left out.
     """
     return call_packed(func, *args, ty_args=ty_args)

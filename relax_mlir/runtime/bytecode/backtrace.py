@@ -61,7 +61,7 @@ def _split(text: str) -> tuple[str, list[str]]:
 
 
 def annotate(error: Exception, where: str) -> Exception:
-    """Add a frame to an exception: to the message of ours, to the notes of any other.
+    """Add a frame to an exception: to the message of a RelaxError, to the notes of any other.
 
     All frames are in its attribute `vm_stack`.
     """

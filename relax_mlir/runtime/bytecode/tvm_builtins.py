@@ -1,4 +1,4 @@
-"""Builtins that TVM's compiler calls and ours does not, for programs written in its terms."""
+"""Builtins that TVM's compiler calls and this one does not, for programs in its terms."""
 
 import enum
 from collections.abc import Callable

@@ -227,7 +227,7 @@ def device_api(name: str) -> DeviceAPI:
 def device(name: Any, index: int | None = None) -> Device:
     """Return a device by name and number: `device("cpu", 0)`, `device("cpu:0")`.
 
-    Devices of ours and of TVM FFI are taken as well.
+    Devices of relax_mlir and of TVM FFI are taken as well.
 
     Raises:
         DeviceError: malformed, or a kind that is not registered.

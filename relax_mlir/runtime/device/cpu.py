@@ -17,7 +17,7 @@ from relax_mlir.runtime.device.api import (
 
 # A processor takes a load for one of what was just stored, where their last twelve bits of address
 # say so, and lets it wait: a kernel that walks along both is then three times slower. What numpy
-# and malloc return begins at the start of a page if it is large, so what is ours does not.
+# and malloc return begins at the start of a page if it is large, so this allocator's does not.
 _PAGE, _AMID, _LARGE = 4096, 2048, 1 << 15
 
 

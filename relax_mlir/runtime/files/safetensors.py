@@ -26,7 +26,7 @@ _DTYPES = {
     "U16": "uint16", "U32": "uint32", "U64": "uint64", "F16": "float16", "BF16": "bfloat16",
     "F32": "float32", "F64": "float64",
 }  # fmt: skip
-_NAMES = {ours: theirs for theirs, ours in _DTYPES.items()}
+_NAMES = {dtype: code for code, dtype in _DTYPES.items()}
 
 
 def save_file(

@@ -1,4 +1,4 @@
-"""Folders of weights as MLC and TVM's web runtime keep them: `tensor-cache.json` beside shards."""
+"""Folders of weights as MLC and TVM's web runtime keep them: `tensor-cache.json` and shards."""
 
 import hashlib
 import json

@@ -193,7 +193,7 @@ _HINTS = (
 
 
 def native_error(error: Exception) -> Exception:
-    """Return the error of ours for one that native code raised through the FFI."""
+    """Return the RelaxError for one that native code raised through the FFI."""
     if isinstance(error, VMError):
         return error
     text = str(error)
@@ -239,7 +239,7 @@ def _from_dlpack(value: Any) -> Any:
 def native_call(
     name: str, func: Callable[..., Any], *, views: bool = False, writes: Set[int] = frozenset()
 ) -> Callable[..., Any]:
-    """Return a native function as people call it: with any arrays, and errors of ours.
+    """Return a native function as people call it: with any arrays, and RelaxErrors.
 
     What it writes to an argument that had to be copied is brought to the argument itself.
 

@@ -95,7 +95,7 @@ class Roofs:
         widest = 16 if features.get("avx512f") else 8 if features.get("avx2") else 4
         self._lanes = min(vector_bits // 32, widest) if vector_bits else widest
         many = self._lanes == 16 or triple.split("-")[0] not in _FEW_REGISTERS
-        # As many sums as registers hold beside two factors: they keep every unit busy.
+        # As many sums as registers hold next to two factors: they keep every unit busy.
         self._chains = 24 if many else 12
         # Rows and vectors of a register tile that needs few loads, and leaves some registers.
         self._tile = (8, 3) if many else (5, 2)

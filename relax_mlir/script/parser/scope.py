@@ -26,7 +26,7 @@ class Scope:
         symbols: names of symbolic integers; whether something binds each at run time.
         ended: names whose block has ended, with the kind of block.
         depth: how many macros are being read inside each other.
-        modules: what the function calls its own module, beside `cls`.
+        modules: what the function calls its own module, in addition to `cls`.
         integers: the symbolic integer that an `i64` value stands for.
         functions: the signature of a value that is a function.
         carried: the symbol that an integer had in the loop that it is the result of.
@@ -149,7 +149,7 @@ class Scope:
             self.fail(
                 node,
                 "undefined variable 'metadata': it holds the constants of a printed module. "
-                "save_script(module, path) writes them beside the text, for load_script(path) and "
+                "save_script(module, path) writes them next to the text, for load_script(path) and "
                 "the tools; or pass the second result of script_with_metadata(module) as "
                 "from_source(text, extra_vars={'metadata': constants})",
             )

@@ -20,7 +20,7 @@ COMPARISONS: dict[type, str] = {
     ast.Gt: "greater",
     ast.GtE: "greater_equal",
 }
-# Call forms and constructors, beside the operations of the dialect's table.
+# Call forms and constructors, in addition to the operations of the dialect's table.
 BUILTINS = (
     "call_tir", "call_tir_dyn", "call_dps_packed", "call_packed", "call_pure_packed", "match_cast",
     "match_shape", "shape_of", "tuple", "const", "shape", "ShapeExpr", "prim_value", "print",

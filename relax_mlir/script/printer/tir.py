@@ -447,7 +447,7 @@ def _dims_of(attributes: Any, name: str) -> Sequence[SymExpr]:
 
 
 def _notes(attributes: Any) -> str:
-    """Return what a declaration says of a buffer's memory beside its shape and dtype."""
+    """Return what a declaration says of a buffer's memory other than its shape and dtype."""
     text = ""
     for name in LAYOUT_ATTRIBUTES:
         if name not in attributes:

@@ -79,7 +79,7 @@ def _elements(p: ExprParser, node: Node | None) -> list[Node]:
 
 
 def moved_behind(function: ir.Operation, name: str) -> ir.Operation:
-    """Return a copy of a prim func, beside it, whose buffers come before its integers.
+    """Return a copy of a prim func, in its module, whose buffers come before its integers.
 
     Floating-point numbers become buffers of one element.
     """

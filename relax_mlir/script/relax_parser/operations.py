@@ -47,8 +47,8 @@ def operation(p: ExprParser, written: str, node: Node, name: str | None) -> ir.V
             operands.append((param, place, _operand(p, param, place)))
         else:
             attrs[param.name] = _attribute(p, param, place)
-    beside = [_dtype(raw) for param, _, raw in operands if not param.numbers]
-    dtype = next(filter(None, beside), "")
+    dtypes = [_dtype(raw) for param, _, raw in operands if not param.numbers]
+    dtype = next(filter(None, dtypes), "")
     if not cls.PURE:
         if p.in_dataflow:
             p.scope.fail(
@@ -103,7 +103,7 @@ def _dims(p: ExprParser, raw: Any, node: Node) -> list[SymExpr]:
 
 
 def _dtype(raw: Any) -> str:
-    """Return the dtype that numbers beside this operand take."""
+    """Return the dtype that numbers next to this operand take."""
     if isinstance(raw, (tuple, list)):
         return next(filter(None, map(_dtype, raw)), "")
     if not isinstance(raw, ir.Value):

@@ -21,7 +21,7 @@ _NAMES = {spec.name: spec for spec in TIR_PASSES.values()}
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    """Return a pass's constructor, or one of the classes beside them.
+    """Return a pass's constructor, or one of the classes of this package.
 
     Raises:
         AttributeError: there is no such pass; says why, or names the closest.

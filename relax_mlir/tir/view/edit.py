@@ -14,7 +14,7 @@ from relax_mlir.tir.view.render import SREF
 from relax_mlir.tir.view.simplify import simplify
 
 memref: ModuleType = submodule("dialects.memref")
-# What a body holds beside what it computes.
+# What a body holds other than computations.
 DECLARATIONS = ("tir.yield", "tir.where", "tir.reads", "tir.writes")
 _PURE = ("arith.", "math.", "tir.symbol", "memref.dim", "affine.apply")
 

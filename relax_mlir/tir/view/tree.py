@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from relax_mlir.dialects.bindings import ir
 
 LOOP, BLOCK, FUNC = "tir.for", "tir.block", "func.func"
-# What may stand beside loops and blocks and computes nothing that memory sees.
+# What may occur next to loops and blocks and computes nothing that memory sees.
 INDEX_ONLY = (
     "arith.", "tir.symbol", "tir.yield", "tir.where", "tir.reads", "tir.writes", "memref.dim",
     "memref.alloc", "func.return",

@@ -55,7 +55,7 @@ def hint(message: str, before: str, context: ir.Context) -> str:
 
 
 def _operations(name: str) -> list[str]:
-    """Return the operations of the dialect that a name belongs to, where it is one of ours."""
+    """Return the operations of the dialect that a name belongs to, where it has one."""
     for namespace, class_name in _OUR_DIALECTS:
         if name.startswith(f"{namespace}."):
             module = importlib.import_module(f"relax_mlir.dialects.{namespace}")

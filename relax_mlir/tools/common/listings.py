@@ -16,7 +16,7 @@ def version(tool: str = "relax-opt") -> str:
 
 
 def list_passes() -> str:
-    """Return the passes of ours with their options, then the names of upstream's."""
+    """Return the passes of relax_mlir with their options, then the names of upstream's."""
     lines = ["passes of relax-mlir:"]
     for entry in registry.entries():
         lines.append(f"  --{entry.flag:<30} {entry.summary} ({entry.name})")

@@ -33,7 +33,7 @@ def paths(argv: Sequence[str]) -> list[str]:
 
 
 def load(files: Iterable[str]) -> None:
-    """Run Python files, each once in a process; beside it a file finds the modules it imports.
+    """Run Python files, each once in a process; a file can import modules of its own folder.
 
     Raises:
         UsageError: a file is not there, or does not run to its end; one line that says where.

@@ -129,7 +129,7 @@ class Session:
         return [self._pass_name(name) for name in split_top_level(text, ",")]
 
     def _pass_name(self, name: str) -> str:
-        """Return a pass as a build calls it, ours also by its flag.
+        """Return a pass as a build calls it, one of relax_mlir also by its flag.
 
         Raises:
             PipelineError: there is no such pass.

@@ -15,7 +15,7 @@ from relax_mlir.pass_infra import registry
 PACKAGE = Path(str(relax_mlir.tools.__file__)).parents[1]
 # Calls whose first text is the name of what they register.
 _REGISTERS = re.compile(r"register\w*|\w+_pass|pass_instrument")
-# A name of TVM's and ours: `vm.builtin.copy`, `relax.add`, `R.nn.softmax`, `fuse-ops`.
+# A name of TVM and relax_mlir: `vm.builtin.copy`, `relax.add`, `R.nn.softmax`, `fuse-ops`.
 NAME = re.compile(r"[A-Za-z_](?:[\w.-]*\w)?")
 _PREFIXES = (
     "relax_mlir.", "tvm.", "relax.transform.", "tir.transform.", "transform.", "relax.op.",

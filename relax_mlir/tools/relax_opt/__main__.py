@@ -40,7 +40,7 @@ def _main(argv: Sequence[str]) -> int:
 
 
 def _is_pass(name: str) -> bool:
-    """Whether a flag names a pass of ours or of MLIR's."""
+    """Whether a flag names a pass of relax_mlir or of MLIR."""
     from relax_mlir.pass_infra import registry
 
     if not _PASS_NAME.fullmatch(name):

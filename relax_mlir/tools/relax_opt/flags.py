@@ -8,7 +8,11 @@ from relax_mlir.tools.common.flags import Flag, Options, UsageError, scan, table
 
 FLAGS = (
     Flag("o", "Write the result here instead of to standard output", "file"),
-    Flag("pass-pipeline", "Run these passes, ours and upstream's: builtin.module(...)", "text"),
+    Flag(
+        "pass-pipeline",
+        "Run these passes, relax_mlir's and upstream's: builtin.module(...)",
+        "text",
+    ),
     Flag("target", "What the passes lower for (default: RELAX_MLIR_TARGET, else this CPU)", "text"),
     loading.FLAG,
     Flag("split-input-file", "Treat the parts between lines '// -----' as separate inputs"),

@@ -29,17 +29,17 @@ class Model:
         self.is_program: bool = not path.endswith(_EXECUTABLES) and not _is_executable(path)
         self._source = read(path) if self.is_program else None
 
-    def executable(self, apart: bool = False) -> Executable:
+    def executable(self, separate: bool = False) -> Executable:
         """Return the executable.
 
         Args:
-            apart: whether a program's kernels are to be calls of their own.
+            separate: whether a program's kernels are to be calls of their own.
 
         Raises:
             RelaxMLIRError: it cannot be loaded or compiled.
         """
         if self.is_program:
-            return self._compiled(apart)
+            return self._compiled(separate)
         path = self._options.file
         if not Path(path).is_file():
             raise InputError(f"cannot open input file '{path}': No such file or directory")
@@ -52,7 +52,7 @@ class Model:
             raise RelaxMLIRError(f"'{path}' has no executable in it")
         return Executable.load(path, weights=self._options["weights"])
 
-    def _compiled(self, apart: bool) -> Executable:
+    def _compiled(self, separate: bool) -> Executable:
         try:
             from relax_mlir.compiler import pipeline
             from relax_mlir.dialects.context import make_context
@@ -72,7 +72,7 @@ class Model:
             target += f" -num-threads={options['threads']}"
         level = DEFAULT_OPT_LEVEL if options["opt-level"] is None else options["opt-level"]
         reported = DiagnosticContext()
-        without = ["OutlineNative"] if apart else []
+        without = ["OutlineNative"] if separate else []
         try:
             with PassContext(level, disabled_pass=without, diag_ctx=reported):
                 return pipeline.build(module, target)

@@ -27,21 +27,21 @@ def _dilation(name: str, layout: str, filter_layout: str) -> Callable[..., Tenso
         if tensor(input, f"image.{name}").ndim != 4 or tensor(filter, f"image.{name}").ndim != 3:
             raise ExprError(f"topi.image.{name} takes 4 and 3 dimensions, got {input}, {filter}")
         check_inner(input.shape[c], filter.shape[fc], f"image.{name}")
-        steps, apart = windows(stride, 2, "stride"), windows(dilations, 2, "dilations")
+        steps, spacing = windows(stride, 2, "stride"), windows(dilations, 2, "dilations")
         window, sizes = [filter.shape[fh], filter.shape[fw]], [input.shape[h], input.shape[w]]
-        ends = around(padding, window, apart, steps, sizes)
+        ends = around(padding, window, spacing, steps, sizes)
         before, after = [0] * 4, [0] * 4
         for axis, (first, last) in zip((h, w), ends, strict=True):
             before[axis], after[axis] = first, last
         dtype = checked(out_dtype) if out_dtype else input.dtype
         image = pad(input, before, after, 0, name="pad_temp")
         shape: list[Dim] = list(input.shape)
-        shape[h], shape[w] = counts(sizes, window, steps, apart, ends)
+        shape[h], shape[w] = counts(sizes, window, steps, spacing, ends)
         y, x = (te.reduce_axis((0, dim), n) for dim, n in zip(window, "yx", strict=True))
 
         def element(*i: Any) -> PrimExpr:
             at, weight = list(i), [i[c]] * 3
-            at[h], at[w] = i[h] * steps[0] + y * apart[0], i[w] * steps[1] + x * apart[1]
+            at[h], at[w] = i[h] * steps[0] + y * spacing[0], i[w] * steps[1] + x * spacing[1]
             weight[fh], weight[fw] = y, x
             total = cast(image[tuple(at)], dtype) + cast(filter[tuple(weight)], dtype)
             return te.max(total, axis=[y, x])

@@ -23,12 +23,12 @@ def _of_rank(x: Any, rank: int, what: str) -> Tensor:
 
 def _spread(data: Tensor, kernel: Tensor, stride: Any, padding: Any, dilation: Any) -> Any:
     """Return the padded image, the sizes of the result, strides and dilations."""
-    steps, apart = windows(stride, 2, "strides"), windows(dilation, 2, "dilation")
+    steps, dilations = windows(stride, 2, "strides"), windows(dilation, 2, "dilation")
     sizes, window = list(data.shape[2:4]), list(kernel.shape[2:4])
-    ends = around(padding, window, apart, steps, sizes)
-    out = counts(sizes, window, steps, apart, ends)
+    ends = around(padding, window, dilations, steps, sizes)
+    out = counts(sizes, window, steps, dilations, ends)
     before, after = ([0, 0, *each, 0] for each in zip(*ends, strict=True))
-    return pad(data, before, after), out, steps, apart
+    return pad(data, before, after), out, steps, dilations
 
 
 def conv2d_NCHWc(
@@ -64,7 +64,7 @@ def conv2d_NCHWc(
             f"{list(data.shape)}: blocks must be equal, and chunks a multiple"
         )
     dtype, wide = common_dtype((data, kernel), out_dtype)
-    image, (height, width), steps, apart = _spread(data, kernel, stride, padding, dilation)
+    image, (height, width), steps, dilations = _spread(data, kernel, stride, padding, dilation)
     chunk, inner = (te.reduce_axis((0, size), name) for size, name in
                     ((own_chunks, "icc"), (own_block, "icb")))  # fmt: skip
     kh, kw = (te.reduce_axis((0, kernel.shape[2 + i]), name) for i, name in enumerate("yx"))
@@ -72,7 +72,11 @@ def conv2d_NCHWc(
     def total(n: Any, occ: Any, oh: Any, ow: Any, ocb: Any) -> Any:
         first = 0 if groups == 1 else occ // (out_chunks // groups) * own_chunks
         pixel = image[
-            n, first + chunk, oh * steps[0] + kh * apart[0], ow * steps[1] + kw * apart[1], inner
+            n,
+            first + chunk,
+            oh * steps[0] + kh * dilations[0],
+            ow * steps[1] + kw * dilations[1],
+            inner,
         ]
         weight = kernel[occ, chunk, kh, kw, inner, ocb]
         return te.sum(cast(pixel, wide) * cast(weight, wide), axis=[chunk, kh, kw, inner])
@@ -109,11 +113,11 @@ def depthwise_conv2d_NCHWc(
             f"{list(data.shape)}: chunks and blocks must be equal"
         )
     dtype, wide = common_dtype((data, kernel), out_dtype)
-    image, (height, width), steps, apart = _spread(data, kernel, stride, padding, dilation)
+    image, (height, width), steps, dilations = _spread(data, kernel, stride, padding, dilation)
     kh, kw = (te.reduce_axis((0, kernel.shape[2 + i]), name) for i, name in enumerate("yx"))
 
     def total(n: Any, c: Any, oh: Any, ow: Any, b: Any) -> Any:
-        pixel = image[n, c, oh * steps[0] + kh * apart[0], ow * steps[1] + kw * apart[1], b]
+        pixel = image[n, c, oh * steps[0] + kh * dilations[0], ow * steps[1] + kw * dilations[1], b]
         return te.sum(cast(pixel, wide) * cast(kernel[c, 0, kh, kw, 0, b], wide), axis=[kh, kw])
 
     shape = [data.shape[0], data.shape[1], height, width, data.shape[4]]

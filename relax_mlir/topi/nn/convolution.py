@@ -90,10 +90,10 @@ def around(
         return [(0, 0)] * len(window)
     if padding == "SAME":
         result = []
-        for size, width, step, apart in zip(sizes, window, strides, dilation, strict=True):
+        for size, width, step, dilated in zip(sizes, window, strides, dilation, strict=True):
             if not isinstance(width, int) or (step > 1 and not isinstance(size, int)):
                 raise ExprError("topi.nn: padding SAME needs sizes that are known")
-            reach = (width - 1) * apart + 1
+            reach = (width - 1) * dilated + 1
             rest = step if step == 1 or size % step == 0 else size % step  # type: ignore[operator]
             total = max(reach - rest, 0)
             result.append((total // 2, total - total // 2))
@@ -116,9 +116,9 @@ def counts(
     """
     try:
         return [
-            plain(window_count(SymExpr.of(size), SymExpr.of(width), step, apart, sum(ends),
+            plain(window_count(SymExpr.of(size), SymExpr.of(width), step, dilated, sum(ends),
                                ceil_mode))
-            for size, width, step, apart, ends in zip(
+            for size, width, step, dilated, ends in zip(
                 sizes, window, strides, dilation, padding, strict=True
             )
         ]  # fmt: skip
@@ -159,10 +159,10 @@ def conv(
     except InferError as error:
         raise ExprError(f"topi.nn.conv: {error}") from error
     steps = windows(stride, rank, "strides")
-    apart = windows(dilation, rank, "dilation")
+    dilated = windows(dilation, rank, "dilation")
     window = [filt.shape[axis] for axis in inner]
     sizes = [inp.shape[axis] for axis in places]
-    ends = around(padding, window, apart, steps, sizes)
+    ends = around(padding, window, dilated, steps, sizes)
     check_inner(inp.shape[c], plain(SymExpr.of(filt.shape[i]) * groups), "nn.conv")
     outs = SymExpr.of(filt.shape[o])
     if outs.value is not None and outs.value % groups:
@@ -174,7 +174,7 @@ def conv(
     dtype, wide = common_dtype([inp, filt], out_dtype)
     shape: list[Dim] = [0] * inp.ndim
     shape[n], shape[c] = inp.shape[n], filt.shape[o]
-    for axis, count in zip(places, counts(sizes, window, steps, apart, ends), strict=True):
+    for axis, count in zip(places, counts(sizes, window, steps, dilated, ends), strict=True):
         shape[axis] = count
     channel = te.reduce_axis((0, filt.shape[i]), "rc")
     over = [te.reduce_axis((0, dim), f"r{x.lower()}") for x, dim in zip(letters, window,
@@ -186,7 +186,7 @@ def conv(
         kernel: list[Any] = [0] * inp.ndim
         source[n], kernel[o], kernel[i] = at[n], at[c], channel
         source[c] = channel if groups == 1 else at[c] // per_group * depth + channel
-        for axis, own, r, step, gap in zip(places, inner, over, steps, apart, strict=True):
+        for axis, own, r, step, gap in zip(places, inner, over, steps, dilated, strict=True):
             source[axis], kernel[own] = at[axis] * step + r * gap, r
         term = cast(image[tuple(source)], wide) * cast(filt[tuple(kernel)], wide)
         return te.sum(term, axis=[channel, *over])

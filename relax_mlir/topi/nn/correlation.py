@@ -31,8 +31,8 @@ def correlation_nchw(
         data2: other ones of their shape.
         kernel_size: of the windows, odd.
         max_displacement: how far away windows of `data2` are at most.
-        stride1: how far apart windows of `data1` are.
-        stride2: how far apart those of `data2` are.
+        stride1: the distance of windows of `data1`.
+        stride2: that of windows of `data2`.
         padding: of both.
         is_multiply: the mean of products, else of absolute differences.
 
@@ -93,11 +93,11 @@ def _deformable(name: str, layout: str) -> Callable[..., Tensor]:
         check_inner(channels, plain(SymExpr.of(depth) * groups), where)
         if outs % groups or channels % deformable_groups:  # type: ignore[operator]
             raise ExprError(f"topi.{where}: the channels make no whole groups")
-        steps, apart = windows(strides, 2, "strides"), windows(dilation, 2, "dilation")
+        steps, dilations = windows(strides, 2, "strides"), windows(dilation, 2, "dilation")
         sizes = [data.shape[h], data.shape[w]]
-        ends = around(padding, window, apart, steps, sizes)
+        ends = around(padding, window, dilations, steps, sizes)
         shape: list[Dim] = list(data.shape)
-        shape[h], shape[w] = counts(sizes, window, steps, apart, ends)
+        shape[h], shape[w] = counts(sizes, window, steps, dilations, ends)
         shape[c] = outs
         wanted = deformable_groups * kh * kw * 2  # type: ignore[operator]
         if not same(offset.shape[c], wanted):
@@ -135,7 +135,7 @@ def _deformable(name: str, layout: str) -> Callable[..., Tensor]:
             place = []
             for axis, (at, r) in enumerate(((y, ry), (x, rx))):
                 moved = offset[(n, number + axis, y, x) if first else (n, y, x, number + axis)]
-                start = at * steps[axis] + r * apart[axis] - ends[axis][0]
+                start = at * steps[axis] + r * dilations[axis] - ends[axis][0]
                 place.append(cast(start, moved.dtype) + moved)
             weight = kernel[(out, rc, ry, rx) if first else (ry, rx, rc, out)]
             return te.sum(pixel(n, group, place, channel) * cast(weight, wide), axis=[rc, ry, rx])

@@ -29,8 +29,8 @@ def _moments(x: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
     _, over, place = reduced(x.shape, axes, False)
 
     def square(*i: Any) -> PrimExpr:
-        apart = cast(x[place(i)], wide) - mean[i]
-        return te.sum(apart * apart, axis=over)
+        deviation = cast(x[place(i)], wide) - mean[i]
+        return te.sum(deviation * deviation, axis=over)
 
     squares = compute(rows, square, name="T_squares")
     return mean, compute(rows, lambda *i: squares[i] / count, name="T_variance")

@@ -42,10 +42,10 @@ def _pool(
     places = _places(layout, tensor(data, "nn.pool").ndim)
     rank, largest = len(places), _kind(pool_type)
     window = windows(kernel, rank, "kernel")
-    steps, apart = windows(stride, rank, "stride"), windows(dilation, rank, "dilation")
+    steps, dilations = windows(stride, rank, "stride"), windows(dilation, rank, "dilation")
     sizes = [data.shape[axis] for axis in places]
-    ends = around(padding, window, apart, steps, sizes)
-    out = counts(sizes, window, steps, apart, ends, ceil_mode)
+    ends = around(padding, window, dilations, steps, sizes)
+    out = counts(sizes, window, steps, dilations, ends, ceil_mode)
     before, after = [0] * data.ndim, [0] * data.ndim
     shape: list[Dim] = list(data.shape)
     for i, axis in enumerate(places):
@@ -59,7 +59,7 @@ def _pool(
 
     def element(*at: Any) -> PrimExpr:
         source: list[Any] = list(at)
-        for axis, r, step, gap in zip(places, over, steps, apart, strict=True):
+        for axis, r, step, gap in zip(places, over, steps, dilations, strict=True):
             source[axis] = at[axis] * step + r * gap
         value = cast(image[tuple(source)], wide)
         return te.max(value, axis=over) if largest else te.sum(value, axis=over)
@@ -71,10 +71,10 @@ def _pool(
     def inside(at: Any, i: int, room: tuple[int, int]) -> PrimExpr:
         """Return how many positions of a window along an axis count."""
         start = at * steps[i]
-        low = binary("max", const(0, "int64"), (const(room[0] - 1 + apart[i], "int64") - start)
-                     // apart[i])  # fmt: skip
+        low = binary("max", const(0, "int64"), (const(room[0] - 1 + dilations[i], "int64") - start)
+                     // dilations[i])  # fmt: skip
         end = sizes[i] + room[1] - start
-        high = binary("min", const(window[i], "int64"), (end + apart[i] - 1) // apart[i])
+        high = binary("min", const(window[i], "int64"), (end + dilations[i] - 1) // dilations[i])
         return high - low
 
     def average(*at: Any) -> PrimExpr:

@@ -21,7 +21,7 @@ def _apart(
     data: Tensor, steps: Sequence[int], ends: Sequence[tuple[int, int]], fill: int | float,
     name: str,
 ) -> Tensor:  # fmt: skip
-    """Return elements so many places apart, with so much around them."""
+    """Return elements at a distance, with padding around them."""
     if all(step == 1 for step in steps) and not any(map(any, ends)):
         return data
     shape = [
@@ -37,7 +37,7 @@ def dilate(
     dilation_value: int | float = 0.0,
     name: str = "DilatedInput",
 ) -> Tensor:
-    """Return elements so many places apart along each axis, and a number between them.
+    """Return elements at a distance along each axis, and a number between them.
 
     Raises:
         ExprError: there is not one number for each axis.

@@ -282,7 +282,7 @@ class _Rows:
             count: how many rows there are.
             most: how many are kept at most, none if negative.
             least: kept are those of greater scores.
-            fade: writes what one row, the first argument, loses beside one that is kept.
+            fade: writes what one row, the first argument, loses to one that is kept.
         """
         ib, i, out, places, score = self._ib, self._batch, self._out, self._places, self._score
         chosen = ib.allocate(SIZE, (1,), "chosen")

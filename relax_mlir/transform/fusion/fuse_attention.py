@@ -38,7 +38,7 @@ from relax_mlir.transform.relax.dead_code_elimination import remove_unused
 _LAYOUTS = {2: "SH", 3: "BSH", 4: "BNSH"}
 # What sums of products of a dtype are kept in, where that is wider.
 _WIDE = {"float16": "float32", "bfloat16": "float32"}
-# So low a score is as good as none beside others.
+# So low a score has no weight in a softmax.
 _LOW = -1e9
 
 

@@ -6,7 +6,7 @@ of the chain. A product of matrices reads what only permutes axes as it lay befo
 What passes between them is then never written to memory. A kernel takes part when it is one nest of
 spatial loops over its output with plain arithmetic inside. It is computed where its result is used,
 so that must be one place, and nothing on the way there may change a tensor. Past some arithmetic
-the next kernel begins: what is between two such kernels costs nothing beside it, and the time that
+the next kernel begins: what is between two such kernels costs little, and the time that
 a kernel takes to compile grows faster than the kernel.
 """
 
@@ -267,7 +267,7 @@ class _Body:
         out = self._builder.buffers[-1]
         call = producer.call
         read = [self._builder.buffers[self._inputs.index(value)].value for value in call.arguments]
-        # Names tell temporaries of one function apart.
+        # Temporaries of one function have different names.
         count = sum(view.operation.name == "memref.alloc" for view in call.callee.entry_block)
         cloner = KernelCloner(self._builder, producer)
         between = cloner.temporary(f"between{count}")

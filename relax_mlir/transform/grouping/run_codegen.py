@@ -41,7 +41,7 @@ def RunCodegen(
 
     Args:
         target_options: options by library.
-        entry_functions: names of functions to keep, beside those that are public.
+        entry_functions: names of functions to keep, in addition to public ones.
 
     Raises:
         FunctionNotFoundError: nothing compiles for a library; raised by the pass, as are

@@ -19,7 +19,7 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, 
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
 from relax_mlir.transform.kernels.calls import TirCall
 
-_BESIDE_NESTS = ("arith.constant", "tir.symbol", "memref.alloc", "func.return")
+_ALLOWED = ("arith.constant", "tir.symbol", "memref.alloc", "func.return")
 
 
 @dataclass
@@ -36,11 +36,11 @@ def nests_alone(call: TirCall, views: bool = False) -> list[ir.Operation]:
         call: of the prim func.
         views: whether it may have buffers in other shapes too.
     """
-    beside = (*_BESIDE_NESTS, "memref.reinterpret_cast") if views else _BESIDE_NESTS
+    allowed = (*_ALLOWED, "memref.reinterpret_cast") if views else _ALLOWED
     nests = list(top_level(call.callee))
     entry = call.callee.operation.regions[0].blocks[0]
     others = [view.operation.name for view in entry.operations if view.operation not in nests]
-    return nests if all(name in beside for name in others) else []
+    return nests if all(name in allowed for name in others) else []
 
 
 def match_contraction_kernel(call: TirCall | None, machine: Machine) -> ContractionKernel | None:

@@ -12,7 +12,7 @@ from relax_mlir.dialects.relax.ops.elementwise import BinaryOp, CastOp, UnaryOp
 from relax_mlir.dialects.relax.ops.reduce import ReduceOp
 from relax_mlir.dialects.symbolic.expr import SymExpr
 
-# Operations that compute each element of those at its place, beside binary ones.
+# Operations that compute each element of those at its place, in addition to binary ones.
 _ELEMENTWISE = ("ewise_fma", "where")
 
 

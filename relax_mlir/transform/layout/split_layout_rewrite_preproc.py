@@ -89,8 +89,8 @@ def _split(name: str, inputs: int, kernels: KernelCopies) -> _Split | None:
 def _rewrites(block: ir.Block, inputs: int) -> list[_Rewrite]:
     operations = [view.operation for view in block.operations]
     parameters, result = list(block.arguments), []
-    beside = [op for op in operations if op.name not in _NESTS]
-    if any(value in parameters for op in beside for value in op.operands):
+    others = [op for op in operations if op.name not in _NESTS]
+    if any(value in parameters for op in others for value in op.operands):
         return []
     for number, nest in enumerate(operations):
         if not any(map(_is_preproc, named(nest, ("tir.block",)))):

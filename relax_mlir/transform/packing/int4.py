@@ -1,7 +1,7 @@
 """int4 matrices of constants: packing two numbers in a byte, and unpacking.
 
-A byte holds two numbers that are half a group of rows apart. A kernel has one loop over the halves
-and one over the bytes, so the shift is constant in the inner loop.
+A byte holds two numbers at a distance of half a group of rows. A kernel has one loop over the
+halves and one over the bytes, so the shift is constant in the inner loop.
 """
 
 from types import ModuleType
@@ -29,7 +29,7 @@ def pack_int4(matrix: np.ndarray, half: int) -> np.ndarray:
 
     Args:
         matrix: of int8 or uint8, `[K, N]`, that fits.
-        half: how far apart rows are that share bytes; K is a multiple of twice that.
+        half: the distance of rows that share bytes; K is a multiple of twice that.
     """
     columns = matrix.shape[1]
     counted = (matrix.astype("int16") - _least(matrix.dtype)).astype("uint8")

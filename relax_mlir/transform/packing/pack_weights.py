@@ -9,7 +9,7 @@ of which what follows takes the first N; lowering makes one of both and stores n
 Small numbers stay as small as they are: kernels widen them as they read, and compute what they
 stand for. Those in groups with scales of their own that fit in four bits lie two in a byte. Where
 many rows are known to share what is only widened, it is left as it lies. Where the target
-multiplies some steps of the reduction at once, those of a column lie beside each other: of bytes
+multiplies some steps of the reduction at once, those of a column are adjacent: of bytes
 K / 4 rows of 32 groups of four.
 """
 
@@ -99,7 +99,7 @@ class _Layout:
 
     Attributes:
         transposed: whether its columns are what the kernel takes for rows.
-        group: how many steps of k lie beside each other.
+        group: how many steps of k are adjacent.
         unit: groups along k are a multiple of this, zeros after the last.
         half: where a byte holds two numbers of four bits, how many steps of k lie between them;
             0 where it holds one.
@@ -227,7 +227,7 @@ class _Packer:
         if columns * steps < _MIN_ELEMENTS or not _is_matrix(result, dims, transposed):
             return None
         if source.producer is not None:
-            # What is beside the matrix has no columns to fill a panel.
+            # What is outside of the matrix has no columns to fill a panel.
             layout = _Layout(transposed != source.transposed)
             along = source.grouped is None or source.grouped[0] == int(layout.transposed)
             layout = layout if columns % PANEL == 0 and along else None
@@ -300,7 +300,7 @@ class _Packer:
 
 
 def _half_of(source: Source) -> int:
-    """Return how far apart steps are that share bytes, 0 where numbers do not fit in four bits."""
+    """Return the distance of steps that share bytes, 0 where numbers do not fit in four bits."""
     dtype = T.tensor_dtype(source.matrix.type)
     if dtype not in ("int8", "uint8") or source.grouped is None:
         return 0

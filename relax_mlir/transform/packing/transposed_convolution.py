@@ -211,8 +211,8 @@ class _Splitter:
                     continue
                 step = taps[1] - taps[0] if len(taps) > 1 else 1
                 shift = (place + before - taps[-1] * dilation) // stride
-                apart = max(1, step * dilation // stride)
-                phases.append(_Phase(size - 1 - taps[-1], step, len(taps), shift, apart))
+                spacing = max(1, step * dilation // stride)
+                phases.append(_Phase(size - 1 - taps[-1], step, len(taps), shift, spacing))
             rest = (size - 1) * dilation + 1 - stride - before - after + more
             axes.append(_Axis(stride, rest, tuple(phases)))
         return axes

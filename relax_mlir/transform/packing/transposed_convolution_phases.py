@@ -31,7 +31,7 @@ class PhaseAxis:
         stride: how many places there are.
         counts: for each place how many elements of the window give something to it.
         shifts: for each place the first element of the data that does, from its own on.
-        dilation: how far such elements are apart.
+        dilation: the distance of such elements.
         inputs: elements of the data.
         outputs: all outputs.
     """
@@ -100,7 +100,7 @@ class Phases:
         )
 
     def places(self) -> list[tuple[int, ...]]:
-        """Return all places, those of the last axis beside each other."""
+        """Return all places, those of the last axis adjacent."""
         return list(itertools.product(*(range(axis.stride) for axis in self.axes)))
 
     def compute(

@@ -53,7 +53,7 @@ class Source:
         return self.between + ([] if self.producer is None else [self.producer.call.op])
 
     def is_transposed(self, value: ir.Value) -> bool:
-        """Whether an input's groups are beside each other and its rows are what is walked."""
+        """Whether an input's groups are adjacent and its rows are what is walked."""
         return self.grouped is not None and self.grouped[0] == 1 and _is_large(value)
 
     def write(

@@ -21,10 +21,10 @@ def caller_symbols(
     inner: list[SymExpr] = []
     outer: list[SymExpr] = []
     for parameter, argument in zip(parameters, arguments, strict=False):
-        ours, theirs = list(type_dims(parameter)), list(type_dims(argument))
-        if len(ours) == len(theirs):
-            inner += ours
-            outer += theirs
+        own, passed = list(type_dims(parameter)), list(type_dims(argument))
+        if len(own) == len(passed):
+            inner += own
+            outer += passed
     known: dict[str, SymExpr] = {}
     for solution in solutions(inner):
         value = outer[solution.index] - solution.rest.substitute(known)
@@ -50,12 +50,12 @@ def type_of_call(
     if len(parameters) != len(arguments) or len(operations_within(callee)) > _MAX_OPERATIONS:
         return None
     known = caller_symbols([value.type for value in parameters], arguments)
-    theirs = {name for type_ in arguments for dim in type_dims(type_) for name in dim.symbols}
+    passed = {name for type_ in arguments for dim in type_dims(type_) for name in dim.symbols}
     with callee.location:
         scratch = ir.Module.create()
         with ir.InsertionPoint(scratch.body):
             copy = callee.clone().operation
-    _rewrite(copy, known, theirs)
+    _rewrite(copy, known, passed)
     inside = copy.regions[0].blocks[0]
     for value, type_ in zip(inside.arguments, arguments, strict=True):
         value.set_type(type_)
@@ -64,11 +64,11 @@ def type_of_call(
     if end.name != "func.return" or len(end.operands) != 1:
         return None
     type_ = end.operands[0].type
-    own = {name for dim in type_dims(type_) for name in dim.symbols} - theirs
+    own = {name for dim in type_dims(type_) for name in dim.symbols} - passed
     return None if own else type_
 
 
-def _rewrite(copy: ir.Operation, known: dict[str, SymExpr], theirs: set[str]) -> None:
+def _rewrite(copy: ir.Operation, known: dict[str, SymExpr], passed: set[str]) -> None:
     """Write a copy of a callee in the caller's symbols; its own get names that those have not."""
     values: dict[str, SymExpr] = dict(known)
 
@@ -77,7 +77,7 @@ def _rewrite(copy: ir.Operation, known: dict[str, SymExpr], theirs: set[str]) ->
             for name in dim.symbols:
                 if name not in values:
                     fresh = name
-                    while fresh in theirs:
+                    while fresh in passed:
                         fresh += "_"
                     values[name] = SymExpr.var(fresh)
 

@@ -24,7 +24,7 @@ def canonicalize_bindings(module: ir.Operation) -> None:
     """Replace aliases by what they stand for, symbols by the dimensions they are known to equal.
 
     A `match_cast` goes when its value's type says as much already; one that checks something stays.
-    So do tuples taken apart and put together again, and outputs of blocks and branches that were
+    So do tuples that are unpacked and made again, and outputs of blocks and branches that were
     there before the block.
 
     Raises:

@@ -94,7 +94,7 @@ def _enclose(run: Sequence[ir.Operation]) -> None:
     for op in free:
         op.move_before(run[0])
         inside.discard(op)
-    # The arguments of a call are made beside it, as it takes them apart: those of a call outside
+    # The arguments of a call are made next to it, as it unpacks them: those of a call outside
     # are made there.
     last = [op for op in run if not _is_arguments(op)][-1]
     stays = [op for op in reversed(run) if not _is_arguments(op) or _copy_behind(op, last, inside)]

@@ -33,7 +33,7 @@ def dataflow_use_inplace_calls(module: ir.Operation) -> None:
     that neither the block nor its results need any more, the last of them if there are several. No
     other operand may share its memory. Operations become kernels for it, `add_inplace`. A build
     shares memory without this pass, also between tensors of different shapes, but keeps the
-    operands of one kernel apart from its result.
+    operands of one kernel, but not its result.
     """
     legalizer = Legalizer(module)
     for op in _in_dataflow(module):

@@ -106,7 +106,7 @@ class _Eliminator:
                     self._export(op, scope)
             elif is_pure(op) or op.name == "relax.match_cast":
                 # A cast that has been checked holds from then on.
-                # A tuple costs nothing, and every call likes its arguments made beside it.
+                # A tuple costs nothing, and calls are best next to their arguments.
                 if len(op.results) == 1 and not is_make_tuple(op):
                     self._merge(op, scope)
             elif may_write(op):
@@ -175,7 +175,7 @@ def _structure(value: ir.Value) -> Any:
 def _contents_of_constants(func: ir.Operation) -> dict[ir.Value, bytes]:
     """Return a digest of the elements of every constant that could equal another of its type.
 
-    Attributes do not tell: the elements lie beside the module under names of their own.
+    Attributes do not tell: the elements are stored outside of the module, under names of their own.
     """
     by_type: dict[ir.Type, list[ir.Operation]] = {}
     for op in named(func, ("relax.constant",), INNER_FIRST):

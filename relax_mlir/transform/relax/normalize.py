@@ -61,7 +61,7 @@ def _block(block: ir.Block, literals: dict, names: "_Names", prefix: str) -> Non
 
 
 def _make_arguments(op: ir.Operation) -> None:
-    """Take a tuple apart that is passed as the arguments of a call and put it together in place."""
+    """Unpack a tuple that is passed as the arguments of a call, and make it again at the call."""
     last = len(op.operands) - 1
     value = op.operands[last]
     if not is_tuple(value.type) or known_fields(value) is not None:

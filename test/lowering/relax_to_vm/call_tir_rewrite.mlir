@@ -96,7 +96,7 @@ func.func @computed_shape(%x: !Tn, %s: !relax.shape<2 : i64>) -> tensor<?x?xf32>
   return %y : tensor<?x?xf32>
 }
 
-// Tuples that were not made here are taken apart.
+// Tuples that were not made here are unpacked.
 // CHECK-LABEL: func.func @given_tuples(
 // CHECK-SAME: %[[A:[a-z0-9]+]]: tuple<{{.*}}, i64>, %[[SS:[a-z0-9]+]]:
 // CHECK-NEXT: %[[S0:.*]] = "relax.tuple_get_item"(%[[SS]]) {index = 0 : i64}

@@ -18,7 +18,7 @@ BF16 = ml_dtypes.bfloat16
 # Few queries, and more; keys with and without a partner, at the end of a block, and beyond one.
 LENGTHS = ((0, 3), (3, 0), (2, 7), (7, 1), (7, 2), (17, 16), (17, 255), (12, 512), (49, 513),
            (77, 77), (50, 1101))  # fmt: skip
-# Keys and values by head; odd lengths, whole vectors, values whose columns are apart.
+# Keys and values by head; odd lengths, whole vectors, values whose columns are strided.
 KINDS: dict[str, tuple[str, int, int, dict[str, Any]]] = {
     "odd": ("BSNH", 21, 37, {}),
     "whole": ("BNSH", 64, 32, {"scale": 0.3}),

@@ -249,7 +249,7 @@ def test_special_values() -> None:
         np.testing.assert_array_equal(np.isinf(got), np.isinf(want), err_msg=str(shape))
 
 
-# Two sums, of matrices beside each other: rows, columns, and what they are summed over.
+# Two sums, of adjacent matrices: rows, columns, and what they are summed over.
 SUMS = (
     (1, 5, 3, 7),
     (9, 48, 4, 33),

@@ -226,7 +226,7 @@ REFUSALS: list[tuple[str, Step, str]] = [
     (OVERWRITTEN, lambda s: s.reverse_compute_at("D", s.get_loops("C")[0]), "no block inside"),
     (GAPS, lambda s: s.compute_inline("B"), "are not its iterators"),
     (GAPS, lambda s: s.reverse_compute_at("D", s.get_loops("B")[0]), "not known to give all"),
-    (CHAIN.text, lambda s: s.compute_at("D", s.get_loops("C")[0]), "nothing beside block 'D'"),
+    (CHAIN.text, lambda s: s.compute_at("D", s.get_loops("C")[0]), "no sibling of block 'D'"),
     (CHAIN.text, lambda s: s.compute_at("B", s.get_loops("B")[0]), "is inside loop 'i' already"),
     (CHAIN.text, lambda s: s.compute_at("B", s.get_loops("C")[0]),
      "block 'D', which reads what block 'B' computes, is not inside loop 'i'"),

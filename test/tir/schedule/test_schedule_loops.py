@@ -308,10 +308,10 @@ REFUSALS: list[tuple[Program, Step, str]] = [
     (CHAIN, lambda s: s.fuse(s.get_loops("B")[0], s.get_loops("C")[1]), "is not right inside"),
     (ELEMENTWISE, lambda s: s.reorder(*[s.get_loops("B")[0]] * 2), "loop 'i' is given twice"),
     (ELEMENTWISE, lambda s: s.reorder(), "at least one loop"),
-    (CHAIN, lambda s: s.reorder(s.get_loops("B")[0], s.get_loops("C")[1]), "beside each other"),
+    (CHAIN, lambda s: s.reorder(s.get_loops("B")[0], s.get_loops("C")[1]), "siblings"),
     (ELEMENTWISE, lambda s: s.merge(s.get_loops("B")[0]), "at least two loops"),
     (MATMUL_RELU, lambda s: s.merge(s.get_loops("C")[1], s.get_loops("D")[0]), "equally deep"),
-    (ELEMENTWISE, lambda s: s.merge(*s.get_loops("B")), "equally deep|beside each other"),
+    (ELEMENTWISE, lambda s: s.merge(*s.get_loops("B")), "equally deep|siblings"),
     (ELEMENTWISE, lambda s: s.loop_partition(s.get_loops("B")[0], [7, 6]), "makes 12 steps"),
     (ELEMENTWISE, lambda s: s.loop_partition(s.get_loops("B")[0], []), "needs factors"),
 ]  # fmt: skip

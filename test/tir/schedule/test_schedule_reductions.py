@@ -457,11 +457,11 @@ def test_rfactor_refuses_what_is_no_argmax(old: str, new: str) -> None:
     text = ARGMAX.replace("CHOOSES", BY_NUMBER)
     assert old in text
     sch = Schedule(from_source(HEAD + text.replace(old, new)))
-    refused(sch, lambda: sch.rfactor(sch.get_loops("M")[1], 0), "cannot be taken apart")
+    refused(sch, lambda: sch.rfactor(sch.get_loops("M")[1], 0), "cannot be decomposed")
 
 
 def test_rfactor_refuses_an_element_added_to_itself() -> None:
     text = ROW_SUM.text.replace("B[vi] + A[vi, vk]", "B[vi] + B[vi]")
     assert text != ROW_SUM.text
     sch = Schedule(from_source(HEAD + text))
-    refused(sch, lambda: sch.rfactor(sch.get_loops("B")[1], 0), "cannot be taken apart")
+    refused(sch, lambda: sch.rfactor(sch.get_loops("B")[1], 0), "cannot be decomposed")

@@ -1,4 +1,4 @@
-"""Copies laid out by iterators, padded sums of products, and padding taken apart."""
+"""Copies laid out by iterators, padded sums of products, and padding decomposed."""
 
 import numpy as np
 import pytest

@@ -6,7 +6,7 @@
 !W = tensor<200x192xi8>
 !Y = tensor<?x192xi32, #relax.dims<["m"], affine_map<()[s0] -> (s0, 192)>>>
 
-// Bytes are as they were; where an instruction takes four of a column, those lie beside each other.
+// Bytes are as they were; where an instruction takes four of a column, those are adjacent.
 // Registers that hold matrices read 16 groups of k: zeros fill the last.
 
 // ALL-LABEL: func.func @bytes

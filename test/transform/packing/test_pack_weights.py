@@ -99,7 +99,7 @@ def check_small(got: np.ndarray, x: np.ndarray, w: np.ndarray, out: str | None) 
 
 @pytest.mark.parametrize(("target", "grouped"), [(AVX512, 2), (AVX2, 2), (SSE, 1)])
 def test_small_numbers_stay_small(target: str, grouped: int) -> None:
-    # Bytes and halves stay what they are, in panels; those of a group beside each other.
+    # Bytes and halves stay what they are, in panels; those of a group adjacent.
     module, _ = small_module(False, False)
     text = str(packed(module, target))
     assert "tensor<3x600x32xf16>" in text

@@ -65,7 +65,7 @@ func.func @branches(%flag: tensor<i1>, %x: !X, %y: !Y) -> tensor<f32> attributes
 
 // -----
 
-// Tuples that are taken apart and put together, outputs that were there before their block.
+// Tuples that are unpacked and made again, outputs that were there before their block.
 
 !T = tensor<4xf32>
 !P = tuple<!T, !T>

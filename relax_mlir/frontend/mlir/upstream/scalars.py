@@ -186,7 +186,7 @@ SCALARS: dict[str, Scalars] = {
     "math.fma": lambda op, a, b, c: multiply_add(a, b, c), "math.round": _round_away,
     "math.cbrt": _cube_root,
 }  # fmt: skip
-# What bodies have beside these; `upstream.bodies` evaluates them.
+# What else bodies have; `upstream.bodies` evaluates them.
 _STRUCTURE = ("arith.constant", "linalg.index", "linalg.yield", "tensor.yield", "tensor.extract")
 
 

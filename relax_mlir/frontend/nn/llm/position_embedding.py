@@ -35,7 +35,7 @@ def rotary_macros(dim: int, rope_scaling: dict[str, Any]) -> tuple[Any, Any]:
         raise ModelError(f"rope_type is one of {', '.join(_SCALINGS)}, got '{kind}'")
     if missing := [name for name in _SCALINGS[kind] if name not in rope_scaling]:
         raise ModelError(f"rope_type '{kind}' needs {', '.join(missing)}")
-    step, apart = (2, 1) if kind == "gptj" else (1, dim // 2)
+    step, distance = (2, 1) if kind == "gptj" else (1, dim // 2)
     llama3 = kind == "llama3"
     factor, low, high, length = (
         [float(rope_scaling[name]) for name in _SCALINGS[kind]] if llama3 else [1.0] * 4
@@ -60,9 +60,9 @@ def rotary_macros(dim: int, rope_scaling: dict[str, Any]) -> tuple[Any, Any]:
         for j in range(dim // 2):
             angle: T.float32 = T.Cast("float32", position) * freq[j]
             x: T.float32 = row[j * step]
-            y: T.float32 = row[j * step + apart]
+            y: T.float32 = row[j * step + distance]
             row[j * step] = x * T.cos(angle) - y * T.sin(angle)
-            row[j * step + apart] = y * T.cos(angle) + x * T.sin(angle)
+            row[j * step + distance] = y * T.cos(angle) + x * T.sin(angle)
 
     return frequencies, rotate
 

@@ -1,6 +1,6 @@
 """Elementwise operators; operands are promoted as torch promotes them.
 
-Dtypes of results come from the fake values that torch computed, so promotion (a number beside a
+Dtypes of results come from the fake values that torch computed, so promotion (a number and a
 tensor, scalar tensors, integers divided) is torch's own.
 """
 

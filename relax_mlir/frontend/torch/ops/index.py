@@ -110,14 +110,14 @@ def _in_front(x: Any, indices: Sequence[Any]) -> tuple[Any, list[Any], list[int]
     """Return the tensor with the indexed axes first, the indices, and how to permute the result.
 
     As numpy has it, the dimensions of the indices stand where the first index is if all indices
-    are beside each other, and else in front.
+    are adjacent, and else in front.
     """
     used = [axis for axis, index in enumerate(indices) if index is not None]
     others = [axis for axis in range(x.ty.ndim) if axis not in used]
     tensors = [indices[axis] for axis in used]
     moved = x if used == list(range(len(used))) else op.permute_dims(x, [*used, *others])
-    beside = used == list(range(used[0], used[0] + len(used)))
-    if not beside or not used[0]:
+    adjacent = used == list(range(used[0], used[0] + len(used)))
+    if not adjacent or not used[0]:
         return moved, tensors, None
     width = max(tensor.ty.ndim for tensor in tensors)
     before = used[0]
@@ -156,8 +156,8 @@ def _index_put(
 def _updates(x: Any, values: Any, used: list[int], others: list[int], places: list[SymExpr]) -> Any:
     """Return values with the dimensions of the indices in front, those of whole axes behind."""
     whole = [x.ty.dims[axis] for axis in others]
-    beside = used == list(range(used[0], used[0] + len(used)))
-    before = used[0] if beside else 0
+    adjacent = used == list(range(used[0], used[0] + len(used)))
+    before = used[0] if adjacent else 0
     result = [*whole[:before], *places, *whole[before:]]
     wide = op.broadcast_to(values, result)
     if not before:

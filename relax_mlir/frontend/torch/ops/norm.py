@@ -26,7 +26,7 @@ def _layer_norm(
 
 
 def _statistics(x: Any, axes: list[int], eps: float) -> list[Any]:
-    """Return the mean and the reciprocal of the deviation, which torch gives beside the result."""
+    """Return the mean and the reciprocal of the deviation, which torch returns with the result."""
     mean = op.mean(x, axis=axes, keepdims=True)
     variance = op.variance(x, axis=axes, keepdims=True)
     return [mean, op.rsqrt(op.add(variance, eps))]

@@ -162,9 +162,9 @@ def _repeat(m: Importer, x: Any, repeats: Sequence[Any]) -> Any:
         return op.tile(x, counts) if counts else x
     # Symbolic counts: each dimension gets one in front that the tensor is repeated along.
     own = [SymExpr.const(1)] * (len(repeats) - x.ty.ndim) + list(x.ty.dims)
-    apart = [dim for size in own for dim in (SymExpr.const(1), size)]
+    interleaved = [dim for size in own for dim in (SymExpr.const(1), size)]
     wide = [SymExpr.of(dim) for pair in zip(repeats, own, strict=True) for dim in pair]
-    return op.reshape(op.broadcast_to(op.reshape(x, apart), wide), m.dims)
+    return op.reshape(op.broadcast_to(op.reshape(x, interleaved), wide), m.dims)
 
 
 @converts("repeat_interleave.self_int")

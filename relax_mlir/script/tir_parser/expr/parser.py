@@ -120,11 +120,11 @@ class TirExprParser(interfaces.TirExprParser):
         return S.binary(kind, left, right)
 
     def _may_be_negative(self, *exprs: SymExpr) -> bool:
-        """Whether integers beside the sizes of buffers occur: extrema are not folded by signs."""
+        """Whether integers other than sizes of buffers occur: extrema are not folded by signs."""
         return any(expr.symbols & self.builder.integers.keys() for expr in exprs)
 
     def operands(self, left: Any, right: Any, node: Node) -> tuple[Any, Any]:
-        """Return two operands; a number beside a scalar stays one, as division treats it better."""
+        """Return two operands; a number with a scalar stays one, as division treats it better."""
         left, right = bare(left, right), bare(right, left)
         for number, other in ((left, right), (right, left)):
             if not isinstance(other, Scalar) or other.dtype == "bool":

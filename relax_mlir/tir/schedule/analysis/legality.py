@@ -44,7 +44,7 @@ def may_permute(
             _begins_first(state, indices, block, line, order)
     if tree.units_under(line[-1]) != blocks[:1]:
         for loop in moved:
-            apart(state, indices, loop, "reordered")
+            independent(state, indices, loop, "reordered")
 
 
 def orderly_block(
@@ -132,10 +132,10 @@ def may_run_at_once(
             if not reduction:
                 raise state.error(f"{what} reduces over {tree.describe(loop)}", block, loop)
     if not reduction:
-        apart(state, indices, loop, "run at once", private=private)
+        independent(state, indices, loop, "run at once", private=private)
 
 
-def apart(
+def independent(
     state: ScheduleState, indices: Indices, loop: ir.Operation, what: str, *,
     private: bool = False,
 ) -> None:  # fmt: skip

@@ -59,8 +59,8 @@ def cache_read(
     """Copy a buffer that a block reads, and have its readers read the copy; returns the copier."""
     buffer = chosen_buffer(state, block, which, "read")
     indices = state.indices(block)
-    beside = scopes.siblings(block)
-    readers = [each for each in beside if buffer in scopes.buffers(each)[0]]
+    siblings = scopes.siblings(block)
+    readers = [each for each in siblings if buffer in scopes.buffers(each)[0]]
     # A reduction reads what it adds to.
     plain = [
         each for each in readers
@@ -79,10 +79,10 @@ def cache_read(
                 f"{tree.describe(block)}", each, block,
             )  # fmt: skip
     uses = _elements(state, indices, block, buffer, chosen)
-    writers = [each for each in beside if buffer in scopes.buffers(each)[1]]
-    first = min(chosen, key=beside.index)
+    writers = [each for each in siblings if buffer in scopes.buffers(each)[1]]
+    first = min(chosen, key=siblings.index)
     for each in writers:
-        if beside.index(each) >= beside.index(first):
+        if siblings.index(each) >= siblings.index(first):
             raise state.error(
                 f"{tree.describe(each)} writes '{buffers.name_of(buffer)}' when it has been copied",
                 each, first,
@@ -176,9 +176,9 @@ def cache_write(
     name = buffers.name_of(buffer)
     indices = state.indices(block)
     scopes.check_regular(state, block, moves=False)
-    beside = scopes.siblings(block)
+    siblings = scopes.siblings(block)
     for each in consumers:
-        if each not in beside or buffer not in scopes.buffers(each)[0] or each == block:
+        if each not in siblings or buffer not in scopes.buffers(each)[0] or each == block:
             raise state.error(f"{tree.describe(each)} does not read '{name}'", each, block)
     uses = _elements(state, indices, block, buffer, [block, *consumers])
     stores = [a for a in accesses(indices, block) if a.writes and a.buffer == buffer]
@@ -186,11 +186,11 @@ def cache_write(
     begun = [a for a in stores if a.op.block in list(block.regions[1].blocks)]
     plain = len(body) == 1 and len(stores) == 1 + len(begun)
     readers = [
-        each for each in beside
+        each for each in siblings
         if each != block and each not in consumers and buffer in scopes.buffers(each)[0]
     ]  # fmt: skip
     for each in [*readers, *consumers]:
-        if beside.index(each) < beside.index(block):
+        if siblings.index(each) < siblings.index(block):
             raise state.error(f"{tree.describe(each)} reads '{name}' before", each, block)
     at = _statement(block, readers)
     dims = buffers.dims_of(indices, buffer)

@@ -49,7 +49,7 @@ def distinct(state: ScheduleState, loops: Sequence[ir.Operation]) -> None:
 
 
 def holds_only(outer: ir.Operation, inner: ir.Operation) -> bool:
-    """Whether a loop's body is one statement, and makes no memory beside it."""
+    """Whether a loop's body is one statement, and allocates no other memory."""
     result = tree.statements(tree.body_of(outer))
     makes = any(v.operation.name == "memref.alloc" for v in tree.body_of(outer).operations)
     return len(result) == 1 and result[0] == inner and not makes
@@ -59,7 +59,7 @@ def perfectly_nested(state: ScheduleState, line: Sequence[ir.Operation]) -> None
     """Check that each of some loops, outermost first, holds the next one, or a block, and no more.
 
     Raises:
-        ScheduleError: something is beside one of them.
+        ScheduleError: one of them has a sibling.
     """
     for outer, inner in pairwise(line):
         if not holds_only(outer, inner):
@@ -124,7 +124,7 @@ def chain(state: ScheduleState, loops: Sequence[ir.Operation]) -> list[ir.Operat
     """Return loops and those between them, outermost first, where each is all the last one holds.
 
     Raises:
-        ScheduleError: they are in different blocks, or something is beside one of them.
+        ScheduleError: they are in different blocks, or one of them has a sibling.
     """
     for loop in loops[1:]:
         if tree.scope_of(loop) != tree.scope_of(loops[0]):
@@ -137,7 +137,7 @@ def chain(state: ScheduleState, loops: Sequence[ir.Operation]) -> list[ir.Operat
     for loop in loops:
         if loop not in line:
             raise state.error(
-                f"{tree.describe(loop)} and {tree.describe(deepest)} are beside each other, not "
+                f"{tree.describe(loop)} and {tree.describe(deepest)} are siblings, not "
                 "one in the other",
                 loop, deepest,
             )  # fmt: skip

@@ -30,7 +30,7 @@ def compute_at(
     _reads_last_values(state, block, loop)
     readers = scopes.consumers(block)
     if not readers:
-        raise state.error(f"nothing beside {what} reads what it computes", block)
+        raise state.error(f"no sibling of {what} reads what it computes", block)
     outside = [each for each in readers if not tree.is_inside(each, loop)]
     if outside:
         raise state.error(
@@ -81,19 +81,19 @@ def reverse_compute_at(
                     each, block, loop,
                 )  # fmt: skip
     _reads_last_values(state, block, loop)
-    beside = scopes.siblings(block)
-    last = max((i for i, each in enumerate(beside) if tree.is_inside(each, loop)), default=0)
-    if beside.index(block) < last:
+    siblings = scopes.siblings(block)
+    last = max((i for i, each in enumerate(siblings) if tree.is_inside(each, loop)), default=0)
+    if siblings.index(block) < last:
         raise state.error(f"{what} runs before what is inside {where}", block, loop)
     for each in makers:
-        if each not in inside and beside.index(each) > last:
+        if each not in inside and siblings.index(each) > last:
             raise state.error(
                 f"{tree.describe(each)}, which computes what {what} reads, runs after {where}",
                 each, block, loop,
             )  # fmt: skip
-    _nothing_between_after(state, block, beside[last + 1 : beside.index(block)])
+    _nothing_between_after(state, block, siblings[last + 1 : siblings.index(block)])
     writes = scopes.buffers(block)[1]
-    for each in beside[: last + 1]:
+    for each in siblings[: last + 1]:
         early = next((b for b in scopes.buffers(each)[0] if b in writes), None)
         if tree.is_inside(each, loop) and early is not None:
             raise state.error(
@@ -214,13 +214,13 @@ def _place(
 
 def _nothing_between(state: ScheduleState, block: ir.Operation, loop: ir.Operation) -> None:
     """Check that what a block reads is still the same where it will be computed."""
-    beside = scopes.siblings(block)
-    start = beside.index(block)
-    last = max((i for i, each in enumerate(beside) if tree.is_inside(each, loop)), default=start)
+    siblings = scopes.siblings(block)
+    start = siblings.index(block)
+    last = max((i for i, each in enumerate(siblings) if tree.is_inside(each, loop)), default=start)
     if last < start:
         raise state.error(f"{tree.describe(loop)} runs before {tree.describe(block)}", block, loop)
     reads, writes = scopes.buffers(block)
-    for other in beside[start + 1 : last + 1]:
+    for other in siblings[start + 1 : last + 1]:
         own_reads, own_writes = scopes.buffers(other)
         early = not tree.is_inside(other, loop) and any(b in own_reads for b in writes)
         if early or any(b in reads or b in writes for b in own_writes):

@@ -90,7 +90,7 @@ def _statements(
         inside = [statement] if statement.name == tree.BLOCK else tree.blocks_under(statement)
         for block in inside:
             if block not in blocks:
-                raise state.error(f"{tree.describe(block)} is beside them in their loops", block)
+                raise state.error(f"{tree.describe(block)} is their sibling", block)
     for one, two in pairwise(held):
         _adjacent(state, one, two)
     return held

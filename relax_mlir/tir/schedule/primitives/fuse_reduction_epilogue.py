@@ -23,7 +23,7 @@ def fuse_reduction_epilogue(state: ScheduleState, block: ir.Operation, after: ir
     checks.reduction(state, block)
     update = update_of(block)
     if isinstance(update, str):
-        raise state.error(f"{what} cannot be taken apart: {update}", block)
+        raise state.error(f"{what} cannot be decomposed: {update}", block)
     element = I.complete(state, after)
     buffer = update.store.operands[1]
     name = buffers.name_of(buffer)

@@ -151,17 +151,17 @@ def _readers(
     """Return the blocks that read a buffer by loads; nothing else may use it."""
     result: list[ir.Operation] = []
     scope = tree.scope_of(block)
-    beside = scopes.siblings(block)
+    siblings = scopes.siblings(block)
     for access in accesses(indices, indices.function):
         if access.buffer != buffer or tree.is_inside(access.op, block):
             continue
-        reader = next((op for op in beside if tree.is_inside(access.op, op)), None)
+        reader = next((op for op in siblings if tree.is_inside(access.op, op)), None)
         if access.op.name != "memref.load" or reader is None or reader.name != tree.BLOCK:
             raise state.error(
                 f"'{buffers.name_of(buffer)}' is used outside of the blocks of "
                 f"{tree.describe(scope)}, or not by its elements", block,
             )  # fmt: skip
-        if beside.index(reader) < beside.index(block):
+        if siblings.index(reader) < siblings.index(block):
             raise state.error(f"{tree.describe(reader)} reads it before it is computed", reader)
         if reader not in result:
             result.append(reader)
@@ -183,10 +183,10 @@ def _buffers_reach(state: ScheduleState, block: ir.Operation, place: ir.Operatio
 
 def _inputs_stay(state: ScheduleState, block: ir.Operation, readers: list[ir.Operation]) -> None:
     """Check that what a block reads is the same where it will be computed."""
-    beside = scopes.siblings(block)
+    siblings = scopes.siblings(block)
     reads = scopes.buffers(block)[0]
-    last = max(beside.index(reader) for reader in readers)
-    for other in beside[beside.index(block) + 1 : last + 1]:
+    last = max(siblings.index(reader) for reader in readers)
+    for other in siblings[siblings.index(block) + 1 : last + 1]:
         for buffer in scopes.buffers(other)[1]:
             if buffer in reads:
                 raise state.error(
@@ -194,15 +194,15 @@ def _inputs_stay(state: ScheduleState, block: ir.Operation, readers: list[ir.Ope
                     f"{tree.describe(block)} has read it", other, block,
                 )  # fmt: skip
     indices = state.indices(block)
-    for other in beside[: beside.index(block)]:
+    for other in siblings[: siblings.index(block)]:
         for loop in tree.loops_around(block):
-            apart = [each for each in readers if not tree.is_inside(each, loop)]
-            again = _written_again(indices, other, reads, loop) if apart else None
+            outside = [each for each in readers if not tree.is_inside(each, loop)]
+            again = _written_again(indices, other, reads, loop) if outside else None
             if again is not None:
                 raise state.error(
                     f"'{buffers.name_of(again)}', which {tree.describe(block)} reads, is written "
-                    f"over by later steps of {tree.describe(loop)}, and {tree.describe(apart[0])} "
-                    "is outside of it", block, apart[0],
+                    f"over by later steps of {tree.describe(loop)}, and "
+                    f"{tree.describe(outside[0])} is outside of it", block, outside[0],
                 )  # fmt: skip
 
 
@@ -374,9 +374,9 @@ def check_whole(
 
 
 def check_outputs_wait(state: ScheduleState, block: ir.Operation, producer: ir.Operation) -> None:
-    """Check that what a block writes, and reads beside, may be used as early as its producer."""
-    beside = scopes.siblings(block)
-    between = beside[beside.index(producer) + 1 : beside.index(block)]
+    """Check that a block may be where its producer is, for all that it writes and reads."""
+    siblings = scopes.siblings(block)
+    between = siblings[siblings.index(producer) + 1 : siblings.index(block)]
     for other in between:
         if scopes.depend(block, other):
             raise state.error(

@@ -47,12 +47,12 @@ class LookupPrimitives(ScheduleBase):
 
     @primitive("GetProducers", inputs=("block",), pure=True)
     def get_producers(self, block: BlockRV | str) -> list[BlockRV]:
-        """Return the blocks beside a block that write what it reads."""
+        """Return the siblings of a block that write what it reads."""
         return self._block_rvs(_blocks(scopes.producers(self._block(block))))
 
     @primitive("GetConsumers", inputs=("block",), pure=True)
     def get_consumers(self, block: BlockRV | str) -> list[BlockRV]:
-        """Return the blocks beside a block that read what it writes."""
+        """Return the siblings of a block that read what it writes."""
         return self._block_rvs(_blocks(scopes.consumers(self._block(block))))
 
     @primitive("GetOutputBlocks", inputs=("scope_block",), pure=True)

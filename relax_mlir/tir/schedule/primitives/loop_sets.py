@@ -65,7 +65,7 @@ def _lines(state: ScheduleState, loops: Sequence[ir.Operation]) -> list[list[ir.
     if any(parent != parents[0] for parent in parents) or any(
         top in tops[:i] for i, top in enumerate(tops)
     ):
-        raise state.error("the loops are not beside each other", *loops)
+        raise state.error("the loops are not siblings", *loops)
     return around
 
 
@@ -108,7 +108,7 @@ def _merged(
         line[0].erase()
     if state.legality:
         for loop in made:
-            legality.apart(state, state.indices(loop), loop, "one loop")
+            legality.independent(state, state.indices(loop), loop, "one loop")
     edit.normalize(state.indices(made[0]), made[0])
     return made[-1]
 

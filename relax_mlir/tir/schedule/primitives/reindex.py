@@ -211,7 +211,7 @@ def _check_map(
 def _only_here(
     state: ScheduleState, block: ir.Operation, buffer: ir.Value, top: ir.Operation, writes: bool
 ) -> None:
-    """Check that nothing beside a block, in the loops around it, writes or reads a buffer."""
+    """Check that no other block in the loops around a block writes or reads a buffer."""
     for other in scopes.siblings(block):
         if other == block or not tree.is_inside(other, top):
             continue

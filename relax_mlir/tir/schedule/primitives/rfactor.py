@@ -188,7 +188,7 @@ def _factored(
     checks.reduction(state, block)
     reducer = reducer_of(block)
     if isinstance(reducer, str):
-        raise state.error(f"{tree.describe(block)} cannot be taken apart: {reducer}", block)
+        raise state.error(f"{tree.describe(block)} cannot be decomposed: {reducer}", block)
     indices = state.indices(block)
     loops = tree.loops_around(block)
     for each in loops:
@@ -389,7 +389,7 @@ class RFactorPrimitives(ScheduleBase):
     def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
         """Keep a partial result for each step of a loop, in a buffer, and combine these after it.
 
-        Sums, products, minima and maxima can be taken apart; the result of floating-point sums is
+        Sums, products, minima and maxima can be decomposed; the result of floating-point sums is
         rounded otherwise. So can a block that reduces several elements at once: each by itself, or
         two that are the place and the number of a minimum or a maximum, as with argmax, where of
         equal numbers another one may be found unless the comparison decides by the places.

@@ -87,7 +87,7 @@ def _common(
     """Return the loops around a block and all that uses what it writes."""
     others = [access for access in uses if not tree.is_inside(access.op, block)]
     if not others:
-        raise state.error(f"nothing beside {tree.describe(block)} uses '{name}'", block)
+        raise state.error(f"no sibling of {tree.describe(block)} uses '{name}'", block)
     common = [
         loop for loop in tree.loops_around(block)
         if all(tree.is_inside(access.op, loop) for access in others)

@@ -168,7 +168,7 @@ class SamplingPrimitives(ScheduleBase):
 
         Args:
             candidates: the integers.
-            probs: how probable each is beside the others; as TVM's they need not add up to 1.
+            probs: the relative probability of each; as TVM's they need not add up to 1.
             decision: the position of the one to take.
 
         Raises:

@@ -96,7 +96,7 @@ def _written(
     taken = {tree.block_name(op) for op in tree.nested_blocks(tree.function_of(block))}
     values: dict[ir.Value, ir.Value] = {}
     with edit.end_of(block), ir.Location.unknown():
-        # Two parameters may be parts of one buffer: until they are told apart each has a name.
+        # Two parameters may be parts of one buffer: until they are distinguished each has a name.
         for argument, part in parts.items():
             values[argument] = ir.Operation.create(
                 _CAST, operands=[part.buffer], results=[part.buffer.type]
