@@ -1,6 +1,5 @@
 """The exceptions that people catch; standard library only, importable from every layer."""
 
-import difflib
 from collections.abc import Iterable, Mapping
 
 
@@ -242,6 +241,9 @@ def missing(module: str, name: str, unsupported: Mapping[str, str], names: Itera
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` for the closest candidate, or an empty string."""
+    # Only errors need it.
+    import difflib
+
     close = difflib.get_close_matches(name, list(candidates), n=1, cutoff=0.6)
     return f"; did you mean '{close[0]}'?" if close else ""
 

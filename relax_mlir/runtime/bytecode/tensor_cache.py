@@ -7,13 +7,15 @@ from typing import Any
 from relax_mlir.errors import ArgumentTypeError
 from relax_mlir.runtime.bytecode.builtins import PREFIX
 from relax_mlir.runtime.device.api import device_of_type
-from relax_mlir.runtime.files.tensor_cache import load_tensor_cache
 
 _ARRAYS: dict[str, Any] = {}
 
 
 def _load(path: str, device_type: int, index: int) -> None:
     """Add the arrays of a folder that `dump_tensor_cache` wrote."""
+    # It imports what checks and writes such folders, which few programs read.
+    from relax_mlir.runtime.files.tensor_cache import load_tensor_cache
+
     _ARRAYS.update(load_tensor_cache(path, device_of_type(device_type, index))[0])
 
 

@@ -3,8 +3,8 @@
 import mmap
 import os
 import zlib
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -13,6 +13,13 @@ ALIGN = 64
 PIECE = 8 << 20
 _PARALLEL_FROM = 4 * PIECE
 _MAX_THREADS = 8
+_READ = 1 << 18
+
+
+class _Mapping(mmap.mmap):
+    """A mapped file, which is also open for reading."""
+
+    file: BinaryIO
 
 
 def pad(size: int) -> int:
@@ -54,11 +61,13 @@ def map_file(path: str | os.PathLike[str]) -> np.ndarray:
     Raises:
         OSError: the file cannot be read.
     """
-    with Path(path).open("rb") as file:
-        try:
-            memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-        except (OSError, ValueError):
-            return read_aligned(path)
+    file = Path(path).open("rb")  # noqa: SIM115 -- the mapping holds it
+    try:
+        memory = _Mapping(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    except (OSError, ValueError):
+        file.close()
+        return read_aligned(path)
+    memory.file = file
     return np.frombuffer(memory, np.uint8)
 
 
@@ -68,12 +77,37 @@ def flat_bytes(array: np.ndarray) -> np.ndarray:
 
 
 def checksums(*arrays: np.ndarray) -> list[list[int]]:
-    """Return the CRC-32 of each piece of the bytes of arrays; several threads work on much."""
-    pieces = [[data[i : i + PIECE].data for i in range(0, len(data), PIECE)] for data in arrays]
+    """Return the CRC-32 of each piece of the bytes of arrays; several threads work on much.
+
+    What is mapped is read from its file: pages that nothing else looks at, such as rows of a table
+    that no input asks for, stay out of this process's memory.
+    """
+    pieces = [[data[i : i + PIECE] for i in range(0, len(data), PIECE)] for data in arrays]
     flat = [piece for each in pieces for piece in each]
     if sum(map(len, flat)) < _PARALLEL_FROM:
-        sums = map(zlib.crc32, flat)
+        sums = map(_checksum, flat)
     else:
+        # Takes longer to import than small models to check.
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(min(_MAX_THREADS, os.cpu_count() or 1)) as pool:
-            sums = pool.map(zlib.crc32, flat)
+            sums = pool.map(_checksum, flat)
     return [[next(sums) for _ in each] for each in pieces]
+
+
+def _checksum(data: np.ndarray) -> int:
+    source, whole = data, data
+    while isinstance(source, np.ndarray):
+        source, whole = source.base, source
+    mapping = source.obj if isinstance(source, memoryview) else source
+    if not isinstance(mapping, _Mapping):
+        return zlib.crc32(data.data)
+    start = data.ctypes.data - whole.ctypes.data
+    buffer, done, total = memoryview(bytearray(min(_READ, len(data)))), 0, 0
+    while done < len(data):
+        got = os.preadv(mapping.file.fileno(), [buffer[: len(data) - done]], start + done)
+        if not got:
+            break
+        total = zlib.crc32(buffer[:got], total)
+        done += got
+    return total

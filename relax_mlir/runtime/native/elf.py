@@ -126,7 +126,8 @@ class _Object:
                 if unknown := {*rows["type"].tolist()} - {*_KINDS}:
                     raise UnsupportedObjectError(f"relocations of type {min(unknown)}")
         self.frames: list[int] = []
-        self.places = np.full(1 << 16, -1)
+        # The last one is of sections that are none, such as that of absolute symbols.
+        self.places = np.full(len(self.sections) + 1, -1)
         self.entries = 0
         self.addresses = np.zeros(0, "int64")
 
@@ -162,7 +163,7 @@ class _Object:
     def define(self, base: int, symbols: dict[str, int]) -> None:
         """Add the global symbols of this object to those of all."""
         section, value = self.symbols["section"], self.symbols["value"]
-        places = self.places[section]
+        places = self.places[np.minimum(section, len(self.sections))]
         known = np.where(places >= 0, base + places + value, 0)
         self.addresses = np.where(section == _ABSOLUTE, value, known)
         for i, name in enumerate(self.globals, self.first):
@@ -206,7 +207,7 @@ class _Object:
 
     def _relocate(self, index: int, rows: np.ndarray, memory: np.ndarray, base: int) -> None:
         size = int(self.sections[index]["size"])
-        for number in np.unique(rows["type"]).tolist():
+        for number in {*rows["type"].tolist()}:
             width, is_relative, is_entry = _KINDS[number]
             some = rows[rows["type"] == number]
             at, symbol = some["at"], some["symbol"].astype("int64")

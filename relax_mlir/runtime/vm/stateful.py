@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,11 +13,12 @@ from relax_mlir.errors import (
     did_you_mean,
 )
 from relax_mlir.runtime.profiling.evaluator import Timed
-from relax_mlir.runtime.profiling.profile import Report
-from relax_mlir.runtime.profiling.profiler import Profiler
 from relax_mlir.runtime.values.convert import describe, to_value
 from relax_mlir.runtime.values.ndarray import as_tensors
 from relax_mlir.runtime.vm.arguments import bind, convert
+
+if TYPE_CHECKING:
+    from relax_mlir.runtime.profiling.profile import Report
 
 # Methods that TVM's virtual machine gives as functions too: `time_evaluator("invoke_stateful")`.
 STATEFUL = ("invoke_stateful", "save_function", "set_input")
@@ -135,7 +136,7 @@ class StatefulCalls(Timed):
             raise ArgumentTypeError(f"invoke_closure takes a function, got {describe(closure)}")
         return as_tensors(to_value(closure(*[to_value(a) for a in args])))
 
-    def profile(self, func_name: str, *args: Any, repeat: int = 1, **kwargs: Any) -> Report:
+    def profile(self, func_name: str, *args: Any, repeat: int = 1, **kwargs: Any) -> "Report":
         """Run a function and return which of its calls took how long.
 
         It runs in a machine of its own, where every instruction is timed, after one run that is
@@ -152,6 +153,9 @@ class StatefulCalls(Timed):
             FunctionNotFoundError: there is no such function.
             VMError: what the function raises.
         """
+        # Who only runs a model has no use for it.
+        from relax_mlir.runtime.profiling.profiler import Profiler
+
         if func_name in self._saved:
             raise FunctionNotFoundError(
                 f"'{func_name}' is a saved call: profile the function it is of"

@@ -216,6 +216,29 @@ def test_a_large_array_is_checked_when_it_is_used(tmp_path: Path) -> None:
     assert not vm.executable.constants._checks
 
 
+@pytest.mark.parametrize("apart", [False, True])
+def test_checks_leave_arrays_out_of_memory(tmp_path: Path, apart: bool) -> None:
+    path, weights = tmp_path / "large.rxe", tmp_path / "large.weights"
+    ex = Executable(constants=[np.arange(3_000_000, dtype="float32"), np.ones(3)])
+    ex.save(path, weights if apart else None)
+    loaded = Executable.load(path)
+    loaded.verify()
+    mapped = Path("/proc/self/smaps").read_text().split(str(weights if apart else path))[1]
+    resident = next(row for row in mapped.splitlines() if row.startswith("Rss:"))
+    assert int(resident.split()[1]) < 1000  # KB
+    assert loaded.constants[0][-1] == 2_999_999
+
+
+def test_files_that_end_after_they_were_mapped(tmp_path: Path) -> None:
+    path = tmp_path / "large.rxe"
+    Executable(constants=[np.ones(100_000)]).save(path)
+    loaded = Executable.load(path)
+    with path.open("r+b") as file:
+        file.truncate(50_000)
+    with pytest.raises(ExecutableFormatError, match=r"constant 0, .*wrong checksum"):
+        loaded.verify()
+
+
 @pytest.mark.parametrize("size", [0, 1, PIECE, PIECE + 1, 5 * PIECE - 3])
 def test_checksums_of_pieces(size: int) -> None:
     data = np.zeros(size, np.uint8)

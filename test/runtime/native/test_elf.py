@@ -5,6 +5,7 @@ import ctypes
 import dataclasses
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,15 @@ def test_objects_use_each_other_and_the_process(linker: Any) -> None:
     image = linker.Image(objects(FIRST, SECOND), {}, ["main"])
     main = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(image.symbols["main"])
     assert [main(0, -7), main(1, -7)] == [14 + 5 + 1000 + 1 + 100, 21 + 5 + 1000 + 2 + 100]
+
+
+def test_tables_of_objects_are_small() -> None:
+    images = objects(SECOND)
+    tracemalloc.start()
+    elf.Image(images, {}, ["thrice"])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100_000
 
 
 def test_other_kinds_of_code_are_left_to_llvm() -> None:
