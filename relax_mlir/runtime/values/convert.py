@@ -126,7 +126,7 @@ def _convert(value: Any) -> Any:
         return value
     try:
         if hasattr(kind, "__dlpack__"):
-            return to_value(_from_dlpack(value))
+            return to_value(from_dlpack(value))
         if hasattr(kind, "__array__") or hasattr(kind, "__array_interface__"):
             return to_value(np.asarray(value))
     except ArgumentTypeError:
@@ -138,7 +138,8 @@ def _convert(value: Any) -> Any:
     return value
 
 
-def _from_dlpack(value: Any) -> np.ndarray:
+def from_dlpack(value: Any) -> np.ndarray:
+    """Return an array over the memory of an object with `__dlpack__`, bfloat16 too."""
     try:
         return np.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError):
@@ -154,7 +155,7 @@ def _from_ffi(value: Any) -> Any:
 
     if isinstance(value, tvm_ffi.Tensor):
         try:
-            return to_value(_from_dlpack(value))
+            return to_value(from_dlpack(value))
         except ArgumentTypeError:
             raise
         except Exception as error:

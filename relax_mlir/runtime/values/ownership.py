@@ -1,13 +1,13 @@
 """Ownership of the arrays in a value: who may write or reuse their memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError
 from relax_mlir.runtime.device.memory import PooledStorage, Storage
-from relax_mlir.runtime.values.convert import to_value
+from relax_mlir.runtime.values.convert import from_dlpack, to_value
 
 ndarray = np.ndarray
 STORAGE = (Storage, PooledStorage)
@@ -107,3 +107,22 @@ def write_back(array: np.ndarray, value: np.ndarray, what: str, *, written: bool
             f"np.empty(...) makes"
         )
     np.copyto(array, value)
+
+
+def write_all_back(args: Iterable[Any], values: Iterable[Any], what: str) -> None:
+    """Bring what a function wrote to values to the arguments that they are copies of.
+
+    Args:
+        args: as they were given; what has DLPack too.
+        values: those of the virtual machine.
+        what: the function, for messages.
+
+    Raises:
+        ArgumentTypeError: the function wrote, and an argument is read-only.
+    """
+    for i, (arg, value) in enumerate(zip(args, values, strict=True)):
+        if type(value) is tuple and isinstance(arg, (tuple, list)):
+            write_all_back(arg, value, what)
+        elif type(value) is ndarray and value is not arg and hasattr(arg, "__dlpack__"):
+            array = arg if isinstance(arg, ndarray) else from_dlpack(arg)
+            write_back(array, value, f"{what}: argument {i}", written=False)

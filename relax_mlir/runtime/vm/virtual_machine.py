@@ -14,6 +14,8 @@ from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, VMError,
 from relax_mlir.runtime.bytecode.backtrace import annotate, frame_line, too_deep
 from relax_mlir.runtime.bytecode.builtins import (
     BUILTINS,
+    LIBRARY_PREFIX,
+    MODEL_PREFIX,
     SMALL_TENSOR,
     alloc_storage,
     shape_of,
@@ -39,6 +41,7 @@ from relax_mlir.runtime.values.ownership import (
     guarded,
     read_only_owner,
     root_of,
+    write_all_back,
 )
 from relax_mlir.runtime.vm.arguments import (
     bind,
@@ -224,7 +227,7 @@ class VirtualMachine(StatefulCalls):
         func = self.executable.global_funcs[index]
         self._body(index)
         bodies, find = self._bodies, self._body
-        count, own = func.num_args, self._own
+        count, own, may_write = func.num_args, self._own, self._calls_others()
 
         def inward(args: tuple) -> Sequence[Any]:
             args = plain_integers(self.executable, func, args)
@@ -238,7 +241,7 @@ class VirtualMachine(StatefulCalls):
         def call(*args: Any, **kwargs: Any) -> Any:
             if kwargs or len(args) != count:
                 args = bind(func, args, kwargs)
-            results = False  # of other calls among the arguments
+            results = copied = False  # results of other calls among the arguments
             for a in args:
                 kind = type(a)
                 # `to_value` says the same of most arrays, but it is a call.
@@ -247,7 +250,7 @@ class VirtualMachine(StatefulCalls):
                     or not a.flags.carray
                     or not a.dtype.isnative
                 ):
-                    values = inward(args)
+                    values, copied = inward(args), may_write
                     break
                 if kind is Tensor:
                     results = True
@@ -265,6 +268,8 @@ class VirtualMachine(StatefulCalls):
             except RecursionError as error:
                 deep = too_deep(name, error, self.executable, self._namespace, self._lines)
                 raise deep from error
+            if copied:
+                write_all_back(args, values, name)
             kind = type(result)
             if kind is not ndarray and kind is not tuple:
                 return result
@@ -273,6 +278,12 @@ class VirtualMachine(StatefulCalls):
             return result.view(Tensor) if kind is ndarray else as_tensors(result)
 
         return described(call, func)
+
+    def _calls_others(self) -> bool:
+        """Whether the program calls functions of others, which may write their arguments."""
+        own = {*self._funcs, *self._native, *BUILTINS}
+        names = (name for name in self.executable.func_names if name not in own)
+        return not all(name.startswith((LIBRARY_PREFIX, MODEL_PREFIX)) for name in names)
 
     def _own(self, result: Any, args: Any, values: Sequence[Any]) -> Any:
         """Return a result that shares memory with no constant and no argument but itself."""

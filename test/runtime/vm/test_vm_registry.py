@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relax_mlir.errors import FunctionNotFoundError
+from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError
 from relax_mlir.runtime import (
     ExecBuilder,
     VirtualMachine,
@@ -148,6 +148,59 @@ TVM_FFI_STATIC_INIT_BLOCK() {
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="no C++ compiler")
 @pytest.mark.slow
+class Foreign:
+    """A tensor of another library."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __dlpack__(self, **kwargs: object) -> object:
+        return self.array.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> object:
+        return self.array.__dlpack_device__()
+
+
+def filling(name: str) -> VirtualMachine:
+    def fill(x: np.ndarray) -> None:
+        np.asarray(x)[...] = 7
+
+    register_func(name, fill)
+    ib = ExecBuilder()
+    with ib.function("main", 2, ["x", "pair"]):
+        ib.emit_call(name, [ib.r(0)])
+        ib.emit_call("vm.builtin.tuple_getitem", [ib.r(1), 1], dst=ib.r(2))
+        ib.emit_call(name, [ib.r(2)])
+        ib.emit_ret(ib.r(0))
+    return VirtualMachine(ib.get())
+
+
+LAYOUTS = {
+    "plain": np.zeros((3, 2), "float32"),
+    "transposed": np.zeros((2, 3), "float32").T,
+    "part": np.zeros((3, 4), "float32")[:, ::2],
+    "big-endian": np.zeros((3, 2), ">f4"),
+    "misaligned": np.frombuffer(bytearray(25), np.uint8)[1:].view("float32").reshape(3, 2),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_functions_write_their_arguments(name: str, layout: str) -> None:
+    vm = filling(name)
+    x, y = LAYOUTS[layout].copy(order="K"), LAYOUTS[layout][...]
+    for kind in (np.asarray, Foreign) if x.dtype.isnative else (np.asarray,):
+        x[...] = y[...] = 0
+        vm["main"](kind(x), (np.ones(1), kind(y)))
+        assert (x == 7).all()
+        assert (y == 7).all()
+
+
+def test_writing_copies_of_read_only_arguments(name: str) -> None:
+    x, y = np.broadcast_to(np.float32(0), (3, 2)), np.zeros(3)
+    with pytest.raises(ArgumentTypeError, match="main: argument 0 is an output, .*read-only"):
+        filling(name)["main"](x, (y, y))
+
+
 def test_cpp_and_python_call_each_other(tmp_path: Path) -> None:
     info = tvm_ffi.libinfo
     (tmp_path / "lib.cc").write_text(CPP)
