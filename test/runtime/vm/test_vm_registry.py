@@ -197,7 +197,7 @@ def test_functions_write_their_arguments(name: str, layout: str) -> None:
 
 def test_writing_copies_of_read_only_arguments(name: str) -> None:
     x, y = np.broadcast_to(np.float32(0), (3, 2)), np.zeros(3)
-    with pytest.raises(ArgumentTypeError, match="main: argument 0 is an output, .*read-only"):
+    with pytest.raises(ArgumentTypeError, match=r"main: argument 0 is an output, .*read-only"):
         filling(name)["main"](x, (y, y))
 
 
