@@ -197,6 +197,11 @@ INDEX = [
     ("masked_scatter", lambda a, k: a.masked_scatter(a > 0, a * 2)),
     ("one_hot", lambda a, k: F.one_hot(k % 4, 4)), ("take", lambda a, k: torch.take(a, k)),
     ("bucketize", lambda a, k: torch.bucketize(a, torch.tensor([-1.0, 0.0, 1.0]))),
+    ("histc", lambda a, k: torch.histc(a, 7, -1, 2)), ("histc range", lambda a, k: torch.histc(a)),
+    ("histc equal", lambda a, k: torch.histc(a * 0 + 3, 5, 1, 1)),
+    ("grouped_mm", lambda a, k: torch._grouped_mm(
+        a.bfloat16(), (torch.arange(384) % 5).reshape(3, 8, 16).bfloat16(),
+        offs=torch.tensor([1, 1, 5], dtype=torch.int32))[:5].float()),
     ("copy", lambda a, k: aten.copy(a, a[:1])), ("fill", lambda a, k: aten.fill.Scalar(a, 2.0)),
 ]  # fmt: skip
 NN = [

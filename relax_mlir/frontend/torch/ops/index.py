@@ -283,6 +283,25 @@ def _copy(m: Importer, x: Any, src: Any, non_blocking: bool = False) -> Any:
     return op.broadcast_to(converted, m.dims)
 
 
+@converts("histc.default")
+def _histc(m: Importer, x: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
+    flat = m.emit(op.reshape(x, (-1,)))
+    low, high = m.cast(min, m.dtype), m.cast(max, m.dtype)
+    if min == max:
+        low, high = m.emit(op.min(flat)), m.emit(op.max(flat))
+        margin = m.emit(op.astype(op.equal(low, high), m.dtype))
+        low, high = op.subtract(low, margin), op.add(high, margin)
+    place = op.multiply(op.subtract(flat, low), m.cast(bins, m.dtype))
+    place = op.astype(op.trunc(op.divide(place, op.subtract(high, low))), "int64")
+    # The last bin has both of its ends; a bin after it counts what is in none.
+    place = op.minimum(place, const(bins - 1, "int64"))
+    inside = op.logical_and(op.greater_equal(flat, low), op.less_equal(flat, high))
+    place = op.where(inside, place, const(bins, "int64"))
+    ones = op.ones(flat.ty.dims, m.dtype)
+    counts = op.scatter_elements(op.zeros((bins + 1,), m.dtype), place, ones, 0, reduction="add")
+    return op.strided_slice(counts, [0], [0], [bins])
+
+
 @converts("bucketize.Tensor")
 def _bucketize(
     m: Importer, x: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False

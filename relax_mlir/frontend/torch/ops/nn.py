@@ -10,6 +10,9 @@ from relax_mlir.frontend.torch.importer import Importer, as_sequence
 from relax_mlir.frontend.torch.ops.table import converts
 from relax_mlir.frontend.torch.symbols import size as size_of
 from relax_mlir.relax import op
+from relax_mlir.relax.expr.values import const
+from relax_mlir.te import compute, reduce_axis
+from relax_mlir.te import sum as te_sum
 
 _CONV = {1: op.conv1d, 2: op.conv2d, 3: op.conv3d}
 _CONV_TRANSPOSE = {1: op.conv1d_transpose, 2: op.conv2d_transpose, 3: op.conv3d_transpose}
@@ -36,6 +39,39 @@ def _addmm(m: Importer, x: Any, first: Any, second: Any, beta: Any = 1, alpha: A
     if beta == 0:
         return product
     return op.add(product, x if beta == 1 else op.multiply(x, m.cast(beta, m.dtype)))
+
+
+@converts("_grouped_mm.default", "transformers.grouped_mm_fallback.default")
+def _grouped_mm(
+    m: Importer, x: Any, weight: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None
+) -> Any:
+    """Rows of `x` (s, k) between two of the offsets by one matrix of `weight` (groups, k, n)."""
+    if x.ty.ndim == weight.ty.ndim == 3 and offs is None:
+        return op.matmul(x, weight)
+    if (x.ty.ndim, weight.ty.ndim) != (2, 3) or offs is None:
+        raise ExprError("grouped_mm takes offsets of the rows of a matrix, and a stack of matrices")
+    groups = weight.ty.dims[0]
+    rows = op.arange(0, x.ty.dims[0], 1, "int32")
+    group = m.emit(op.bucketize(rows, m.cast(offs, "int32"), out_int32=True, right=True))
+    known = op.minimum(group, op.subtract(m.cast(groups, "int32"), const(1, "int32")))
+    product = m.block_builder.emit_te(_grouped_matmul, x, weight, m.emit(known))
+    # Rows after the last offset belong to no group.
+    inside = op.expand_dims(op.less(group, m.cast(groups, "int32")), axis=1)
+    return op.where(inside, product, op.zeros_like(product))
+
+
+def _grouped_matmul(x: Any, weight: Any, group: Any) -> Any:
+    """The product of each row by the matrix of its group, summed in float32 at least."""
+    k = reduce_axis((0, weight.shape[1]), name="k")
+    wide = "float64" if x.dtype == "float64" else "float32"
+    total = compute(
+        (x.shape[0], weight.shape[2]),
+        lambda r, n: te_sum(x[r, k].astype(wide) * weight[group[r], k, n].astype(wide), axis=k),
+        name="grouped_matmul",
+    )
+    return compute(
+        total.shape, lambda r, n: total[r, n].astype(x.dtype), name="grouped_matmul_cast"
+    )
 
 
 @converts("einsum.default")
