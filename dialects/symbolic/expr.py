@@ -107,6 +107,16 @@ class SymExpr(NoQuotients):
         """The integer when constant, else None."""
         return self._terms.get((), 0) if self.is_const else None
 
+    def __int__(self) -> int:
+        """Return the integer of a constant.
+
+        Raises:
+            TypeError: it has symbols, whose values are known at run time only.
+        """
+        if self.value is None:
+            raise TypeError(f"{self} is no number: its symbols have values at run time")
+        return self.value
+
     @property
     def name(self) -> str | None:
         """The symbol's name when the expression is one plain symbol, else None."""
