@@ -34,6 +34,7 @@ TABLE = {
     "script.GlobalVar": "relax_mlir.relax.expr:GlobalVar",
     "script.ExternFunc": "relax_mlir.relax.expr:ExternFunc",
     "script.ScriptBuilder": "relax_mlir.relax.builder.script_builder:ScriptBuilder",
+    "script.frames": "relax_mlir.relax.ir_builder.relax",
     "script.call": "relax_mlir.relax.expr.values:operation_called",
     "ir.specialize": "relax_mlir.tir.specialize:specialize",
     "codegen.compile_module": "relax_mlir.lowering.codegen.native:compile_module",

@@ -4,6 +4,13 @@ from typing import Any, NoReturn
 
 from relax_mlir.extension_points import extension
 
+# What a function is written with, by `script.ir_builder.relax` outside of scripts.
+_FRAME_FUNCTIONS = frozenset({
+    "R.arg", "R.dataflow", "R.emit", "R.emit_match_cast", "R.emit_te", "R.emit_var_binding",
+    "R.emit_with_ty", "R.emit_with_type", "R.func_attr", "R.func_name", "R.func_ret_ty",
+    "R.func_ret_value", "R.output",
+})  # fmt: skip
+
 
 class Marker:
     """A name of the script language.
@@ -32,6 +39,8 @@ class Marker:
         return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: D102
+        if self.script_path in _FRAME_FUNCTIONS:
+            return getattr(extension("script.frames"), self.__name__)(*args, **kwargs)
         made = Marker(self.script_path)
         made.script_call = (args, kwargs)
         if self.script_path.startswith("R.") and any(map(_is_expression, args)):

@@ -40,7 +40,9 @@ y: R.Tensor((2, 4), dtype="float32") = R.memory.alloc_tensor(
     storage, R.prim_value(0), R.shape([2, 4]), R.dtype("float32")
 )
 _: R.Tuple() = cls.exp(x, y)
-z = R.builtin.alloc_tensor(R.shape([2, 4]), R.dtype("float32"), R.prim_value(0))
+z = R.emit_with_ty(
+    "relax.builtin.alloc_tensor", (R.shape([2, 4]), R.dtype("float32"), R.prim_value(0)), (x.ty,)
+)
 cls.twice(y, z)
 _1 = R.memory.kill_tensor(y)
 R.memory.kill_storage(storage)
@@ -55,7 +57,8 @@ _: R.Tuple = R.vm.kill_object(y)
 return z
 """,
     "arguments that are left out": """
-y = R.memory.view(x, R.shape([2, 4]), R.tuple(), R.tuple())
+x1 = R.emit_with_type("relax.nn.relu", x)
+y = R.memory.view(x1, R.shape([2, 4]), R.tuple(), R.tuple())
 z = R.call_tir(cls.exp, (y,), out_ty=R.Tensor((2, 4), "float32"))
 w = R.call_tir(cls.twice, (z,), out_ty=R.Tensor((2, 4), "float32"))
 return w

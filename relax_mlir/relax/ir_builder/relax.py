@@ -1,19 +1,19 @@
 """The frames of Relax functions, and what is emitted in them: the `R` of `script.ir_builder`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from relax_mlir import relax
 from relax_mlir.errors import BuilderError
-from relax_mlir.relax.expr import Binding, Function, Var
+from relax_mlir.relax.expr import Binding, Call, Function, Op, Var
 from relax_mlir.relax.expr.types import Type, as_type
 from relax_mlir.relax.expr.values import convert
 from relax_mlir.relax.ir_builder.base import IRBuilder
 
 
 class FunctionFrame:
-    """A function: its name, attributes and parameters come first, then the bindings."""
+    """A function: its name and attributes come first, then the bindings."""
 
     def __init__(self, builder: IRBuilder, is_pure: bool | None, is_private: bool) -> None:
         self.builder = builder
@@ -32,8 +32,7 @@ class FunctionFrame:
         """
         if self._scope is not None:
             raise BuilderError(
-                f"the name, attributes and parameters of '{self.name}' stand in front of its "
-                "bindings"
+                f"the name and attributes of '{self.name}' stand in front of its bindings"
             )
         return self
 
@@ -42,7 +41,7 @@ class FunctionFrame:
         if self._scope is None:
             builder = self.builder.builder
             self.name = self.name or "main"
-            scope = builder.function(self.name, self.params, self.attrs, **self._options)
+            scope = builder.function(self.name, None, self.attrs, **self._options)
             scope.__enter__()
             self._scope = scope
 
@@ -125,7 +124,7 @@ def func_attr(attrs: Mapping[str, Any]) -> None:
 def arg(name: str, ty: Any) -> Var:
     """Add a parameter to the open function, and return its variable."""
     var = Var(name, ty)
-    _function().head().params.append(var)
+    _function().params.append(var)
     return var
 
 
@@ -143,7 +142,7 @@ def func_ret_value(value: Any) -> None:
     builder, frame, result = _writer(), _function(), convert(value)
     if frame.ret_ty is not None and not frame.ret_ty.is_base_of(result.ty):
         raise BuilderError(f"'{frame.name}' is declared to return {frame.ret_ty}, got {result.ty}")
-    builder.emit_func_output(result)
+    builder.emit_func_output(result, frame.params)
 
 
 @contextmanager
@@ -184,6 +183,29 @@ def emit_match_cast(value: Any, ty: Any) -> Var:
 def emit_var_binding(binding: Binding) -> Var:
     """Emit a binding that was made, and return its variable."""
     return _writer().emit_normalized(binding)
+
+
+def emit_te(func: Any, *args: Any, **kwargs: Any) -> Var:
+    """Bind the call of the prim func that a te function makes, as `BlockBuilder.emit_te` does."""
+    return _writer().emit_te(func, *args, **kwargs)
+
+
+def emit_with_type(op: str, args: Sequence[Any], ty_args: Any = ()) -> Call:
+    """Return a call of an operation by name.
+
+    Args:
+        op: its name, such as `"relax.builtin.alloc_tensor"`.
+        args: the arguments.
+        ty_args: the type, or types, of the result that the call says.
+
+    Raises:
+        ExprError: there is no such operation.
+    """
+    types = ty_args if isinstance(ty_args, (list, tuple)) else (ty_args,)
+    return Call(Op.get(op), args, ty_args=types)
+
+
+emit_with_ty = emit_with_type
 
 
 def __getattr__(name: str) -> Any:

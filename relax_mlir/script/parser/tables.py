@@ -24,7 +24,8 @@ COMPARISONS: dict[type, str] = {
 BUILTINS = (
     "call_tir", "call_tir_dyn", "call_dps_packed", "call_packed", "call_pure_packed", "match_cast",
     "match_shape", "shape_of", "tuple", "const", "shape", "ShapeExpr", "prim_value", "print",
-    "assert_op", "emit", "emit_te", "dataflow", "output", "outputs", "Tensor", "Shape", "Tuple",
-    "Object", "Prim", "ExternFunc", "func_attr", "call_tir_inplace", "call_dps_packed_inplace",
-    "call_inplace_packed", "call_builtin_with_ctx", "null_value",
+    "assert_op", "emit", "emit_te", "emit_with_ty", "emit_with_type", "dataflow", "output",
+    "outputs", "Tensor", "Shape", "Tuple", "Object", "Prim", "ExternFunc", "func_attr",
+    "call_tir_inplace", "call_dps_packed_inplace", "call_inplace_packed", "call_builtin_with_ctx",
+    "null_value",
 )  # fmt: skip

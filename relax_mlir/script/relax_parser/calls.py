@@ -27,6 +27,7 @@ from relax_mlir.script.relax_parser.dps import (
 )
 from relax_mlir.script.relax_parser.expr import ExprParser, Hint
 from relax_mlir.script.relax_parser.logic import integers
+from relax_mlir.script.relax_parser.operations import operation
 
 
 def shape_of(p: ExprParser, value: ir.Value, node: Node, name: str | None) -> ir.Value:
@@ -357,6 +358,19 @@ def _emit_te(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     return p.materialize(p.call_python(p.module.builder.call_te, node), node, name)
 
 
+def _emit_with_type(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
+    """Parse `R.emit_with_type("relax.add", (x, y))`: a call of an operation by its full name.
+
+    Raises:
+        ScriptError: there is no such operation.
+    """
+    given = arguments(p.scope, node, ["op", "args", "ty_args"], 2)
+    op = str(literal(p.scope, given["op"])).removeprefix("relax.")
+    args = given["args"].elts if isinstance(given["args"], ast.Tuple) else [given["args"]]
+    special, call = SPECIAL.get(op), ast.copy_location(ast.Call(node.func, args, []), node)
+    return operation(p, op, call, name) if special is None else special(p, call, name, hint)
+
+
 def _word(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     """Parse `R.str("text")`, for functions that take texts."""
     text = node.args[0] if isinstance(node, ast.Call) and len(node.args) == 1 else node
@@ -397,6 +411,8 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "TupleGetItem": _tuple_get_item,
     "emit": _emit,
     "emit_te": _emit_te,
+    "emit_with_ty": _emit_with_type,
+    "emit_with_type": _emit_with_type,
     "print": _builtin("vm.builtin.print"),
     "assert_op": _builtin("vm.builtin.assert_op"),
     "null_value": _null_value,

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import relax_mlir as tvm
-from relax_mlir import relax, tir
+from relax_mlir import relax, tir, topi
 from relax_mlir.errors import BuilderError, ExprTypeError
 from relax_mlir.ir import DummyGlobalInfo, IRModule, assert_structural_equal
 from relax_mlir.relax.ir_builder import IRBuilder
 from relax_mlir.relax.ir_builder import ir as I
 from relax_mlir.relax.ir_builder import relax as R
+from relax_mlir.script import relax as S
 
 F32 = relax.TensorType(("n", 4), "float32")
 
@@ -39,6 +40,23 @@ def test_a_function_is_that_of_the_block_builder() -> None:
     assert ib.get().params[0].name == "x"
     assert ib.get().body.body.name == "made"
     assert [each.var.name for each in ib.get().body.blocks[0].bindings] == ["a", "b"]
+
+
+def test_the_r_of_scripts_writes_in_frames_and_parameters_may_come_late() -> None:
+    with IRBuilder() as ib, R.function():
+        S.func_name("foo")
+        x = S.arg("x", S.Tensor(("n", 4), "float32"))
+        with S.dataflow() as block:
+            S.output(S.emit(S.exp(x)))
+        y = S.arg("y", S.Tensor((4,), "float32"))
+        total = S.emit_with_ty("relax.add", [block.output_vars[0], y])
+        S.func_ret_value(S.emit_te(topi.nn.relu, S.emit(total)))
+    assert [each.name for each in ib.get().params] == ["x", "y"]
+    given = np.arange(8, dtype="float32").reshape(2, 4) - 4
+    got = relax.VirtualMachine(relax.build(ib.builder.get()))["foo"](given, given[0])
+    np.testing.assert_allclose(got, np.maximum(np.exp(given) + given[0], 0), rtol=1e-6)
+    with pytest.raises(ValueError, match="no IRBuilder is open"):
+        S.func_name("foo")
 
 
 def test_a_module_of_functions_runs() -> None:
