@@ -62,6 +62,7 @@ _SCRIPT_NAMES = {
        for name in names},
     **{f"{group}_{name}": f"{group}.{name}"
        for group, names in QUALIFIED.items() for name in names},
+    "alloc_tensor": "builtin.alloc_tensor",
 }  # fmt: skip
 ALIASES |= {script: name for name, script in _SCRIPT_NAMES.items()}
 
@@ -69,6 +70,15 @@ ALIASES |= {script: name for name, script in _SCRIPT_NAMES.items()}
 def script_name(name: str) -> str:
     """Return what script calls an operation of the dialect: `softmax` is `nn.softmax`."""
     return _SCRIPT_NAMES.get(name, name)
+
+
+def tvm_name(operation: str) -> str:
+    """Return what TVM calls an operation: `relax.softmax` is `relax.nn.softmax`."""
+    if not operation.startswith(("relax.", "vm.")):
+        return operation
+    if operation == "vm.kill":
+        return "relax.vm.kill_object"
+    return f"relax.{script_name(operation.removeprefix('relax.'))}"
 
 
 def dialect_name(written: str) -> str:

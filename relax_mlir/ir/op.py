@@ -15,6 +15,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import add_operation
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.infer import InferError, describe
+from relax_mlir.dialects.relax.op_names import dialect_name
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, ComputeOp, declare
 from relax_mlir.dialects.relax.ops.params import REQUIRED, Param
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -50,7 +51,7 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None) -> Any:
     """
     if value is None:
         return lambda function: register_op_attr(op_name, attr_key, function)
-    name = op_name.removeprefix(PREFIX)
+    name = dialect_name(op_name.removeprefix(PREFIX))
     if name not in COMPUTE_OPS:
         raise KeyError(f"there is no operation '{op_name}'{did_you_mean(name, COMPUTE_OPS)}")
     if attr_key == "FInferShape":
@@ -67,7 +68,7 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None) -> Any:
 
 def reset_op_attr(op_name: str, attr_key: str) -> None:
     """Take back what `register_op_attr` attached; a dialect's operation has its own rule again."""
-    name = op_name.removeprefix(PREFIX)
+    name = dialect_name(op_name.removeprefix(PREFIX))
     ATTRIBUTES.get(name, {}).pop(attr_key, None)
     rules_changed()
     cls = COMPUTE_OPS.get(name)

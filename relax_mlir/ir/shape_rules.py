@@ -6,6 +6,7 @@ from typing import Any
 
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
+from relax_mlir.dialects.relax.op_names import dialect_name
 from relax_mlir.extension_points import extension
 
 PREFIX = "relax."
@@ -99,7 +100,7 @@ class InferCall:
 
 def get_op_attr(op_name: str, attr_key: str) -> Any:
     """Return what `register_op_attr` attached, None when nothing was."""
-    return ATTRIBUTES.get(op_name.removeprefix(PREFIX), {}).get(attr_key)
+    return ATTRIBUTES.get(dialect_name(op_name.removeprefix(PREFIX)), {}).get(attr_key)
 
 
 def has_op_attrs() -> bool:

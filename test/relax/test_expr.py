@@ -354,9 +354,46 @@ def test_wrong_indices() -> None:
     assert relax.Var("s", R.Shape(("n", 2)))[1] == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "mlir_name"),
+    [
+        ("relax.nn.conv2d", "relax.conv2d"), ("relax.image.resize2d", "relax.resize2d"),
+        ("relax.vision.roi_align", "relax.roi_align"), ("relax.memory.view", "relax.memory_view"),
+        ("relax.grad.no_grad", "relax.grad_no_grad"), ("relax.matmul", "relax.matmul"),
+        ("relax.builtin.alloc_tensor", "relax.alloc_tensor"),
+    ],
+)  # fmt: skip
+def test_operations_have_the_names_of_tvm(name: str, mlir_name: str) -> None:
+    found = relax.expr.Op.get(name)
+    assert (found.name, found.mlir_name) == (name, mlir_name)
+    assert relax.expr.Op.get(mlir_name) is found
+    assert str(found) == name.replace("relax.", "R.")
+    assert name in relax.expr.Op.list_op_names()
+    assert not found.has_attr("TOpPattern")
+    assert found.get_attr("TOpPattern") is None
+
+
+def test_lowered_operations_have_the_names_of_tvm() -> None:
+    program = from_source("""
+@R.function(pure=False)
+def main(x: R.Tensor((4,), "float32")):
+    storage = R.memory.alloc_storage(R.shape([16]), 0, "global", "uint8")
+    y = R.memory.alloc_tensor(storage, 0, R.shape([4]), "float32")
+    z = R.builtin.alloc_tensor(R.shape([4]), "float32", 0)
+    R.memory.kill_tensor(y)
+    return z
+""")
+    names = [binding.value.op.name for binding in program["main"].body.blocks[0].bindings]
+    assert names == [
+        "relax.vm.alloc_storage", "relax.vm.alloc_tensor", "relax.builtin.alloc_tensor",
+        "relax.vm.kill_object",
+    ]  # fmt: skip
+    assert set(names) <= set(relax.expr.Op.list_op_names())
+
+
 def test_namespaces() -> None:
     assert op.nn.softmax is op.softmax
-    assert op.nn.relu(relax.const([1.0])).op.name == "relax.relu"
+    assert op.nn.relu(relax.const([1.0])).op.name == "relax.nn.relu"
     assert "matmul" in dir(op)
     assert "softmax" in dir(op.nn)
     parameters = inspect.signature(op.softmax).parameters

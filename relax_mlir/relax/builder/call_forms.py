@@ -35,7 +35,7 @@ def make_call(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) ->
     if isinstance(op, ExternFunc):
         return _packed(m, call, operands, loc)
     if isinstance(op, Op):
-        make = _FORMS.get(op.name)
+        make = _FORMS.get(op.mlir_name)
         return (make or _other)(m, call, operands, loc)
     return _closure(m, call, operands, loc)
 
@@ -101,7 +101,7 @@ def _packed(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> i
 
 
 def _pure_packed(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
-    name = call.op.name  # type: ignore[attr-defined]
+    name = call.op.mlir_name  # type: ignore[attr-defined]
     return _by_name(m, name, call.args[0], operands, _result(m, call), loc, _inplace(m, call))
 
 
@@ -136,7 +136,7 @@ def _other(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir
             if not isinstance(value, str):
                 raise ExprTypeError(f"{op!r} cannot be emitted with attribute '{name}', {value!r}")
             attributes[name] = ir.StringAttr.get(value)
-    return m.create(op.name, operands, _result(m, call), loc, **attributes).result
+    return m.create(op.mlir_name, operands, _result(m, call), loc, **attributes).result
 
 
 def _destination(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
@@ -177,7 +177,7 @@ def _destination(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location)
     if known_fields(arguments) is None:
         # A tuple that somebody else made: calls have their tuples made in place.
         arguments = m.part_tuple(m._builder._fields(arguments, place), loc)
-    return m.create(call.op.name, [shape, arguments], result, loc, **attributes).result  # type: ignore[attr-defined]
+    return m.create(call.op.mlir_name, [shape, arguments], result, loc, **attributes).result  # type: ignore[attr-defined]
 
 
 def _given_shapes(call: Call, count: int) -> list[Any]:

@@ -297,7 +297,7 @@ def _get_item(
 def _call(m: Materializer, expr: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
     op = expr.op
     if isinstance(op, Op):
-        short = op.name.removeprefix("relax.")
+        short = op.mlir_name.removeprefix("relax.")
         if short in COMPUTE_OPS:
             return m.computation(short, operands, expr.attrs, loc)
     return make_call(m, expr, operands, loc)

@@ -295,7 +295,7 @@ class CallPattern(DFPattern):
 
 
 def _attribute_arguments(call: Call) -> list[Any]:
-    name = getattr(call.op, "name", "").removeprefix("relax.")
+    name = getattr(call.op, "mlir_name", "").removeprefix("relax.")
     cls = COMPUTE_OPS.get(name)
     attrs = call.attrs
     values = [] if cls is None else [attrs.get(p.name) for p in cls.PARAMS if not p.is_operand]

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.op_names import dialect_name
+from relax_mlir.dialects.relax.op_names import dialect_name, tvm_name
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, is_absent, read_attributes
 from relax_mlir.dialects.relax.tuples import call_arguments
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
 from relax_mlir.ir.attribute_value import attribute_value
+from relax_mlir.ir.shape_rules import get_op_attr
 from relax_mlir.relax.expr.base import COMPARE, Expr, OperationExpr, truthless
 from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar
 from relax_mlir.relax.expr.types import FuncType, Type, as_type, from_mlir
@@ -29,37 +30,59 @@ CALL_FORMS = frozenset(
 
 
 class Op(Expr):
-    """An operation of the dialect by name, `Op.get("relax.add")`; one object per name."""
+    """An operation of the dialect by name, `Op.get("relax.add")`; one object per name.
 
-    __slots__ = ("name",)
+    Attributes:
+        name: TVM's name, `relax.nn.relu`.
+        mlir_name: what the operation is called in MLIR, `relax.relu`.
+    """
+
+    __slots__ = ("mlir_name", "name")
     _KNOWN: dict[str, "Op"] = {}  # noqa: RUF012
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self.name: str = name
+        dialect, _, rest = name.partition(".")
+        self.mlir_name: str = f"relax.{dialect_name(rest)}" if dialect == "relax" else name
+        self.name: str = tvm_name(self.mlir_name)
         self._ty = FuncType()
 
     @staticmethod
     def get(name: str) -> "Op":
-        """Return the operation of that name.
+        """Return the operation of that name, TVM's or MLIR's.
 
         Raises:
             ExprError: there is none.
         """
         known = Op._KNOWN.get(name)
         if known is None:
-            # TVM calls it relax.nn.relu; here the namespace is the script's only.
-            short = dialect_name(name.removeprefix("relax."))
-            if short not in COMPUTE_OPS and f"relax.{short}" not in CALL_FORMS:
-                near = did_you_mean(short, [*COMPUTE_OPS, *CALL_FORMS])
+            full = f"relax.{name.removeprefix('relax.')}"
+            known = Op(full)
+            mlir_name = known.mlir_name
+            if mlir_name.removeprefix("relax.") not in COMPUTE_OPS and mlir_name not in CALL_FORMS:
+                near = did_you_mean(full, Op.list_op_names())
                 raise ExprError(f"there is no operation '{name}'{near}")
-            known = Op.named(f"relax.{short}")
+            known = Op._KNOWN.setdefault(mlir_name, known)
         return known
 
     @staticmethod
-    def named(name: str) -> "Op":
-        """Return the operation of that name, whether there is one or not."""
-        return Op._KNOWN.setdefault(name, Op(name))
+    def named(mlir_name: str) -> "Op":
+        """Return the operation that MLIR calls so, whether there is one or not."""
+        known = Op._KNOWN.get(mlir_name)
+        return Op._KNOWN.setdefault(mlir_name, Op(mlir_name)) if known is None else known
+
+    @staticmethod
+    def list_op_names() -> list[str]:
+        """Return the names of all operations that `get` finds."""
+        return sorted(map(tvm_name, [*(f"relax.{name}" for name in COMPUTE_OPS), *CALL_FORMS]))
+
+    def get_attr(self, attr_name: str) -> Any:
+        """Return what `register_op_attr` attached, None when nothing was."""
+        return get_op_attr(self.mlir_name, attr_name)
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether `register_op_attr` attached something."""
+        return self.get_attr(attr_name) is not None
 
     def _identity(self) -> Any:
         return Op, self.name

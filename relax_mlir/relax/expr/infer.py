@@ -92,7 +92,7 @@ def _infer_call(call: Call) -> Type:
     if isinstance(op, Op) and op.name == "relax.binary_broadcast":
         return _broadcast([arg.ty for arg in call.args])
     if isinstance(op, Op):
-        return computation_type(op.name.removeprefix("relax."), call.args, call.attrs)
+        return computation_type(op.mlir_name.removeprefix("relax."), call.args, call.attrs)
     callee = op.ty
     if isinstance(callee, FuncType):
         return callee.ret

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from relax_mlir.dialects.relax.op_names import script_name
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, REQUIRED, default_value
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError
@@ -176,14 +175,14 @@ class _Text:
                 name = spelling.quote(op.global_symbol)
                 return f"R.call_packed({', '.join([name, *args, *types])})"
             return f"{self.expr(op)}({', '.join(args)})"
-        name = op.name.removeprefix("relax.")
+        name = op.mlir_name.removeprefix("relax.")
         args = [self._argument(op, arg) for arg in call.args]
         if op.name in _DESTINATION and call.ty_args:
             args.append(f"out_ty={self._outputs(call.ty_args)}")
         elif op.name in _TYPED and call.ty_args:
             args.append(f"ty_args=({', '.join(map(self.type, call.ty_args))},)")
         args += [f"{key}={self._attribute(value)}" for key, value in self._attributes(name, call)]
-        return f"R.{script_name(name)}({', '.join(args)})"
+        return f"{op.name.replace('relax.', 'R.', 1)}({', '.join(args)})"
 
     def _argument(self, op: Op, arg: Any) -> str:
         named = isinstance(arg, ExternFunc) and op.name != "relax.emit"

@@ -43,7 +43,7 @@ def shape_field(expr: Expr) -> Any:
 
 def _computed(call: Call) -> Any:
     """Return the call that computes the shape of a call's result, None where no rule says one."""
-    name = call.op.name.removeprefix(PREFIX) if isinstance(call.op, Op) else ""
+    name = call.op.mlir_name.removeprefix(PREFIX) if isinstance(call.op, Op) else ""
     cls = COMPUTE_OPS.get(name)
     if get_op_attr(name, "FInferShape") is not None:
         with default_context(), ir.Location.unknown():

@@ -27,7 +27,7 @@ def expr_text(expr: Any, depth: int = 0) -> str:
     if isinstance(expr, (Var, GlobalVar, ExternFunc)):
         return expr.name_hint or "_"
     if isinstance(expr, Op):
-        return expr.name.replace("relax.", "R.")
+        return expr.name.replace("relax.", "R.", 1)
     if isinstance(expr, Constant):
         data = expr.data
         if data.size == 1 and data.ndim == 0:

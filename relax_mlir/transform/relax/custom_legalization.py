@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.transfer import moved
-from relax_mlir.relax.expr import Call
+from relax_mlir.relax.expr import Call, Op
 from relax_mlir.relax.expr_functor import PyExprMutator
 
 Legalization = Callable[[Any, Call], Any]
@@ -17,17 +17,13 @@ class _Customizer(PyExprMutator):
 
     def __init__(self, mod: IRModule, functions: Mapping[str, Legalization]) -> None:
         super().__init__(mod)
-        self._functions = {_short(name): function for name, function in functions.items()}
+        self._functions = {Op.get(name): function for name, function in functions.items()}
 
     def visit_call_(self, call: Call) -> Any:
         visited = self.visit_expr_post_order(call)
-        function = self._functions.get(_short(getattr(call.op, "name", "")))
+        op = call.op
+        function = self._functions.get(op) if isinstance(op, Op) else None
         return visited if function is None else function(self.builder_, visited)
-
-
-def _short(name: str) -> str:
-    """Return the name of an operation without TVM's namespaces, as in `relax.nn.softmax`."""
-    return name.rpartition(".")[2]
 
 
 def customize(module: ir.Operation, functions: Mapping[str, Legalization]) -> None:
@@ -37,6 +33,9 @@ def customize(module: ir.Operation, functions: Mapping[str, Legalization]) -> No
         module: a `builtin.module`.
         functions: `f(builder, call)` by the operation's name, such as `relax.add`; it returns the
             expression that takes the call's place.
+
+    Raises:
+        ExprError: there is no operation of a name.
     """
     mod = IRModule(moved(module, module.context))
     mutator = _Customizer(mod, functions)

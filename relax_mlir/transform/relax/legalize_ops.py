@@ -18,6 +18,7 @@ from relax_mlir.lowering.relax_to_tir import legalize_ops as lowering
 from relax_mlir.lowering.relax_to_tir.support.axes import spatial
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, matched
 from relax_mlir.lowering.relax_to_tir.support.imperative import class_annotation
+from relax_mlir.relax.expr.call import Op
 from relax_mlir.transform.relax.custom_legalization import customize
 
 # Kernels that are loops with conditions, and what class reports give them.
@@ -147,15 +148,14 @@ def legalize_ops(
         skip_ops: names of operations that stay.
         enable_warning: warn of operations that become calls of the runtime's library, as too little
             is known for a kernel.
+
+    Raises:
+        ExprError: there is no operation of a name.
     """
     if customize_legalize_map:
         customize(module, customize_legalize_map)
-    skipped = frozenset(map(_short, skip_ops))
+    skipped = frozenset(Op.get(name).mlir_name.removeprefix("relax.") for name in skip_ops)
     for name in lowering.legalize_ops(module, BY_TOPI, skipped):
         if enable_warning:
             message = f"LegalizeOps: no kernel for '{name}', the runtime's library computes it"
             warnings.warn(message, stacklevel=2)
-
-
-def _short(name: str) -> str:
-    return name.removeprefix("relax.").rpartition(".")[2]

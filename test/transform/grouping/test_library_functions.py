@@ -58,7 +58,7 @@ def test_a_check_sees_the_match() -> None:
 
     def check(context: transform.PatternCheckContext) -> bool:
         seen.append(len(context.matched_bindings))
-        assert context.matched_expr.op.name == "relax.relu"
+        assert context.matched_expr.op.name == "relax.nn.relu"
         assert [len(users) for users in context.var_usages.values()] == [1, 1, 1, 1]
         assert context.matched_expr in context.value_to_bound_var
         return isinstance(context.annotated_expr["right"], relax.Constant)

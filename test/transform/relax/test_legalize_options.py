@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from relax_mlir import relax, topi, transform
+from relax_mlir.errors import PassError
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
 
@@ -57,6 +58,15 @@ def test_operations_that_stay(name: str) -> None:
     assert "relax.relu" in str(legalized)
     assert "relax.subtract" not in str(legalized)
     np.testing.assert_array_equal(run(legalized, Y, X), Y - X)
+
+
+def test_unknown_operations() -> None:
+    for wrong in (
+        transform.LegalizeOps(skip_ops=["relax.nn.rleu"]),
+        transform.LegalizeOps({"relax.nn.rleu": lambda _, call: call}),
+    ):
+        with pytest.raises(PassError, match=r"did you mean 'relax\.nn\.relu'"):
+            wrong(Model)
 
 
 def test_warnings() -> None:
