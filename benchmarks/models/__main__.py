@@ -121,7 +121,8 @@ def _row(name, row, threads, found, clock):
     ours = times.get("ours")
     ratio = min(peers.values()) / ours if ours and peers else None
     twin = times["static"] / ours if ours and "static" in times else None
-    cells = [f"{name} {row}", str(threads), f"{ours:.2f}" if ours else "fails"]
+    missing = "fails" if "failed" in found.get("ours", {}) else "-"
+    cells = [f"{name} {row}", str(threads), f"{ours:.2f}" if ours else missing]
     cells += [f"{times[f]:.2f}" if f in times and f not in wrong else "-" for f in PEERS]
     cells += ["-" if each is None else f"{each:.2f}" for each in (ratio, twin)]
     for what in ("peak", "load"):

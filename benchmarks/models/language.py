@@ -109,7 +109,8 @@ class Int4Linear(nn.Module):
         self.register_buffer("scales", scales)
 
     def forward(self, x):
-        both = torch.stack([self.packed & 15, self.packed >> 4], -1)
+        # torch's exporter gives shifts of uint8 the wrong type.
+        both = torch.stack([self.packed & 15, self.packed // 16], -1)
         outputs, groups, _ = self.scales.shape
         weight = (both.reshape(outputs, groups, -1).to(x.dtype) - 8) * self.scales
         return nn.functional.linear(x, weight.reshape(outputs, -1))

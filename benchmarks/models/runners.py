@@ -59,7 +59,11 @@ def openvino(folder: Path, inputs: list[np.ndarray], threads: int) -> Any:
     compiled = core.compile_model(core.read_model(folder / "model.onnx"), "CPU", settings)
     request = compiled.create_infer_request()
     for i, array in enumerate(inputs):
-        request.set_input_tensor(i, ov.Tensor(array, shared_memory=bool(array.size)))
+        tensor = (
+            ov.Tensor(array, array.shape, ov.Type.bf16)
+            if array.dtype == "uint16" else ov.Tensor(array, shared_memory=bool(array.size))
+        )  # fmt: skip
+        request.set_input_tensor(i, tensor)
 
     def call() -> list[np.ndarray]:
         request.infer()
