@@ -68,6 +68,7 @@ __all__ = [
     "CommonSubexprElim",
     "CommonSubexprElimTIR",
     "CompactBufferAllocation",
+    "ComposePermuteDims",
     "ConvertBlocksToOpaque",
     "ConvertForLoopsToSerial",
     "ConvertLayout",
@@ -255,6 +256,9 @@ def CommonSubexprElimTIR() -> Pass:
 
 def CompactBufferAllocation() -> Pass:
     """Shrink buffers allocated in loops to the region that a step touches."""
+
+def ComposePermuteDims() -> Pass:
+    """Make transpositions in a row one, or none."""
 
 def ConvertBlocksToOpaque() -> Pass:
     """Substitute the iterators of blocks by their values."""

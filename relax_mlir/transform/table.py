@@ -247,6 +247,10 @@ TRANSFORM_PASSES = pass_table(
         "Permute joined tensors after they are joined",
     ),
     _pass(
+        "rewriting.compose_permute_dims", "ComposePermuteDims",
+        "Make transpositions in a row one, or none",
+    ),
+    _pass(
         "rewriting.fuse_transpose_matmul", "FuseTransposeMatmul",
         "Make one prim func of a product with a transposed matrix",
     ),
