@@ -119,13 +119,7 @@ def _made(op: ir.Operation) -> list[ir.Type]:
 
 def has_buffers(root: ir.Operation, wanted: Callable[[ir.Type], bool]) -> bool:
     """Whether a buffer of a wanted type is made below `root`, or given to a function there."""
-
-    def makes(op: ir.Operation) -> bool:
-        name = op.name
-        maker = name.startswith(_MAKERS) or name == "func.func"
-        return maker and any(map(wanted, _made(op)))
-
-    return first_below(root, makes) is not None
+    return any(map(wanted, types_made(by_name(root))))
 
 
 def replace_by_body(op: ir.Operation, block: ir.Block) -> list[ir.Operation]:

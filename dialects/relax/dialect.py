@@ -7,17 +7,15 @@ from relax_mlir.dialects.bindings import ext, ir
 from relax_mlir.dialects.symbolic.expr import IntLike, SymExpr
 from relax_mlir.dialects.symbolic.parse import read_affine
 
-# Verifiers and rules ask the same few attributes again and again. The text is the key because it
-# and an expression belong to no context, which an attribute as key would keep alive.
-_DIMS_OF_TEXT: dict[str, tuple[SymExpr, ...]] = {}
-_REMEMBERED = 1024
 
+def remembered(what: str, about: ir.Attribute | ir.Type) -> dict[int, Any]:
+    """Return the answers to a question that the context of an attribute or a type remembers.
 
-def remember(table: dict[str, Any], key: str, value: Any) -> None:
-    """Store an answer in a table that starts over when it is full."""
-    if len(table) >= _REMEMBERED:
-        table.clear()
-    table[key] = value
+    Verifiers and rules ask the same few again and again. The key is `hash(about)`, its address,
+    which no other one has while the context lives. A key that is an attribute would keep the
+    context, which keeps the answers.
+    """
+    return about.context.__dict__.setdefault(what, {})
 
 
 class Relax(ext.Dialect, name="relax"):
@@ -55,13 +53,12 @@ class Dims(Relax.Attribute, name="dims"):
     @property
     def dims(self) -> list[SymExpr]:
         """One expression per dimension."""
-        text = str(self)
-        known = _DIMS_OF_TEXT.get(text)
+        answers, key = remembered("_relax_dims", self), hash(self)
+        known = answers.get(key)
         if known is None:
             names = [ir.StringAttr(name).value for name in ir.ArrayAttr(self.names)]
             affine = ir.AffineMapAttr(self.exprs).value
-            known = tuple(read_affine(expr, names) for expr in affine.results)
-            remember(_DIMS_OF_TEXT, text, known)
+            known = answers[key] = tuple(read_affine(expr, names) for expr in affine.results)
         return list(known)
 
 

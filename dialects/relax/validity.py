@@ -7,11 +7,10 @@ ask here about every type they meet, and the checks of whole functions about sig
 from itertools import pairwise
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax.dialect import AnyDtype, Dims, Shape, remember
+from relax_mlir.dialects.relax.dialect import AnyDtype, Dims, Shape, remembered
 from relax_mlir.dialects.symbolic.parse import leaf
 
 _INTEGERS = (8, 16, 32, 64)
-_PROBLEM_OF_TEXT: dict[str, str] = {}
 _FLOATS = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)
 # Those of other dialects are not judged.
 _FOREIGN = (
@@ -77,12 +76,10 @@ def element_problem(element: ir.Type) -> str:
 
 def type_problem(type_: ir.Type) -> str:
     """Return what is wrong with the type of a Relax value, `""` when nothing is."""
-    text = str(type_)
-    known = _PROBLEM_OF_TEXT.get(text)
-    if known is None:
-        known = _type_problem(type_)
-        remember(_PROBLEM_OF_TEXT, text, known)
-    return known
+    answers, key = remembered("_relax_problems", type_), hash(type_)
+    if key not in answers:
+        answers[key] = _type_problem(type_)
+    return answers[key]
 
 
 def _type_problem(type_: ir.Type) -> str:

@@ -25,7 +25,11 @@ STAGE = "native code generation"
 _ARCHITECTURES = ("x86_64", "aarch64", "arm64")
 # Features that kernels are compiled with and without.
 _FEATURES = re.compile(r"[+-](avx\w+|amx-\w+|fma|f16c|sse4a|gfni|vaes|bmi2?|dotprod|bf16|i8mm)$")
-_STRANGE = re.compile(r"\bllvm\.|\bf(?:80|128)\b|ppc_fp|vector<[\dx]*\[|\bpassthrough\b")
+# Whether a word begins there is asked behind it: before it, the search would stop at each letter.
+_STRANGE = re.compile(
+    r"llvm\.(?<=\bllvm\.)|f80\b(?<=\bf80)|f128\b(?<=\bf128)|ppc_fp|vector<[\dx]*\["
+    r"|passthrough\b(?<=\bpassthrough)"
+)
 _SURVIVED = b"survived"
 _REASON = re.compile(r"(?:error|ERROR|Assertion):? .*")
 _LONG = 16
