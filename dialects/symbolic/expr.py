@@ -74,8 +74,7 @@ class SymExpr(NoQuotients):
     @functools.lru_cache(maxsize=4096)
     def const(value: int) -> "SymExpr":
         """Return a constant."""
-        number = int(value)
-        return SymExpr._in_order({(): number} if number else {}, {})
+        return SymExpr._in_order({(): int(value)} if value else {}, {})
 
     @staticmethod
     def var(name: str) -> "SymExpr":
@@ -108,11 +107,7 @@ class SymExpr(NoQuotients):
         return self._terms.get((), 0) if self.is_const else None
 
     def __int__(self) -> int:
-        """Return the integer of a constant.
-
-        Raises:
-            TypeError: it has symbols, whose values are known at run time only.
-        """
+        """Return the integer of a constant; a TypeError where there are symbols."""
         if self.value is None:
             raise TypeError(f"{self} is no number: its symbols have values at run time")
         return self.value
@@ -421,8 +416,7 @@ class SymExpr(NoQuotients):
 
 
 def _order(item: tuple[_Monomial, int]) -> tuple[int, _Monomial]:
-    monomial, _ = item
-    return (-len(monomial), monomial)
+    return (-len(item[0]), item[0])
 
 
 def _divide(expr: SymExpr, divisor: SymExpr, kind: str) -> SymExpr:
@@ -439,8 +433,7 @@ def _divide(expr: SymExpr, divisor: SymExpr, kind: str) -> SymExpr:
         if kind == "ceildiv":
             expr, kind = expr + (by - 1), "floordiv"
         divisor = SymExpr.const(by)
-        factors = [factor for monomial, factor in expr._terms.items() if monomial]
-        if factors and max(factors) < 0:
+        if max((factor for monomial, factor in expr._terms.items() if monomial), default=0) < 0:
             # One form of a quotient that is rounded up: -(-n // 3) is (n + 2) // 3.
             return -_divide(-expr + (by - 1), divisor, kind)
     if expr == divisor:
@@ -463,9 +456,8 @@ def _draw_out(expr: SymExpr, divisor: SymExpr) -> tuple[SymExpr, SymExpr]:
     """Return `whole` and `rest` with `expr == whole * divisor + rest`, for a one-term divisor."""
     ((monomial, by),) = divisor._terms.items()
     whole: dict[_Monomial, int] = {}
-    rest: dict[_Monomial, int] = {}
+    rest = dict(expr._terms)
     for term, coefficient in expr._terms.items():
-        rest[term] = coefficient
         if any(term.count(key) < monomial.count(key) for key in monomial):
             continue
         factors = list(term)
@@ -492,12 +484,9 @@ def _extremum(kind: str, exprs: list[SymExpr]) -> SymExpr:
         parts += atom.parts if atom is not None and atom.kind == kind else [expr]
     kept: list[SymExpr] = []
     for index, part in enumerate(parts):
-        rivals = [*kept, *parts[index + 1 :]]
-        if not any(_dominates(kind, rival, part) for rival in rivals):
+        if not any(_dominates(kind, rival, part) for rival in (*kept, *parts[index + 1 :])):
             kept.append(part)
-    if len(kept) == 1:
-        return kept[0]
-    return _single(Extremum(kind, tuple(sorted(kept, key=str))))
+    return kept[0] if len(kept) == 1 else _single(Extremum(kind, tuple(sorted(kept, key=str))))
 
 
 def _dominates(kind: str, rival: SymExpr, part: SymExpr) -> bool:
