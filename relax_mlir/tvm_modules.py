@@ -11,6 +11,7 @@ _ROOT = "relax_mlir."
 # A module's parts are found with it: relax_mlir.tirx.transform is relax_mlir.tir.transform.
 ALIASES = {
     "ir.base": "ir",
+    "ir.expr": "ir",
     "error": "errors",
     "ir.instrument": "instrument",
     "ir.transform": "transform",

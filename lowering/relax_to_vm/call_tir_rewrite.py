@@ -1,6 +1,7 @@
 """The pass `call-tir-rewrite`: destination-passing calls get explicit outputs."""
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.locations import nameless
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.infer import describe
@@ -58,11 +59,14 @@ def _rewrite(op: ir.Operation) -> list[ir.Value]:
         for each, type_, index in zip(shapes, types, indices, strict=True)
     ]
     arguments = overwritable_arguments(op, _fields(op.operands[1]), indices)
-    operands = [make_tuple([*arguments, *(value for value in new if value is not None)])]
+    passed = [*arguments, *(value for value in new if value is not None)]
+    part = nameless(op.location)
+    operands = [make_tuple(passed, part)]
     kind = "vm.call"
     if "tir_vars" in op.attributes:
         integers = T.shape_type(Dims(op.attributes["tir_vars"]).dims)
-        operands.append(ir.Operation.create("relax.shape_expr", results=[integers]).result)
+        shape_op = ir.Operation.create("relax.shape_expr", results=[integers], loc=part)
+        operands.append(shape_op.result)
         kind = "vm.call_tir_dyn"
     name = ir.StringAttr.get(_callee(op))
     ir.Operation.create(kind, operands=operands, attributes={"func": name})
@@ -84,7 +88,7 @@ def _rewrite_packed(op: ir.Operation) -> ir.Value:
     return ir.Operation.create(
         "relax.call_packed",
         results=[op.results[0].type],
-        operands=[make_tuple(arguments)],
+        operands=[make_tuple(arguments, nameless(op.location))],
         attributes={"func": op.attributes["func"]},
     ).result
 

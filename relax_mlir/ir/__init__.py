@@ -7,7 +7,8 @@ from relax_mlir.lazy import lazy_exports
 _EXPORTS = {
     "relax.expr": (
         "BaseFunc", "Call", "DictAttrs", "Expr", "FuncType", "GlobalVar", "Op", "PrimType",
-        "StringImm", "Tuple", "TupleGetItem", "TupleType", "Type", "Var",
+        "StringImm", "Tuple", "TupleGetItem", "TupleType", "Type", "Var", "is_prim_expr",
+        "is_prim_var",
     ),
     "ir.json_text": ("load_json", "make_node", "save_json"),
     "ir.global_info": ("DummyGlobalInfo", "GlobalInfo", "VDevice"),

@@ -20,7 +20,7 @@ from relax_mlir.relax.expr.call import Attrs as DictAttrs
 from relax_mlir.relax.expr.call import Call, Op
 from relax_mlir.relax.expr.compound import TupleGetItem
 from relax_mlir.relax.expr.functions import BaseFunc
-from relax_mlir.relax.expr.leaves import GlobalVar, Var
+from relax_mlir.relax.expr.leaves import GlobalVar, Var, is_prim_expr, is_prim_var
 from relax_mlir.relax.expr.types import FuncType, PrimType, TupleType, Type
 from relax_mlir.relax.expr.values import StringImm, Tuple
 
@@ -51,6 +51,8 @@ __all__ = [
     "get_first_structural_mismatch",
     "get_op_attr",
     "instrument",
+    "is_prim_expr",
+    "is_prim_var",
     "load_json",
     "make_node",
     "register_op",

@@ -94,6 +94,13 @@ class IRModule:
         made._set_attribute(key, value)
         return made
 
+    def with_attrs(self, attr_map: Mapping[str, Any]) -> "IRModule":
+        """Return a copy of the module with attributes by name, as `with_attr` makes them."""
+        made = self.clone()
+        for key, value in attr_map.items():
+            made._set_attribute(key, value)
+        return made
+
     def _set_attribute(self, key: str, value: Any) -> None:
         with self.context:
             name = key if "." in key else f"relax.{key}"

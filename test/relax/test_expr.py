@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from relax_mlir import IRModule, relax, tir
+from relax_mlir import IRModule, ir, relax, tir, transform
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.relax import op
 from relax_mlir.relax.expr import as_type, functions, get_shape_of, shape_kind, view
@@ -389,6 +389,59 @@ def main(x: R.Tensor((4,), "float32")):
         "relax.vm.kill_object",
     ]  # fmt: skip
     assert set(names) <= set(relax.expr.Op.list_op_names())
+
+
+def test_rewritten_calls_are_calls_of_functions() -> None:
+    program = from_source("""
+@I.ir_module
+class Module:
+    @T.prim_func
+    def twice(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            B[i] = A[i] * T.float32(2)
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        y = R.call_tir(Module.twice, (x,), R.Tensor((4,), "float32"))
+        return R.call_dps_packed("packed", (y,), R.Tensor((4,), "float32"))
+""")
+    bindings = transform.CallTIRRewrite()(program)["main"].body.blocks[0].bindings
+    calls = [binding.value for binding in bindings]
+    assert [str(call.op) for call in calls] == [
+        "R.builtin.alloc_tensor", "twice", "R.builtin.alloc_tensor", "packed",
+    ]  # fmt: skip
+    assert isinstance(calls[1].op, relax.GlobalVar)
+    assert [str(arg) for arg in calls[1].args] == ["x", "y"]
+    assert isinstance(calls[3].op, relax.ExternFunc)
+
+
+def test_a_variable_of_int64_is_a_dimension() -> None:
+    n = relax.Var("n", relax.PrimType("int64"))
+    x = relax.Var("x", relax.TensorType((n, 3), "float32"))
+    assert x.ty == relax.TensorType(("n", 3), "float32")
+    func = relax.Function([n, x], relax.op.exp(x))
+    assert 'n: R.Prim(value="n"), x: R.Tensor(("n", 3)' in func.script()
+    assert ir.is_prim_var(n)
+    assert ir.is_prim_expr(tir.Var("m", "int64") + 1)
+    assert not ir.is_prim_expr(x)
+    for wrong in (x, relax.Var("f", relax.PrimType("float32"))):
+        with pytest.raises(ExprTypeError, match="made of integers and symbols"):
+            relax.TensorType((wrong,))
+
+
+def test_a_function_that_leaves_a_dataflow_block_keeps_its_signature() -> None:
+    program = from_source("""
+@R.function
+def main(x: R.Tensor((4,), "float32")):
+    with R.dataflow():
+        @R.function
+        def twice(y: R.Tensor((4,), "float32")):
+            return R.add(y, y)
+        z = R.exp(x)
+        R.output(twice, z)
+    return R.exp(twice(z))
+""")
+    assert program["main"].ret_ty == relax.TensorType((4,), "float32")
 
 
 def test_namespaces() -> None:

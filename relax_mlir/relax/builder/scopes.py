@@ -15,7 +15,6 @@ from relax_mlir.relax.builder.purity import is_pure
 from relax_mlir.relax.expr.blocks import BindingBlock, DataflowBlock, block_of
 from relax_mlir.relax.expr.leaves import Var
 from relax_mlir.relax.expr.places import is_binding, location_name
-from relax_mlir.relax.expr.types import PrimType
 
 
 class FunctionScope:
@@ -85,9 +84,7 @@ class FunctionScope:
                 self._outer.append((param, param._value, param._frame))
             self._builder._add_parameter(self._frame, param)
         self._frame.params = params
-        known = [
-            type_.value for p in params if isinstance(type_ := p._ty, PrimType) and type_.value
-        ]
+        known = [size for param in params if (size := param.as_size()) is not None]
         self._frame.symbols = set()
         bind_symbols(self._frame, [p._value.type for p in params if p._value is not None], known)
 
@@ -153,9 +150,7 @@ class FunctionScope:
             names = [ir.StringAttr.get(distinct.fresh(param.name_hint)) for param in params]
             op.attributes["relax.params"] = ir.ArrayAttr.get(names)
             details = [
-                {"relax.value": Dims.of([type_.value])}
-                if isinstance(type_ := param._ty, PrimType) and type_.value is not None
-                else {}
+                {} if (size := param.as_size()) is None else {"relax.value": Dims.of([size])}
                 for param in params
             ]
             if any(details):

@@ -20,7 +20,15 @@ from relax_mlir.relax.expr.functions import (
     function_view,
     functions,
 )
-from relax_mlir.relax.expr.leaves import DataflowVar, ExternFunc, GlobalVar, Id, Var
+from relax_mlir.relax.expr.leaves import (
+    DataflowVar,
+    ExternFunc,
+    GlobalVar,
+    Id,
+    Var,
+    is_prim_expr,
+    is_prim_var,
+)
 from relax_mlir.relax.expr.loops import For, While
 from relax_mlir.relax.expr.shapes import get_shape_of, shape_kind
 from relax_mlir.relax.expr.types import (
@@ -114,6 +122,8 @@ __all__ = [
     "function_view",
     "functions",
     "get_shape_of",
+    "is_prim_expr",
+    "is_prim_var",
     "make_shape",
     "register_view",
     "shape_kind",

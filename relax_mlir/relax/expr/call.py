@@ -199,6 +199,16 @@ def _extern(call: Call) -> ExternFunc:
     return ExternFunc(ir.StringAttr(call._op.attributes["func"]).value)  # type: ignore[union-attr]
 
 
+def _vm_callee(call: Call) -> Expr:
+    """Return what `vm.call` calls: a function of the module, or a packed function."""
+    name = _extern(call)
+    module = call._op
+    while module.parent is not None:  # type: ignore[union-attr]
+        module = module.parent.operation  # type: ignore[union-attr]
+    local = module.name == "builtin.module" and name.global_symbol in ir.SymbolTable(module)  # type: ignore[union-attr]
+    return GlobalVar(name.global_symbol) if local else name
+
+
 def _arguments(call: Call) -> list[Any]:
     return call._operands(call_arguments(call._op))  # type: ignore[arg-type]
 
@@ -223,6 +233,7 @@ _PARTS: dict[str, Callable[[Call], tuple[Expr, list[Any]]]] = {
     ),
     "relax.call_inplace_packed": lambda call: (_op_of(call), [_extern(call), *_arguments(call)]),
     "relax.call_packed": lambda call: (_extern(call), _arguments(call)),
+    "vm.call": lambda call: (_vm_callee(call), _arguments(call)),
     "relax.call_pure_packed": lambda call: (_op_of(call), [_extern(call), *_arguments(call)]),
     "relax.make_closure": lambda call: (_op_of(call), [_symbol(call), _argument_tuple(call)]),
     "relax.invoke_closure": lambda call: (

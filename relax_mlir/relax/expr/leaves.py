@@ -4,11 +4,13 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import location_name
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.places import canonical, defining_op
 from relax_mlir.relax.expr.types import (
     FuncType,
+    PrimType,
     ShapeType,
     TensorType,
     Type,
@@ -89,6 +91,13 @@ class Var(Expr):
     def name_hint(self) -> str:
         """The name, as TVM 0.27 and older call it."""
         return self._name
+
+    def as_size(self) -> SymExpr | None:
+        """Return the symbol that a variable of int64 is in shapes, None for other variables."""
+        type_ = self.ty
+        if not isinstance(type_, PrimType) or type_.dtype != "int64":
+            return None
+        return SymExpr.var(self.name) if type_.value is None else type_.value
 
     @property
     def vid(self) -> Id:
@@ -196,3 +205,15 @@ class ExternFunc(Expr):
 
     def _identity(self) -> Any:
         return ExternFunc, self.global_symbol
+
+
+def is_prim_expr(value: object) -> bool:
+    """Whether something is a scalar: an expression of primitive type, or one of `tir`."""
+    if isinstance(value, Expr):
+        return isinstance(value.ty, PrimType)
+    return isinstance(value, SymExpr) or hasattr(value, "as_size")
+
+
+def is_prim_var(value: object) -> bool:
+    """Whether something is a variable of primitive type that is not a dataflow block's own."""
+    return isinstance(value, Var) and not isinstance(value, DataflowVar) and is_prim_expr(value)

@@ -403,6 +403,9 @@ class StmtParser(interfaces.StmtParser):
             expr = self.scope.integer_of(values[i])
             if expr is not None:
                 self.scope.integers.append((result, expr))
+            signature = closures.signature_of(self.scope, values[i])
+            if signature is not None:
+                self.scope.functions.append((result, signature))
             self.scope.bind(name.id, result)
 
     def _outputs(self, call: Node) -> list[Node]:

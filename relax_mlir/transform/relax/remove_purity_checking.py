@@ -8,8 +8,8 @@ from relax_mlir.relax.builder.purity import is_pure
 def remove_purity_checking(module: ir.Operation) -> None:
     """Write `call_pure_packed` and `call_inplace_packed` as `call_packed`, and so for closures.
 
-    A function that was pure says so by the attribute `relax.force_pure`. Calls in dataflow blocks
-    stay, as nothing with an effect stands there: run ToNonDataflow first.
+    A function that was pure, nested ones too, says so by the attribute `relax.force_pure`. Calls in
+    dataflow blocks stay, as nothing with an effect stands there: run ToNonDataflow first.
     """
     for view in module.regions[0].blocks[0].operations:
         func = view.operation
@@ -20,8 +20,9 @@ def remove_purity_checking(module: ir.Operation) -> None:
             for op in named(func, ("relax.call_pure_packed", "relax.call_inplace_packed"))
             if op.parent.operation.name != "relax.dataflow"
         ]
-        if is_pure(func):
-            func.attributes["relax.force_pure"] = ir.BoolAttr.get(True)
+        for scope in [func, *named(func, ("relax.lambda",))]:
+            if is_pure(scope):
+                scope.attributes["relax.force_pure"] = ir.BoolAttr.get(True)
         for op in named(func, ("relax.invoke_closure",)):
             if "pure" in op.attributes and op.parent.operation.name != "relax.dataflow":
                 del op.attributes["pure"]

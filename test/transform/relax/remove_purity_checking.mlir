@@ -40,3 +40,26 @@ func.func @closure(%f: !relax.object, %x: !X) -> !X attributes {relax.function} 
   %y = "relax.invoke_closure"(%f, %t) {pure} : (!relax.object, tuple<!X>) -> !X
   return %y : !X
 }
+
+// A nested function is marked by its own body: the inner one prints, and only calls of it do.
+
+// CHECK-LABEL: func.func @nested
+// CHECK: "relax.lambda"() ({
+// CHECK: }) {relax.force_pure = true} : () -> !relax.object
+// CHECK: "relax.lambda"() ({
+// CHECK: }) : () -> !relax.object
+func.func @nested(%x: !X) -> !X attributes {relax.function} {
+  %f = "relax.lambda"() ({
+  ^bb0(%a: !X):
+    %t = builtin.unrealized_conversion_cast %a : !X to tuple<!X>
+    %y = "relax.call_pure_packed"(%t) {func = "f"} : (tuple<!X>) -> !X
+    "relax.yield"(%y) : (!X) -> ()
+  }) : () -> !relax.object
+  %g = "relax.lambda"() ({
+  ^bb0(%a: !X):
+    %t = builtin.unrealized_conversion_cast %a : !X to tuple<!X>
+    %y = "relax.call_packed"(%t) {func = "log"} : (tuple<!X>) -> !X
+    "relax.yield"(%y) : (!X) -> ()
+  }) : () -> !relax.object
+  return %x : !X
+}
