@@ -56,7 +56,21 @@ def start_copy(target: np.ndarray, source: np.ndarray) -> None:
         target: nobody may read it before `finish_copy` or the end of `copy_in_background`.
         source: of the same shape and dtype; nobody may write to it until then.
     """
-    start_filling(target, partial(np.copyto, target, source))
+    start_filling(target, partial(np.copyto, *_in_rows(target, source)))
+
+
+def _in_rows(target: np.ndarray, source: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return arrays with an element for each row of these where both have rows in one piece.
+
+    Numpy copies a row faster as one element than as many.
+    """
+    alike = source.shape == target.shape and source.dtype == target.dtype
+    if not (alike and target.size and target.ndim > 1):
+        return target, source
+    if not target.strides[-1] == source.strides[-1] == target.itemsize:
+        return target, source
+    row = f"V{target.shape[-1] * target.itemsize}"
+    return target.view(row), source.view(row)
 
 
 def start_filling(target: np.ndarray, fill: Callable[[], None]) -> None:

@@ -13,7 +13,7 @@ from relax_mlir.lowering.codegen.ffi.empty_calls import skip_empty_calls
 from relax_mlir.lowering.codegen.ffi.packed import take_packed
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
 from relax_mlir.lowering.tir_to_vector.generic import name_externs
-from relax_mlir.lowering.walk import collect, rename_callees
+from relax_mlir.lowering.walk import by_name, rename_callees
 
 STAGE = "calling convention"
 KERNEL_PREFIX = "relax_kernel_"
@@ -155,7 +155,7 @@ def take_signatures(module: ir.Operation) -> list[Signature]:
     ]
     functions = [op for op in every if "tir.prim_func" in op.operation.attributes]
     # Found once: a walk over a large kernel takes a millisecond.
-    calling = {_name(function): collect(function.operation, _may_call) for function in every}
+    calling = {_name(function): _calling(function.operation) for function in every}
     purity = _Purity({_name(f): calling[_name(f)] for f in functions if not f.is_external})
     result = [_signature(function, purity) for function in functions]
     calls = [op for each in calling.values() for op in each if op.name == "func.call"]
@@ -229,9 +229,9 @@ class _Purity:
         return all(each.startswith(_THREADS) or self.has(each) for each in callees)
 
 
-def _may_call(op: ir.Operation) -> bool:
-    name = op.name
-    return "call" in name or "assert" in name
+def _calling(function: ir.Operation) -> list[ir.Operation]:
+    ops = by_name(function).items()
+    return [op for name, each in ops if "call" in name or "assert" in name for op in each]
 
 
 def _callee(call: ir.Operation) -> str:

@@ -11,6 +11,7 @@ a kernel takes to compile grows faster than the kernel.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -62,6 +63,8 @@ class _Fuser:
         self._kernels = KernelMaker(module)
         # By its name whether a prim func adds products, or slides a window, and then maps the sums.
         self._sums: dict[str, bool] = {}
+        # What each prim func is as an elementwise kernel, by its name.
+        self._elementwise: dict[str, ElementwiseKernel | None] = {}
         # How many operations that may change a tensor stand before an operation in its block.
         self._writes: dict[ir.Operation, int] = {}
         # How many operations of Relax a prim func of this pass stands for, by its name.
@@ -89,7 +92,7 @@ class _Fuser:
     def _fuse_into(self, op: ir.Operation) -> ir.Operation | None:
         """Merge one producer into a call and return what replaces the call, None when none fits."""
         call = match_call(op, self._kernels.symbols)
-        consumer = match_elementwise(call)
+        consumer = self._match_elementwise(call)
         if consumer is None:
             return None if call is None else self._read_as_it_lies(call)
         for argument in consumer.call.arguments:
@@ -115,7 +118,7 @@ class _Fuser:
         """Let a product of matrices read a permuted argument by strides; None when it has none."""
         for argument in call.arguments:
             made = self._made_for(argument, call)
-            producer = match_elementwise(made)
+            producer = self._match_elementwise(made)
             axes = None if producer is None else permuted_axes(producer)
             permuted = None if axes is None else match_permuted(call, argument, axes, self._machine)
             if made is None or permuted is None:
@@ -155,7 +158,7 @@ class _Fuser:
             return None
         positions = [i for i, other in enumerate(consumer.call.arguments) if other == value]
         loads = [load for i in positions for load in consumer.loads.get(i, [])]
-        elementwise = match_elementwise(call)
+        elementwise = self._match_elementwise(call)
         if _repeats_twice(elementwise, consumer, loads):
             return elementwise
         if T.tensor_dims(value.type) != T.tensor_dims(consumer.call.result.type):
@@ -163,6 +166,15 @@ class _Fuser:
         if not all(is_identity(load, 1, consumer.body) for load in loads):
             return None
         return elementwise or self._of_sums(call)
+
+    def _match_elementwise(self, call: TirCall | None) -> ElementwiseKernel | None:
+        if call is None:
+            return None
+        name = call.callee.name.value
+        if name not in self._elementwise:
+            self._elementwise[name] = match_elementwise(call)
+        kernel = self._elementwise[name]
+        return None if kernel is None else replace(kernel, call=call)
 
     def _of_sums(self, call: TirCall | None) -> ContractionKernel | None:
         if call is None:

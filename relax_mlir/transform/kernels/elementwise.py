@@ -8,6 +8,7 @@ from relax_mlir.transform.kernels.calls import TirCall
 
 _ARITHMETIC = ("arith.", "math.")
 _QUOTIENTS = ("arith.floordivsi", "arith.divui", "arith.divsi")
+_BESIDE_NESTS = ("arith.constant", "tir.symbol", "tir.yield", "func.return")
 _DECLARATIONS = ("tir.reads", "tir.writes", "tir.yield")
 
 
@@ -70,19 +71,9 @@ def _nest(entry: ir.Block) -> list | None:
     result: list = []
     block = entry
     while True:
-        inner = [
-            view.operation
-            for view in block.operations
-            if view.operation.name in ("tir.for", "tir.block")
-        ]
-        others = [
-            view.operation
-            for view in block.operations
-            if view.operation.name
-            not in ("tir.for", "tir.block", "tir.symbol", "tir.yield", "func.return")
-            and not view.operation.name.startswith("arith.constant")
-        ]
-        if len(inner) != 1 or others:
+        ops = [view.operation for view in block.operations]
+        inner = [op for op in ops if op.name not in _BESIDE_NESTS]
+        if len(inner) != 1 or inner[0].name not in ("tir.for", "tir.block"):
             return None
         (op,) = inner
         if op.name == "tir.block":
