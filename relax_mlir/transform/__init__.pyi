@@ -414,7 +414,7 @@ def OptimizeLayoutTransform() -> Pass:
 def OutlineNative() -> Pass:
     """Merge straight-line runs of call_tir into one native function."""
 
-def PackConvWeights() -> Pass:
+def PackConvWeights(target: str = "") -> Pass:
     """Pack constant convolution weights into blocks of output channels."""
 
 def PackVNNI(target: str = "") -> Pass:

@@ -132,7 +132,7 @@ TRANSFORM_PASSES = pass_table(
     ),
     _pass(
         "packing.pack_conv_weights", "PackConvWeights",
-        "Pack constant convolution weights into blocks of output channels", opt_level=2,
+        "Pack constant convolution weights into blocks of output channels", TARGET, opt_level=2,
     ),
     _pass(
         "packing.pack_weights", "PackWeights", "Pack constant B operands of GEMMs into panels",

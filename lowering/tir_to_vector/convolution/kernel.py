@@ -190,7 +190,7 @@ class _Writer:
                     weights.pack(env, block, self.emit.add(block, vectors))
                 if not (once or weights.prepacked):
                     first = block
-                following = self._following(block, vectors, blocks[1], (rows, cols))
+                following = self._following(env, block, vectors, blocks[1], (rows, cols))
                 for height, row in self._steps(rows, self.sizes.rows):
                     for width, col, live in self._columns(cols):
                         self._tile(
@@ -198,14 +198,15 @@ class _Writer:
                         )
 
     def _following(
-        self, block: Index, vectors: int, last: Index, pixels: tuple[Span, Span]
-    ) -> Callable[[Index, Index], Index] | None:
+        self, env: dict[int, Index], block: Index, vectors: int, last: Index,
+        pixels: tuple[Span, Span],
+    ) -> Callable[[Index, Index], Index] | None:  # fmt: skip
         """Return where in the weights of the next channels a tile's share begins.
 
         Each tile prefetches a share, `self.share` elements with each step. The place is relative to
         the tile's own weights, and None if there is nothing to prefetch.
         """
-        emit, steps, lanes = self.emit, self.weights.steps, self.lanes
+        emit, steps, lanes, parts = self.emit, self.weights.steps, self.lanes, self.weights.parts
         one_block = isinstance(self.blocks, int) and self.blocks <= vectors
         if steps is None or one_block or self.is_cold:
             return None
@@ -216,10 +217,18 @@ class _Writer:
             for (low, high), size in zip(pixels, sizes, strict=True)
         )
         tiles = emit.max(emit.mul(down, across), 1)
-        share = emit.min(emit.div(emit.add(vectors * lanes - 1, tiles), tiles), lanes)
+        line = max(lanes, emit.isa.line(self.vector.element_type.width))
+        wide = -(-vectors // parts) * parts * lanes
+        share = emit.min(emit.div(emit.add(wide - 1, tiles), tiles), line)
         # After the last block nothing is left to prefetch.
         more = emit.compare("slt", emit.add(block, vectors), last)
-        following = emit.select(more, vectors * steps * lanes, 0)
+        distance: Index = vectors * steps * lanes
+        if vectors % parts:
+            # Lines of a block that a tile reads in part are in cache then.
+            after = emit.round_down(emit.add(block, vectors + parts - 1), parts)
+            places = [self.weights.source(env, each) for each in (after, block)]
+            distance = emit.sub(*places)
+        following = emit.select(more, distance, 0)
         self.share = share
 
         def place(row: Index, col: Index) -> Index:
@@ -382,7 +391,8 @@ class _Writer:
             inner = [emit.add(weight, step) for weight in weights]
             later = None
             if ahead is not None:
-                apart = emit.mul(emit.div(self.weights.stride(position), self.lanes), self.share)
+                width = self.weights.parts * self.lanes
+                apart = emit.mul(emit.div(self.weights.stride(position), width), self.share)
                 later = emit.add(ahead, emit.mul(loop.counter, apart))
             loop.carry(self._reduce(rest, spans, there, pixels, inner, loop.carried, later))
         return loop.results

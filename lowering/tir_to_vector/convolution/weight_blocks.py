@@ -174,11 +174,17 @@ class WeightBlocks:
         return {self.block: emit.div(block, self._parts), self._conv.lane: lane}
 
     @property
+    def parts(self) -> int:
+        """The vectors of a block."""
+        return self._parts
+
+    @property
     def steps(self) -> int | None:
         """The steps of a block where those of all blocks follow each other in place, else None."""
-        if not self.ready or self.block is None or self._parts != 1:
+        if not self.ready or self.block is None:
             return None
-        adjacent = self._layout.stride(self.block) == self._emit.mul(self._steps, self._lanes)
+        size = self._emit.mul(self._steps, self._lanes * self._parts)
+        adjacent = self._layout.stride(self.block) == size
         return self._steps if adjacent and isinstance(self._steps, int) else None
 
     def prefetch(self, place: Index) -> None:

@@ -7,7 +7,7 @@ tile's outputs would share what only some of them see.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
@@ -169,6 +169,10 @@ class _Writer:
         self.inputs = conv.extent(INPUTS).value or 1
         self.groups = conv.extent(GROUPS).value or 1
         self.panels = -(-(conv.extent(OUTPUTS).value or 1) // self.panel)
+        # Whether L2 does not hold the weights.
+        elements = (variants.largest + TAPS - 1) ** 2
+        weights = self.groups * self.panels * elements * self.inputs * self.panel
+        self.is_far: bool = weights * 4 > machine.l2_bytes
         # Tiles of a column and of a row; runs of a row, of all images, and of a block.
         self.high, self.wide = (
             emit.div(
@@ -211,8 +215,10 @@ class _Writer:
     def _parallel_region(self) -> Iterator[tuple[Span, Span, Span]]:
         """Split groups, runs of tiles or panels."""
         emit = self.emit
+        # With fewer runs each thread would read all weights from memory for a part of a block.
+        least = emit.max(self.together, 2) if self.is_far else 2
         dims = {
-            "runs": ParallelDim(self.runs, min_extent=2 * emit.threads),
+            "runs": ParallelDim(self.runs, min_extent=emit.mul(least, emit.threads)),
             "groups": ParallelDim(self.groups), "panels": ParallelDim(self.panels),
         }  # fmt: skip
         order = [
@@ -248,33 +254,52 @@ class _Writer:
         )  # fmt: skip
 
     def _products(self, panel: Index, tiles: Index) -> None:
-        """Multiply a block by a panel of weights, for each element of the tiles."""
+        """Multiply a block by a panel of weights, for each element of the tiles.
+
+        Weights that L2 does not hold are prefetched: tiles share those of the next element.
+        """
         emit, rows, rest = self.emit, self.rows, self.rest
         elements = (self.variants.largest + TAPS - 1) ** 2
-        with emit.loop(0, emit.mul(self.side, self.side)) as element:
-            number = emit.add(emit.mul(panel, elements), self.variants.element(element.counter))
-            weights = emit.mul(number, self.inputs * self.panel)
+        size, last = self.inputs * self.panel, emit.mul(self.side, self.side)
+        base = emit.mul(panel, elements * size)
+        share = self._pieces(self.panel, emit.max(self._pieces(tiles, rows), 1))
+        with emit.loop(0, last) as element:
             image = emit.mul(element.counter, self.image.element)
             sums = emit.mul(element.counter, self.sums.element)
+            number, following = self.variants.element(element.counter), None
+            weights = emit.add(base, emit.mul(number, size))
+            if self.is_far:
+                after = emit.add(element.counter, 1)
+                number = self.variants.element(after)
+                number = emit.select(emit.compare("eq", after, last), elements, number)
+                following = emit.add(base, emit.mul(number, size))
 
             def tile(count: int, first: Index) -> None:
+                ahead = None
+                if following is not None:
+                    done = emit.mul(emit.div(first, rows), emit.mul(share, self.inputs))
+                    ahead = emit.add(following, done), share
+                b = StridedRef(self.weights, weights, {"k": self.panel}, ahead=ahead)
                 self._tile(
-                    count, emit.add(image, emit.mul(first, self.lanes)), weights,
+                    count, emit.add(image, emit.mul(first, self.lanes)), b,
                     emit.add(sums, emit.mul(first, self.panel)),
                 )  # fmt: skip
 
             whole = emit.round_down(tiles, rows)
-            for first, last, count in ((0, whole, rows), (whole, tiles, rest)):
-                with emit.loop(first, last, count) as loop:
+            for first, last_tile, count in ((0, whole, rows), (whole, tiles, rest)):
+                with emit.loop(first, last_tile, count) as loop:
                     tile(count, loop.counter)
 
-    def _tile(self, rows: int, image: Index, weights: Index, sums: Index) -> None:
+    def _pieces(self, total: Index, each: Index) -> Index:
+        return self.emit.div(self.emit.add(total, self.emit.sub(each, 1)), each)
+
+    def _tile(self, rows: int, image: Index, b: StridedRef, sums: Index) -> None:
         """Multiply some tiles by a panel."""
         emit, vectors = self.emit, self.panel // self.lanes
         slabs = self.variants.pick(self._summed)
         several = self.image.slabs > min(self._summed(variant) for variant in self.variants.all)
         with emit.loop(0, self.image.slabs, slabs) as part:
-            total = self._sums(rows, vectors, image, weights, part.counter, slabs)
+            total = self._sums(rows, vectors, image, b, part.counter, slabs)
             first = emit.compare("eq", part.counter, 0)
             held = emit.mask(emit.select(first, 0, self.lanes), self.lanes)
             for row in range(rows):
@@ -291,7 +316,7 @@ class _Writer:
         return max(1, SUMMED[variant.outputs] // self.lanes)
 
     def _sums(
-        self, rows: int, vectors: int, image: Index, weights: Index, part: Index, slabs: Index
+        self, rows: int, vectors: int, image: Index, b: StridedRef, part: Index, slabs: Index
     ) -> list[ir.Value]:
         emit, lanes = self.emit, self.lanes
         last = emit.min(emit.add(part, slabs), self.image.slabs)
@@ -304,9 +329,11 @@ class _Writer:
                 count = emit.min(emit.sub(self.inputs, channel), lanes)
             tile = RegisterTile(rows, vectors, self.vector, self.machine.fma, in_order=True)
             a = StridedRef(self.image.base, at, {"m": lanes, "k": 1})
-            start = emit.add(weights, emit.mul(channel, self.panel))
-            b = StridedRef(self.weights, start, {"k": self.panel})
-            slab.carry(tile_sums(emit, tile, a, b, count, [None] * vectors, begin=slab.carried))
+            here = replace(b, offset=emit.add(b.offset, emit.mul(channel, self.panel)))
+            if b.ahead is not None:
+                start, apart = b.ahead
+                here.ahead = emit.add(start, emit.mul(channel, apart)), apart
+            slab.carry(tile_sums(emit, tile, a, here, count, [None] * vectors, begin=slab.carried))
         return slab.results
 
     def _store_not_finite(self) -> None:

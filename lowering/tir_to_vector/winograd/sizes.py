@@ -28,6 +28,8 @@ MARGIN = 1.25
 _TRANSFORM = {2: 110, 4: 230}
 # Bytes of transformed weights per cycle, from memory at worst.
 _BYTES = 6
+# A block has tiles enough that its FMAs take this many times as long as weights from memory.
+_MEMORY_SHARE = 2
 # Pixels of a run along a row: its rows, a vector of channels wide, fit L1.
 _RUN_PIXELS = 64
 _MAX_VECTORS = 4
@@ -157,11 +159,12 @@ class BlockSizes:
 
 
 def block_sizes(conv: Winograd, machine: Machine, outputs: int, panel: int) -> BlockSizes:
-    """Return blocks that stay in L2 with their sums."""
+    """Return blocks that stay in L2 with their sums, unless weights would take longer than FMAs."""
     lanes = _lanes(machine)
     inputs = -(-(conv.extent(INPUTS).value or 1) // lanes) * lanes
     side = outputs + TAPS - 1
-    fit = max(1, machine.l2_bytes * 3 // 4 // (4 * side * side * (inputs + panel)))
+    fit = machine.l2_bytes * 3 // 4 // (4 * side * side * (inputs + panel))
+    fit = max(fit, _MEMORY_SHARE * machine.fma_units * machine.vector_bits // 8 // _BYTES)
     run = max(1, min(fit, _RUN_PIXELS // outputs))
     most = tile_rows(machine, panel // lanes)
     across = conv.extent(COLUMNS).value

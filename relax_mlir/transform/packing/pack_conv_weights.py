@@ -12,32 +12,42 @@ from relax_mlir.dialects.relax.conv_geometry import SPATIAL, layout_axes, pads, 
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, read_attributes
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.walk import INNER_FIRST, named
 from relax_mlir.transform.packing.constant_weights import BLOCK, is_constant
 from relax_mlir.transform.packing.transposed_convolution import split_transposed
 
-# With more pixels than this a convolution by kernels of one element is a product of matrices whose
-# rows are long enough; see the contraction's kernel.
-_FEW_PIXELS = 256
+# With more pixels than this many pairs of vectors a convolution by kernels of one element is a
+# product of matrices whose rows are long enough; see the contraction's kernel.
+_FEW_PAIRS = 8
+# Pixels up to which windows are as fast as a product of so many inputs, whose tiles read lines that
+# stay in half of L1.
+_SOME_PIXELS, _SOME_INPUTS = 256, 128
 # With fewer input channels sums are stored too often for what windows take to turn them to rows.
 _MANY_INPUTS = 64
 # Channels of a group, as many of the image as of the output, of which vectors pick lanes.
 _SMALL_GROUPS = (2, 4, 8)
 
 
-def pack_conv_weights(module: ir.Operation) -> None:
+def pack_conv_weights(module: ir.Operation, target: str = "") -> None:
     """Bring constant weights of convolutions into blocks of output channels, in place.
 
     Transposed convolutions are written by plain ones before.
+
+    Args:
+        module: a `builtin.module`.
+        target: what for; by default the module's (`target_of`).
     """
     split_transposed(module)
+    machine = Machine.of(target_of(module, target))
     ranks = {f"relax.conv{rank}d": rank for rank in SPATIAL}
     for func in functions_to_optimize(module):
         for op in named(func, ranks, INNER_FIRST):
-            _pack(op, ranks[op.name])
+            _pack(op, ranks[op.name], machine)
 
 
-def _pack(op: ir.Operation, rank: int) -> None:
+def _pack(op: ir.Operation, rank: int, machine: Machine) -> None:
     weight, name = op.operands[1], op.name.removeprefix("relax.")
     if not is_constant(weight):
         return
@@ -60,7 +70,7 @@ def _pack(op: ir.Operation, rank: int) -> None:
             return
     if 0 in sizes or outputs % (BLOCK * attrs["groups"]) or inputs == 1:
         return
-    if attrs["groups"] == 1 and _is_matrix_product(op, attrs, inputs, windows):
+    if attrs["groups"] == 1 and _is_matrix_product(op, attrs, inputs, windows, machine):
         return
     with ir.InsertionPoint(op), op.location:
         if axes != list(range(rank + 2)):
@@ -95,7 +105,9 @@ def _replace(op: ir.Operation, weight: ir.Value, attrs: dict) -> None:
     op.erase()
 
 
-def _is_matrix_product(op: ir.Operation, attrs: dict, inputs: int, windows: list[int]) -> bool:
+def _is_matrix_product(
+    op: ir.Operation, attrs: dict, inputs: int, windows: list[int], machine: Machine
+) -> bool:
     """Whether a convolution is a product of matrices with long rows."""
     rank = len(windows)
     if any(size != 1 for size in windows) or any(map(any, pads(attrs["padding"], rank))):
@@ -111,4 +123,8 @@ def _is_matrix_product(op: ir.Operation, attrs: dict, inputs: int, windows: list
     if len(known) < len(sizes):
         # Few pixels are slow as rows of a product, many are hardly slower as windows.
         return layout.endswith("C") or inputs < _MANY_INPUTS
-    return math.prod(known) > _FEW_PIXELS
+    pixels = math.prod(known)
+    lines = inputs * machine.isa.line_bytes <= machine.l1_bytes // 2
+    if pixels <= _SOME_PIXELS and inputs >= _SOME_INPUTS and lines:
+        return False
+    return pixels > _FEW_PAIRS * 2 * machine.isa.lanes(32)

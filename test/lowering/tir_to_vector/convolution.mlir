@@ -1,4 +1,5 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --lower-tir -split-input-file | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3" --legalize-ops --lower-tir -split-input-file | FileCheck %s --check-prefix=V3
 
 // A convolution reads a copy of its image that has the padding: rows of all channels, one after the
 // other. A tile has 28 pixels of 32 output channels in registers, and turns them to rows as it stores.
@@ -198,7 +199,8 @@ func.func @few_outputs(%x: tensor<1x64x32x32xf32>, %w: tensor<2x64x1x1xf32>) -> 
 // -----
 
 // Weights come from memory: each of seven tiles of 28 pixels prefetches a share of those of the next two
-// blocks of channels into L2, five elements with each step.
+// blocks of channels into L2, five elements with each step. On AVX2 a block is two
+// registers.
 
 // CHECK-LABEL: func.func private @conv2d(
 // CHECK: scf.for [[BLOCK:%.*]] = %c0 to %c8 step %c2
@@ -206,6 +208,11 @@ func.func @few_outputs(%x: tensor<1x64x32x32xf32>, %w: tensor<2x64x1x1xf32>) -> 
 // CHECK: arith.select [[MORE]], %c2048, %c0
 // CHECK: memref.prefetch {{.*}}, read, locality<2>
 // CHECK: vector.fma
+// V3-LABEL: func.func @blocks
+// V3: scf.for [[BLOCK:%.*]] = %c0 to %c16 step %c2
+// V3: arith.select {{.*}}, %c1024, %c0
+// V3: memref.prefetch {{.*}}, read, locality<2>
+// V3: vector.fma
 func.func @blocks(%x: tensor<1x64x14x14xf32>, %w: tensor<8x1x64x1x16xf32>) -> tensor<1x128x14x14xf32> attributes {relax.function} {
   %0 = "relax.conv2d"(%x, %w) {kernel_layout = "OHIW16o"} : (tensor<1x64x14x14xf32>, tensor<8x1x64x1x16xf32>) -> tensor<1x128x14x14xf32>
   return %0 : tensor<1x128x14x14xf32>

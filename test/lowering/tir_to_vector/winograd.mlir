@@ -1,12 +1,14 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --pack-winograd --lower-tir --split-input-file | FileCheck %s
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-threads=2" --legalize-ops --pack-winograd --lower-tir --split-input-file | FileCheck %s --check-prefix=TWO
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3" --legalize-ops --pack-winograd --lower-tir --split-input-file | FileCheck %s --check-prefix=FAR
 
 !X = tensor<1x64x28x28xf32>
 !W = tensor<64x64x3x3xf32>
 
 // Rows of an image are transposed to vectors of channels, columns transformed in place, and rows to
 // the operand of the GEMMs. Each of 36 GEMMs sums 16 channels at a time. Sums are transformed back,
-// multiplied by zero to test whether they are finite, and transposed to rows.
+// multiplied by zero to test whether they are finite, and transposed to rows. Weights that L2 does not
+// hold are prefetched for the next GEMM.
 
 // CHECK-LABEL: func.func private @conv2d_winograd(
 // CHECK-SAME: %[[X:arg0]]: memref<1x64x28x28xf32>{{.*}}%[[W:arg1]]: memref<64x64x3x3xf32>{{.*}}%[[U:arg2]]: memref<1x2x36x64x32xf32>
@@ -41,6 +43,10 @@
 // CHECK: scf.if [[BAD]]
 // CHECK: vector.fma
 // CHECK: return
+// FAR-LABEL: func.func private @conv2d_winograd(
+// FAR: scf.for {{.*}} to %c36
+// FAR: memref.prefetch {{.*}}, read, locality<2>
+// FAR: vector.fma
 func.func @static(%x: !X) -> !X attributes {relax.function} {
   %w = "relax.constant"() {value = dense<0.5> : !W} : () -> !W
   %0 = "relax.conv2d"(%x, %w) {padding = array<i64: 1>} : (!X, !W) -> !X
