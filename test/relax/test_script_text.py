@@ -48,6 +48,9 @@ CASES = {
                   [*FREE, "R.nn.softmax(R.sum(a, axis=[0]))"]),
     "prim func": (relax.op.call_tir(relax.GlobalVar("f"), (A,), [A.ty, A.ty]),
                   [*FREE, f"R.call_tir(f, (a,), out_ty=[{TYPE}, {TYPE}])"]),
+    "gradient": (relax.op.call_tir_with_grad(relax.GlobalVar("f"), (A,), A.ty, "g", {"k": "x"}),
+                 [*FREE, f'R.call_tir_with_grad(f, (a,), out_ty={TYPE}, te_grad_name="g", '
+                  'te_grad_kwargs={"k": "x"})']),
     "packed": (relax.op.call_packed("f", A, ty_args=A.ty),
                [*FREE, f'R.call_packed("f", a, ty_args=({TYPE},))']),
     "library": (relax.op.call_dps_packed("f", A, A.ty),
@@ -74,7 +77,7 @@ CASES = {
 def test_text(name: str) -> None:
     node, lines = CASES[name]
     assert node.script(verbose_expr=True).split("\n") == lines
-    plain = node.script().split("\n")
+    plain = node._relax_script().split("\n")
     assert plain == lines[len(lines) - len(plain) :]
 
 

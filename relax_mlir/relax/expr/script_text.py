@@ -182,7 +182,8 @@ class _Text:
         elif op.name in _TYPED and call.ty_args:
             args.append(f"ty_args=({', '.join(map(self.type, call.ty_args))},)")
         args += [f"{key}={self._attribute(value)}" for key, value in self._attributes(name, call)]
-        return f"{op.name.replace('relax.', 'R.', 1)}({', '.join(args)})"
+        name = "relax.call_tir_with_grad" if "te_grad_name" in call.attrs else op.name
+        return f"{name.replace('relax.', 'R.', 1)}({', '.join(args)})"
 
     def _argument(self, op: Op, arg: Any) -> str:
         named = isinstance(arg, ExternFunc) and op.name != "relax.emit"
@@ -208,6 +209,9 @@ class _Text:
     def _attribute(self, value: Any) -> str:
         if isinstance(value, (list, tuple)):
             return f"[{', '.join(map(self._attribute, value))}]"
+        if isinstance(value, dict):
+            items = [f"{spelling.quote(key)}: {self._attribute(value[key])}" for key in value]
+            return f"{{{', '.join(items)}}}"
         if isinstance(value, SymExpr):
             self._dims([value])
             return str(value)

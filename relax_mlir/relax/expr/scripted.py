@@ -21,3 +21,6 @@ class Scripted:
             TypeError: there is no such option.
         """
         return extension("relax.script_text")(self, **options)
+
+    # TVM's types whose `script` is taken call it so.
+    _relax_script = script

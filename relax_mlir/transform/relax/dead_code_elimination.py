@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, is_pure, operations_in
 from relax_mlir.dialects.relax.tuples import call_arguments, field_types, get_item, make_tuple
@@ -267,8 +266,13 @@ def _unused_parameters(func: ir.Operation) -> list[int]:
     """Return the positions of parameters without a use, also of the symbols that only they bind."""
     arguments = list(func.regions[0].blocks[0].arguments)
     unused = [i for i, a in enumerate(arguments) if next(iter(a.uses), None) is None]
-    types = [a.type for i, a in enumerate(arguments) if i not in unused]
-    bound = bound_symbols(dim for type_ in types for dim in type_dims(type_))
+    declared = [list(type_dims(a.type)) for a in arguments]
+    for dims, details in zip(declared, func.attributes.get("arg_attrs", ()), strict=False):
+        if "relax.value" in details:
+            # R.Prim(value="n") gives n its value.
+            dims += details["relax.value"].dims
+    kept = [i for i in range(len(arguments)) if i not in unused]
+    bound = bound_symbols(dim for i in kept for dim in declared[i])
     needed: set[str] = set()
 
     def note(types: Iterable[ir.Type]) -> None:
@@ -276,7 +280,7 @@ def _unused_parameters(func: ir.Operation) -> list[int]:
             for dim in type_dims(type_):
                 needed.update(dim.symbols)
 
-    note(types)
+    note(arguments[i].type for i in kept)
     note(ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results)
     for op in (each for top in operations_in(func) for each in collect(top, lambda _: True)):
         note(result.type for result in op.results)
@@ -284,12 +288,7 @@ def _unused_parameters(func: ir.Operation) -> list[int]:
             for dim in getattr(attribute, "dims", ()):
                 needed.update(dim.symbols)
     missing = needed - bound
-    return [
-        i
-        for i in unused
-        if T.is_tensor(arguments[i].type)
-        and not missing & {s for dim in type_dims(arguments[i].type) for s in dim.symbols}
-    ]
+    return [i for i in unused if not missing & {s for dim in declared[i] for s in dim.symbols}]
 
 
 def _drop_parameters(func: ir.Operation, positions: list[int]) -> None:
