@@ -51,6 +51,7 @@ TABLE = {
     "relax.substitute_in_function": "relax_mlir.transform.relax.bind_symbolic_vars:"
     "substitute_in_function",
     "relax.takes_arguments": "relax_mlir.transform.relax.rebuild:takes_arguments",
+    "pass_infra.DataflowBlock": "relax_mlir.relax.expr.blocks:DataflowBlock",
     "runtime.find_pass": "relax_mlir.pass_infra.registry:find",
     "runtime.graph_function": "relax_mlir.runtime.graph.executor:factory_function",
     "runtime.VirtualMachine": "relax_mlir.runtime.vm.virtual_machine:VirtualMachine",

@@ -2,6 +2,7 @@
 
 import pytest
 
+from relax_mlir import relax
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import build
 from relax_mlir.errors import PassError
@@ -18,6 +19,7 @@ from relax_mlir.transform import (
     PrimFuncPass,
     Sequential,
     dataflowblock_pass,
+    function_pass,
 )
 
 TEXT = """
@@ -66,6 +68,38 @@ def test_sees_every_block(mod):
         ["relax.match_cast", "relax.exp", "relax.add", "relax.output"],
         ["relax.exp", "relax.output"],
     ]
+
+
+def test_functions_and_blocks_are_those_of_relax(mod):
+    seen = []
+
+    class Exps(relax.PyExprMutator):
+        def visit_call_(self, call):
+            call = self.visit_expr_post_order(call)
+            return relax.op.sin(*call.args) if call.op == relax.expr.Op.get("relax.exp") else call
+
+    @function_pass(opt_level=0)
+    def mutate(func, mod, ctx):
+        assert isinstance(func, relax.Function)
+        seen.append(len(func.params))
+        seen.append([type(block).__name__ for block in func.body.blocks])
+        return Exps().visit_expr(func)
+
+    @dataflowblock_pass(opt_level=0)
+    def look(block, mod, ctx):
+        assert isinstance(block, relax.DataflowBlock)
+        seen.append([len(block.bindings), block.operation.name])
+        return block
+
+    assert "relax.exp" not in str(mutate(mod))
+    look(mod)
+    assert seen[0] == 2
+    assert seen[1] == ["DataflowBlock", "DataflowBlock"]
+    assert seen[-1] == [1, "relax.dataflow"]
+
+    made = dataflowblock_pass(lambda *_: relax.DataflowBlock([]), opt_level=0, name="made")
+    with pytest.raises(PassError, match="returns a dataflow block, got DataflowBlock"):
+        made(mod)
 
 
 def test_on_a_class(mod):
@@ -133,7 +167,7 @@ def other_output(block, mod, ctx):
 
 
 def outside(block, mod, ctx):
-    with ir.InsertionPoint(block):
+    with ir.InsertionPoint(block.operation):
         build("exp", [block.parent.regions[0].blocks[0].arguments[1]], {})
     return block
 
@@ -153,7 +187,7 @@ def other_blocks(block):
     return [
         each.operation
         for each in block.parent.regions[0].blocks[0].operations
-        if each.operation.name == "relax.dataflow" and each.operation != block
+        if each.operation.name == "relax.dataflow" and each.operation != block.operation
     ]
 
 
@@ -166,7 +200,7 @@ def other_block(block, mod, ctx):
 def block_before(block, mod, ctx):
     # The last one changes the first, whose turn is past.
     (other,) = other_blocks(block)
-    if other.is_before_in_block(block):
+    if other.is_before_in_block(block.operation):
         operations(other)[0].operation.attributes["test.mark"] = ir.UnitAttr.get()
     return block
 

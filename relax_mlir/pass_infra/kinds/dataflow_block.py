@@ -6,6 +6,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.well_formed import type_dims
 from relax_mlir.errors import PassTypeError
+from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.kinds.per_function import FunctionPass
@@ -37,7 +38,8 @@ class DataflowBlockPass(FunctionPass):
             if block is None or not around.hold(path):
                 raise self._outside()
             escapes, symbols, outputs = _escapes(block), _symbols(block), outputs_of(block)
-            result = self.pass_func(block, mod, ctx)
+            view = extension("pass_infra.DataflowBlock").of(block, mod)
+            result = self.pass_func(view, mod, ctx)
             self._place(block, result, escapes)
             new = result.operation
             if _symbols(new) != symbols:

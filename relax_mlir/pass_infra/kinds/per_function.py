@@ -5,6 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassTypeError, RelaxMLIRError
+from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.single_function import is_function, single
 from relax_mlir.ir.transfer import moved
@@ -74,7 +75,7 @@ class FunctionPass(Pass):
 
     def transform(self, function: ir.Operation, mod: IRModule, ctx: PassContext) -> Any:
         """Return what takes the place of one function."""
-        return self.pass_func(function, mod, ctx)
+        return self.pass_func(extension("ir.function_view")(function, mod), mod, ctx)
 
     def _call(self, name: str, function: ir.Operation, mod: IRModule, ctx: PassContext) -> Any:
         try:

@@ -183,6 +183,12 @@ class DataflowBlock(BindingBlock):
         made._op, made._keep, made._ops, made._bindings = op.operation, keep, [], None
         return made
 
+    def __getattr__(self, name: str) -> Any:
+        """Return what MLIR has of the operation, such as `block.regions`."""
+        if name.startswith("_") or self._op is None:
+            raise AttributeError(f"no attribute '{name}'")
+        return getattr(self._op, name)
+
     @property
     def mlir_op(self) -> ir.Operation | None:
         """The MLIR operation, None for a block that has not been emitted."""

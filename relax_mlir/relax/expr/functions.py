@@ -33,6 +33,12 @@ class BaseFunc(Expr):
 
     __slots__ = ("_op",)
 
+    def __getattr__(self, name: str) -> Any:
+        """Return what MLIR has of the `func.func`, such as `func.regions`."""
+        if name.startswith("_") or self._op is None or not hasattr(self._op, name):
+            return super().__getattr__(name)
+        return getattr(self._op, name)
+
     @property
     def mlir_op(self) -> ir.Operation | None:
         """The `func.func`, None for a function that is in no module yet."""
