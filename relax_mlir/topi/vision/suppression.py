@@ -67,17 +67,17 @@ def non_max_suppression(
         source, counts, names, ranks = ins[:4]
         out, places, total = outs
         kept = None if soft else _Kept(ib, boxes)
+        sides = None if soft else _Boxes(ib, boxes, data.dtype)
         least = const(float(score_threshold) if soft else 0.0, data.dtype)
         none = const(_NONE, data.dtype)
         most = cast(most_of(ins), SIZE)
         most = ib.let("most", Select(most > 0, most, const(_NONE, SIZE)))
 
-        def beaten_by(i: PrimExpr, j: PrimExpr, k: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
-            """Return whether a box is of another's class, and how they overlap."""
-            result = _overlap(*([out[i, x, coord_start + n] for n in range(4)] for x in (j, k)))
+        def are_rivals(i: PrimExpr, j: PrimExpr, k: PrimExpr) -> PrimExpr:
+            """Return whether a box is of another's class."""
             if force_suppress or id_index < 0:
-                return const(True, "bool"), result
-            return out[i, j, id_index] == out[i, k, id_index], result
+                return const(True, "bool")
+            return out[i, j, id_index] == out[i, k, id_index]
 
         def drop(i: PrimExpr, j: PrimExpr) -> None:
             places[i, j] = const(_NONE, "int32")
@@ -95,14 +95,16 @@ def non_max_suppression(
                 places[i, j] = cast(rank, "int32")
                 with ib.for_range(0, width, "k") as k:
                     out[i, j, k] = source[i, rank, k]
-            if kept is None:
+                if sides is not None:
+                    sides.put(j, [source[i, rank, coord_start + n] for n in range(4)])
+            if kept is None or sides is None:
                 scale = -0.5 / float(soft_nms_sigma)
                 rows = _Rows(ib, out, places, i, width, score_index)
 
                 def fade(j: PrimExpr, k: PrimExpr, i: PrimExpr = i) -> None:
-                    rival, result = beaten_by(i, j, k)
-                    with ib.if_scope(rival):
-                        share = ib.let("share", result)
+                    with ib.if_scope(are_rivals(i, j, k)):
+                        corners = ([out[i, x, coord_start + n] for n in range(4)] for x in (j, k))
+                        share = ib.let("share", _overlap(*corners))
                         score = out[i, j, score_index] * functions.UNARY["exp"](
                             share * share * scale
                         )
@@ -116,9 +118,11 @@ def non_max_suppression(
                     drop(i, j)
             else:
 
-                def beaten(j: PrimExpr, k: PrimExpr, i: PrimExpr = i) -> PrimExpr:
-                    rival, result = beaten_by(i, j, k)
-                    return functions.all(result >= const(iou_threshold, data.dtype), rival)
+                def beaten(
+                    j: PrimExpr, k: PrimExpr, i: PrimExpr = i, sides: _Boxes = sides
+                ) -> PrimExpr:
+                    goes = sides.overlap(j, k) >= const(iou_threshold, data.dtype)
+                    return functions.all(goes, are_rivals(i, j, k))
 
                 kept.choose(
                     count, most, lambda j: out[i, j, score_index] > least, beaten,
@@ -186,7 +190,8 @@ def all_class_non_max_suppression(
         ib = ir_builder.create()
         corners, points, ranks = ins[:3]
         selected, total = outs[0], outs[-1]
-        kept = _Kept(ib, count)
+        kept, sides = _Kept(ib, count), _Boxes(ib, count, boxes.dtype)
+        share = ib.let("share", cast(share_of(ins), boxes.dtype))
         most = cast(most_of(ins), SIZE)
         most = Select(most > 0, most, const(_NONE, SIZE))
         _clear(ib, outs)
@@ -195,9 +200,11 @@ def all_class_non_max_suppression(
             def place(j: PrimExpr) -> PrimExpr:
                 return cast(ranks[b, c, j], SIZE)
 
+            with ib.for_range(0, count, "j") as j:
+                sides.put(j, [corners[b, place(j), n] for n in range(4)])
+
             def beaten(j: PrimExpr, k: PrimExpr) -> PrimExpr:
-                ends = ([corners[b, place(x), n] for n in range(4)] for x in (j, k))
-                return _overlap(*ends) >= cast(share_of(ins), boxes.dtype)
+                return sides.overlap(j, k) >= share
 
             kept.choose(
                 count, most, lambda j: points[b, c, place(j)] > cast(least_of(ins), scores.dtype),
@@ -231,7 +238,8 @@ class _Kept:
     def __init__(self, ib: ir_builder.IRBuilder, most: Any) -> None:
         self._ib = ib
         self.chosen = ib.allocate(SIZE, (most,), "chosen")
-        # How many are kept, and whether the one that is looked at is dropped.
+        self._lost = ib.allocate("int32", (most,), "lost")
+        # How many are kept; where the last candidate that counts ends, then whether one is kept.
         self._state = ib.allocate(SIZE, (2,), "state")
 
     @property
@@ -244,22 +252,47 @@ class _Kept:
         beaten: Callable[[PrimExpr, PrimExpr], PrimExpr],
         drop: Callable[[PrimExpr], None] | None,
     ) -> None:  # fmt: skip
-        """Write what keeps up to `most` candidates that count and that no kept one beats."""
-        ib, state = self._ib, self._state
-        state[0] = const(0, SIZE)
+        """Write what keeps up to `most` candidates that count and that no kept one beats.
+
+        What one that is kept beats is marked at once: a loop without a branch, which vectorizes.
+        """
+        ib, state, lost = self._ib, self._state, self._lost
+        no, yes = const(0, "int32"), const(1, "int32")
+        state[0] = state[1] = const(0, SIZE)
         with ib.for_range(0, candidates, "j") as j:
-            full = state[0] == cast(most, SIZE)
-            no, yes = const(0, SIZE), const(1, SIZE)
-            state[1] = Select(full, yes, Select(counts(j), no, yes))
-            with ib.if_scope(state[1] == 0):
-                with ib.for_range(0, state[0], "k") as k, ib.if_scope(state[1] == 0):
-                    state[1] = cast(beaten(j, self.chosen[k]), SIZE)
-                with ib.if_scope(state[1] == 0):
-                    self.chosen[state[0]] = j
-                    state[0] = state[0] + 1
+            lost[j] = Select(counts(j), no, yes)
+            with ib.if_scope(lost[j] == no):
+                state[1] = j + 1
+        end = ib.let("end", state[1])
+        with ib.for_range(0, candidates, "j") as j:
+            stays = functions.all(lost[j] == no, state[0] != cast(most, SIZE))
+            state[1] = cast(stays, SIZE)
+            with ib.if_scope(state[1] != 0):
+                self.chosen[state[0]] = j
+                state[0] = state[0] + 1
+                rest = ib.let("rest", end - j)
+                with ib.for_range(0, rest, "k") as k:
+                    lost[j + k] = Select(beaten(j + k, j), yes, lost[j + k])
             if drop is not None:
-                with ib.if_scope(state[1] != 0):
+                with ib.if_scope(state[1] == 0):
                     drop(j)
+
+
+class _Boxes:
+    """Boxes by their sides, each an array: what a loop over boxes reads is in a row."""
+
+    def __init__(self, ib: ir_builder.IRBuilder, most: Any, dtype: str) -> None:
+        self._sides = [ib.allocate(dtype, (most,), f"side{n}") for n in range(4)]
+
+    def put(self, j: PrimExpr, ends: Sequence[PrimExpr]) -> None:
+        """Write box `j`, given by two opposite corners."""
+        for n in (0, 1):
+            self._sides[n][j] = functions.min(ends[n], ends[n + 2])
+            self._sides[n + 2][j] = functions.max(ends[n], ends[n + 2])
+
+    def overlap(self, j: PrimExpr, k: PrimExpr) -> PrimExpr:
+        """Return what two boxes share, as a part of what they cover; 0 where that is nothing."""
+        return _overlap(*([side[x] for side in self._sides] for x in (j, k)))
 
 
 class _Rows:
