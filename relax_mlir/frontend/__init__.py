@@ -3,5 +3,9 @@
 from relax_mlir.lazy import lazy_exports
 
 _MODULES = ("mlir", "nn", "onnx", "stablehlo", "torch")
-_EXPORTS = {"frontend.mlir.program": ("from_mlir",), "frontend.loaders": ("report",)}
+_EXPORTS = {
+    "frontend.mlir.program": ("from_mlir",),
+    "frontend.loaders": ("report",),
+    "frontend.parameters": ("detach_params",),
+}
 __getattr__, __dir__ = lazy_exports(__name__, _EXPORTS, _MODULES)

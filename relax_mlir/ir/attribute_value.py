@@ -5,12 +5,27 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.constants import constant_array, constant_attribute, resource_name
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.errors import ExprTypeError
 
+# Attributes of functions whose name in MLIR is taken: `relax.params` has names of parameters.
+_RENAMED = {"params": "relax.weights"}
+_SHOWN = {key: name for name, key in _RENAMED.items()}
+
+
+def attribute_key(name: str, dialect: str = "relax") -> str:
+    """Return what a function's attribute is called in MLIR."""
+    return _RENAMED.get(name) or (name if "." in name else f"{dialect}.{name}")
+
+
+def attribute_name(key: str) -> str:
+    """Return what an attribute of MLIR is called in Python: without the prefix of Relax."""
+    return _SHOWN.get(key) or key.removeprefix("relax.")
+
 
 def attribute_value(attribute: ir.Attribute) -> Any:
-    """Return literals, lists, dictionaries and dimensions as Python's; the rest as it is."""
+    """Return literals, arrays, lists, dictionaries and dimensions as Python's, the rest as is."""
     if isinstance(attribute, Dims):
         return attribute.dims
     if isinstance(attribute, (ir.UnitAttr, ir.BoolAttr)):
@@ -23,11 +38,15 @@ def attribute_value(attribute: ir.Attribute) -> Any:
         ]
     if isinstance(attribute, ir.DictAttr):
         return {item.name: attribute_value(item.attr) for item in attribute}
+    if isinstance(attribute, ir.DenseElementsAttr) or resource_name(attribute) is not None:
+        return constant_array(attribute)
     return attribute
 
 
 def python_attribute(value: Any) -> ir.Attribute:
-    """Return the MLIR attribute for a Python literal, or a scalar of numpy."""
+    """Return the MLIR attribute for a Python literal, or a scalar or an array of numpy."""
+    if isinstance(value, np.ndarray):
+        return constant_attribute(value)
     if isinstance(value, (np.bool_, np.integer, np.floating)):
         value = value.item()
     if isinstance(value, bool):

@@ -8,7 +8,7 @@ from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.extension_points import extension
-from relax_mlir.ir.attribute_value import python_attribute
+from relax_mlir.ir.attribute_value import attribute_key, python_attribute
 from relax_mlir.ir.transfer import moved
 
 _FUNC = "func.func"
@@ -51,8 +51,7 @@ def set_attrs(function: ir.Operation, attributes: Mapping[str, Any]) -> None:
             if key == "global_symbol":
                 _name(function, str(value))
             else:
-                name = key if "." in key else f"{dialect}.{key}"
-                function.attributes[name] = python_attribute(value)
+                function.attributes[attribute_key(key, dialect)] = python_attribute(value)
 
 
 def _name(function: ir.Operation, name: str) -> None:

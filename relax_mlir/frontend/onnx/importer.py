@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ModelError, RelaxMLIRError
 from relax_mlir.frontend.names import Names
@@ -45,7 +47,8 @@ def from_onnx(
         dtype_dict: dtypes of inputs that the model does not type: one for all, or by name.
         opset: what counts as the version of ONNX's operators instead of what the model says.
         keep_params_in_input: weights become further parameters, after the inputs; the attribute
-            `num_input` of `main` counts the inputs, `params` of the module has the weights.
+            `num_input` of `main` counts the inputs, `params` has the weights, which
+            `frontend.detach_params` takes off.
 
     Raises:
         MissingPackageError: the package `onnx` is not installed.
@@ -69,10 +72,12 @@ def from_onnx(
     for proto in inputs:
         var, dtype = params[proto.name]
         importer.values[proto.name] = Value(dtype, var) if dtype else _object(proto, var)
-    kept = _weights(read, importer) if keep_params_in_input else {}
+    kept = _weights(read, importer) if keep_params_in_input else []
     importer.add_initializers(graph)
-    attrs = {"num_input": len(params)} if keep_params_in_input else {}
-    variables = [*(var for var, _ in params.values()), *(var for var, _ in kept.values())]
+    attrs: dict[str, Any] = {}
+    if keep_params_in_input:
+        attrs = {"num_input": len(params), "params": [array for _, array in kept]}
+    variables = [*(var for var, _ in params.values()), *(var for var, _ in kept)]
     try:
         with builder.function("main", variables, attrs=attrs):
             outputs = [_output(each) for each in importer.run(graph, f"graph '{graph.name}'")]
@@ -156,14 +161,14 @@ def _symbols(params: Mapping[str, tuple[Var, str]]) -> set[str]:
     return names
 
 
-def _weights(model: Model, importer: Graph) -> dict[str, tuple[Var, str]]:
-    kept = {}
+def _weights(model: Model, importer: Graph) -> list[tuple[Var, np.ndarray]]:
+    kept = []
     for tensor in model.proto.graph.initializer:
         dtype = dtype_name(tensor.data_type, f"tensor '{tensor.name}'")
         if dtype.startswith(("float", "bfloat")) and tensor.dims:
             array = elements(tensor, model.folder)
             var = Var(identifier(tensor.name), TensorType(array.shape, storage_dtype(dtype)))
-            kept[tensor.name] = (var, dtype)
+            kept.append((var, array))
             importer.values[tensor.name] = Value(dtype, var)
     return kept
 

@@ -73,6 +73,9 @@ class Parts(NamedTuple):
 
 def parts_of(thing: "ir.Type | ir.Attribute") -> Parts:
     """Return the parts of a type or an attribute, however deep dimensions are inside it."""
+    if isinstance(thing, ir.ArrayAttr) and any(map(is_elements, thing)):
+        items = [_text_of(item) for item in thing]
+        return Parts(f"[{', '.join(items)}]", ())
     text = str(thing)
     start = text.find(_MARK)
     if start < 0:
@@ -90,6 +93,11 @@ def parts_of(thing: "ir.Type | ir.Attribute") -> Parts:
             start = text.find(_MARK, end)
     pieces.append(text[position:])
     return Parts("".join(pieces), tuple(dims))
+
+
+def _text_of(item: ir.Attribute) -> str:
+    """Return an attribute as text, elements by their bytes: names of resources say nothing."""
+    return f"{digest_elements(item).hex()}: {item.type}" if is_elements(item) else str(item)
 
 
 def _closing(text: str, position: int) -> int:

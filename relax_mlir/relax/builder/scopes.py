@@ -7,7 +7,7 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
-from relax_mlir.ir.attribute_value import python_attribute
+from relax_mlir.ir.attribute_value import attribute_key, python_attribute
 from relax_mlir.relax.builder.core import active
 from relax_mlir.relax.builder.frames import Frame, bind_symbols
 from relax_mlir.relax.builder.names import Names
@@ -161,8 +161,7 @@ class FunctionScope:
                 op.attributes["sym_visibility"] = ir.StringAttr.get("private")
             for name, value in self._options["attrs"].items():
                 if name != "global_symbol":
-                    key = name if "." in name else f"relax.{name}"
-                    op.attributes[key] = python_attribute(value)
+                    op.attributes[attribute_key(name)] = python_attribute(value)
             if self._options["pure"]:
                 if not is_pure(op):
                     raise BuilderError(f"'{self._name}' is declared pure and has side effects")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.extension_points import extension
-from relax_mlir.ir.attribute_value import attribute_value
+from relax_mlir.ir.attribute_value import attribute_key, attribute_name, attribute_value
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.single_function import set_attrs, single
 from relax_mlir.relax.expr.base import Expr
@@ -72,7 +72,7 @@ class BaseFunc(Expr):
             return Attrs()
         return Attrs(
             {
-                name.removeprefix("relax."): attribute_value(attribute)
+                attribute_name(name): attribute_value(attribute)
                 for name, attribute in self._op.attributes.items()
                 if name not in _HELD
             }
@@ -118,7 +118,7 @@ class BaseFunc(Expr):
         if made._op is not None and key == "global_symbol":
             private = ir.StringAttr.get("private", made._op.context)
             made._op.attributes["sym_visibility"] = private
-        for name in (key, f"relax.{key}", f"tir.{key}"):
+        for name in (attribute_key(key), attribute_key(key, "tir")):
             if made._op is not None and name in made._op.attributes:
                 del made._op.attributes[name]
         return made

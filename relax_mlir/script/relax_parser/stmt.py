@@ -15,7 +15,7 @@ from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.relax.type_lattice import meet
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.extension_points import extension
-from relax_mlir.ir.attribute_value import python_attribute
+from relax_mlir.ir.attribute_value import attribute_key, python_attribute
 from relax_mlir.ir.global_info import GlobalInfo
 from relax_mlir.script.parser import flow, interfaces, macros
 from relax_mlir.script.parser.dims import captured_value
@@ -161,7 +161,7 @@ class StmtParser(interfaces.StmtParser):
         """Give a function the attributes that `R.func_attr` said."""
         for name, value in self.func_attrs.items():
             if name != "global_symbol":
-                op.attributes[name if "." in name else f"relax.{name}"] = python_attribute(value)
+                op.attributes[attribute_key(name)] = python_attribute(value)
 
     def _expression(self, node: Node) -> None:
         if isinstance(node, ast.Constant):

@@ -8,7 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize
 from relax_mlir.errors import ExprTypeError, FunctionKeyError, did_you_mean
-from relax_mlir.ir.attribute_value import python_attribute
+from relax_mlir.ir.attribute_value import attribute_key, python_attribute
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.walk import named
 from relax_mlir.pass_infra.context import PassContext
@@ -189,7 +189,7 @@ class _Partition:
         attributes: dict[str, ir.Attribute] = {COMPOSITE: ir.StringAttr.get(self._pattern.name)}
         if self._pattern.attrs_getter is not None:
             for name, value in self._pattern.attrs_getter(context.annotated_expr).items():
-                attributes[name if "." in name else f"relax.{name}"] = python_attribute(value)
+                attributes[attribute_key(name)] = python_attribute(value)
         ordered = sorted(ops, key=self._place.__getitem__)
         self._groups[root] = Group(ordered, attributes)
         self._owner.update(dict.fromkeys(ordered, root))

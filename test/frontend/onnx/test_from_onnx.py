@@ -11,8 +11,11 @@ from onnx.parser import parse_model
 from onnx.reference import ReferenceEvaluator
 
 import relax_mlir
+from relax_mlir import relax
 from relax_mlir.errors import MissingPackageError, UnsupportedOpError
+from relax_mlir.frontend import detach_params
 from relax_mlir.frontend.onnx import from_onnx
+from relax_mlir.ir import assert_structural_equal, structural_equal, structural_hash
 
 RNG = np.random.default_rng(0)
 
@@ -71,8 +74,27 @@ def test_shape_dict_replaces_the_shape_of_an_input() -> None:
 
 
 def test_weights_can_stay_parameters() -> None:
-    main = from_onnx(classifier(), keep_params_in_input=True)["main"]
-    assert [param.name_hint for param in main.params] == ["x", "w", "b", "v"]
+    proto = classifier()
+    given = from_onnx(proto, keep_params_in_input=True)
+    mod, params = detach_params(given)
+    assert [param.name_hint for param in mod["main"].params] == ["x", "w", "b", "v"]
+    weights = [onnx.numpy_helper.to_array(each) for each in proto.graph.initializer]
+    for array, weight in zip(params["main"], weights, strict=True):
+        np.testing.assert_array_equal(array.numpy(), weight)
+    assert (list(given["main"].attrs), list(mod["main"].attrs)) == (
+        ["global_symbol", "num_input", "params"],
+        ["global_symbol", "num_input"],
+    )
+    again = from_onnx(proto, keep_params_in_input=True)
+    assert_structural_equal(again, given)
+    assert structural_hash(again) == structural_hash(given) != structural_hash(mod)
+    other = {"params": [*weights[:2], weights[2] + 1]}
+    assert not structural_equal(given["main"].with_attr(other), given["main"])
+    x = normal(2, 3, 8, 8)
+    (expected,) = ReferenceEvaluator(proto).run(None, {"x": x})
+    for each in (given, mod):
+        got = relax.VirtualMachine(relax.build(each))["main"](x, *params["main"])
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_one_error_names_every_operation_that_is_missing() -> None:
