@@ -2,9 +2,9 @@
 
 import mmap
 import os
+import weakref
 import zlib
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
@@ -19,7 +19,7 @@ _READ = 1 << 18
 class _Mapping(mmap.mmap):
     """A mapped file, which is also open for reading."""
 
-    file: BinaryIO
+    descriptor: int
 
 
 def pad(size: int) -> int:
@@ -61,13 +61,14 @@ def map_file(path: str | os.PathLike[str]) -> np.ndarray:
     Raises:
         OSError: the file cannot be read.
     """
-    file = Path(path).open("rb")  # noqa: SIM115 -- the mapping holds it
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        memory = _Mapping(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        memory = _Mapping(descriptor, 0, access=mmap.ACCESS_COPY)
     except (OSError, ValueError):
-        file.close()
+        os.close(descriptor)
         return read_aligned(path)
-    memory.file = file
+    memory.descriptor = descriptor
+    weakref.finalize(memory, os.close, descriptor)
     return np.frombuffer(memory, np.uint8)
 
 
@@ -105,7 +106,7 @@ def _checksum(data: np.ndarray) -> int:
     start = data.ctypes.data - whole.ctypes.data
     buffer, done, total = memoryview(bytearray(min(_READ, len(data)))), 0, 0
     while done < len(data):
-        got = os.preadv(mapping.file.fileno(), [buffer[: len(data) - done]], start + done)
+        got = os.preadv(mapping.descriptor, [buffer[: len(data) - done]], start + done)
         if not got:
             break
         total = zlib.crc32(buffer[:got], total)

@@ -1,5 +1,6 @@
 """An executable's file: damage at thousands of places, mapped arrays, weights beside it."""
 
+import gc
 import json
 import random
 import struct
@@ -227,6 +228,17 @@ def test_checks_leave_arrays_out_of_memory(tmp_path: Path, apart: bool) -> None:
     resident = next(row for row in mapped.splitlines() if row.startswith("Rss:"))
     assert int(resident.split()[1]) < 1000  # KB
     assert loaded.constants[0][-1] == 2_999_999
+
+
+def test_mapped_files_are_closed(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    path = tmp_path / "large.rxe"
+    Executable(constants=[np.ones(100_000)]).save(path)
+    gc.collect()
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    Executable.load(path).verify()
+    gc.collect()
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert not recwarn.list
 
 
 def test_files_that_end_after_they_were_mapped(tmp_path: Path) -> None:
