@@ -117,6 +117,14 @@ def _made(op: ir.Operation) -> list[ir.Type]:
     return [each.type for each in op.results]
 
 
+def is_integer_buffer(type_: ir.Type, width: int) -> bool:
+    """Whether a type is that of a buffer of signless integers of so many bits."""
+    if not isinstance(type_, ir.MemRefType):
+        return False
+    element = type_.element_type
+    return isinstance(element, ir.IntegerType) and element.width == width and element.is_signless
+
+
 def has_buffers(root: ir.Operation, wanted: Callable[[ir.Type], bool]) -> bool:
     """Whether a buffer of a wanted type is made below `root`, or given to a function there."""
     return any(map(wanted, types_made(by_name(root))))

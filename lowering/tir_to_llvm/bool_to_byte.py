@@ -8,7 +8,7 @@ from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import PassError
-from relax_mlir.lowering.walk import has_buffers
+from relax_mlir.lowering.walk import has_buffers, is_integer_buffer
 
 arith: ModuleType = submodule("dialects.arith")
 
@@ -52,7 +52,7 @@ def bool_to_byte(op: ir.Operation) -> None:
 
 
 def _is_bool_buffer(type_: ir.Type) -> bool:
-    return isinstance(type_, ir.MemRefType) and str(type_.element_type) == "i1"
+    return is_integer_buffer(type_, 1)
 
 
 def _byte_buffer(type_: ir.MemRefType) -> ir.Type:

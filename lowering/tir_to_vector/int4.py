@@ -7,7 +7,7 @@ from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.errors import PassError
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import collect, is_integer_buffer
 
 arith: ModuleType = submodule("dialects.arith")
 memref: ModuleType = submodule("dialects.memref")
@@ -21,7 +21,7 @@ _PARALLEL = ("scf.parallel", "omp.parallel", "omp.wsloop")
 
 def is_int4(type_: ir.Type) -> bool:
     """Whether a type is that of a buffer of 4-bit integers."""
-    return isinstance(type_, ir.MemRefType) and str(type_.element_type) == "i4"
+    return is_integer_buffer(type_, 4)
 
 
 @dataclass(frozen=True)
