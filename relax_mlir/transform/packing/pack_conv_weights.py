@@ -18,12 +18,11 @@ from relax_mlir.lowering.walk import INNER_FIRST, named
 from relax_mlir.transform.packing.constant_weights import BLOCK, is_constant
 from relax_mlir.transform.packing.transposed_convolution import split_transposed
 
-# With more pixels than this many pairs of vectors a convolution by kernels of one element is a
-# product of matrices whose rows are long enough; see the contraction's kernel.
-_FEW_PAIRS = 8
-# Pixels up to which windows are as fast as a product of so many inputs, whose tiles read lines that
-# stay in half of L1.
-_SOME_PIXELS, _SOME_INPUTS = 256, 128
+# With more pixels a convolution by kernels of one element is a product of matrices whose rows are
+# long; see the contraction's kernel. With fewer it is none.
+_MANY_PIXELS, _FEW_PIXELS = 256, 128
+# Between them windows of at least so many inputs are as fast, if half of L1 holds a line of each.
+_ENOUGH_INPUTS = 128
 # With fewer input channels sums are stored too often for what windows take to turn them to rows.
 _MANY_INPUTS = 64
 # Channels of a group, as many of the image as of the output, of which vectors pick lanes.
@@ -124,7 +123,6 @@ def _is_matrix_product(
         # Few pixels are slow as rows of a product, many are hardly slower as windows.
         return layout.endswith("C") or inputs < _MANY_INPUTS
     pixels = math.prod(known)
-    lines = inputs * machine.isa.line_bytes <= machine.l1_bytes // 2
-    if pixels <= _SOME_PIXELS and inputs >= _SOME_INPUTS and lines:
-        return False
-    return pixels > _FEW_PAIRS * 2 * machine.isa.lanes(32)
+    stay = 2 * inputs * machine.isa.line_bytes <= machine.l1_bytes
+    windows_suffice = layout.endswith("C") or (inputs >= _ENOUGH_INPUTS and stay)
+    return pixels > (_MANY_PIXELS if windows_suffice else _FEW_PIXELS)
