@@ -1,11 +1,13 @@
 """Rewrite patterns that reorder matrix products."""
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.arith.analyzer import Analyzer
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.relax import op
 from relax_mlir.relax.analysis.purity import computable_at_compile_time
 from relax_mlir.relax.dpl import is_op, rewrite_in_place, wildcard
@@ -21,8 +23,12 @@ _TRANSPOSED = is_op("relax.permute_dims")(_SUM)
 _OF_SUM = _MATMUL(_LEFT, _SUM | _TRANSPOSED)
 _TAKEN = is_op("relax.take")(_MIDDLE, _RIGHT)
 _OF_TAKEN = _MATMUL(_LEFT, _TAKEN)
-_LEFT_FIRST = _MATMUL(_MATMUL(_LEFT, _MIDDLE), _RIGHT)
-_RIGHT_FIRST = _MATMUL(_LEFT, _MATMUL(_MIDDLE, _RIGHT))
+_INNER_LEFT, _INNER_RIGHT = _MATMUL(_LEFT, _MIDDLE), _MATMUL(_MIDDLE, _RIGHT)
+_LEFT_FIRST, _RIGHT_FIRST = _MATMUL(_INNER_LEFT, _RIGHT), _MATMUL(_LEFT, _INNER_RIGHT)
+# The transpose of a product is that of its sides, in the other order.
+_TURNED_LEFT = is_op("relax.permute_dims")(_MATMUL(_MIDDLE, _LEFT))
+_TURNED_RIGHT = is_op("relax.permute_dims")(_MATMUL(_RIGHT, _MIDDLE))
+_LEFT_TURNED, _RIGHT_TURNED = _MATMUL(_TURNED_LEFT, _RIGHT), _MATMUL(_LEFT, _TURNED_RIGHT)
 
 
 def expand_matmul_of_sum(module: ir.Operation) -> None:
@@ -64,29 +70,61 @@ def reorder_take_after_matmul(module: ir.Operation) -> None:
 def adjust_matmul_order(module: ir.Operation) -> None:
     """Write `(a @ b) @ c` as `a @ (b @ c)`, or the reverse, where that takes fewer operations.
 
-    A product of weights (parameters after the first `num_input`) counts nothing. Sizes that are not
-    known count as what is proven of them.
+    A product of weights (parameters after the first `num_input`) counts nothing, and one that there
+    is stays, as it is computed before the function runs. Sizes that are not known count as what is
+    proven of them. Vectors, batches that broadcast and transposed products of two matrices are
+    reordered as well.
     """
 
     def rule(known: set[Any], expr: Any, matched: Any) -> Any:
         a, b, c = (matched[part] for part in (_LEFT, _MIDDLE, _RIGHT))
         dims: list[Any] = [getattr(each.ty, "dims", None) or () for each in (a, b, c)]
-        if any(len(each) != 2 for each in dims):
+        turned = [_LEFT_TURNED in matched, _RIGHT_TURNED in matched]
+        if any(turned):
+            first = 0 if turned[0] else 1
+            axes = matched[_TURNED_LEFT if turned[0] else _TURNED_RIGHT].attrs["axes"]
+            if any(len(each) != 2 for each in dims[first : first + 2]) or (
+                axes is not None and axes[0] % 2 == 0
+            ):
+                return expr
+            dims[first : first + 2] = [each[::-1] for each in dims[first : first + 2]]
+        # The product of a vector has no batch of its own.
+        if any(not each for each in dims) or len(dims[1]) < 2 or (
+            len(dims[1]) > 2 and 1 in (len(dims[0]), len(dims[2]))
+        ):  # fmt: skip
             return expr
         if len({each.ty.dtype for each in (a, b, c, expr)}) > 1:
             return expr
-        (m, k), (_, n), (_, p) = dims
+        if len(dims[0]) == 1:
+            dims[0] = (SymExpr.const(1), *dims[0])
+        if len(dims[2]) == 1:
+            dims[2] = (*dims[2], SymExpr.const(1))
         weights = [identity(each) in known for each in (a, b, c)]
-        left = m * n * p + (0 if weights[0] and weights[1] else m * k * n)
-        right = m * k * p + (0 if weights[1] and weights[2] else k * n * p)
+        left_known, right_known = all(weights[:2]), all(weights[1:])
+        inner, between = _cost(dims[0], dims[1])
+        left = _cost(between, dims[2])[0] + (0 if left_known else inner)
+        inner, between = _cost(dims[1], dims[2])
+        right = _cost(dims[0], between)[0] + (0 if right_known else inner)
         analyzer = Analyzer()
-        if _LEFT_FIRST in matched and analyzer.can_prove_less(right, left):
+        is_left = _LEFT_FIRST in matched or turned[0]
+        if is_left and not left_known and analyzer.can_prove_less(right, left):
+            if turned[0]:
+                a, b = op.permute_dims(a), op.permute_dims(b)
             return op.matmul(a, op.matmul(b, c))
-        if _RIGHT_FIRST in matched and analyzer.can_prove_less(left, right):
+        if not is_left and not right_known and analyzer.can_prove_less(left, right):
+            if turned[1]:
+                b, c = op.permute_dims(b), op.permute_dims(c)
             return op.matmul(op.matmul(a, b), c)
         return expr
 
-    _each(module, _LEFT_FIRST | _RIGHT_FIRST, rule)
+    _each(module, _LEFT_FIRST | _RIGHT_FIRST | _LEFT_TURNED | _RIGHT_TURNED, rule)
+
+
+def _cost(left: Sequence[SymExpr], right: Sequence[SymExpr]) -> tuple[SymExpr, list[SymExpr]]:
+    """Return how many products a matrix product takes, and its dimensions."""
+    sides = itertools.zip_longest(left[-3::-1], right[-3::-1], fillvalue=SymExpr.const(1))
+    batch = [second if first.value == 1 else first for first, second in sides][::-1]
+    return product([*batch, *left[-2:], right[-1]]), [*batch, left[-2], right[-1]]
 
 
 def _product(like: Any, left: Any, right: Any) -> Any:
