@@ -9,9 +9,10 @@ from schedules import replays
 
 from relax_mlir import tir
 from relax_mlir.dialects.schedule import PRIMITIVES
-from relax_mlir.errors import ScheduleError
+from relax_mlir.errors import ScheduleError, StructuralEqualError
 from relax_mlir.ir import assert_structural_equal
 from relax_mlir.tir import Schedule, Trace
+from relax_mlir.tir.schedule import testing
 from relax_mlir.tir.schedule.trace.instruction import kinds
 
 
@@ -28,6 +29,18 @@ def sampled() -> Schedule:
 def trace_of(sch: Schedule) -> Trace:
     assert sch.trace is not None
     return sch.trace
+
+
+def test_helpers_of_tests_replay_traces_and_compare_functions() -> None:
+    sch = sampled()
+    assert_structural_equal(testing.verify_trace_roundtrip(sch, MATMUL.module).mod, sch.mod)
+    with pytest.raises(ValueError, match="'python' or 'json', got 'text'"):
+        testing.verify_trace_roundtrip(sch, MATMUL.module, text_format="text")
+    func, other = (next(iter(each.module.functions.values())) for each in (MATMUL, ELEMENTWISE))
+    named = func.with_attr("global_symbol", "named")
+    testing.assert_structural_equal_ignore_global_symbol(func, named)
+    with pytest.raises(StructuralEqualError):
+        testing.assert_structural_equal_ignore_global_symbol(func, other)
 
 
 def test_as_python() -> None:
