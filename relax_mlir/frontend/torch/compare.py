@@ -12,8 +12,8 @@ from relax_mlir.compiler.pipeline import build
 from relax_mlir.frontend.comparison import Comparison, Difference, difference
 from relax_mlir.frontend.torch.arrays import array_of
 from relax_mlir.frontend.torch.compiled import CompiledModel, load_model
-from relax_mlir.frontend.torch.decompositions import decomposition_table
 from relax_mlir.frontend.torch.importer import describe
+from relax_mlir.frontend.torch.needs import decomposed
 from relax_mlir.frontend.torch.program import from_graph, input_nodes, weight_of
 from relax_mlir.relax.vm import VirtualMachine
 
@@ -80,7 +80,7 @@ class _Recorder(fx.Interpreter):
 def _first_to_differ(
     program: Any, inputs: tuple[Any, ...], target: Any, rtol: float, atol: float
 ) -> str | None:
-    program = program.run_decompositions(decomposition_table())
+    program = decomposed(program)
     leaves = iter(pytree.tree_leaves(inputs))
     given = [
         (node, next(leaves) if spec.kind is InputKind.USER_INPUT else weight_of(program, spec))

@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 from relax_mlir.compiler.pipeline import build
 from relax_mlir.errors import ModelError
 from relax_mlir.frontend.torch.arrays import array_of, tensor_of
-from relax_mlir.frontend.torch.decompositions import decomposition_table
+from relax_mlir.frontend.torch.needs import decomposed
 from relax_mlir.frontend.torch.program import (
     from_exported_program,
     input_nodes,
@@ -36,7 +36,7 @@ class CompiledModel:
     """
 
     def __init__(self, program: Any, target: Any = None, pipeline: Any = "default") -> None:
-        program = program.run_decompositions(decomposition_table())
+        program = decomposed(program)
         module = from_exported_program(program, run_ep_decomposition=False)
         self.executable = build(module, target, relax_pipeline=pipeline)
         self._main = VirtualMachine(self.executable)["main"]

@@ -14,7 +14,7 @@ from relax_mlir.frontend.torch.arrays import array_of
 from relax_mlir.frontend.torch.decompositions import decomposition_table
 from relax_mlir.frontend.torch.dtypes import dtype_name
 from relax_mlir.frontend.torch.importer import Importer
-from relax_mlir.frontend.torch.needs import needs
+from relax_mlir.frontend.torch.needs import decomposed, needs
 from relax_mlir.frontend.torch.ops import LOOPS, converters
 from relax_mlir.frontend.torch.ops.random import draws
 from relax_mlir.frontend.torch.symbols import bounds_of, size
@@ -48,7 +48,8 @@ def from_exported_program(
         no_bind_return_tuple: whether the tuple of results is not bound to a variable.
         custom_convert_map: converters by name, `aten.relu.default` or `relu.default`: they get the
             node and the importer, and take precedence.
-        run_ep_decomposition: whether operators that Relax does not have are decomposed.
+        run_ep_decomposition: whether operators that Relax does not have are decomposed, which torch
+            takes seconds for; programs without such operators are imported as they are.
 
     Raises:
         UnsupportedOpError: operators have no converter; the message has all of them.
@@ -61,9 +62,13 @@ def from_exported_program(
             f"{type(exported_program).__name__}; torch.export.export(model, inputs) makes one"
         )
     program = exported_program
-    if run_ep_decomposition:
-        program = program.run_decompositions(decomposition_table())
     custom = dict(custom_convert_map or {})
+    # Names of a given map are those of decomposed operators.
+    if run_ep_decomposition:
+        if custom:
+            program = program.run_decompositions(decomposition_table())
+        else:
+            program = decomposed(program)
     needs(program.graph_module, custom).check()
     return _Program(program, custom, keep_params_as_input).build(
         unwrap_unit_return_tuple, no_bind_return_tuple

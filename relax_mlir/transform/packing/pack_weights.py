@@ -20,7 +20,7 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.background_copy import release_pages
+from relax_mlir.dialects.relax.background_copy import finish_copy, release_pages
 from relax_mlir.dialects.relax.constants import (
     aligned,
     constant_array,
@@ -111,14 +111,17 @@ class _Layout:
     half: int = 0
 
     def pack(self, array: np.ndarray) -> np.ndarray:
-        """Return the panels of a matrix."""
+        """Return the panels of a matrix, which a copy in the background may still fill."""
         matrix = array.T if self.transposed else array
+        missing = -(len(matrix) // self.group) % self.unit * self.group
+        rest = matrix.shape[1] % PANEL
+        if self.half or missing or rest:
+            # These read it now; otherwise only copies do, which are made in order.
+            finish_copy(array)
         if self.half:
             matrix = pack_int4(matrix, self.half)
-        missing = -(len(matrix) // self.group) % self.unit * self.group
         if missing:
             matrix = np.pad(matrix, ((0, missing), (0, 0)))
-        rest = matrix.shape[1] % PANEL
         whole = matrix[:, : matrix.shape[1] - rest]
         pieces = [whole] if whole.size else []
         if rest:
@@ -292,7 +295,7 @@ class _Packer:
         value = source.matrix.owner.operation.attributes["value"]
         key = str(value), layout
         if key not in self._constants:
-            array = constant_array(value)
+            array = constant_array(value, filled=False)
             self._sources[str(value)] = array.nbytes
             self._constants[key] = constant_attribute(layout.pack(array.reshape(source.shape)))
             release_pages(array)

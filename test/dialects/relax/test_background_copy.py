@@ -97,3 +97,12 @@ def test_packed_weights_are_whole_with_and_without_instruments(
     capsys.readouterr()
     np.testing.assert_allclose(results[0], x @ w, rtol=1e-4, atol=1e-4)
     np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 5), (130, 70), (4, 65, 129)])
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_transposed_arrays_are_copied(shape: tuple[int, ...], dtype: str) -> None:
+    source = np.arange(np.prod(shape)).reshape(shape).astype(dtype).T
+    target = np.empty(source.shape, dtype)
+    start_copy(target, source)
+    np.testing.assert_array_equal(target, source)

@@ -141,3 +141,29 @@ def test_mistakes():
         from_exported_program(Cnn())
     with pytest.raises(TypeError, match="inputs"):
         relax_mlir.compile(3, inputs=1)
+
+
+@pytest.mark.parametrize(
+    ("function", "decomposed"),
+    [
+        (lambda x: torch.relu(x).max(x.type_as(x.double())).multiply(x), False),
+        (lambda x: torch.relu(x).add_(1), True),
+        (lambda x: torch.special.entr(x), True),
+    ],
+)
+def test_what_has_converters_is_not_decomposed(function, decomposed, monkeypatch):
+    class Model(nn.Module):
+        def forward(self, x):
+            return function(x)
+
+    x = torch.randn(5)
+    program = export(Model(), (x,))
+    calls = []
+    run = torch.export.ExportedProgram.run_decompositions
+    monkeypatch.setattr(
+        torch.export.ExportedProgram, "run_decompositions",
+        lambda self, table: calls.append(table) or run(self, table),
+    )  # fmt: skip
+    result = relax_mlir.compile(program)(x)
+    assert bool(calls) == decomposed
+    torch.testing.assert_close(result, Model()(x), equal_nan=True, rtol=1e-6, atol=1e-6)

@@ -33,7 +33,8 @@ _PREDICATES = {
     "isfinite": op.isfinite, "isinf": op.isinf, "isnan": op.isnan, "logical_not": op.logical_not,
 }  # fmt: skip
 _BINARY = {
-    "mul": op.multiply, "atan2": op.atan2, "maximum": op.maximum, "minimum": op.minimum,
+    "mul": op.multiply, "multiply": op.multiply, "atan2": op.atan2, "maximum": op.maximum,
+    "minimum": op.minimum,
     "logaddexp": op.log_add_exp, "bitwise_and": op.bitwise_and, "bitwise_or": op.bitwise_or,
     "bitwise_xor": op.bitwise_xor, "floor_divide": op.floor_divide, "remainder": op.floor_mod,
     "fmod": op.mod, "pow": op.power, "__and__": op.bitwise_and, "__or__": op.bitwise_or,
@@ -92,6 +93,8 @@ for _name, _function in _BINARY.items():
         f"{_name}.default", f"{_name}.Tensor", f"{_name}.Scalar", f"{_name}.Scalar_Tensor",
         f"{_name}.Tensor_Scalar", f"{_name}.Tensor_Tensor",
     )(_binary(_function))  # fmt: skip
+converts("max.other")(_binary(op.maximum))
+converts("min.other")(_binary(op.minimum))
 for _name, _function in _COMPARISONS.items():
     converts(_name, f"{_name}.Tensor", f"{_name}.Scalar")(_comparison(_function))
 for _name, _function in _LOGICAL.items():
@@ -281,7 +284,10 @@ def _nan_to_num(
     return filled
 
 
-@converts("_to_copy.default", "to.dtype", "to.dtype_layout", "prims.convert_element_type.default")
+@converts(
+    "_to_copy.default", "to.dtype", "to.dtype_layout", "to.device", "to.other", "type_as.default",
+    "prims.convert_element_type.default",
+)  # fmt: skip
 def _to_copy(m: Importer, x: Any, *_: Any, **__: Any) -> Any:
     return converted(m, x, m.dtype)
 
