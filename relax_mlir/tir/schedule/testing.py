@@ -18,8 +18,8 @@ def assert_structural_equal_ignore_global_symbol(
     Raises:
         StructuralEqualError: they differ; says where first, and both sides.
     """
-    named = (each.with_attr("global_symbol", "main") for each in (func1, func2))
-    assert_structural_equal(*named, map_free_vars)
+    left, right = (each.with_attr("global_symbol", "main") for each in (func1, func2))
+    assert_structural_equal(left, right, map_free_vars)
 
 
 def verify_trace_roundtrip(
