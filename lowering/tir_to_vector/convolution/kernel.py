@@ -385,17 +385,24 @@ class _Writer:
             return self._step(image, pixels, weights, sums)
         position, *rest = loops
         span = spans.get(position, (0, self.weights.extent(position)))
-        with emit.loop(*span, 1, sums, KEEP) as loop:
+        carried, distance = list(sums), None
+        if ahead is not None:
+            # Carried, as a place that is multiplied out at each step takes slots of FMAs.
+            width = self.weights.parts * self.lanes
+            distance = emit.mul(emit.div(self.weights.stride(position), width), self.share)
+            carried.append(emit.index(emit.add(ahead, emit.mul(span[0], distance))))
+        with emit.loop(*span, 1, carried, KEEP) as loop:
             there = emit.add(image, emit.mul(loop.counter, self.image.stride(position)))
             step = emit.mul(loop.counter, self.weights.stride(position))
             inner = [emit.add(weight, step) for weight in weights]
-            later = None
-            if ahead is not None:
-                width = self.weights.parts * self.lanes
-                apart = emit.mul(emit.div(self.weights.stride(position), width), self.share)
-                later = emit.add(ahead, emit.mul(loop.counter, apart))
-            loop.carry(self._reduce(rest, spans, there, pixels, inner, loop.carried, later))
-        return loop.results
+            totals, later = loop.carried, None
+            if distance is not None:
+                *totals, later = loop.carried
+            results = self._reduce(rest, spans, there, pixels, inner, totals, later)
+            if distance is not None:
+                results = [*results, emit.index(emit.add(later, distance))]
+            loop.carry(results)
+        return loop.results[: len(sums)]
 
     def _step(
         self, image: Index, pixels: list[Index], places: list[Index], sums: list[ir.Value]
