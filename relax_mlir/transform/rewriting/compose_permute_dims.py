@@ -8,19 +8,22 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import build
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
+from relax_mlir.dialects.relax.tuples import is_make_tuple
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.walk import named
 from relax_mlir.transform.fusion.attention_patterns import axes
 from relax_mlir.transform.relax.dead_code_elimination import remove_unused
 
 _PERMUTE = "relax.permute_dims"
+_ENDS = ("func.return", "relax.output", "relax.yield")
 
 
 def compose_permute_dims(module: ir.Operation) -> None:
     """Write a transposition of a transposition as one, and take out those that change nothing.
 
     A reshape may be between them if the second keeps together what the first one's axes became: it
-    then comes last. Tensors that something writes to stay as they are.
+    then comes last. Tensors that something writes to stay as they are, and results that would be
+    parameters.
     """
     for func in functions_to_optimize(module):
         permutations = named(func, (_PERMUTE,))
@@ -55,10 +58,20 @@ def _compose(op: ir.Operation, written: set[ir.Value]) -> bool:
                 value = build("permute_dims", [value], {"axes": both})
             if reshape:
                 value = build("reshape", [value, T.tensor_dims(op.results[0].type)], {})
-    if value.type != op.results[0].type:
+    if value.type != op.results[0].type or (_is_parameter(value) and _leaves(op.results[0])):
         return False
     op.results[0].replace_all_uses_with(value)
     return True
+
+
+def _is_parameter(value: ir.Value) -> bool:
+    return isinstance(value.owner, ir.Block)
+
+
+def _leaves(value: ir.Value) -> bool:
+    """Whether a function or a block may give a value: a result is no argument's own memory."""
+    users = [use.owner.operation for use in value.uses]
+    return any(user.name in _ENDS or is_make_tuple(user) for user in users)
 
 
 def _made_by(value: ir.Value, name: str, written: set[ir.Value]) -> ir.Operation | None:

@@ -19,8 +19,19 @@ func.func @two(%x: !X) -> !Z attributes {relax.function} {
 
 // CHECK-LABEL: func.func @back
 // CHECK-SAME: (%[[X:.*]]: tensor
-// CHECK-NEXT: return %[[X]]
+// CHECK-NEXT: "relax.exp"(%[[X]])
 func.func @back(%x: !X) -> !X attributes {relax.function} {
+  %y = "relax.permute_dims"(%x) {axes = array<i64: 1, 2, 0>} : (!X) -> !Y
+  %z = "relax.permute_dims"(%y) {axes = array<i64: 2, 0, 1>} : (!Y) -> !X
+  %e = "relax.exp"(%z) : (!X) -> !X
+  return %e : !X
+}
+
+// A result is no argument's own memory.
+
+// CHECK-LABEL: func.func @returned
+// CHECK-COUNT-2: "relax.permute_dims"
+func.func @returned(%x: !X) -> !X attributes {relax.function} {
   %y = "relax.permute_dims"(%x) {axes = array<i64: 1, 2, 0>} : (!X) -> !Y
   %z = "relax.permute_dims"(%y) {axes = array<i64: 2, 0, 1>} : (!Y) -> !X
   return %z : !X
