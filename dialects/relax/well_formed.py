@@ -105,6 +105,11 @@ def type_dims(type_: ir.Type) -> Iterator[SymExpr]:
         yield from T.shape_dims(type_) or ()
 
 
+def type_symbols(type_: ir.Type) -> set[str]:
+    """Return the symbols that the dimensions of a type mention."""
+    return {name for dim in type_dims(type_) for name in dim.symbols}
+
+
 class _Function:
     """One Relax function; `problems` holds what is wrong with it."""
 

@@ -111,14 +111,14 @@ class _Prover:
     def __init__(self, mod: "IRModule", function: str) -> None:
         from relax_mlir.dialects.bindings import ir
         from relax_mlir.dialects.relax.facts import assume_cast, declared_facts
-        from relax_mlir.dialects.relax.well_formed import type_dims
+        from relax_mlir.dialects.relax.well_formed import type_symbols
 
         func = ir.SymbolTable(mod.mlir_module.operation)[function].operation
         self._facts = declared_facts(func)
         self._symbols: set[str] = set()
 
         def note(type_: Any) -> None:
-            self._symbols.update(name for dim in type_dims(type_) for name in dim.symbols)
+            self._symbols |= type_symbols(type_)
 
         def visit(op: ir.Operation) -> ir.WalkResult:
             if op.name == "relax.match_cast":

@@ -1,13 +1,18 @@
 """`with` blocks of a builder: functions, dataflow blocks, insertion points."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.infer import compatible, describe
+from relax_mlir.dialects.relax.side_effects import operations_in
 from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.dialects.relax.well_formed import type_symbols
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
 from relax_mlir.ir.attribute_value import attribute_key, python_attribute
+from relax_mlir.relax.analysis.symbols import symbols_in
 from relax_mlir.relax.builder.core import active
 from relax_mlir.relax.builder.frames import Frame, bind_symbols
 from relax_mlir.relax.builder.names import Names
@@ -15,6 +20,7 @@ from relax_mlir.relax.builder.purity import is_pure
 from relax_mlir.relax.expr.blocks import BindingBlock, DataflowBlock, block_of
 from relax_mlir.relax.expr.leaves import Var
 from relax_mlir.relax.expr.places import is_binding, location_name
+from relax_mlir.relax.expr.types import PrimType
 
 
 class FunctionScope:
@@ -150,8 +156,8 @@ class FunctionScope:
             names = [ir.StringAttr.get(distinct.fresh(param.name_hint)) for param in params]
             op.attributes["relax.params"] = ir.ArrayAttr.get(names)
             details = [
-                {} if (size := param.as_size()) is None else {"relax.value": Dims.of([size])}
-                for param in params
+                {} if size is None else {"relax.value": Dims.of([size])}
+                for size in _sizes(op, params)
             ]
             if any(details):
                 op.attributes["arg_attrs"] = ir.ArrayAttr.get(
@@ -189,6 +195,23 @@ class FunctionScope:
             raise BuilderError(
                 f"function '{self._name}' ends without its output: call emit_func_output"
             )
+
+
+def _sizes(func: ir.Operation, params: Sequence[Var]) -> list[SymExpr | None]:
+    """Return the size that each parameter is: one it is declared as, or a symbol in use."""
+    sizes = [param.as_size() for param in params]
+    if all(size is None for size in sizes):
+        return sizes
+    used = set().union(*map(symbols_in, operations_in(func)))
+    used |= set().union(*(type_symbols(arg.type) for arg in func.regions[0].blocks[0].arguments))
+    return [
+        size if _is_declared(param) or (size is not None and size.symbols & used) else None
+        for param, size in zip(params, sizes, strict=True)
+    ]
+
+
+def _is_declared(param: Var) -> bool:
+    return isinstance(param._ty, PrimType) and param._ty.value is not None
 
 
 class DataflowScope:

@@ -4,11 +4,11 @@ import re
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import location_name
-from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.dialect import Dims, Shape
+from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
+from relax_mlir.dialects.relax.well_formed import type_symbols
 from relax_mlir.dialects.symbolic.atoms import variable
 from relax_mlir.lowering.walk import collect, first_below
 from relax_mlir.script.printer import spelling
@@ -103,7 +103,7 @@ class RelaxPrinter:
                     params.append(f"{hint}: {text}")
                     continue
             name = self.namer.get(argument)
-            if name is None and hint in _type_symbols(argument.type) and self.dims_only:
+            if name is None and hint in type_symbols(argument.type) and self.dims_only:
                 # Where dimensions are written, the name means the symbol.
                 self.namer.set(argument, hint)
                 bound.add(hint)
@@ -317,19 +317,6 @@ def _is_bare(op: ir.Operation) -> bool:
     return next(iter(op.results[0].uses), None) is None and not own_name(op)
 
 
-def _type_symbols(type_: ir.Type) -> set[str]:
-    if isinstance(type_, ir.TupleType):
-        return set().union(
-            *(_type_symbols(type_.get_type(i)) for i in range(type_.num_types)), set()
-        )
-    dims = None
-    if T.is_tensor(type_):
-        dims = T.tensor_dims(type_)
-    elif isinstance(type_, Shape):
-        dims = T.shape_dims(type_)
-    return set().union(*(dim.symbols for dim in dims or ()), set())
-
-
 def _symbols(op: ir.Operation, body_only: bool = False) -> set[str]:
     """Return the symbols of a function's types and attributes."""
     results: set[str] = set()
@@ -338,13 +325,13 @@ def _symbols(op: ir.Operation, body_only: bool = False) -> set[str]:
     def visit(inner: ir.Operation) -> ir.WalkResult:
         inner = inner.operation
         for result in inner.results:
-            results.update(_type_symbols(result.type))
+            results.update(type_symbols(result.type))
         # They give their symbols values themselves, and the names of these are variables'.
         if body_only and inner.name == "relax.match_prim":
             own.update(inner.attributes["value"].maybe_downcast().symbol_names)
         if inner.name == "relax.lambda":
             for argument in inner.regions[0].blocks[0].arguments:
-                (own if body_only else results).update(_type_symbols(argument.type))
+                (own if body_only else results).update(type_symbols(argument.type))
         for _, attribute in inner.attributes.items():
             if isinstance(attribute, Dims):
                 results.update(attribute.symbol_names)
@@ -353,7 +340,7 @@ def _symbols(op: ir.Operation, body_only: bool = False) -> set[str]:
     op.walk(visit)
     if not body_only:
         for argument in op.regions[0].blocks[0].arguments:
-            results |= _type_symbols(argument.type)
+            results |= type_symbols(argument.type)
         if "arg_attrs" in op.attributes:
             for item in op.attributes["arg_attrs"]:
                 for named in ir.DictAttr(item):

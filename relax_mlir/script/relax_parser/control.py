@@ -11,7 +11,7 @@ from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.ops.control import is_condition
 from relax_mlir.dialects.relax.tuples import known_fields, make_tuple
 from relax_mlir.dialects.relax.type_lattice import join
-from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.relax.well_formed import type_symbols
 from relax_mlir.dialects.symbolic.atoms import signed
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.script.parser import flow
@@ -480,7 +480,7 @@ def _drop_unused_symbols(block: ir.Block) -> None:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         for result in op.results:
-            used.update(name for dim in type_dims(result.type) for name in dim.symbols)
+            used.update(type_symbols(result.type))
         for attribute in op.attributes.values():
             if isinstance(attribute, Dims):
                 used.update(attribute.symbol_names)

@@ -8,7 +8,7 @@ from relax_mlir.transform.kernels.calls import TirCall
 
 _ARITHMETIC = ("arith.", "math.")
 _QUOTIENTS = ("arith.floordivsi", "arith.divui", "arith.divsi")
-_BESIDE_NESTS = ("arith.constant", "tir.symbol", "tir.yield", "func.return")
+_ALLOWED = ("arith.constant", "tir.symbol", "tir.yield", "func.return")
 _DECLARATIONS = ("tir.reads", "tir.writes", "tir.yield")
 
 
@@ -72,7 +72,7 @@ def _nest(entry: ir.Block) -> list | None:
     block = entry
     while True:
         ops = [view.operation for view in block.operations]
-        inner = [op for op in ops if op.name not in _BESIDE_NESTS]
+        inner = [op for op in ops if op.name not in _ALLOWED]
         if len(inner) != 1 or inner[0].name not in ("tir.for", "tir.block"):
             return None
         (op,) = inner

@@ -14,7 +14,7 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.facts import assume_cast, declared_facts
 from relax_mlir.dialects.relax.side_effects import is_pure
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
-from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.relax.well_formed import type_dims, type_symbols
 from relax_mlir.dialects.symbolic.prover import Facts
 from relax_mlir.transform.kernels.calls import KernelSymbols, match_call
 
@@ -70,7 +70,7 @@ def find_runs(function: ir.Operation, symbols: KernelSymbols) -> list[Run]:
 
 
 def _bound_by(values: "ir.BlockArgumentList") -> set[str]:
-    return {name for value in values for dim in type_dims(value.type) for name in dim.symbols}
+    return set().union(*(type_symbols(value.type) for value in values))
 
 
 def symbols_of(op: ir.Operation) -> set[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
-from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.relax.well_formed import type_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprTypeError, ParameterNameError, PassError, did_you_mean
 from relax_mlir.ir.module import IRModule, module_of
@@ -95,7 +95,7 @@ def substitute_in_function(func: ir.Operation, values: Mapping[str, SymExpr]) ->
         for region in op.regions:
             for block in region.blocks:
                 for argument in block.arguments:
-                    result.update(_symbols(argument.type))
+                    result.update(type_symbols(argument.type))
         substitute_symbols(op, values)
         return ir.WalkResult.ADVANCE
 
@@ -107,7 +107,3 @@ def substitute_in_function(func: ir.Operation, values: Mapping[str, SymExpr]) ->
     )
     func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
     return result
-
-
-def _symbols(type_: ir.Type) -> set[str]:
-    return {name for dim in type_dims(type_) for name in dim.symbols}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.relax.well_formed import type_dims, type_symbols
 from relax_mlir.dialects.symbolic.binding import solutions
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.relax.expr.places import operations_within
@@ -50,7 +50,7 @@ def type_of_call(
     if len(parameters) != len(arguments) or len(operations_within(callee)) > _MAX_OPERATIONS:
         return None
     known = caller_symbols([value.type for value in parameters], arguments)
-    passed = {name for type_ in arguments for dim in type_dims(type_) for name in dim.symbols}
+    passed = set().union(*map(type_symbols, arguments))
     with callee.location:
         scratch = ir.Module.create()
         with ir.InsertionPoint(scratch.body):
@@ -64,7 +64,7 @@ def type_of_call(
     if end.name != "func.return" or len(end.operands) != 1:
         return None
     type_ = end.operands[0].type
-    own = {name for dim in type_dims(type_) for name in dim.symbols} - passed
+    own = type_symbols(type_) - passed
     return None if own else type_
 
 

@@ -11,7 +11,7 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, infer_result, read_a
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.side_effects import operations_in
 from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple, is_tuple
-from relax_mlir.dialects.relax.well_formed import require_sound_types, type_dims
+from relax_mlir.dialects.relax.well_formed import require_sound_types, type_dims, type_symbols
 from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.prover import Facts
@@ -64,7 +64,7 @@ def settle_result(func: ir.Operation) -> None:
     if end.name != "func.return" or returned == result_types(func):
         return
     bound = bound_by_arguments(block)
-    if all(_symbols(type_) <= bound for type_ in returned):
+    if all(type_symbols(type_) <= bound for type_ in returned):
         set_result_types(func, returned)
     else:
         _cast_operands(end, result_types(func))
@@ -216,7 +216,7 @@ class _Function:
         if not len(op.results) or len(ends) != 2:
             return
         types = [end.operands[0].type for end in ends]
-        if types[0] == types[1] and _symbols(types[0]) <= bound:
+        if types[0] == types[1] and type_symbols(types[0]) <= bound:
             op.results[0].set_type(types[0])
             return
         for end in ends:
@@ -252,10 +252,6 @@ def _simplified(type_: ir.Type, facts: Facts) -> ir.Type:
     return T.tensor_type(made, T.tensor_dtype(type_)) if T.is_tensor(type_) else T.shape_type(made)
 
 
-def _symbols(type_: ir.Type) -> set[str]:
-    return {name for dim in type_dims(type_) for name in dim.symbols}
-
-
 def _of_shape(shape: ir.Type, result: ir.Type) -> ir.Type:
     """Return what a destination-passing call gives for output shapes of these types."""
     if is_tuple(shape) and is_tuple(result):
@@ -274,7 +270,7 @@ def _express(type_: ir.Type, known: Mapping[str, SymExpr]) -> ir.Type:
     """Return a callee's type in the caller's symbols, without what those cannot say."""
     if is_tuple(type_):
         return ir.TupleType.get_tuple([_express(t, known) for t in field_types(type_)])
-    if _symbols(type_) <= known.keys():
+    if type_symbols(type_) <= known.keys():
         return substitute_type(type_, known)
     if T.is_tensor(type_):
         return T.tensor_type(None, T.tensor_dtype(type_), T.tensor_ndim(type_))

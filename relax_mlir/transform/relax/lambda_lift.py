@@ -13,7 +13,7 @@ from relax_mlir.dialects.relax.tuples import (
     field_types,
     make_tuple,
 )
-from relax_mlir.dialects.relax.well_formed import type_dims
+from relax_mlir.dialects.relax.well_formed import type_dims, type_symbols
 from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import PassError
@@ -99,13 +99,13 @@ class _Lifter:
         """Return the symbols that neither the parameters nor the captured values bind."""
         values = [*block.arguments, *captured]
         bound = bound_symbols(dim for value in values for dim in type_dims(value.type))
-        used = {name for value in values for dim in type_dims(value.type) for name in dim.symbols}
+        used = set().union(*(type_symbols(value.type) for value in values))
 
         def visit(op: ir.Operation) -> ir.WalkResult:
             if op.name == "relax.match_prim":
                 bound.update(bound_symbols(op.attributes["value"].dims, bound | self._around))
             for result in op.results:
-                names = {name for dim in type_dims(result.type) for name in dim.symbols}
+                names = type_symbols(result.type)
                 used.update(names)
                 if op.name == "relax.match_cast":
                     bound.update(bound_symbols(type_dims(result.type), bound | self._around))
@@ -132,10 +132,10 @@ class _Lifter:
                 if view.operation.name == "relax.match_prim":
                     names |= set(view.operation.attributes["value"].symbol_names)
             for value in values:
-                names |= {name for dim in type_dims(value.type) for name in dim.symbols}
+                names |= type_symbols(value.type)
             op = op.parent.operation
         for argument in op.regions[0].blocks[0].arguments:
-            names |= {name for dim in type_dims(argument.type) for name in dim.symbols}
+            names |= type_symbols(argument.type)
         return names
 
     def _define(self, block: ir.Block, captured: Sequence[ir.Value]) -> str:
