@@ -38,7 +38,7 @@ def test_transpositions_in_a_row(name: str) -> None:
         for step in steps:
             value = op.reshape(value, step) if type(step) is tuple else op.permute_dims(value, step)
             value = builder.emit(value)
-        builder.emit_func_output(value)
+        builder.emit_func_output(builder.emit(op.abs(value)))
     text = transform.ComposePermuteDims()(builder.get()).script()
     assert text.count("permute_dims") == permutations
     assert text.count("reshape(") == reshapes
@@ -61,3 +61,15 @@ def test_a_pair_takes_no_memory_of_its_own() -> None:
         y = builder.emit(op.permute_dims(op.permute_dims(x, steps[0]), steps[1]))
         builder.emit_func_output(y)
     assert relax.build(builder.get()).as_text().count("alloc_storage") == 1
+
+
+def test_a_result_is_not_the_memory_of_its_argument() -> None:
+    builder = BlockBuilder()
+    x = relax.Var("x", relax.TensorType((2, 3), "float32"))
+    with builder.function("main", [x]):
+        y = builder.emit(op.permute_dims(op.permute_dims(x, [1, 0]), [1, 0]))
+        builder.emit_func_output(y)
+    data = np.ones((2, 3), "float32")
+    result = relax.VirtualMachine(relax.build(builder.get()))["main"](data)
+    np.testing.assert_array_equal(result, data)
+    assert not np.shares_memory(result, data)
