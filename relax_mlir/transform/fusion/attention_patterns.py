@@ -289,9 +289,9 @@ def read_operand(value: ir.Value, letters: str, dtype: str, *, scaled: bool = Tr
 
 def _matrices(op: ir.Operation) -> ir.Value | None:
     """Return what matrices are transposes of, all in one row meanwhile; None for other values."""
-    turned = owner(op.operands[0], "permute_dims") if op.name == "relax.reshape" else None
-    row = None if turned is None else owner(turned.operands[0], "reshape")
-    if turned is None or row is None or axes(turned, 3) != [0, 2, 1]:
+    transposed = owner(op.operands[0], "permute_dims") if op.name == "relax.reshape" else None
+    row = None if transposed is None else owner(transposed.operands[0], "reshape")
+    if transposed is None or row is None or axes(transposed, 3) != [0, 2, 1]:
         return None
     values = (row.operands[0], row.results[0], op.results[0])
     shapes = T.all_dims(value.type for value in values)

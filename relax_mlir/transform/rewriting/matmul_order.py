@@ -26,9 +26,12 @@ _OF_TAKEN = _MATMUL(_LEFT, _TAKEN)
 _INNER_LEFT, _INNER_RIGHT = _MATMUL(_LEFT, _MIDDLE), _MATMUL(_MIDDLE, _RIGHT)
 _LEFT_FIRST, _RIGHT_FIRST = _MATMUL(_INNER_LEFT, _RIGHT), _MATMUL(_LEFT, _INNER_RIGHT)
 # The transpose of a product is that of its sides, in the other order.
-_TURNED_LEFT = is_op("relax.permute_dims")(_MATMUL(_MIDDLE, _LEFT))
-_TURNED_RIGHT = is_op("relax.permute_dims")(_MATMUL(_RIGHT, _MIDDLE))
-_LEFT_TURNED, _RIGHT_TURNED = _MATMUL(_TURNED_LEFT, _RIGHT), _MATMUL(_LEFT, _TURNED_RIGHT)
+_TRANSPOSED_LEFT = is_op("relax.permute_dims")(_MATMUL(_MIDDLE, _LEFT))
+_TRANSPOSED_RIGHT = is_op("relax.permute_dims")(_MATMUL(_RIGHT, _MIDDLE))
+_LEFT_TRANSPOSED, _RIGHT_TRANSPOSED = (
+    _MATMUL(_TRANSPOSED_LEFT, _RIGHT),
+    _MATMUL(_LEFT, _TRANSPOSED_RIGHT),
+)
 
 
 def expand_matmul_of_sum(module: ir.Operation) -> None:
@@ -79,10 +82,10 @@ def adjust_matmul_order(module: ir.Operation) -> None:
     def rule(known: set[Any], expr: Any, matched: Any) -> Any:
         a, b, c = (matched[part] for part in (_LEFT, _MIDDLE, _RIGHT))
         dims: list[Any] = [getattr(each.ty, "dims", None) or () for each in (a, b, c)]
-        turned = [_LEFT_TURNED in matched, _RIGHT_TURNED in matched]
-        if any(turned):
-            first = 0 if turned[0] else 1
-            axes = matched[_TURNED_LEFT if turned[0] else _TURNED_RIGHT].attrs["axes"]
+        transposed = [_LEFT_TRANSPOSED in matched, _RIGHT_TRANSPOSED in matched]
+        if any(transposed):
+            first = 0 if transposed[0] else 1
+            axes = matched[_TRANSPOSED_LEFT if transposed[0] else _TRANSPOSED_RIGHT].attrs["axes"]
             if any(len(each) != 2 for each in dims[first : first + 2]) or (
                 axes is not None and axes[0] % 2 == 0
             ):
@@ -106,18 +109,18 @@ def adjust_matmul_order(module: ir.Operation) -> None:
         inner, between = _cost(dims[1], dims[2])
         right = _cost(dims[0], between)[0] + (0 if right_known else inner)
         analyzer = Analyzer()
-        is_left = _LEFT_FIRST in matched or turned[0]
+        is_left = _LEFT_FIRST in matched or transposed[0]
         if is_left and not left_known and analyzer.can_prove_less(right, left):
-            if turned[0]:
+            if transposed[0]:
                 a, b = op.permute_dims(a), op.permute_dims(b)
             return op.matmul(a, op.matmul(b, c))
         if not is_left and not right_known and analyzer.can_prove_less(left, right):
-            if turned[1]:
+            if transposed[1]:
                 b, c = op.permute_dims(b), op.permute_dims(c)
             return op.matmul(op.matmul(a, b), c)
         return expr
 
-    _each(module, _LEFT_FIRST | _RIGHT_FIRST | _LEFT_TURNED | _RIGHT_TURNED, rule)
+    _each(module, _LEFT_FIRST | _RIGHT_FIRST | _LEFT_TRANSPOSED | _RIGHT_TRANSPOSED, rule)
 
 
 def _cost(left: Sequence[SymExpr], right: Sequence[SymExpr]) -> tuple[SymExpr, list[SymExpr]]:
