@@ -33,9 +33,7 @@ def needs(
     """Return the operators of a decomposed graph; messages call it `what`."""
     result = Coverage(what)
     known = converters()
-    for node in calls(graph):
-        if isinstance(node.meta.get("val"), torch.SymInt):
-            continue
+    for node in _computations(graph):
         name = target_name(node)
         is_custom = name in custom or name.removeprefix("aten.") in custom
         how = "custom" if is_custom else "converter" if name in known else ""
@@ -46,15 +44,18 @@ def needs(
 def _needs_decomposition(graph: fx.GraphModule) -> bool:
     """Whether a graph has operators without a converter, or that write to their operands."""
     known = converters()
-    for node in calls(graph):
-        if isinstance(node.meta.get("val"), torch.SymInt):
-            continue
+    for node in _computations(graph):
+        target = node.target
         if target_name(node) not in known:
             return True
-        target = node.target
         if isinstance(target, torch._ops.OpOverload) and target._schema.is_mutable:
             return True
     return False
+
+
+def _computations(graph: fx.GraphModule) -> Iterator[fx.Node]:
+    """Return the calls of a graph whose operators need converters: those that give no size."""
+    return (node for node in calls(graph) if not isinstance(node.meta.get("val"), torch.SymInt))
 
 
 def calls(module: Any) -> Iterator[fx.Node]:
