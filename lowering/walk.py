@@ -13,6 +13,13 @@ _MAKERS = ("memref.alloc", "memref.view", "memref.get_global", "memref.reinterpr
 INNER_FIRST = ir.WalkOrder.POST_ORDER
 
 
+def outermost(op: ir.Operation) -> ir.Operation:
+    """Return the operation that everything around an operation is in: its module, if it has one."""
+    while op.parent is not None:
+        op = op.parent.operation
+    return op
+
+
 def collect(
     root: ir.Operation, wanted: Callable[[ir.Operation], bool],
     order: ir.WalkOrder = ir.WalkOrder.PRE_ORDER,

@@ -9,7 +9,7 @@ from relax_mlir.errors import PassError
 from relax_mlir.lowering.tir_to_vector.emit import AS_IT_LIKES, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import MARK, write_parallel
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import collect, outermost
 
 arith: ModuleType = submodule("dialects.arith")
 func: ModuleType = submodule("dialects.func")
@@ -87,9 +87,7 @@ def _bytes(type_: ir.Type) -> int:
 
 def _declared(op: ir.Operation, name: str, inputs: list[ir.Type], results: list[ir.Type]) -> str:
     """Return the symbol of the function's declaration, which is made if there is none."""
-    module = op
-    while module.parent is not None:
-        module = module.parent.operation
+    module = outermost(op)
     table, symbol = ir.SymbolTable(module), f"{_PREFIX}{name}"
     type_ = ir.FunctionType.get(inputs, results)
     if symbol not in table:
@@ -208,9 +206,7 @@ def _narrowed(number: ir.Value, type_: ir.Type) -> ir.Value:
 
 def _wrapper(op: ir.Operation, inputs: list[ir.Type], kinds: list[str], result: str) -> str:
     """Return the symbol of the wrapper's declaration, which is made if there is none."""
-    module = op
-    while module.parent is not None:
-        module = module.parent.operation
+    module = outermost(op)
     texts = [ir.StringAttr(op.attributes["callee"]).value, result, *kinds]
     wanted = ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])
     known = [

@@ -10,6 +10,7 @@ from relax_mlir.dialects.relax.tuples import call_arguments
 from relax_mlir.errors import ExprError, ExprTypeError, did_you_mean
 from relax_mlir.ir.attribute_value import attribute_value
 from relax_mlir.ir.shape_rules import get_op_attr
+from relax_mlir.lowering.walk import outermost
 from relax_mlir.relax.expr.base import COMPARE, Expr, OperationExpr, truthless
 from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar
 from relax_mlir.relax.expr.types import FuncType, Type, as_type, from_mlir
@@ -202,10 +203,9 @@ def _extern(call: Call) -> ExternFunc:
 def _vm_callee(call: Call) -> Expr:
     """Return what `vm.call` calls: a function of the module, or a packed function."""
     name = _extern(call)
-    module = call._op
-    while module.parent is not None:  # type: ignore[union-attr]
-        module = module.parent.operation  # type: ignore[union-attr]
-    local = module.name == "builtin.module" and name.global_symbol in ir.SymbolTable(module)  # type: ignore[union-attr]
+    assert call._op is not None, "parts are those of an operation"
+    module = outermost(call._op)
+    local = module.name == "builtin.module" and name.global_symbol in ir.SymbolTable(module)
     return GlobalVar(name.global_symbol) if local else name
 
 
