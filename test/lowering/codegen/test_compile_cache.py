@@ -191,6 +191,21 @@ def test_the_folder_is_bounded(tmp_path: Path) -> None:
     assert [path.stem for path in entries(tmp_path)] == ["a", "c", "d"]
 
 
+def test_folders_with_room_are_looked_through_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[object] = []
+    scan = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: (looks.append(path), scan(path))[1])
+    cache = CompileCache(tmp_path, most_bytes=1 << 20)
+    for number in range(20):
+        cache.write(f"{number}.relaxexe", [bytes(1000)])
+    assert len(looks) == 1
+    for number in range(60):  # the sixteenth part of what was left
+        cache.write(f"more {number}.relaxexe", [bytes(1000)])
+    assert len(looks) == 2
+
+
 def test_the_bound_follows_the_free_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = CompileCache(tmp_path)
     monkeypatch.setattr(compile_cache, "_MOST_BYTES", 100)
