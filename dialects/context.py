@@ -20,7 +20,7 @@ _NAMESPACES = ("relax", "tir", "vm")
 # Operations that users declared, which contexts made before that do not have.
 _LATE: list[type[Any]] = []
 
-# When a context is old: it was asked for so many times, or is full of constants.
+# When a context is old: it was requested so many times, or is full of constants.
 MAX_USES = 64
 
 

@@ -220,7 +220,7 @@ class ModuleCycleError(RelaxMLIRError, ValueError):
 
 
 class FunctionNotFoundError(VMError, LookupError):
-    """A function was asked for that neither the executable nor any registry has."""
+    """A requested function is neither in the executable nor in any registry."""
 
 
 def missing(module: str, name: str, unsupported: Mapping[str, str], names: Iterable[str]) -> str:

@@ -67,7 +67,7 @@ def join_dtypes(types: Sequence[ir.Type]) -> str:
 
 
 def broadcast_dims(lhs: Sequence[SymExpr], rhs: Sequence[SymExpr]) -> list[SymExpr] | None:
-    """Return the broadcast shape, None where only run time can tell.
+    """Return the broadcast shape, None where it is known at run time only.
 
     Raises:
         InferError: two constant dimensions differ and neither is 1.
@@ -117,9 +117,9 @@ def broadcast(lhs: ir.Type, rhs: ir.Type, dtype: str | None = None) -> ir.Type:
 
 
 def product_dtype(types: Sequence[ir.Type], out_dtype: str | None) -> str:
-    """Return the dtype of sums of products: the operands', or the one asked for.
+    """Return the dtype of sums of products: the operands', or the requested one.
 
-    With one asked for, integers of different dtypes may be multiplied with each other.
+    With a requested one, integers of different dtypes may be multiplied with each other.
 
     Raises:
         InferError: unknown dtype, or operands that differ and are not all integers.

@@ -116,7 +116,7 @@ def split_points(parts: int | Sequence[int], dim: SymExpr) -> list[tuple[SymExpr
     list gives the indices at which to cut, as numpy takes them.
 
     Raises:
-        InferError: no parts are asked for, or more than anybody has a use for.
+        InferError: there are no parts, or unreasonably many.
     """
     if isinstance(parts, int):
         check_sections(parts)

@@ -344,7 +344,7 @@ class PrimFuncBuilder:
 def _parameter(
     decl: BufferDecl | ScalarDecl, dims: Sequence[SymExpr] | None
 ) -> dict[str, ir.Attribute]:
-    """Return what a function says of a parameter: types do not tell names, shapes and signs."""
+    """Return what a function says of a parameter: types have no names, shapes and signs."""
     result: dict[str, ir.Attribute] = {"tir.name": ir.StringAttr.get(decl.name)}
     if dims is not None and isinstance(decl, BufferDecl):
         result["tir.shape"] = Dims.of(dims)
@@ -357,7 +357,7 @@ def _parameter(
 def _describe(
     value: ir.Value, name: str, dims: Sequence[SymExpr], dtype: str, layout: Layout
 ) -> None:
-    """Note what a buffer is on the operation that makes it: memrefs do not tell."""
+    """Note what a buffer is on the operation that makes it: memrefs do not have it."""
     attributes = value.owner.attributes
     attributes["tir.name"] = ir.StringAttr.get(name)
     attributes["tir.dtype"] = ir.StringAttr.get(dtype)

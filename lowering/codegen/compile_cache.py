@@ -35,7 +35,7 @@ _OBJECT = ".relaxobj"
 _SUFFIX = ".relax"  # of all entries: what comes before `obj` and the like
 _LIBRARIES = ("torch-mlir", "llvmlite", "relax-mlir")
 # What entries may take: a share of the free space, as a model's weights may be gigabytes, or this.
-_MOST_BYTES = 1 << 30
+_MAX_BYTES = 1 << 30
 _SHARE = 10
 # A folder is looked through again once this process has written such a share of its room: others
 # write to it too, and a look takes 26 ms with 3,000 entries, several times an entry's own write.
@@ -66,12 +66,12 @@ class CompileCache:
 
     Attributes:
         folder: where.
-        most_bytes: what entries together may take; those used longest ago are deleted. None is a
+        max_bytes: what entries together may take; those used longest ago are deleted. None is a
             tenth of the free space, at least 1 GiB.
     """
 
     folder: Path
-    most_bytes: int | None = None
+    max_bytes: int | None = None
 
     @staticmethod
     def find(setting: "str | os.PathLike[str] | bool" = True) -> "CompileCache | None":
@@ -137,13 +137,13 @@ class CompileCache:
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            most = self.most_bytes
+            most = self.max_bytes
             if most is None:
-                most = max(_MOST_BYTES, shutil.disk_usage(self.folder).free // _SHARE)
+                most = max(_MAX_BYTES, shutil.disk_usage(self.folder).free // _SHARE)
             size = sum(memoryview(part).nbytes for part in parts)
             if size <= most // 2:
                 write_file(self.folder / name, parts)
-                folder = self.folder, self.most_bytes
+                folder = self.folder, self.max_bytes
                 _unchecked[folder] = _unchecked.get(folder, 0) - size
                 if _unchecked[folder] < 0:
                     _unchecked[folder] = (most - self._shrink(most)) // _UNCHECKED_SHARE

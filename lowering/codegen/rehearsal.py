@@ -81,7 +81,7 @@ def rehearse(module: ir.Module, target: Target) -> None:
 def _main() -> None:
     compile_module = extension("codegen.compile_module")
     target, code = sys.stdin.buffer.read().split(b"\n", 1)
-    # Whoever asked gets the same exceptions; only what ends this process is told from here.
+    # Whoever asked gets the same exceptions; only what ends this process is reported here.
     with default_context(), ir.Location.unknown(), contextlib.suppress(Exception):
         compile_module(ir.Module.parse(code), Target(json.loads(target)))
     sys.stdout.buffer.write(_SURVIVED)

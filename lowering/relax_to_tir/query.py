@@ -52,7 +52,7 @@ def legalize_scalar_to_tensor(legalizer: Legalizer, op: ir.Operation) -> ir.Valu
 
 
 def legalize_view(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
-    """Legalise a view of the tensor's own shape: the library tells it from that of one element."""
+    """Legalise a view of the tensor's own shape: the library knows it from that of one element."""
     data, shape = op.operands
     if is_absent(shape):
         known = T.shape_type(T.tensor_dims(data.type), T.tensor_ndim(data.type))

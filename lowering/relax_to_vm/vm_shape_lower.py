@@ -156,7 +156,7 @@ class _FunctionLowering:
         if isinstance(type_, ir.TupleType):
             self._check_kind(value, "tuple", type_.num_types, context)
             if value.type != type_:
-                # What a cast is told of the fields, or of an object, its operand does not say.
+                # A cast declares more of the fields, or of an object, than the operand's type.
                 value = _reinterpret(value, type_)
             for index, item in enumerate(field_types(type_)):
                 part = ir.Operation.create(

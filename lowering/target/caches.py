@@ -47,7 +47,7 @@ def cache_bytes(cpu: str, is_host: bool) -> tuple[int, int, int]:
 
 @functools.lru_cache(maxsize=1)
 def _of_system() -> dict[int, int]:
-    """Return the sizes that the system tells, by level; nothing where it does not."""
+    """Return the sizes that the system reports, by level; nothing where it does not."""
     sizes: dict[int, int] = {}
     try:
         for each in sorted(_SYSTEM.glob("index*")):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from relax_mlir.errors import PipelineError, did_you_mean
 
-# LLVM tells only standard error, so a process of its own is asked.
+# LLVM writes it to standard error only, so a process of its own is asked.
 _ASK = (
     "import sys, llvmlite.binding as llvm; llvm.initialize_all_targets(); "
     "llvm.Target.from_triple(sys.argv[1]).create_target_machine(cpu=sys.argv[2], "
@@ -22,7 +22,7 @@ def check_cpu(triple: str, cpu: str, known: Iterable[str]) -> None:
     Args:
         triple: of the target, which LLVM has.
         cpu: the name.
-        known: names of x86-64 that need not be asked for.
+        known: names of x86-64 that need no look-up.
 
     Raises:
         PipelineError: it does not.
@@ -44,7 +44,7 @@ def check_features(triple: str, cpu: str, features: str) -> None:
         features: such as `+avx2,-avx512f`.
 
     Raises:
-        PipelineError: it does not, or a feature is neither turned on nor off.
+        PipelineError: it does not, or a feature is neither enabled nor disabled.
     """
     for each in features.split(","):
         name = each[1:]

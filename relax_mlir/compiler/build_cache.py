@@ -26,7 +26,7 @@ from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.files.serialize import dump
 
 _SUFFIX = ".relaxexe"
-# In a kept executable's metadata: the lines that its build told.
+# In a kept executable's metadata: the lines that its build reported.
 _WARNINGS = "warnings"
 # MLIR's text ends in the bytes of resources.
 _RESOURCES = "\n{-#"
@@ -94,7 +94,7 @@ def _key(mod: IRModule, target: Target, context: PassContext) -> str | None:
 
 
 def _options(given: Mapping[str, Any]) -> dict[str, str] | None:
-    """Return options as text, None if one is nothing that text tells all of."""
+    """Return options as text, None if text cannot represent one of them."""
     options = {}
     for key, value in given.items():
         if key in (config.COMPILE_CACHE, config.PROGRESS):
@@ -131,7 +131,7 @@ def _sources() -> str:
 
 
 def _file(executable: Executable, lines: list[str]) -> list[Any]:
-    """Return the parts of a file that also has what was told of kernels."""
+    """Return the parts of a file that also has the report of kernels."""
     return dump(executable, metadata={**executable.metadata, _WARNINGS: lines})
 
 

@@ -53,7 +53,7 @@ def working_copy(mod: IRModule) -> IRModule:
 def _keep_places(mod: IRModule) -> list[tuple[str, np.ndarray]]:
     """Put a number in the place of each resource, whose bytes a copy would copy; return those.
 
-    What has no data stays as it is, and what the array alone does not tell the type of.
+    What has no data stays as it is, and so do arrays that do not determine their type.
     """
     numbers: dict[ir.Attribute, int] = {}
     kept: list[tuple[str, np.ndarray]] = []

@@ -170,7 +170,7 @@ def deployment(
     The handle's `predict.remote(x=..., ...)` takes one example, arrays without the batch dimension,
     and gives its results by name: `output`, or `output_0`, ... of a tuple. HTTP takes and gives the
     same as JSON. A request that waits for a replica that dies goes to another one; more requests
-    than may be queued are refused at once (`ray.serve.exceptions.BackPressureError`, HTTP 503).
+    than may be queued are rejected at once (`ray.serve.exceptions.BackPressureError`, HTTP 503).
 
     Args:
         path: a saved executable, which every machine can read.

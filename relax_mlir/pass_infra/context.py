@@ -194,7 +194,7 @@ class PassContext:
     def instrument_before_pass(self, mod: "IRModule", info: PassInfo) -> bool:
         """Ask every instrument whether the pass runs, then announce it.
 
-        Where a `run_before_pass` raises, those that heard of the pass are told that it failed.
+        Where a `run_before_pass` raises, those whose hook ran learn that it failed.
         """
         self._seen.add(info.name)
         run = True
@@ -221,7 +221,7 @@ class PassContext:
     def instrument_after_pass(self, mod: "IRModule", info: PassInfo) -> None:
         """Tell every instrument in order that the pass has run.
 
-        Where a `run_after_pass` raises, the instruments after it are told that the pass failed.
+        Where a `run_after_pass` raises, the instruments after it learn that the pass failed.
         """
         instruments = list(self.instruments)
         for index, instrument in enumerate(instruments):

@@ -77,7 +77,7 @@ class Results:
 def results_of(whole: AnyPass, mod: "IRModule", ctx: "PassContext") -> Iterator[Results | None]:
     """Share one Results among a pass that runs others and all the Sequentials inside it.
 
-    Gives None where nothing in it requires a pass, or where TVM's rule is asked for.
+    Gives None where nothing in it requires a pass, or where TVM's rule is configured.
     """
     around = _RUN.results
     if around is not None and around.belongs_to(mod, ctx):

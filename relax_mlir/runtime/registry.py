@@ -43,7 +43,7 @@ def register_func(
     `@register_func` alone registers a Python function under its own name.
 
     The VM calls Python callables with tensors, tuples and numbers. The name also enters TVM FFI's
-    global registry; callers from there have their tensors turned into `runtime.Tensor`.
+    global registry; callers from there have their tensors converted to `runtime.Tensor`.
 
     Args:
         name: the name in the registry.

@@ -156,7 +156,7 @@ def extern(
         attrs: kept in `op.attrs`.
 
     Raises:
-        ExprTypeError: an input is no tensor, or the dtype cannot be told.
+        ExprTypeError: an input is no tensor, or the dtype cannot be inferred.
     """
     name = named(name, "te.extern")
     inputs = listed(inputs, f"te.extern '{name}'")

@@ -135,7 +135,7 @@ def _buffer_names(tensors: Sequence[Tensor]) -> dict[int, str]:
 def _integers(
     tensors: Sequence[Tensor], stages: Sequence[Operation], asked: Sequence[SymExpr]
 ) -> list[str]:
-    """Return the symbols to pass: asked for, and bound by no dimension of a parameter."""
+    """Return the symbols to pass: requested, and bound by no dimension of a parameter."""
     bound = {
         dim.name for each in tensors for dim in map(SymExpr.of, each.shape) if dim.name is not None
     }

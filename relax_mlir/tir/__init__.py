@@ -47,7 +47,7 @@ _UNSUPPORTED = {
     "LambdaExpr": "Python's functions are",
     "Let": "a Python name for a value does it: what is used twice is computed once",
     "ScheduleState": "tir.Schedule is one with its program: sch.mod, sch.trace",
-    "StmtSRef": "sch.get_sref tells what a loop or block is",
+    "StmtSRef": "sch.get_sref gives what a loop or block is",
     "layout": "layouts are index maps: tir.IndexMap",
     "op": "its functions are those of tir itself",
     **dict.fromkeys(

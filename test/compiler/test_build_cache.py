@@ -211,7 +211,7 @@ def test_damaged_executables_are_built_anew(
 
 
 def test_executables_too_large_for_the_folder_are_not_kept(tmp_path: Path) -> None:
-    cache = CompileCache(tmp_path, most_bytes=2000)
+    cache = CompileCache(tmp_path, max_bytes=2000)
     cache.write("large.relaxexe", [bytes(600), bytes(401)])
     assert not list(tmp_path.iterdir())
     cache.write("small.relaxexe", [bytes(600), bytes(400)])

@@ -25,7 +25,7 @@ OPSET = 23
 PASS = "pass"
 TOLERANCE = {"float16": 2e-2, "float32": 1e-3, "float64": 1e-5}
 _SIZES = (1, 1, 2, 2, 3, 4, 4, 5, 7, 8)
-_MOST_ELEMENTS, _MOST = 2048, 1e4
+_MAX_ELEMENTS, _MAX = 2048, 1e4
 _TRIES = 60
 # How many models a process tries before another takes over: memory, and crashes, end with it.
 _CHUNK = 50
@@ -222,9 +222,9 @@ def elements(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> np.n
 
 
 def _is_tame(array: np.ndarray) -> bool:
-    if array.size > _MOST_ELEMENTS or array.ndim > 6 or array.dtype.kind not in "fiub":
+    if array.size > _MAX_ELEMENTS or array.ndim > 6 or array.dtype.kind not in "fiub":
         return False
-    return bool((np.abs(array.astype("float64")) < _MOST).all())
+    return bool((np.abs(array.astype("float64")) < _MAX).all())
 
 
 # Running

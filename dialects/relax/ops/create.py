@@ -58,7 +58,7 @@ def range_bounds(attrs: dict[str, Any]) -> tuple[Any, Any, Any]:
 
 
 def range_size(start: Any, end: Any, step: Any) -> SymExpr | None:
-    """Return the number of elements of a range, None where only run time can tell.
+    """Return the number of elements of a range, None where it is known at run time only.
 
     Raises:
         InferError: the step is 0, or the size is no number.

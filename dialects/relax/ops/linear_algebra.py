@@ -79,7 +79,7 @@ def _einsum(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
 def einsum_sizes(
     subscripts: Subscripts, shapes: Sequence[Sequence[SymExpr] | None]
 ) -> dict[str, SymExpr] | None:
-    """Return the size of every letter, None where only run time can tell.
+    """Return the size of every letter, None where it is known at run time only.
 
     Raises:
         InferError: two axes of one letter certainly differ.

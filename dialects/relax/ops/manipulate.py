@@ -105,7 +105,7 @@ def _expand_dims(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
 
 
 def squeezed_axes(dims: Sequence[SymExpr], axes: Sequence[int] | None) -> list[int] | None:
-    """Return the axes that squeeze drops, None where only run time can tell which have length 1.
+    """Return the axes that squeeze drops, None where lengths are known at run time only.
 
     Raises:
         InferError: an axis is out of range or certainly longer than 1.

@@ -58,7 +58,7 @@ def optimize(
     only what changes in them, except for loads and what follows from these. Functions that have
     such loads (marked by `annotate-invariant-loads`) get LLVM's own function pipeline; the others
     gain nothing by that, and a few passes take a third of its time, fewer yet where no loop may be
-    unrolled, or changed at all (`prepare_loops` tells). The whole pipeline is for programs with
+    unrolled, or changed at all (see `prepare_loops`). The whole pipeline is for programs with
     loops of scalars, which LLVM makes vector code of.
 
     Args:

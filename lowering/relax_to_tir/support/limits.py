@@ -37,7 +37,7 @@ def common_dtype(dtypes: Sequence[str]) -> str:
     """Return the dtype in which numbers of several are compared, as numpy has it."""
     if len(set(dtypes)) == 1:
         return dtypes[0]
-    # Which numpy has no bfloat16 to tell; float32 is the least that has its numbers and float16's.
+    # numpy does not know bfloat16; float32 is the least that has its numbers and float16's.
     names = ["float32" if dtype == "bfloat16" else dtype for dtype in dtypes]
     return np.result_type(*names).name
 

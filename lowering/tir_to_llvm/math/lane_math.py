@@ -365,7 +365,7 @@ def choose(
 ) -> list[Lanes]:
     """Return what is computed only where a condition holds, else other values of those types.
 
-    LLVM is told that it seldom does.
+    branch weights say that it seldom does.
     """
     i1 = condition.type
     never = ir.Operation.create(

@@ -45,7 +45,7 @@ class _Pieces:
         return total
 
     def _number(self, x: Lanes) -> Lanes:
-        """Return integers whose low bits tell the pieces of numbers."""
+        """Return integers whose low bits select the pieces of numbers."""
         raise NotImplementedError
 
     def _bounds(self) -> list[tuple[float, float]]:

@@ -204,7 +204,7 @@ class Importer:
             return [known]
         dialect, _, name = operation.name.partition(".")
         converter = find_converter(dialect, name)
-        assert converter is not None, "what has no converter was refused before"
+        assert converter is not None, "what has no converter was reported before"
         made = converter(self)
         results = list(made) if isinstance(made, (list, tuple)) else [made]
         types = [result.type for result in operation.results]

@@ -10,7 +10,7 @@ from relax_mlir.frontend.onnx.package import onnx_package
 
 # Bodies contain operations that have bodies; the deepest of ONNX's are three.
 _MAX_DEPTH = 6
-_MOST_NODES = 1_000_000
+_MAX_NODES = 1_000_000
 # Attributes that onnx's inference divides by.
 _COUNTS = frozenset((
     "block_size", "blocksize", "dilations", "group", "kernel_shape", "kv_num_heads", "num_groups",
@@ -68,8 +68,8 @@ def _check(onnx: Any, model: Model) -> None:
     except onnx.checker.ValidationError as error:
         raise ModelError(f"{model.name} is broken: {' '.join(str(error).split())}") from error
     _check_counts(model.proto.graph)
-    if _expanded(model, model.proto.graph.node, {}) > _MOST_NODES:
-        raise ModelError(f"{model.name}: its functions expand to more than {_MOST_NODES} nodes")
+    if _expanded(model, model.proto.graph.node, {}) > _MAX_NODES:
+        raise ModelError(f"{model.name}: its functions expand to more than {_MAX_NODES} nodes")
 
 
 def _expanded(model: Model, nodes: Any, sizes: dict[tuple[str, str], int | None]) -> int:

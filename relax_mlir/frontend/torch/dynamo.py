@@ -24,7 +24,7 @@ _OPTIONS = ("target", "pipeline")
 
 @dataclass
 class CompileCounts:
-    """What `torch.compile` has asked for in this process.
+    """What `torch.compile` has requested in this process.
 
     Attributes:
         graphs: graphs that were compiled, recompiled ones too.

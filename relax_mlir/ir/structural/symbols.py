@@ -64,7 +64,7 @@ class Renaming:
         """End a scope.
 
         Returns:
-            Whether symbols were forgotten, and what turned out to differ.
+            Whether symbols were forgotten, and what differs.
         """
         count, first = self._marks.pop()
         waiting = self._postponed[first:]

@@ -185,7 +185,7 @@ def _check_arguments(function: Any, name: str, names: tuple[str, ...]) -> None:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        # Not every callable tells.
+        # Not every callable has a signature.
         return
     try:
         signature.bind(*names)
@@ -208,7 +208,7 @@ def _wrap_class(base: Any, method: str, wrapped: type, info: PassInfo) -> Any:
         base.__init__(self, getattr(self.inner, method), info)
 
     def fall_through(self: Any, attribute: str) -> Any:
-        # Only asked for what the pass itself lacks; `inner` itself is missing while copying.
+        # Called only for what the pass itself lacks; `inner` itself is missing while copying.
         if attribute == "inner":
             raise AttributeError(attribute)
         return getattr(self.inner, attribute)

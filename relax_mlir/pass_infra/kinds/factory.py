@@ -39,7 +39,7 @@ def upstream(name: str, **options: Any) -> MLIRPass:
 def _sequence(spec: PassSpec) -> Sequential:
     parts = [get_pass(part) for part in spec.parts]
     for part in parts:
-        # Whoever runs the whole runs its parts: the level is asked for once.
+        # Whoever runs the whole runs its parts: the level is checked once.
         part.info = replace(part.info, opt_level=0)
     whole = Sequential(parts, spec.opt_level, spec.name, spec.required)
     # Its text is its own name: written as its parts they would have their own levels again.

@@ -108,7 +108,7 @@ class Surroundings:
 
 
 def outputs_of(block: ir.Operation) -> list[int]:
-    """Return what tells the results of a block from all other values while it exists."""
+    """Return a key of the results of a block, unique while the block exists."""
     return list(map(hash, block.results))
 
 

@@ -16,7 +16,7 @@ from relax_mlir.tir.view.buffers import dims_of
 from relax_mlir.tir.view.index import Indices
 from relax_mlir.tir.view.statements import Block, described
 
-# For each dimension of a buffer the spatial iterator that its index tells, if there is one.
+# For each dimension of a buffer the spatial iterator that its index determines, if there is one.
 _Layout = list[str | None]
 
 

@@ -23,7 +23,7 @@ from relax_mlir.relax.expr.places import (
 )
 
 # How often the operations of a function may be rewritten, for each of them.
-_MOST_REWRITES = 64
+_MAX_REWRITES = 64
 
 
 class _Module:
@@ -69,7 +69,7 @@ class FunctionRewriter:
         while True:
             ops = self.operations()
             if left is None:
-                left = _MOST_REWRITES * (len(ops) + 1)
+                left = _MAX_REWRITES * (len(ops) + 1)
             count = 0
             for op in ops:
                 if not op.attached or self._has_fixed_form(op):
@@ -130,7 +130,7 @@ class FunctionRewriter:
         return is_leaf(op) and any(extension("relax.takes_arguments")(user.name) for user in users)
 
     def lookup_at(self, op: ir.Operation) -> Callable[[Var], Any]:
-        """Return what tells values of variables that may as well be computed at an operation.
+        """Return a predicate for values of variables that may as well be computed at an operation.
 
         What is computed before an effect is not computed after it.
         """

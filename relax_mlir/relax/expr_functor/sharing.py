@@ -14,7 +14,7 @@ _COMPOUND = frozenset({Call, Tuple, TupleGetItem, If, SeqExpr, Function})
 # Calls of Python for one level of expressions: `visit_expr`, the method and those it overrides.
 _FRAMES = 12
 # Before 3.11 each call of Python takes some of the stack of C, which the process cannot exceed.
-_MOST_FRAMES = 12_000 if sys.version_info < (3, 11) else 10_000_000
+_MAX_FRAMES = 12_000 if sys.version_info < (3, 11) else 10_000_000
 
 
 def is_shareable(expr: Any) -> bool:
@@ -59,7 +59,7 @@ def stack_for(expr: Expr) -> Iterator[None]:
     for each in in_post_order(expr):
         depth[each] = 1 + max((depth.get(part, 0) for part in children(each)), default=0)
     before = sys.getrecursionlimit()
-    frames = min(_FRAMES * depth[expr], _MOST_FRAMES)
+    frames = min(_FRAMES * depth[expr], _MAX_FRAMES)
     if frames > _FRAMES * 20:
         sys.setrecursionlimit(before + frames)
     try:

@@ -231,7 +231,7 @@ def assert_op(condition: Any, format_args: Any = None, format: str = "") -> Call
 
     Args:
         condition: a scalar of bool.
-        format_args: a value, or a list of them, that the message tells.
+        format_args: a value, or a list of them, that the message shows.
         format: the message, with places for them as for `print`.
     """
     values = format_args if isinstance(format_args, (list, tuple)) else [format_args]

@@ -363,7 +363,7 @@ def unique(
 ) -> Any:
     """Return the distinct elements, ascending or in order of first occurrence.
 
-    With index, inverse or counts asked for, the result is a tuple, numpy's order.
+    With index, inverse or counts requested, the result is a tuple, numpy's order.
     """
     wanted = [truth(return_index), truth(return_inverse), truth(return_counts)]
     values, index, inverse, counts = np.unique(tensor, True, True, True, axis=axis)

@@ -39,7 +39,7 @@ class Tokens:
 
 @dataclass
 class Batch:
-    """What kernels are told of a forward pass; prefix sums begin with 0."""
+    """What kernels receive about a forward pass; prefix sums begin with 0."""
 
     sequences: list[Tokens]
     indptr: np.ndarray

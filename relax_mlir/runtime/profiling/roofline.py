@@ -282,10 +282,10 @@ def _rate(functions: Sequence[Callable[[], Any]], amount: float, seconds: float)
             if ended[-1]:  # nobody judges again before all have begun
                 return
 
-    team = [threading.Thread(target=run, args=each) for each in enumerate(functions)]
-    for thread in team:
+    workers = [threading.Thread(target=run, args=each) for each in enumerate(functions)]
+    for thread in workers:
         thread.start()
-    for thread in team:
+    for thread in workers:
         thread.join()
     return max(rates)
 

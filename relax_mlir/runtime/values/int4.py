@@ -18,7 +18,7 @@ class NibbleExport:
     def __init__(self, array: np.ndarray) -> None:
         self._array = array
         bytes_ = np.ascontiguousarray(array).view(np.uint8).reshape(-1) & _LOW
-        # Of an array of the same shape the first half is used, so that DLPack tells the shape.
+        # Of an array of the same shape the first half is used, so that DLPack has the shape.
         self._packed = np.zeros(array.shape, np.uint8)
         pairs = np.append(bytes_, np.zeros(bytes_.size % 2, np.uint8))
         self._packed.reshape(-1)[: pairs.size // 2] = pairs[::2] | pairs[1::2] << _BITS

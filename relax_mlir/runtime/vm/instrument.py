@@ -19,7 +19,7 @@ class VMInstrumentReturnKind(enum.IntEnum):
 def instrumented(
     instrument: Callable[..., Any], name: str, func: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return a function that tells an instrument about each call of `func`.
+    """Return a function that calls an instrument around each call of `func`.
 
     The instrument is called as `instrument(func, name, before_run, result, *args)`: before with
     `before_run` true and no result, and after with the result. When the first one returns

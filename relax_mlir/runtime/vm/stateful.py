@@ -96,7 +96,7 @@ class StatefulCalls(Timed):
         Args:
             func_name: the function.
             saved_name: the new name.
-            *args: its arguments, turned into values of the VM now.
+            *args: its arguments, converted to values of the VM now.
             include_return: whether the new function returns the result or nothing.
             **kwargs: arguments by name.
 

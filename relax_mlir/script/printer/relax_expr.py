@@ -136,7 +136,7 @@ class RelaxExprPrinter:
         dtype = T.tensor_dtype(op.results[0].type)
         sizes = list(op.results[0].type.shape)
         count = math.prod(sizes)
-        # Nested lists cannot tell (0, 3) from (0, 4).
+        # Nested lists cannot distinguish (0, 3) from (0, 4).
         if count > INLINE_ELEMENTS or (count == 0 and len(sizes) > 1):
             return f'metadata["relax.expr.Constant"][{self.metadata.index(value)}]'
         return f'R.const({spelling.array(constant_array(value), dtype)}, "{dtype}")'

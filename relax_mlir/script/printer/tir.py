@@ -368,7 +368,7 @@ class TirPrinter:
         self.depth -= 1
 
     def _regions(self, body: ir.Block, names: list[str]) -> None:
-        """Print what a block was declared to touch, where the script does not tell it."""
+        """Print what a block was declared to touch, where the script does not imply it."""
         by_kind: dict[str, list[ir.Operation]] = {"tir.reads": [], "tir.writes": []}
         for view in body.operations:
             if view.operation.name in by_kind:

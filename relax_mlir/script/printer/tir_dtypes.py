@@ -79,7 +79,7 @@ class DtypeFinder:
         return None
 
     def _wanted(self, value: ir.Value, limit: int = 8) -> str | None:
-        """Return the dtype that the uses of an integer need, None when they do not tell."""
+        """Return the dtype that the uses of an integer need, None when they do not determine it."""
         unsigned = f"u{self.dtype_of_element(value.type)}"
         for use in value.uses:
             user = use.owner.operation

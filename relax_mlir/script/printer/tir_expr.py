@@ -298,7 +298,7 @@ class TirExprPrinter(DtypeFinder):
         return f"T.{dtype}({text})" if text.startswith("float(") else text
 
     def _typed(self, value: ir.Value, precedence: int = OR, dtype: str = "") -> str:
-        """Return a value whose dtype, its own where none is given, nothing next to it tells."""
+        """Return a value with a dtype, its own by default, that the context does not determine."""
         number = self.constant(value)
         if number is None:
             return self.value(value, precedence)

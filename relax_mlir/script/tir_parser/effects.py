@@ -47,7 +47,9 @@ def _static_assert(stmts: TirStmtParser, call: Node) -> None:
     given = arguments(stmts.scope, call, ("x", "message"), 1)
     holds = _known(stmts, given["x"])
     if holds is None:
-        stmts.scope.fail(call, "T.static_assert is about what only a run tells; use T.Assert")
+        stmts.scope.fail(
+            call, "T.static_assert needs a condition known at compile time; use T.Assert"
+        )
     if not holds:
         message = getattr(given.get("message"), "value", ast.unparse(given["x"]))
         stmts.scope.fail(call, f"T.static_assert does not hold: {message}")

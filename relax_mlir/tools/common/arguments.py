@@ -34,7 +34,7 @@ class Parser(argparse.ArgumentParser):
 
         Raises:
             UsageError: it is wrong.
-            SystemExit: it asked for the help text.
+            SystemExit: help was requested.
         """
         namespace, rest = self.parse_known_args(argv)
         for word in rest:

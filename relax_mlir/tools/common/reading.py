@@ -80,9 +80,9 @@ def _read(
 
 
 def failure(error: PassError, reported: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return what to tell about a pass that failed: what was reported, or else the error."""
+    """Return the message for a pass that failed: what was reported, or else the error."""
     result = list(reported)
-    # What a pass raised without meaning to is told even where it also emitted diagnostics.
+    # An unexpected exception of a pass is reported even where it also emitted diagnostics.
     meant = error.__cause__ is None or isinstance(error.__cause__, PassError)
     if not result or not meant:
         # Diagnostics of MLIR have been reported; what else the error has to say are notes.

@@ -29,7 +29,7 @@ def parse(argv: Sequence[str]) -> Options:
 
     Raises:
         UsageError: it is wrong.
-        SystemExit: it asked for the help text.
+        SystemExit: help was requested.
     """
     options = _parser().parse(argv)
     if options["to"] is not None:

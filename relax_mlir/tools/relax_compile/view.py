@@ -19,7 +19,7 @@ _PLANNED = "VMMemoryLower"
 _FUNCTION = re.compile(
     rf'^"?{KERNEL_PREFIX}(?P<name>[^":\n]+?)"?:.*?\n(?P<code>.*?)^\.Lfunc_end', re.M | re.S
 )
-# What the assembler is told, which no processor runs.
+# Directives of the assembler, which no processor runs.
 _DIRECTIVE = re.compile(r"^\s*(?:\.cfi|\.p2align|\.loc|#).*\n", re.M)
 
 

@@ -50,7 +50,7 @@ def reduce_module(
         mod: a module of which it is true; it stays as it was.
         is_interesting: the predicate; it gets modules that verify.
         max_tests: how often it is asked at most.
-        log: told of every step that was taken.
+        log: called with every step that was taken.
 
     Raises:
         ValueError: the predicate is not true of `mod`.

@@ -19,7 +19,7 @@ def _main(argv: Sequence[str]) -> int:
         print(f"relax-run {importlib.metadata.version('relax-mlir')}")
         return 0
     loading.load(options["load"] or ())
-    # Here, so that a wrong command line is told at once.
+    # Here, so that a wrong command line is reported at once.
     from relax_mlir.tools.relax_run.session import Session
 
     return Session(options).process()

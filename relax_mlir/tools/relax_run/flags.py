@@ -28,7 +28,7 @@ def parse(argv: Sequence[str]) -> Options:
 
     Raises:
         UsageError: it is wrong.
-        SystemExit: it asked for the help text.
+        SystemExit: help was requested.
     """
     return _parser().parse(argv)
 

@@ -45,7 +45,7 @@ def fuse_tir(module: ir.Operation) -> None:
     Such a function calls prim funcs only. Tensors between them become buffers of the prim func;
     what overwrites a parameter makes `call_tir_inplace` of the calls. A function stays where it
     returns a parameter, one tensor twice or a tuple in a tuple, where shapes are not known, and
-    where a prim func would check sizes at run time that the types do not tell.
+    where a prim func would check sizes at run time that the types do not determine.
     """
     symbols = ir.SymbolTable(module)
     calls: dict[str, list[ir.Operation]] = {}
@@ -92,9 +92,9 @@ class _Plan:
         self._used: set[_Place] = set()
         self.outputs: list[_Place] = []
         self.is_possible = self._collect() and self._returns() and self._has_shapes()
-        # A field that is not used need not be passed, if it tells no size.
+        # A field that is not used need not be passed, if it determines no size.
         self._tensors = [part for part in self._tensors if self._is_passed(part)]
-        # What calls pass, told before the function goes: for each parameter the symbols that it
+        # What calls pass, before the function is erased: for each parameter the symbols that it
         # gives, None for a tensor; all symbols; for each output the argument it overwrites.
         self._passed: list[list[str] | None] = []
         self._paths = [(value.arg_number, path) for value, path in self.params]
@@ -221,7 +221,7 @@ class _Plan:
                 op.move_before(first)
 
     def types_at(self, call: ir.Operation) -> list[ir.Type] | None:
-        """Return the types of the outputs in the symbols of a caller, None where it cannot tell."""
+        """Return the types of the outputs in a caller's symbols, None where they are unknown."""
         given = [value.type for value in call_arguments(call)]
         known = caller_symbols([value.type for value in self._block.arguments], given)
         types = [substitute_type(_type(part), known) for part in self.outputs]

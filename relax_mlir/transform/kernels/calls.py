@@ -41,7 +41,7 @@ class KernelSymbols(ir.SymbolTable):
 
     def __init__(self, module: ir.Operation) -> None:
         super().__init__(module)
-        # Layers repeat: a pass meets few kinds of calls, which the types and attributes tell.
+        # Layers repeat: a pass meets few kinds of calls, which the types and attributes determine.
         self._solved: dict[tuple[Any, ...], dict[str, SymExpr] | None] = {}
 
     def solve(

@@ -16,7 +16,7 @@ from relax_mlir.transform.packing.constant_weights import is_constant
 _FLOATS = ("float32", "float16", "bfloat16")
 _LARGEST = 127
 # So many products of two numbers of at most 127 are summed in int32.
-_MOST_PRODUCTS = (2**31 - 1) // _LARGEST**2
+_MAX_PRODUCTS = (2**31 - 1) // _LARGEST**2
 
 _X, _W, _BIAS = wildcard(), wildcard(), wildcard()
 _MATMUL = is_op("relax.matmul")(_X, _W)
@@ -88,7 +88,7 @@ def _convolution(expr: Any, x: Any, weight: Any) -> Any:
 def _fits(dims: Any) -> bool:
     """Whether int32 holds the sum of so many products."""
     sizes = [dim.value for dim in dims]
-    return None not in sizes and 0 < np.prod(sizes, dtype=object) <= _MOST_PRODUCTS
+    return None not in sizes and 0 < np.prod(sizes, dtype=object) <= _MAX_PRODUCTS
 
 
 def _quantized(x: Any, axes: list[int], keepdims: bool) -> tuple[Any, Any]:

@@ -175,7 +175,7 @@ def _structure(value: ir.Value) -> Any:
 def _contents_of_constants(func: ir.Operation) -> dict[ir.Value, bytes]:
     """Return a digest of the elements of every constant that could equal another of its type.
 
-    Attributes do not tell: the elements are stored outside of the module, under names of their own.
+    Attributes do not show it: elements are stored outside of the module, under their own names.
     """
     by_type: dict[ir.Type, list[ir.Operation]] = {}
     for op in named(func, ("relax.constant",), INNER_FIRST):

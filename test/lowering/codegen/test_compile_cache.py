@@ -181,7 +181,7 @@ def test_the_key_is_all_that_matters(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_the_folder_is_bounded(tmp_path: Path) -> None:
-    cache = CompileCache(tmp_path, most_bytes=5000)
+    cache = CompileCache(tmp_path, max_bytes=5000)
     entry = Entry(((bytes(1500), ("f",)),), "source")
     for number, name in enumerate("abc"):
         cache.store(name, entry)
@@ -197,7 +197,7 @@ def test_folders_with_room_are_looked_through_once(
     looks: list[object] = []
     scan = os.scandir
     monkeypatch.setattr(os, "scandir", lambda path: (looks.append(path), scan(path))[1])
-    cache = CompileCache(tmp_path, most_bytes=1 << 20)
+    cache = CompileCache(tmp_path, max_bytes=1 << 20)
     for number in range(20):
         cache.write(f"{number}.relaxexe", [bytes(1000)])
     assert len(looks) == 1
@@ -208,7 +208,7 @@ def test_folders_with_room_are_looked_through_once(
 
 def test_the_bound_follows_the_free_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = CompileCache(tmp_path)
-    monkeypatch.setattr(compile_cache, "_MOST_BYTES", 100)
+    monkeypatch.setattr(compile_cache, "_MAX_BYTES", 100)
     for free, size, kept in ((0, 50, True), (0, 51, False), (2000, 100, True), (2000, 101, False)):
         monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=free))
         name = f"{free} {size}.relaxexe"

@@ -233,7 +233,7 @@ def test_clauses_have_a_hook():
 
 
 def test_recursion_is_an_error_of_ours(monkeypatch):
-    monkeypatch.setattr("relax_mlir.relax.expr_functor.sharing._MOST_FRAMES", 300)
+    monkeypatch.setattr("relax_mlir.relax.expr_functor.sharing._MAX_FRAMES", 300)
     with pytest.raises(ExprError, match="3001 expressions are nested in one another"):
         Counter().visit_expr(nested(3000))
 

@@ -1,4 +1,4 @@
-"""Control flow, calls, and operations that are refused by name."""
+"""Control flow, calls, and operations that are unsupported, by name."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -104,7 +104,7 @@ def call(m: Any) -> Any:
 
 @converts("stablehlo", "custom_call")
 def _custom_call(m: Any) -> Any:
-    """Take the calls that are checks of JAX and annotations; others were refused by name."""
+    """Take the calls that are checks of JAX and annotations; others were reported by name."""
     if m.attr("call_target_name") != "shape_assertion":
         return [m.value(index) for index in range(len(m.op.results))]
     return m.check(m.value(0), m.attr("error_message", ""))

@@ -11,7 +11,7 @@ from relax_mlir.frontend.values import ObjectValue, TupleValue, Value, materiali
 from relax_mlir.relax import op
 
 # Of more parts, import makes no tuple.
-_MOST_PARTS = 256
+_MAX_PARTS = 256
 
 
 def _place(node: Any, index: int, default: int) -> int | None:
@@ -120,10 +120,10 @@ def split_to_sequence(node: Any) -> Any:
         if isinstance(each, int) and each < 1:
             raise node.fail(f"parts of size {each}")
         full = None
-        if count is not None and isinstance(each, int) and count <= each * _MOST_PARTS:
+        if count is not None and isinstance(each, int) and count <= each * _MAX_PARTS:
             full = divmod(count, each)
         sizes = None if full is None else (*[each] * full[0], *[full[1]] * bool(full[1]))
-    if sizes is not None and len(sizes) <= _MOST_PARTS:
+    if sizes is not None and len(sizes) <= _MAX_PARTS:
         made = [node.emit(part) for part in parts(node, axis, sizes)]
         made = made if keep else [op.squeeze(part, [axis]) for part in made]
         return TupleValue(tuple(node.graph.bound(each, "part") for each in made))

@@ -51,7 +51,7 @@ def needed(
                     determined[position] = (
                         values if before is None else _union(before, values, facts)
                     )
-            # Points that differ in what an access does not tell may all be at this element.
+            # Points that differ in what the access does not read may all be at this element.
             everything |= set(range(len(names))) - set(determined)
             for position, values in determined.items():
                 before = solved[position]
@@ -98,9 +98,9 @@ def _solved(
     indices: Indices, own: Range | None, names: list[str], part: Range | None, facts: Facts,
     writes: bool,
 ) -> tuple[int, Range] | None:  # fmt: skip
-    """Return which iterator an index tells, and for which values of it some are in a part.
+    """Return which iterator an index determines, and for which values of it some are in a part.
 
-    None where it tells none.
+    None where it determines none.
     """
     if part is None or own is None:
         return None

@@ -38,7 +38,7 @@ def determined(
 def determined_names(
     exprs: Iterable[SymExpr], facts: Facts, fixed: frozenset[str] = frozenset()
 ) -> set[str]:
-    """Return the variables that the values of expressions tell."""
+    """Return the variables that the values of expressions determine."""
     return {expr.name for expr in determined(exprs, facts, fixed) if expr.name is not None}
 
 

@@ -183,12 +183,12 @@ def _apart(indices: Indices, loop: ir.Operation, uses: Sequence[Access]) -> bool
     for dim in range(len(everywhere[0])):
         if _stride(variable, [exprs[dim] for exprs in everywhere], facts, outer):
             return True
-    # All the same element, and one that tells the iteration.
+    # All the same element, and one that determines the iteration.
     plain = [[simplify(e, f) for e in exprs] for exprs, f in zip(everywhere, facts, strict=True)]
     determined = determined_names(plain[0], facts[0], frozenset(outer))
     if str(variable) in determined and all(exprs == plain[0] for exprs in plain):
         return True
-    # Tiles of their own; where one is may take several dimensions to tell.
+    # Tiles of their own; where one is may take several dimensions to determine.
     used = {name for exprs in everywhere for expr in exprs for name in expr.symbols}
     fixed = frozenset(name for name in used if name in outer or indices.value_of(name) is None)
     tiles = [

@@ -239,7 +239,7 @@ class SamplingPrimitives(ScheduleBase):
                 counts as -1.
 
         Returns:
-            The loop, or what tells `compute_at` to do nothing, or to inline.
+            The loop, or the marker with which `compute_at` does nothing, or inlines.
         """
         op = self._block(block)
         places = compute_locations(self._state, op)

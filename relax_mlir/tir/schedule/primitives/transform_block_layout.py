@@ -75,7 +75,7 @@ def transform_block_layout(
 
 
 def _moved(indices: Indices, source: ir.Block, target: ir.Block, back: IndexMap) -> None:
-    """Move a body to another one, whose arguments tell those that it had."""
+    """Move a body to another one, whose arguments determine those that it had."""
     exprs = back.map_indices([indices.var(argument) for argument in target.arguments])
     facts = indices.facts(list(target.operations)[-1].operation)
     with ir.InsertionPoint(list(target.operations)[-1]), ir.Location.unknown():
