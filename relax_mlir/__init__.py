@@ -20,7 +20,7 @@ _UNSUPPORTED = {
     "cuda": "GPUs have no lowering",
     "dlight": "kernels are fast without schedules",
     "meta_schedule": "kernels are fast without tuning; tir.Schedule has its sampling primitives",
-    "relay": "models are Relax functions",
+    "relay": "models are Relax functions; relax_mlir.contrib.relay has its names",
     **dict.fromkeys(
         ("hexagon", "metal", "opencl", "rocm", "vpi", "vulkan", "ext_dev"),
         "programs run on CPUs",

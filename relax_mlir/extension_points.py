@@ -69,6 +69,7 @@ TABLE = {
     "relax.operators": "relax_mlir.relax.expr.operators",
     "relax.script_text": "relax_mlir.relax.expr.script_text:script_text",
     "relax.shape_of": "relax_mlir.relax.op.calls:shape_of",
+    "relax.te_tensor": "relax_mlir.relax.builder.te_calls:te_tensor",
     "pass_infra.passes": "relax_mlir.transform.table:TRANSFORM_PASSES",
     "pass_infra.from_spec": "relax_mlir.pass_infra.kinds.factory:from_spec",
     "pass_infra.upstream": "relax_mlir.pass_infra.kinds.factory:upstream",

@@ -126,6 +126,9 @@ class IRModule:
             name = next(each for each in tries if each not in others)
         return cls({**others, name: func})
 
+    # C++'s name.
+    FromExpr = from_expr
+
     @property
     def attrs(self) -> "dict[str, Any]":
         """The module's attributes by name, without the dialect's prefix."""

@@ -97,6 +97,10 @@ class InferCall:
     args: tuple[Any, ...]
     attrs: dict[str, Any]
 
+    def __call__(self, func: Any, *args: Any) -> ShapeCall:
+        """Return `call_shape_func`, as the design document's rule writes it."""
+        return call_shape_func(func, *args)
+
 
 def get_op_attr(op_name: str, attr_key: str) -> Any:
     """Return what `register_op_attr` attached, None when nothing was."""

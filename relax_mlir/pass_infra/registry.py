@@ -203,6 +203,10 @@ def get_pass(name: str, **options: Any) -> AnyPass:
     return made
 
 
+# C++'s name.
+GetPass = get_pass
+
+
 def unknown_pass(name: str) -> PipelineError:
     """Return the error for a name that is no pass, with the closest names."""
     own = entries()

@@ -19,10 +19,10 @@ _EXPORTS = {
         "DataflowBlock", "DataflowVar", "DynTensorType", "Expr", "ExternFunc", "For",
         "FuncStructInfo", "FuncType", "Function", "GlobalVar", "Id", "If", "MatchCast",
         "MatchShape", "ObjectStructInfo", "ObjectType", "PackedFuncType", "PrimFunc",
-        "PrimStructInfo", "PrimType", "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo",
-        "ShapeType", "StringImm", "StructInfo", "TensorStructInfo", "TensorType", "Tuple",
-        "TupleGetItem", "TupleStructInfo", "TupleType", "Type", "Var", "VarBinding", "While",
-        "const", "get_shape_of", "make_shape",
+        "PrimStructInfo", "PrimType", "PrimValue", "RuntimeDepShape", "SeqExpr", "ShapeExpr",
+        "ShapeStructInfo", "ShapeType", "StringImm", "StructInfo", "TensorStructInfo",
+        "TensorType", "Tuple", "TupleGetItem", "TupleStructInfo", "TupleType", "Type", "Var",
+        "VarBinding", "While", "const", "get_shape_of", "make_shape",
     ),
     "relax.expr_functor": ("DataflowBlockRewrite", "ExprFunctor", "PyExprMutator", "PyExprVisitor"),
     "relax.op": (
@@ -37,7 +37,6 @@ _UNSUPPORTED = {
     "BasePyModule": "Python functions are called as packed ones: register_func",
     "training": "there is no automatic differentiation",
     "distributed": "programs run on one device",
-    "RuntimeDepShape": "a shape that only run time knows is left out: R.Tensor(ndim=2)",
 }
 _OWN = ("analysis", "dpl", "expr", "expr_functor", "op", "testing", "utils", "vm")
 _MODULES = {

@@ -39,13 +39,13 @@ def var(name: str, shape: Any = None, dtype: Any = None, ty: Any = None) -> Var:
     Args:
         name: of the variable.
         shape: of a tensor; Relay's programs have the type here.
-        dtype: of a tensor.
+        dtype: of a tensor, float32 as in Relay where there is a shape.
         ty: the type, where there is no shape.
     """
     # A type of a script, R.Tensor((2,), "float32"), has a path.
     if isinstance(shape, Type) or "script_path" in getattr(shape, "__dict__", ()):
         shape, ty = None, shape
-    return Var(name, ty, shape=shape, dtype=dtype)
+    return Var(name, ty, shape=shape, dtype=dtype or "float32")
 
 
 def prim_value(value: Any) -> Any:

@@ -21,7 +21,7 @@ _EXPORTS = {
     "pass_infra.kinds.per_function": ("FunctionPass", "PrimFuncPass"),
     "pass_infra.kinds.sequential": ("Sequential",),
     "pass_infra.passes": ("MLIRPass", "ModulePass", "Pass", "PrintIR", "mlir"),
-    "pass_infra.registry": ("get_pass", "register_pass"),
+    "pass_infra.registry": ("GetPass", "get_pass", "register_pass"),
     "pass_infra.text.pipeline": ("Pipeline",),
     "transform.grouping.fuse_ops_by_pattern": (
         "FuseOpsByPattern", "FusionPattern", "PatternCheckContext",

@@ -24,6 +24,7 @@ from relax_mlir.pass_infra.kinds.per_function import FunctionPass, PrimFuncPass
 from relax_mlir.pass_infra.kinds.sequential import Sequential
 from relax_mlir.pass_infra.passes import MLIRPass, ModulePass, Pass, PrintIR, mlir
 from relax_mlir.pass_infra.registry import get_pass, register_pass
+from relax_mlir.pass_infra.registry import get_pass as GetPass
 from relax_mlir.pass_infra.text.pipeline import Pipeline
 from relax_mlir.transform.grouping.fuse_ops_by_pattern import (
     FuseOpsByPattern,
@@ -106,6 +107,7 @@ __all__ = [
     "FuseTIR",
     "FuseTransposeMatmul",
     "FusionPattern",
+    "GetPass",
     "HoistExpression",
     "HoistIfThenElse",
     "ImportStock",

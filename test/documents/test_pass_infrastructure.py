@@ -1,52 +1,53 @@
 """The samples of the guide to the pass infrastructure and of the RFC that proposed it.
 
-Relay's module is Relax's here; C++ samples are the same calls in Python.
+C++ samples are the same calls in Python.
 """
 
 import numpy as np
 import pytest
 
 from relax_mlir import instrument, ir, relax, target, transform
+from relax_mlir.contrib import relay
 from relax_mlir.ir.module import IRModule
 from relax_mlir.runtime.registry import get_global_func
 
 
-def _function(op=None):
-    x = relax.Var("x", relax.TensorType((10, 20), "float32"))
-    return relax.Function([x], x if op is None else op(x))
-
-
 def test_a_module_pass_adds_a_function() -> None:
-    @transform.module_pass(opt_level=2)
+    @relay.transform.module_pass(opt_level=2)
     def add_abs(mod, ctx):
-        tp = relax.TensorType((10,), "float32")
-        x = relax.Var("x", tp)
-        gv = relax.GlobalVar("abs")
-        func = relax.Function([x], relax.op.abs(x))
-        new_mod = IRModule({gv: func})
+        tp = relay.TensorType((10,), "float32")
+        x = relay.var("x", tp)
+        gv = relay.GlobalVar("abs")
+        func = relay.Function([x], relay.abs(x))
+        new_mod = relay.Module({gv: func})
         new_mod.update(mod)
         return new_mod
 
     module_pass = add_abs
     assert isinstance(module_pass, transform.ModulePass)
     assert module_pass.info.opt_level == 2
-    mod = module_pass(IRModule())
+    mod = relay.Module()
+    mod = module_pass(mod)
     assert [gv.name_hint for gv in mod.get_global_vars()] == ["abs"]
     x = np.linspace(-1, 1, 10, dtype="f4")
     np.testing.assert_array_equal(relax.VirtualMachine(relax.build(mod))["abs"](x), np.abs(x))
 
 
 def test_a_function_pass_replaces_every_function() -> None:
-    @transform.function_pass(opt_level=1)
+    @relay.transform.function_pass(opt_level=1)
     class TestReplaceFunc:
         def __init__(self, new_func):
             self.new_func = new_func
 
         def transform_function(self, func, mod, ctx):
+            # Just for demo purposes
+            # Transform func to new_func
             return self.new_func
 
-    f1, f2 = _function(), _function(relax.op.log)
-    input_mod = IRModule({"main": f2, "other": _function(relax.op.exp)})
+    x = relay.var("x", shape=(10, 20))
+    f1 = relay.Function([x], x)
+    f2 = relay.Function([x], relay.log(x))
+    input_mod = relay.Module({"main": f2, "other": relay.Function([x], relay.exp(x))})
     fpass = TestReplaceFunc(f1)
     assert fpass.info.name == "TestReplaceFunc"
     res_mod = fpass(input_mod)
@@ -73,27 +74,34 @@ def module() -> IRModule:
 
 
 def test_a_sequential_under_a_build_config(capfd: pytest.CaptureFixture[str]) -> None:
+    # Create a simple Relay program.
     shape = (1, 2, 3)
-    c = relax.const(np.array(shape).astype("float32"))
-    x = relax.var("x", relax.TensorType(shape, "float32"))
-    y = relax.op.add(c, c)
-    y = relax.op.multiply(y, relax.const(2, "float32"))
-    y = relax.op.add(x, y)
-    z, z1 = relax.op.add(y, c), relax.op.add(y, c)
-    func = relax.Function([x], relax.op.add(z, z1))
-    mod = IRModule({"main": func})
+    c_data = np.array(shape).astype("float32")
+    tp = relay.TensorType(shape, "float32")
+    c = relay.const(c_data)
+    x = relay.var("x", tp)
+    y = relay.add(c, c)
+    y = relay.multiply(y, relay.const(2, "float32"))
+    y = relay.add(x, y)
+    z = relay.add(y, c)
+    z1 = relay.add(y, c)
+    z2 = relay.add(z, z1)
+    func = relay.Function([x], z2)
+    # Customize the optimization pipeline.
+    seq = transform.Sequential([
+        relay.transform.InferType(),
+        relay.transform.FoldConstant(),
+        relay.transform.PrintIR(),
+        relay.transform.EliminateCommonSubexpr(),
+        relay.transform.AlterOpLayout()
+    ])  # fmt: skip
+    # Create a module to perform optimizations.
+    mod = relay.Module({"main": func})
     given = np.arange(6, dtype="f4").reshape(shape)
-    expected = 2 * (given + 5 * np.array(shape, "f4"))
-    passes = [
-        transform.InferType(),
-        transform.FoldConstant(),
-        transform.PrintIR(),
-        transform.EliminateCommonSubexpr(),
-        transform.AlterOpLayout(),
-    ]
+    expected = 2 * (given + 5 * c_data)
     for disabled, adds in (([], 3), (["EliminateCommonSubexpr"], 4)):
-        with relax.build_config(opt_level=3, disabled_pass=disabled), target.create("llvm"):
-            optimized = transform.Sequential(passes)(mod)
+        with relay.build_config(opt_level=3, disabled_pass=disabled), target.create("llvm"):
+            optimized = seq(mod)
         printed = "".join(capfd.readouterr())
         assert "relax.multiply" not in printed.replace("R.", "relax.")
         text = optimized.script()
@@ -103,21 +111,30 @@ def test_a_sequential_under_a_build_config(capfd: pytest.CaptureFixture[str]) ->
         np.testing.assert_allclose(main(given), expected)
 
 
-def test_a_sequential_in_a_context_of_ones_own(module: IRModule) -> None:
-    seq = transform.Sequential(
-        [
-            transform.InferType(),
-            transform.DeadCodeElimination(),
-            transform.EliminateCommonSubexpr(),
-            transform.AlterOpLayout(),
-        ]
-    )
-    ctx = transform.PassContext.Create()
+def test_a_sequential_in_a_context_of_ones_own() -> None:
+    tensor_type = relay.TensorType((), "bool")
+    x = relay.var("x")
+    f = relay.Function([x], x)
+    y = relay.var("y", tensor_type)
+    call = relay.Call(f, [y])
+    fx = relay.Function([y], call)
+    # Create a module for optimization.
+    mod = relay.Module.FromExpr(fx)
+    pass_seqs = [
+        relay.transform.InferType(),
+        relay.transform.DeadCodeElimination(),
+        relay.transform.EliminateCommonSubexpr(),
+        relay.transform.AlterOpLayout(),
+    ]
+    seq = relay.transform.Sequential(pass_seqs)
+    # Create a pass context for the optimization.
+    ctx = relay.transform.PassContext.Create()
     ctx.opt_level = 2
+    ctx.fallback_device = 1
     with ctx:
-        mod = seq(module)
-    assert "R.exp" not in mod.script()
-    assert "R.exp" in module.script()
+        mod = seq(mod)
+    assert 'y: R.Tensor((), dtype="bool")' in relay.AsText(mod)
+    assert relax.VirtualMachine(relax.build(mod))["main"](np.array(True)) == True  # noqa: E712
 
 
 def test_a_pass_is_a_packed_function_under_its_name(module: IRModule) -> None:
@@ -129,6 +146,7 @@ def test_a_pass_is_a_packed_function_under_its_name(module: IRModule) -> None:
         return func
 
     made = transform.CreateFunctionPass(pass_func, 0, "Nothing", [])
+    assert transform.GetPass("FoldConstant").info == fold.info
     assert ir.structural_equal(made(module), module)
     with pytest.raises(Exception, match="Found undefined pass for optimization"):
         transform.Sequential([None])(module)

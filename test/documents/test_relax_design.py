@@ -140,15 +140,17 @@ def test_tensor_expressions_become_prim_funcs() -> None:
 
 def test_tensor_expressions_are_emitted() -> None:
     bb = rx.BlockBuilder()
-    n, m = tir.var("n", "int64"), tir.var("m", "int64")
-    x = rx.var("x", shape=[n, m], dtype="float32")
+    n, m = tir.var("n"), tir.var("m")
+    x = rx.var("x", shape=[n, m])
+    # The document emits outside of a function.
     with bb.function("main", [x]):
         a = bb.emit(x + 1)
         A = rx.te_tensor(a)
-        b = bb.emit(te.compute((n, m), lambda i, j: A[i, j] * 2, name="B"))
+        b = bb.emit(te.compute((n, m), lambda x, y: A[x, y] * 2, name="B"))
 
-        def te_func(X, Y):
-            return te.compute((n, m), lambda i, j: X[i, j] + Y[i, j])
+        # The document's reads A and B, and is of 128 x 128.
+        def te_func(X: te.Tensor, Y: te.Tensor):
+            return te.compute((n, m), lambda x, y: X[x, y] + Y[x, y])
 
         c = bb.emit_te(te_func, b, a)
         bb.emit_func_output(bb.emit_te(topi.nn.relu, c))
@@ -175,6 +177,18 @@ def test_compound_dimensions_pass_their_symbols() -> None:
     np.testing.assert_array_equal(main(given, np.zeros(7, "f4")), given + 1)
 
 
+def test_expressions_are_te_tensors() -> None:
+    bb = rx.BlockBuilder()
+    n = tir.var("n")
+    x, y = rx.var("x", shape=[n, 3]), rx.var("y", shape=[3])
+    with bb.function("main", [x, y]):
+        made = bb.emit(te.compute((n, 3), lambda i, j: x[i, j] * x[i, 2 - j] + rx.op.exp(y)[j]))
+        bb.emit_func_output(made)
+    main = relax.VirtualMachine(relax.build(bb.get()))["main"]
+    a, b = np.arange(6, dtype="f4").reshape(2, 3), np.array([0, 1, 2], "f4")
+    np.testing.assert_allclose(main(a, b), a * a[:, ::-1] + np.exp(b), rtol=1e-6)
+
+
 def test_inference_broadcasts_symbolic_shapes() -> None:
     bb = rx.BlockBuilder()
     n, m = tir.var("n", "int64"), tir.var("m", "int64")
@@ -183,3 +197,39 @@ def test_inference_broadcasts_symbolic_shapes() -> None:
         c = bb.emit(relax.op.add(a, b))
         assert [str(each) for each in c.shape_.values] == ["n", "2", "m"]
         bb.emit_func_output(c)
+
+
+def test_a_rule_calls_a_broadcast_of_shapes() -> None:
+    @ir.register_op_attr("relax.add", "FInferShape")
+    def finfer_shape(call):
+        lhs = call.args[0].shape()
+        rhs = call.args[1].shape()
+        if isinstance(lhs, rx.ShapeExpr) and isinstance(rhs, rx.ShapeExpr):
+            return lhs
+        return call(ir.Op.get("binary_broadcast"), lhs, rhs)
+
+    try:
+        x, y = (rx.var(name, rx.DynTensorType(rank=2, dtype="float32")) for name in "xy")
+        bb = rx.BlockBuilder()
+        with bb.function("main", [x, y]):
+            z = bb.emit(rx.op.add(x, y))
+            assert "binary_broadcast, R.shape_of(x), R.shape_of(y)" in repr(z.shape_)
+            bb.emit_func_output(rx.Tuple([z, z.shape_]))
+        main = rx.VirtualMachine(rx.build(bb.get()))["main"]
+    finally:
+        ir.reset_op_attr("relax.add", "FInferShape")
+    found, shape = main(np.ones((2, 1), "f4"), np.ones((1, 3), "f4"))
+    assert found.shape == tuple(shape) == (2, 3)
+
+
+def test_a_shape_that_run_time_knows() -> None:
+    x = rx.Var("x", rx.RuntimeDepShape(), rx.DynTensorType(rank=2, dtype="float32"))
+    assert isinstance(x.shape_, rx.RuntimeDepShape)
+    assert x.checked_type_ == rx.DynTensorType(2, "float32")
+    assert x.ty.rank == 2
+    main = rx.VirtualMachine(rx.build(rx.Function([x], x + x)))["main"]
+    assert main(np.ones((2, 3), "f4")).tolist() == [[2, 2, 2], [2, 2, 2]]
+    with pytest.raises(TypeError, match="cannot be a value"):
+        rx.build(rx.Function([x], rx.RuntimeDepShape()))
+    # Sizes are constants as soon as they can be.
+    assert int(tir.const(3, "int64") * 4) == 12

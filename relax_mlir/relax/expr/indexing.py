@@ -5,11 +5,13 @@ from typing import Any
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.extension_points import extension
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.compound import TupleGetItem
 from relax_mlir.relax.expr.operators import operation
 from relax_mlir.relax.expr.types import ShapeType, TensorType, TupleType
 from relax_mlir.relax.expr.values import PrimValue
+from relax_mlir.tir.scalar.prim_expr import IntImm, PrimExpr
 
 # A slice without an end goes to the last element of however many there are.
 _END = 2**63 - 1
@@ -19,7 +21,8 @@ def index_expr(expr: Expr, index: Any) -> Any:
     """Return the part of an expression that an index names.
 
     Integers and slices (symbolic bounds too), `...` and None are known for tensors, and a tensor of
-    integers as the only index, which takes along the first axis.
+    integers as the only index, which takes along the first axis. Axes of `te.compute` read one
+    element of the tensor expression that stands for the tensor.
 
     Raises:
         IndexError: out of range of a tuple or shape, or more indices than dimensions.
@@ -36,7 +39,10 @@ def index_expr(expr: Expr, index: Any) -> Any:
         raise ExprTypeError(f"{expr!r} of type {type_} cannot be indexed")
     if isinstance(index, Expr) and isinstance(index.ty, TensorType):
         return operation("take", expr, index, axis=0)
-    return _tensor(expr, type_, index if isinstance(index, tuple) else (index,))
+    items = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(item, PrimExpr) and not isinstance(item, IntImm) for item in items):
+        return extension("relax.te_tensor")(expr)[items]
+    return _tensor(expr, type_, items)
 
 
 def _tensor(expr: Expr, type_: TensorType, items: tuple[Any, ...]) -> Any:
@@ -98,7 +104,7 @@ def _bound(value: Any, default: Any = None) -> Any:
     """Return an index as an integer or a symbolic one."""
     if value is None:
         return default
-    if isinstance(value, PrimValue):
+    if isinstance(value, (PrimValue, IntImm)):
         value = value.value
     if isinstance(value, SymExpr):
         return value if value.value is None else value.value

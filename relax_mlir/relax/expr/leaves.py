@@ -77,7 +77,8 @@ class Var(Expr):
             given, shape = None, given
         if given is None and shape is not None:
             known = None if type_annotation is None else as_type(type_annotation)
-            given = TensorType(shape, dtype or getattr(known, "dtype", None))
+            ndim = getattr(known, "ndim", -1)
+            given = TensorType(shape, dtype or getattr(known, "dtype", None), ndim=ndim)
         elif given is None:
             given = type_annotation
         self._ty = None if given is None else as_type(given)

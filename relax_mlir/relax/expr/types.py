@@ -112,6 +112,11 @@ class TensorType(Type):
             return self.shape_expr
         return extension("relax.ShapeExpr")(self.dims)
 
+    @property
+    def rank(self) -> int:
+        """The number of dimensions, as `DynTensorType` has it."""
+        return self.ndim
+
     def to_mlir(self) -> ir.Type:
         """Return the MLIR type, in the current context.
 
@@ -324,9 +329,9 @@ class PackedFuncType(FuncType):
     __slots__ = ()
 
 
-def DynTensorType(ndim: int = -1, dtype: Any = None) -> TensorType:
-    """Return the type of a tensor without its shape, as the design document has it."""
-    return TensorType(None, dtype, ndim=ndim)
+def DynTensorType(ndim: int = -1, dtype: Any = None, *, rank: int = -1) -> TensorType:
+    """Return the type of a tensor without its shape; the design document says `rank`."""
+    return TensorType(None, dtype, ndim=max(ndim, rank))
 
 
 TensorStructInfo = TensorType

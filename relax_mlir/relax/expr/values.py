@@ -136,6 +136,20 @@ def make_shape(shape: Sequence[Any]) -> ShapeExpr:
     return ShapeExpr(shape)
 
 
+class RuntimeDepShape(Expr):
+    """The shape of a tensor that only run time knows; its type is the plain `R.Shape`."""
+
+    __slots__ = ()
+
+    @property
+    def ty(self) -> Type:
+        """The type."""
+        return ShapeType()
+
+    def __repr__(self) -> str:
+        return "RuntimeDepShape()"
+
+
 class PrimValue(_Leaf):
     """One symbolic integer as a value: `PrimValue(n * 4)`."""
 

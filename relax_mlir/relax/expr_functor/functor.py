@@ -103,6 +103,10 @@ class ExprFunctor:
         """
         return getattr(self, method_of(type(expr)))(expr, *args)
 
+    def __call__(self, expr: Any, *args: Any) -> Any:
+        """Return what `visit_expr` does."""
+        return self.visit_expr(expr, *args)
+
     def visit_expr_default_(self, expr: Any, *args: Any) -> Any:
         """Refuse an expression of a kind that the class has no method for.
 

@@ -215,6 +215,9 @@ class IntImm(PrimExpr, metaclass=_Number):
     def __bool__(self) -> bool:
         return bool(self.value)
 
+    def __int__(self) -> int:
+        return self.value
+
     def __float__(self) -> float:
         return float(self.value)
 
