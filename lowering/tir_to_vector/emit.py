@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.isa.isa import Isa
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, IndexValue
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelEmitter
 
 # Elements up to which a buffer may live on the stack.
@@ -28,10 +28,10 @@ AS_IT_IS = "#llvm.loop_annotation<disableNonforced = true>"
 class Loop:
     """A loop being written: its counter, its carried values, and its results once it is closed."""
 
-    counter: ir.Value
+    counter: IndexValue
     carried: list[ir.Value]
 
-    def __init__(self, counter: ir.Value, carried: list[ir.Value]) -> None:
+    def __init__(self, counter: IndexValue, carried: list[ir.Value]) -> None:
         self.counter, self.carried = counter, carried
         self.op: ir.Operation | None = None
         self.results: list[ir.Value] = []
@@ -343,7 +343,7 @@ class Emitter(ParallelEmitter):
             made.attributes["llvm.loop_annotation"] = ir.Attribute.parse(hints)
         block = made.regions[0].blocks.append(self.index_type, *(v.type for v in carried))
         counter, *arguments = block.arguments
-        loop = Loop(counter, arguments)
+        loop = Loop(IndexValue(counter, self), arguments)
         loop.op = made
         with ir.InsertionPoint(block):
             yield loop

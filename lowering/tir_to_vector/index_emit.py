@@ -9,6 +9,45 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.symbolic.expr import SymExpr
 
 Index = int | ir.Value
+
+
+class IndexValue(ir.Value):
+    """An index that run time knows, with the arithmetic of an integer.
+
+    So the same expressions serve numbers and values. Results fold where they are known; `//` is of
+    non-negative numbers.
+    """
+
+    def __init__(self, value: ir.Value, emit: "IndexEmitter") -> None:
+        super().__init__(value)
+        self._emit = emit
+
+    def __add__(self, other: Index) -> Index:
+        return self._emit.add(self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Index) -> Index:
+        return self._emit.sub(self, other)
+
+    def __rsub__(self, other: Index) -> Index:
+        return self._emit.sub(other, self)
+
+    def __neg__(self) -> Index:
+        return self._emit.sub(0, self)
+
+    def __mul__(self, other: Index) -> Index:
+        return self._emit.mul(self, other)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Index) -> Index:
+        return self._emit.div(self, other)
+
+    def __rfloordiv__(self, other: Index) -> Index:
+        return self._emit.div(other, self)
+
+
 _KNOWN = {
     "eq": operator.eq, "ne": operator.ne, "slt": operator.lt, "sle": operator.le,
     "sgt": operator.gt, "sge": operator.ge,
@@ -19,7 +58,8 @@ _PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ule": 
 class IndexEmitter:
     """Writes operations at the current insertion point; constants go to the function's entry.
 
-    An `Index` is an `index` value or a Python integer; the latter becomes a constant on use.
+    An `Index` is an `index` value or a Python integer; the latter becomes a constant on use. What
+    is returned for an `Index` is an `int` or an `IndexValue`.
     """
 
     def __init__(self, entry: ir.Block) -> None:
@@ -61,7 +101,10 @@ class IndexEmitter:
             operands=list(operands),
             attributes=attributes,
         )
-        return made if result is None else made.results[0]
+        if result is None:
+            return made
+        value = made.results[0]
+        return IndexValue(value, self) if result is self.index_type else value
 
     def constant(self, type_: ir.Type, value: float) -> ir.Value:
         """Return a scalar or splat constant; NaN and infinities are fine."""
@@ -187,7 +230,8 @@ class IndexEmitter:
     def select(self, condition: ir.Value, a: Index, b: Index) -> ir.Value:
         """Return a where the condition holds, else b; indices or values of one type."""
         yes, no = self.index(a), self.index(b)
-        return self.op("arith.select", [condition, yes, no], yes.type)
+        type_ = self.index_type if isinstance(yes, IndexValue) else yes.type
+        return self.op("arith.select", [condition, yes, no], type_)
 
     def is_zero(self, attr: ir.Attribute) -> bool:
         """Whether a number's attribute is zero."""
@@ -206,6 +250,16 @@ class IndexEmitter:
                 value = Dims.of([expr])
                 self._sizes[expr] = self.op("tir.symbol", [], self.index_type, value=value)
         return self._sizes[expr]
+
+
+def ceil_div(a: Index, b: Index) -> Index:
+    """Return a / b, rounded up."""
+    return (a + (b - 1)) // b
+
+
+def round_up(a: Index, step: Index) -> Index:
+    """Return the least multiple of `step` that is no less than a."""
+    return ceil_div(a, step) * step
 
 
 def is_constant(value: ir.Value) -> bool:

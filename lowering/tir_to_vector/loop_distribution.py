@@ -137,14 +137,14 @@ class LoopDistribution:
             from_memory: whether to prefetch the next block.
         """
         emit, (first, last) = self._writer.emit, span
-        upto = emit.add(first, emit.round_down(emit.sub(last, first), wide))
+        upto = first + emit.round_down(last - first, wide)
         ahead = self._writer._ahead
         fetched = dict.fromkeys(self._read_once(env), _BLOCK) if from_memory else {}
         self._writer._ahead = {**ahead, **fetched}
         with emit.loop(first, upto, _BLOCK) as block:
             begin = block.counter
-            end = emit.min(emit.add(begin, _BLOCK), upto)
-            shift = emit.sub(self._first_place(env, begin), begin)
+            end = emit.min(begin + _BLOCK, upto)
+            shift = self._first_place(env, begin) - begin
             for stage in self._stages:
                 with emit.loop(begin, end, wide, hints=KEEP) as loop:
                     self._step(stage, env, loop.counter, shift, wide, put)
@@ -178,8 +178,8 @@ class LoopDistribution:
                     for each in (writer.bases[op], self._block)
                 )
                 size = writer.bits(op) // 8
-                away = emit.sub(emit.add(start, emit.mul(place, size)), own)
-                words = emit.add(emit.div(away, 4), _BLOCK // 4 * 3)
+                away = start + place * size - own
+                words = away // 4 + _BLOCK // 4 * 3
                 return emit.op("arith.andi", [words, emit.index(_BLOCK - 16)], emit.index_type)
         return 0
 
@@ -187,7 +187,7 @@ class LoopDistribution:
         self, stage: Stage, env: dict[int, Index], at: Index, shift: Index, wide: int,
         put: Callable[[ir.Value, Index], None],
     ) -> None:  # fmt: skip
-        place = self._writer.emit.add(at, shift)
+        place = at + shift
         made: dict[ir.Value, ir.Value] = {}
         if stage.start is not None:
             made[stage.start] = self._kept(place, wide)

@@ -163,12 +163,12 @@ class ElementWriter:
         done, size = span or self._span(self.vector)
         widths = {lanes} if span else {lanes * most, lanes * WIDE, lanes}
         for width in sorted(widths, reverse=True):
-            upto = emit.add(done, emit.round_down(emit.sub(size, done), width))
+            upto = done + emit.round_down(size - done, width)
             if not isinstance(upto, int) or upto != done:
                 with emit.loop(done, upto, width, hints=KEEP) as loop:
                     chunk(loop.counter, width, None)
             done = upto
-        left = emit.sub(size, done)
+        left = size - done
         if left == 0:
             return
         if not self.masked:
@@ -218,9 +218,9 @@ class ElementWriter:
         for position, counter in env.items():
             if access.in_rows and self._in_block is not None and position == self._in_block[0]:
                 counter = self._in_block[1]
-            place = emit.add(place, emit.mul(counter, emit.size(access.strides[position])))
+            place = place + counter * emit.size(access.strides[position])
         walks = self.vector is not None and access.strides[self.vector] == 1
-        return (emit.add(place, at) if walks else place), walks
+        return (place + at if walks else place), walks
 
     def _get(
         self, op: ir.Operation, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
@@ -252,9 +252,9 @@ class ElementWriter:
     def _prefetch(self, op: ir.Operation, place: Index, lanes: int) -> None:
         if op not in self._ahead:
             return
-        place = self.emit.add(place, self._ahead[op])
+        place = place + self._ahead[op]
         for lane in range(0, lanes, self.emit.isa.line(self.bits(op))):
-            here = self.emit.add(place, lane)
+            here = place + lane
             write = op == self.flat.store
             self.emit.prefetch(self.bases[op], here, write=write, far=not write)
 
@@ -342,5 +342,5 @@ def work_of(emit: Emitter, flat: FlatNest, each: int) -> Index:
         return 0
     total: Index = each
     for it in flat.iters:
-        total = emit.mul(total, emit.size(it.extent))
+        total = total * emit.size(it.extent)
     return total

@@ -73,12 +73,12 @@ def blocked_loops(
     before, split, inside = order
     each: Index = writer.bits(writer.flat.store) // 8
     if writer.vector is not None:
-        each = emit.mul(emit.max(emit.size(writer.flat.iters[writer.vector].extent), 1), each)
-    block = emit.max(emit.div(_RUN, each), 1)
+        each = emit.max(emit.size(writer.flat.iters[writer.vector].extent), 1) * each
+    block = emit.max(_RUN // each, 1)
     if non_temporal and inside[0] == split:
         block = 1
     elif non_temporal and block != 1:
-        block = emit.mul(block, 2)
+        block = block * 2
     result: dict[int, Index] = {}
     ranges = dict(spans)
 
@@ -89,7 +89,7 @@ def blocked_loops(
     nested(before)
     first, last = ranges[split]
     begin = loops.enter_context(emit.loop(first, last, block)).counter
-    ranges[split] = (begin, emit.min(emit.add(begin, block), last))
+    ranges[split] = (begin, emit.min(begin + block, last))
     nested(inside)
     return result
 
@@ -115,7 +115,7 @@ def streams(writer: ElementWriter) -> bool | ir.Value:
     )
     total: Index = width
     for it in flat.iters:
-        total = emit.mul(total, emit.size(it.extent))
+        total = total * emit.size(it.extent)
     least = writer.machine.min_non_temporal_bytes(_in_order(flat))
     if isinstance(total, int):
         return total >= least
@@ -150,12 +150,12 @@ def write_streaming(
     done, last = begin_streaming(writer, env, span, chunk), span[1]
     if stretches:
         step = lanes
-        stretch = emit.round_down(emit.div(emit.sub(last, done), _STRETCHES), step)
+        stretch = emit.round_down((last - done) // _STRETCHES, step)
         with emit.loop(0, stretch, step, hints=KEEP) as loop:
             for number in range(_STRETCHES):
-                begin = emit.add(done, emit.mul(stretch, number))
-                chunk(emit.add(begin, loop.counter), step, None, True)
-        done = emit.add(done, emit.mul(stretch, _STRETCHES))
+                begin = done + stretch * number
+                chunk(begin + loop.counter, step, None, True)
+        done = done + stretch * _STRETCHES
     elif writer.distribution is not None:
         done = writer.distribution.write(
             env, (done, last), lanes * _WIDE,
@@ -172,10 +172,10 @@ def begin_streaming(
     emit, lanes = writer.emit, writer.lanes
     writer.streamed = True
     first, last = span
-    head = emit.min(_ahead(writer, env, first), emit.sub(last, first))
+    head = emit.min(_ahead(writer, env, first), last - first)
     with emit.when(emit.compare("sgt", head, 0)):
         chunk(first, lanes, emit.mask(head, lanes), False)
-    return emit.add(first, head)
+    return first + head
 
 
 def end_streaming(
@@ -185,11 +185,11 @@ def end_streaming(
     emit, lanes = writer.emit, writer.lanes
     done, last = span
     for width in widths:
-        upto = emit.add(done, emit.round_down(emit.sub(last, done), width))
+        upto = done + emit.round_down(last - done, width)
         with emit.loop(done, upto, width, hints=KEEP) as loop:
             chunk(loop.counter, width, None, True)
         done = upto
-    left = emit.sub(last, done)
+    left = last - done
     with emit.when(emit.compare("sgt", left, 0)):
         chunk(done, lanes, emit.mask(left, lanes), False)
 
@@ -214,10 +214,10 @@ def write_compactly(
     head: Index = 0
     if condition is not False:
         writer.streamed = True
-        head = emit.min(_ahead(writer, env, first), emit.sub(last, first))
+        head = emit.min(_ahead(writer, env, first), last - first)
         if isinstance(condition, ir.Value):
             head = emit.select(condition, head, 0)
-    begin = emit.add(first, head)
+    begin = first + head
 
     def put(value: ir.Value, at: Index) -> None:
         if not isinstance(condition, ir.Value):
@@ -231,7 +231,7 @@ def write_compactly(
     if writer.distribution is not None:
         upto = writer.distribution.write(env, (begin, last), wide, put)
     else:
-        upto = emit.add(begin, emit.round_down(emit.sub(last, begin), wide))
+        upto = begin + emit.round_down(last - begin, wide)
         if upto != begin:
             with emit.loop(begin, upto, wide, hints=KEEP) as loop:
                 put(writer._value(env, loop.counter, wide, None), loop.counter)
@@ -240,9 +240,9 @@ def write_compactly(
     start = upto
     if condition is not False:
         # The first step is for the elements before the first aligned one.
-        start = emit.sub(upto, emit.select(emit.compare("sgt", head, 0), lanes, 0))
+        start = upto - emit.select(emit.compare("sgt", head, 0), lanes, 0)
     with emit.loop(start, last, lanes, hints=KEEP) as loop:
-        at, live = loop.counter, emit.sub(last, loop.counter)
+        at, live = loop.counter, last - loop.counter
         if condition is not False:
             is_head = emit.compare("slt", at, upto)
             live = emit.select(is_head, head, live)
@@ -258,8 +258,8 @@ def _ahead(writer: ElementWriter, env: dict[int, Index], first: Index) -> ir.Val
     size = writer.bits(writer.flat.store) // 8
     place, _ = writer._address(writer.flat.store, env, first)
     start = emit.op("memref.extract_aligned_pointer_as_index", [base], emit.index_type)
-    units = emit.div(emit.add(start, emit.mul(place, size)), size)
-    return emit.op("arith.andi", [emit.sub(0, units), emit.index(lanes - 1)], emit.index_type)
+    units = (start + place * size) // size
+    return emit.op("arith.andi", [-units, emit.index(lanes - 1)], emit.index_type)
 
 
 def fence(emit: Emitter, writers: Sequence[ElementWriter]) -> None:

@@ -11,7 +11,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOWEST
 from relax_mlir.lowering.tir_to_vector.attention.setup import Setup
 from relax_mlir.lowering.tir_to_vector.attention.tile import Matrix
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, round_up
 
 # Vectors of sums in registers.
 _SUMS = 8
@@ -56,7 +56,7 @@ class DecodeAttention:
                 lower, upper = setup.visible(0, setup.rows, self.lanes)
                 with emit.loop(lower, upper, _KEY_BLOCK) as block:
                     key = block.counter
-                    count = emit.min(emit.sub(upper, key), _KEY_BLOCK)
+                    count = emit.min(upper - key, _KEY_BLOCK)
                     each(lambda env, row, slot: self._block(env, row, slot, key, count))
                 each(self._finish)
 
@@ -73,9 +73,9 @@ class DecodeAttention:
                 counter = stack.enter_context(emit.loop(*span)).counter
                 here[position] = counter
                 extent = emit.size(self.setup.attention.outer[position])
-                slot = emit.add(emit.mul(slot, extent), counter)
+                slot = slot * extent + counter
             row = stack.enter_context(emit.loop(*rows)).counter
-            write(here, row, emit.add(emit.mul(slot, self.setup.rows), row))
+            write(here, row, slot * self.setup.rows + row)
 
     def _allocate(self, inside: list[int]) -> None:
         emit, setup, lanes = self.emit, self.setup, self.lanes
@@ -83,10 +83,10 @@ class DecodeAttention:
         with emit.outside():
             slots: Index = setup.rows
             for position in inside:
-                slots = emit.mul(slots, emit.size(setup.attention.outer[position]))
-            self.depth: Index = emit.round_down(emit.add(setup.depth, lanes - 1), lanes)
-            self.width: Index = emit.round_down(emit.add(setup.width, lanes - 1), lanes)
-            sizes = [emit.mul(slots, size) for size in (1, lanes, self.depth, self.width)]
+                slots = slots * emit.size(setup.attention.outer[position])
+            self.depth: Index = round_up(setup.depth, lanes)
+            self.width: Index = round_up(setup.width, lanes)
+            sizes = [slots * size for size in (1, lanes, self.depth, self.width)]
         self.highest, self.totals, self.queries, self.sums = (
             emit.alloc(size, element) for size in sizes
         )
@@ -96,17 +96,17 @@ class DecodeAttention:
         emit, use, setup = self.emit, self.use, self.setup
         zero = emit.constant(use.vector, 0)
         emit.store(emit.constant(setup.attention.element, LOWEST), self.highest, [slot])
-        emit.vector_store(zero, self.totals, [emit.mul(slot, self.lanes)])
+        emit.vector_store(zero, self.totals, [slot * self.lanes])
         query = setup.matrix(setup.attention.query, env)
-        line = emit.mul(slot, self.depth)
+        line = slot * self.depth
         with emit.loop(0, setup.depth, self.lanes) as column:
-            mask = emit.mask(emit.sub(setup.depth, column.counter), self.lanes)
+            mask = emit.mask(setup.depth - column.counter, self.lanes)
             value = query.load(query.place(row, column.counter), mask)
             value = emit.op("arith.mulf", [value, setup.factor], use.vector)
-            emit.vector_store(value, self.queries, [emit.add(line, column.counter)])
-        line = emit.mul(slot, self.width)
+            emit.vector_store(value, self.queries, [line + column.counter])
+        line = slot * self.width
         with emit.loop(0, self.width, self.lanes) as column:
-            emit.vector_store(zero, self.sums, [emit.add(line, column.counter)])
+            emit.vector_store(zero, self.sums, [line + column.counter])
 
     def _block(
         self, env: dict[int, Index], row: Index, slot: Index, key: Index, count: Index
@@ -118,7 +118,7 @@ class DecodeAttention:
         of_row = score_mod.of_row(row)
         lowest, zero = emit.constant(use.vector, LOWEST), emit.constant(use.vector, 0)
         with emit.loop(0, count, lanes, [lowest]) as loop:
-            first, left = emit.add(key, loop.counter), emit.sub(count, loop.counter)
+            first, left = key + loop.counter, count - loop.counter
             scores = self._scores(keys, slot, first, emit.min(left, lanes))
             scores = score_mod.apply(scores, (row, first), emit.mask(left, lanes), of_row)
             emit.vector_store(scores, self.exps, [loop.counter])
@@ -135,7 +135,7 @@ class DecodeAttention:
             emit.vector_store(exps, self.exps, [loop.counter])
             loop.carry([use.add(loop.carried[0], exps)])
         shrink = use.exp(emit.op("arith.subf", [use.splat(before), shift], use.vector))
-        at = emit.mul(slot, lanes)
+        at = slot * lanes
         total = use.multiply_add(use.load(self.totals, at), shrink, loop.results[0])
         emit.vector_store(total, self.totals, [at])
         self._add(setup.matrix(setup.attention.value, env), slot, key, count, shrink)
@@ -145,14 +145,14 @@ class DecodeAttention:
         emit, use, lanes = self.emit, self.use, self.lanes
         depth = self.setup.depth
         # Limits of distances take fewer registers than those of keys: addresses are not stored.
-        begin, last = keys.place(key, 0), emit.mul(emit.sub(count, 1), keys.row)
-        starts = [emit.add(begin, emit.min(emit.mul(i, keys.row), last)) for i in range(lanes)]
-        line = emit.mul(slot, self.depth)
+        begin, last = keys.place(key, 0), (count - 1) * keys.row
+        starts = [begin + emit.min(i * keys.row, last) for i in range(lanes)]
+        line = slot * self.depth
         zero = emit.constant(use.vector, 0)
 
         # Without a tail, the next elements are the next query's, or beyond the buffer.
         def part(column: Index, mask: ir.Value | None = None) -> ir.Value:
-            return emit.vector_load(self.queries, [emit.add(line, column)], use.vector, mask)
+            return emit.vector_load(self.queries, [line + column], use.vector, mask)
 
         def product(
             query: ir.Value, at: Index, mask: ir.Value | None, total: ir.Value
@@ -162,7 +162,7 @@ class DecodeAttention:
         def step(column: Index, mask: ir.Value | None, sums: list[ir.Value]) -> list[ir.Value]:
             query = part(column, mask)
             return [
-                product(query, emit.add(start, column), mask, total)
+                product(query, start + column, mask, total)
                 for start, total in zip(starts, sums, strict=True)
             ]
 
@@ -173,14 +173,14 @@ class DecodeAttention:
             queries = [part(column) for column in range(0, whole, lanes)]
             for i, start in enumerate(starts):
                 for number, query in enumerate(queries):
-                    at = emit.add(start, number * lanes)
+                    at = start + number * lanes
                     sums[i] = product(query, at, None, sums[i])
                 emit.compiler_barrier()
         else:
             with emit.loop(0, whole, lanes, sums) as loop:
                 loop.carry(step(loop.counter, None, loop.carried))
             sums = loop.results
-        left = emit.sub(depth, whole)
+        left = depth - whole
         if not isinstance(left, int) or left:
             sums = step(whole, emit.mask(left, lanes), sums)
         return self._sums_of(sums)
@@ -201,36 +201,34 @@ class DecodeAttention:
     def _add(self, values: Matrix, slot: Index, key: Index, count: Index, shrink: ir.Value) -> None:
         """Add a block of values to the rescaled sums of a query."""
         emit, lanes = self.emit, self.lanes
-        line, width = emit.mul(slot, self.width), self.setup.width
+        line, width = slot * self.width, self.setup.width
         start = values.place(key, 0)
         for number, upto in self._runs():
             done = 0 if number == _SUMS else emit.round_down(width, _SUMS * lanes)
             with emit.loop(done, upto, number * lanes) as run:
-                places = [emit.add(run.counter, h * lanes) for h in range(number)]
+                places = [run.counter + h * lanes for h in range(number)]
                 masks: list[ir.Value | None] = [None] * number
                 if number == 1:
-                    masks = [emit.mask(emit.sub(width, run.counter), lanes)]
+                    masks = [emit.mask(width - run.counter, lanes)]
                 held = [
                     emit.op(
                         "arith.mulf",
-                        [self.use.load(self.sums, emit.add(line, place)), shrink],
+                        [self.use.load(self.sums, line + place), shrink],
                         self.use.vector,
                     )
                     for place in places
                 ]
                 with emit.loop(0, count, 1, held) as loop:
-                    at = emit.add(start, emit.mul(loop.counter, values.row))
+                    at = start + loop.counter * values.row
                     exp = self.use.splat(emit.load(self.exps, [loop.counter]))
                     loop.carry(
                         [
-                            self.use.multiply_add(
-                                exp, values.load(emit.add(at, place), mask), total
-                            )
+                            self.use.multiply_add(exp, values.load(at + place, mask), total)
                             for place, mask, total in zip(places, masks, loop.carried, strict=True)
                         ]
                     )
                 for place, value in zip(places, loop.results, strict=True):
-                    emit.vector_store(value, self.sums, [emit.add(line, place)])
+                    emit.vector_store(value, self.sums, [line + place])
 
     def _runs(self) -> Iterator[tuple[int, Index]]:
         """Yield the vectors of a value that are summed at a time, and the end of their range."""
@@ -243,7 +241,7 @@ class DecodeAttention:
 
     def _finish(self, env: dict[int, Index], row: Index, slot: Index) -> None:
         setup = self.setup
-        sums = self.emit.mul(slot, self.width)
-        totals = self.emit.mul(slot, self.lanes)
+        sums = slot * self.width
+        totals = slot * self.lanes
         out = setup.matrix(setup.attention.out, env)
         setup.finish(out, row, (self.sums, sums), (self.totals, totals))

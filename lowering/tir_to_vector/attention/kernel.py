@@ -46,7 +46,7 @@ from relax_mlir.lowering.tir_to_vector.attention.tile import (
 from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import WinogradDot
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, round_up
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import FUNCTION, Size, Work, bits_of, step_cycles
 
@@ -162,7 +162,7 @@ class _Kernel(Plan):
                 self._rows(head, 0, rows[1])
                 return
             with emit.loop(*rows, self.block) as loop:
-                count = emit.min(emit.sub(rows[1], loop.counter), self.block)
+                count = emit.min(rows[1] - loop.counter, self.block)
                 self._rows(head, loop.counter, count)
 
     def _allocate(self) -> _Buffers:
@@ -170,24 +170,20 @@ class _Kernel(Plan):
         element = self.attention.element
         width = KEY_BLOCK
         if isinstance(self.keys, int):
-            width = min(KEY_BLOCK, -(-max(self.keys, 1) // self.panel) * self.panel)
+            width = min(KEY_BLOCK, round_up(max(self.keys, 1), self.panel))
         # A stride of a power of two would have cache set conflicts.
         stride = width + lanes
-        rows = -(-self.block // lanes) * lanes
+        rows = round_up(self.block, lanes)
         with emit.outside():
-            panels = emit.mul(emit.div(emit.add(self.keys, self.panel - 1), self.panel), self.panel)
-            key_size = emit.add(emit.mul(panels, self.steps), lanes * self.panel)
-            self.columns = emit.mul(
-                emit.div(emit.add(self.width, self.panel - 1), self.panel), self.panel
-            )
-            value_size = emit.mul(self._units(self.keys), self.columns)
-            value_size = emit.add(value_size, lanes * self.panel)
-            self.query_stride = emit.add(
-                emit.mul(emit.div(emit.add(self.steps, lanes - 1), lanes), lanes), lanes
-            )
-            sum_stride = emit.add(self.columns, lanes)
-            query_size = emit.mul(self.query_stride, self.block)
-            sum_size = emit.mul(sum_stride, self.block)
+            panels = round_up(self.keys, self.panel)
+            key_size = panels * self.steps + lanes * self.panel
+            self.columns = round_up(self.width, self.panel)
+            value_size = self._units(self.keys) * self.columns
+            value_size = value_size + lanes * self.panel
+            self.query_stride = round_up(self.steps, lanes) + lanes
+            sum_stride = self.columns + lanes
+            query_size = self.query_stride * self.block
+            sum_size = sum_stride * self.block
         parts = emit.alloc(rows * lanes, element) if self.may_be_bounded else None
         winograd_dot = None
         if self.uses_winograd_dot and isinstance(self.steps, int):
@@ -259,12 +255,12 @@ class _Kernel(Plan):
 
     def _rows(self, head: _Head, first: Index, rows: Index) -> None:
         """Write what is done for a block of queries."""
-        emit, softmax = self.emit, self.buffers.softmax
+        softmax = self.buffers.softmax
         # Tiles compute rows past the last; garbage there may be subnormal, which is slow.
         known, unit = isinstance(self.rows, int), max(1, self.tile // 2)
-        made = rows if known else emit.round_down(emit.add(rows, unit - 1), unit)
+        made = rows if known else round_up(rows, unit)
         if self.buffers.queries is not None:
-            copied = Rows(first, made, None if known else emit.sub(self.rows, 1))
+            copied = Rows(first, made, None if known else self.rows - 1)
             to = self.buffers.queries, self.query_stride
             if self.pairs is None:
                 copy_rows(head.query, copied, self.depth, *to, self.factors[0])
@@ -286,11 +282,9 @@ class _Kernel(Plan):
         lower, upper = self.setup.visible(first, rows, self.panel)
         known = mask is None and isinstance(upper, int) and upper > 0
         even = known and upper % KEY_BLOCK == 0
-        with emit.loop(
-            lower, upper if known else emit.max(upper, emit.add(lower, 1)), KEY_BLOCK
-        ) as loop:
+        with emit.loop(lower, upper if known else emit.max(upper, lower + 1), KEY_BLOCK) as loop:
             key = loop.counter
-            left = emit.sub(upper, key)
+            left = upper - key
             columns = KEY_BLOCK if even else emit.min(left, KEY_BLOCK)
             if not known:
                 columns = emit.max(columns, 0)
@@ -305,7 +299,7 @@ class _Kernel(Plan):
         emit, use, softmax, columns = self.emit, self.use, self.buffers.softmax, keys.count
         at = (first, keys.first)
         # A panel whose second half is empty is computed in part.
-        whole = emit.round_down(emit.add(columns, use.lanes * (VECTORS - 1)), self.panel)
+        whole = emit.round_down(columns + use.lanes * (VECTORS - 1), self.panel)
         seen = self._seen_by_all(at, rows, columns)
         full = emit.round_down(seen, self.panel)
         softmax.reset_partial_sums(rows)
@@ -325,7 +319,7 @@ class _Kernel(Plan):
             values = self._values(head, at[1], panel.counter)
 
             def shares(row: Index, count: int) -> None:
-                exps = rows_of(softmax.scores, emit.mul(row, softmax.stride), softmax.stride)
+                exps = rows_of(softmax.scores, row * softmax.stride, softmax.stride)
                 start = self.buffers.sums.before(keys.goes_on, row, panel.counter, count)
                 sums = self._sums(count, exps, values, columns, start)
                 where = (first, row, rows)
@@ -343,7 +337,7 @@ class _Kernel(Plan):
         """
         emit, use, softmax = self.emit, self.use, self.buffers.softmax
         first, key = at
-        start = emit.mul(emit.add(key, column), self.steps)
+        start = (key + column) * self.steps
         keys = StridedRef(self.buffers.keys, start, {"k": self.panel})
         # That takes more code than kernels of unknown sizes have time to be compiled.
         known = isinstance(self.rows, int) and isinstance(self.keys, int)
@@ -353,10 +347,10 @@ class _Kernel(Plan):
             # Only tiles of the tail may have rows past the last one.
             last = None
             if not isinstance(self.rows, int) and count < self.tile:
-                last = emit.sub(self.rows, 1)
+                last = self.rows - 1
             queries = self._queries(head.query, first, row, last)
             shape = (count, vectors)
-            sums = self._scores(shape, queries, keys, (row, emit.add(key, column)), bounded)
+            sums = self._scores(shape, queries, keys, (row, key + column), bounded)
             if self.pairs is not None:
                 # Scaling bfloat16 queries would round them once more.
                 sums = [
@@ -368,7 +362,7 @@ class _Kernel(Plan):
             else:
                 with emit.when(bounded.holds) as branch:
                     for r, scores in enumerate(sums):
-                        softmax.exp_row(emit.add(row, r), column, scores)
+                        softmax.exp_row(row + r, column, scores)
                 with emit.otherwise(branch):
                     softmax.keep(row, column, sums)
 
@@ -398,42 +392,41 @@ class _Kernel(Plan):
 
     def _queries(self, query: Matrix, first: Index, row: Index, last: Index | None) -> StridedRef:
         """Return the queries of a tile; rows past the last one repeat it."""
-        emit, copies = self.emit, self.buffers.queries
+        copies = self.buffers.queries
         if copies is None:
-            here = emit.add(first, row)
-            last = None if last is None else emit.sub(last, here)
+            here = first + row
+            last = None if last is None else last - here
             return rows_of(query.base, query.place(here, 0), query.row, last)
-        return rows_of(copies, emit.mul(row, self.query_stride), self.query_stride)
+        return rows_of(copies, row * self.query_stride, self.query_stride)
 
     def _sums(
         self, rows: int, exps: StridedRef, values: StridedRef, keys: Index,
         start: list[ir.Value] | None,
     ) -> list[list[ir.Value]]:  # fmt: skip
         """Return the sums of a tile of exponentials times the values of some keys."""
-        emit, shape = self.emit, (rows, VECTORS)
+        shape = rows, VECTORS
         if self.pairs is None or self.setup.mask is None:
             steps = self._units(keys)
             return sum_products(self.use, shape, exps, values, steps, start, self.pairs)
         # The other key of the last pair is masked, and its value may be anything.
-        whole = emit.div(keys, PAIR)
+        whole = keys // PAIR
         sums = sum_products(self.use, shape, exps, values, whole, start, self.pairs)
-        exps = replace(exps, offset=emit.add(exps.offset, whole))
-        after = emit.add(values.offset, emit.mul(whole, values.stride("k")))
-        values = replace(values, offset=after)
+        exps = replace(exps, offset=exps.offset + whole)
+        values = replace(values, offset=values.offset + whole * values.stride("k"))
         return sum_products(
-            self.use, shape, exps, values, emit.sub(keys, emit.mul(whole, PAIR)),
+            self.use, shape, exps, values, keys - whole * PAIR,
             [value for each in sums for value in each], self.pairs,
             FirstsOfPairs(),
         )  # fmt: skip
 
     def _values(self, head: _Head, key: Index, column: Index) -> StridedRef:
         """Return a panel of values from a key on."""
-        emit, packed = self.emit, self.buffers.values
+        packed = self.buffers.values
         if packed is None:
             value = head.value
             return StridedRef(value.base, value.place(key, column), {"k": value.row})
-        line = emit.div(key, self.unit)
-        start = emit.add(emit.mul(column, self._units(self.keys)), emit.mul(line, self.panel))
+        line = key // self.unit
+        start = column * self._units(self.keys) + line * self.panel
         return StridedRef(packed, start, {"k": self.panel})
 
     def _seen_by_all(self, at: tuple[Index, Index], rows: Index, columns: Index) -> Index:
@@ -447,12 +440,12 @@ class _Kernel(Plan):
         emit, mask = self.emit, self.setup.mask
         if mask is None:
             return columns
-        upto = emit.add(emit.add(at[0], mask.offset), 1)
-        seen = emit.max(emit.min(emit.sub(upto, at[1]), columns), 0)
+        upto = at[0] + mask.offset + 1
+        seen = emit.max(emit.min(upto - at[1], columns), 0)
         if mask.window is None:
             return seen
-        last = emit.add(upto, emit.sub(rows, 1))
-        gone = emit.compare("sgt", emit.sub(last, mask.window), at[1])
+        last = upto + (rows - 1)
+        gone = emit.compare("sgt", last - mask.window, at[1])
         return emit.select(gone, 0, seen)
 
     def _adjust(

@@ -85,11 +85,11 @@ class ScoreMod:
         scores = emit.op("arith.select", [there, scores, lowest], use.vector)
         if self.mask is None:
             return scores
-        last = emit.add(emit.add(emit.sub(at[0], at[1]), self.mask.offset), 1)
+        last = at[0] - at[1] + self.mask.offset + 1
         upto = emit.mask(last, use.lanes)
         scores = emit.op("arith.select", [upto, scores, lowest], use.vector)
         if self.mask.window is not None:
-            gone = emit.mask(emit.sub(last, self.mask.window), use.lanes)
+            gone = emit.mask(last - self.mask.window, use.lanes)
             scores = emit.op("arith.select", [gone, lowest, scores], use.vector)
         return scores
 

@@ -23,7 +23,7 @@ from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import (
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import PAGE, has_set_conflicts
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Packer
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
 Span = tuple[Index, Index]
@@ -93,12 +93,12 @@ class Setup:
         if emit.threads == 1:
             yield {i: (0, extent) for i, extent in zip(order, extents, strict=True)}, (0, self.rows)
             return
-        work: Index = emit.mul(emit.mul(self.rows, self.keys), emit.add(self.depth, self.width))
+        work: Index = self.rows * self.keys * (self.depth + self.width)
         for extent in extents:
-            work = emit.mul(work, extent)
+            work = work * extent
         dims = [ParallelDim(self.rows, unit)]
         # The outermost loop is split that has two steps for each thread, or more than those inside.
-        most = emit.div(emit.add(self.rows, unit - 1), unit)
+        most = ceil_div(self.rows, unit)
         for extent in reversed(extents):
             dims.insert(0, ParallelDim(extent, 1, emit.min(most, 2 * emit.threads)))
             most = emit.max(most, extent)
@@ -110,7 +110,7 @@ class Setup:
         emit = self.emit
         offset = emit.size(place.offset)
         for position, counter in env.items():
-            offset = emit.add(offset, emit.mul(counter, emit.size(place.outer[position])))
+            offset = offset + counter * emit.size(place.outer[position])
         base = emit.flatten_once(place.buffer)
         row, column = emit.size(place.row), emit.size(place.column)
         return Matrix(self.use, base, offset, row, column, place.widen)
@@ -127,11 +127,11 @@ class Setup:
         emit, mask = self.emit, self.mask
         if mask is None:
             return 0, self.keys
-        start = emit.add(first, mask.offset)
-        upper = emit.min(emit.add(start, rows), self.keys)
+        start = first + mask.offset
+        upper = emit.min(start + rows, self.keys)
         if mask.window is None:
             return 0, upper
-        lower = emit.max(emit.sub(start, mask.window - 1), 0)
+        lower = emit.max(start - (mask.window - 1), 0)
         return emit.round_down(lower, unit), upper
 
     def finish(
@@ -164,7 +164,7 @@ class Setup:
         emit, use = self.emit, self.use
         if out.column != 1:
             with emit.loop(0, self.width) as column:
-                value = emit.load(sums[0], [emit.add(sums[1], column.counter)])
+                value = emit.load(sums[0], [sums[1] + column.counter])
                 value = emit.op("arith.mulf", [value, share], self.attention.element)
                 place = out.place(row, column.counter)
                 emit.store(self.narrowed(value, out), out.base, [place])
@@ -172,9 +172,9 @@ class Setup:
         shares, target = use.splat(share), out.place(row, 0)
 
         def part(at: Index, mask: ir.Value | None) -> None:
-            value = use.load(sums[0], emit.add(sums[1], at))
+            value = use.load(sums[0], sums[1] + at)
             value = self.narrowed(emit.op("arith.mulf", [value, shares], use.vector), out)
-            emit.vector_store(value, out.base, [emit.add(target, at)], mask)
+            emit.vector_store(value, out.base, [target + at], mask)
 
         use.each_vector(self.width, part)
 
@@ -260,13 +260,13 @@ class Plan:
 
     def _units(self, count: Index) -> Index:
         """Return the number of steps of a sum over `count` elements: numbers or pairs."""
-        return self.emit.div(self.emit.add(count, self.unit - 1), self.unit)
+        return ceil_div(count, self.unit)
 
     def packer(
         self, x: Matrix, steps: Index, to: ir.Value, scale: ir.Value | None = None
     ) -> Packer:
         """Return what packs an operand to panels, times a factor if elements are numbers."""
-        size = self.emit.mul(self._units(steps), self.panel)
+        size = self._units(steps) * self.panel
         if self.pairs is None:
             return Packer(x.loader(scale), self.panel, to, size)
         return Packer(pair_loader(x, self.pairs), self.panel, to, size)

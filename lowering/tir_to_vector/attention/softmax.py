@@ -47,19 +47,19 @@ def max_key_norm(
         some: whether more keys follow in panels.
     """
     emit, zero = use.emit, use.emit.constant(use.vector, 0)
-    last = emit.round_down(emit.max(emit.sub(count, 1), 0), use.lanes)
+    last = emit.round_down(emit.max(count - 1, 0), use.lanes)
     with emit.loop(0, count, _TOGETHER * use.lanes, [zero] * _TOGETHER) as part:
         starts, there = [], []
         for i in range(_TOGETHER):
-            key = emit.min(emit.add(part.counter, i * use.lanes), last)
+            key = emit.min(part.counter + i * use.lanes, last)
             panel = emit.round_down(key, width)
-            starts.append(emit.add(emit.mul(panel, steps), emit.sub(key, panel)))
-            there.append(emit.mask(emit.sub(count, key), use.lanes) if some else None)
+            starts.append(panel * steps + (key - panel))
+            there.append(emit.mask(count - key, use.lanes) if some else None)
         with emit.loop(0, steps, 1, [zero] * _TOGETHER) as step:
-            line = emit.mul(step.counter, width)
+            line = step.counter * width
             sums = []
             for start, total in zip(starts, step.carried, strict=True):
-                value = use.load(keys, emit.add(start, line))
+                value = use.load(keys, start + line)
                 sums.append(use.add_product(value, value, total, pairs))
             step.carry(sums)
         squares = [
@@ -86,9 +86,9 @@ def max_query_norm(
     emit, lanes = use.emit, use.lanes
     zero = emit.constant(use.vector, 0)
     with emit.loop(0, rows, 1, [zero]) as row:
-        start = emit.add(queries.offset, emit.mul(row.counter, queries.stride("m")))
+        start = queries.offset + row.counter * queries.stride("m")
         with emit.loop(0, steps, lanes, [zero]) as column:
-            at, mask = emit.add(start, column.counter), emit.tail(steps, column.counter, lanes)
+            at, mask = start + column.counter, emit.tail(steps, column.counter, lanes)
             value = emit.vector_load(queries.base, [at], use.vector, mask)
             column.carry([use.add_product(value, value, column.carried[0], pairs)])
         (square,), half = column.results, lanes // 2
@@ -181,13 +181,13 @@ class Softmax:
         """Mask the lanes past the last column."""
         emit, use = self.use.emit, self.use
         start = emit.round_down(columns, use.lanes)
-        left = emit.sub(columns, start)
+        left = columns - start
         lowest = emit.constant(use.vector, LOWEST)
 
         def write() -> None:
             mask = emit.mask(left, use.lanes)
             with emit.loop(0, rows) as row:
-                at = emit.add(emit.mul(row.counter, self.stride), start)
+                at = row.counter * self.stride + start
                 value = use.load(self.scores, at)
                 value = emit.op("arith.select", [mask, value, lowest], use.vector)
                 emit.vector_store(value, self.scores, [at])
@@ -211,13 +211,13 @@ class Softmax:
         """
         emit, use = self.use.emit, self.use
         with emit.loop(0, rows) as row:
-            query = emit.add(at[0], row.counter)
-            line = emit.mul(row.counter, self.stride)
+            query = at[0] + row.counter
+            line = row.counter * self.stride
             of_row = score_mod.of_row(query)
             with emit.loop(*columns, use.lanes) as column:
-                place = emit.add(line, column.counter)
-                there = emit.mask(emit.sub(columns[1], column.counter), use.lanes)
-                here = (query, emit.add(at[1], column.counter))
+                place = line + column.counter
+                there = emit.mask(columns[1] - column.counter, use.lanes)
+                here = (query, at[1] + column.counter)
                 value = score_mod.apply(use.load(self.scores, place), here, there, of_row)
                 emit.vector_store(value, self.scores, [place])
 
@@ -227,34 +227,34 @@ class Softmax:
         if parts is None:
             return
         zero = use.emit.constant(use.vector, 0)
-        with use.emit.loop(0, use.emit.mul(rows, use.lanes), use.lanes) as row:
+        with use.emit.loop(0, rows * use.lanes, use.lanes) as row:
             use.emit.vector_store(zero, parts, [row.counter])
 
     def keep(self, row: Index, column: Index, sums: list[list[ir.Value]]) -> None:
         """Store the scores of a tile."""
         emit, use = self.use.emit, self.use
-        line = emit.add(emit.mul(row, self.stride), column)
+        line = row * self.stride + column
         for r, values in enumerate(sums):
             for h, value in enumerate(values):
-                place = emit.add(line, r * self.stride + h * use.lanes)
+                place = line + (r * self.stride + h * use.lanes)
                 emit.vector_store(value, self.scores, [place])
 
     def exp_panel(self, rows: tuple[Index, Index], column: Index, vectors: int) -> None:
         """Exponentiate bounded scores of some columns, and add them up."""
         emit, use = self.use.emit, self.use
         with emit.loop(*rows) as row:
-            start = emit.add(emit.mul(row.counter, self.stride), column)
-            scores = [use.load(self.scores, emit.add(start, h * use.lanes)) for h in range(vectors)]
+            start = row.counter * self.stride + column
+            scores = [use.load(self.scores, start + h * use.lanes) for h in range(vectors)]
             self.exp_row(row.counter, column, scores)
 
     def exp_row(self, row: Index, column: Index, scores: list[ir.Value]) -> None:
         """Store the exponentials of bounded scores of a row, and add them up."""
         emit, use, parts = self.use.emit, self.use, self.state.parts
-        line, part = emit.mul(row, self.stride), emit.mul(row, use.lanes)
+        line, part = row * self.stride, row * use.lanes
         total = use.load(parts, part)
         for h, score in enumerate(scores):
             exp = use.bounded_exp(score)
-            self._store(exp, line, emit.add(column, h * use.lanes))
+            self._store(exp, line, column + h * use.lanes)
             total = use.add(total, exp)
         emit.vector_store(total, parts, [part])
 
@@ -301,8 +301,8 @@ class Softmax:
         """Store exponentials of a row in place of its scores; pairs never overtake the scores."""
         emit, use = self.use.emit, self.use
         if self.pairs:
-            column, exp = emit.div(column, PAIR), narrowed_pairs(use, exp)
-        emit.vector_store(exp, self.scores, [emit.add(line, column)])
+            column, exp = column // PAIR, narrowed_pairs(use, exp)
+        emit.vector_store(exp, self.scores, [line + column])
 
     def _invert(self, row: Index) -> None:
         """Add a block's sums of exponentials to earlier ones, for a vector of rows."""
@@ -325,10 +325,10 @@ class Softmax:
     def _peak(self, row: Index, columns: Index) -> None:
         """Find the largest score of a row."""
         emit, use = self.use.emit, self.use
-        line = emit.mul(row, self.stride)
+        line = row * self.stride
         lowest = emit.constant(use.vector, LOWEST)
         with emit.loop(0, columns, use.lanes, [lowest]) as loop:
-            value = use.load(self.scores, emit.add(line, loop.counter))
+            value = use.load(self.scores, line + loop.counter)
             loop.carry([use.larger(value, loop.carried[0])])
         (peak,) = loop.results
         emit.store(use.across(peak, use.larger), self.state.shift, [row])
@@ -354,14 +354,14 @@ class Softmax:
     def _exp_row(self, row: Index, start: Index, columns: Index) -> None:
         """Exponentiate the scores of a row from a column on, and add them up."""
         emit, use, state = self.use.emit, self.use, self.state
-        line = emit.mul(row, self.stride)
+        line = row * self.stride
         shift = use.splat(emit.load(state.shift, [row]))
         if state.parts is None:
             total = emit.constant(use.vector, 0)
         else:
-            total = use.load(state.parts, emit.mul(row, use.lanes))
+            total = use.load(state.parts, row * use.lanes)
         with emit.loop(start, columns, use.lanes, [total]) as loop:
-            place = emit.add(line, loop.counter)
+            place = line + loop.counter
             less = emit.op("arith.subf", [use.load(self.scores, place), shift], use.vector)
             exp = use.exp(less)
             self._store(exp, line, loop.counter)

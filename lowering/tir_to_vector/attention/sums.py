@@ -43,7 +43,7 @@ class Sums:
 
         def made() -> Iterator[Lanes]:
             for r in range(count):
-                here = emit.add(row, r)
+                here = row + r
                 shrink = use.splat(emit.load(self.state.shrink, [here]))
                 for place in self._places(here, column):
                     value = use.load(self.base, place)
@@ -83,7 +83,7 @@ class Sums:
 
         def keep() -> None:
             for r, vectors in enumerate(sums):
-                places = self._places(emit.add(at[1], r), column)
+                places = self._places(at[1] + r, column)
                 for place, value in zip(places, vectors, strict=True):
                     emit.vector_store(value, self.base, [place])
 
@@ -104,14 +104,13 @@ class Sums:
         emit = self.setup.emit
         with emit.loop(0, rows) as row:
             share = emit.load(self.state.shares, [row.counter])
-            sums = self.base, emit.mul(row.counter, self.stride)
-            self.setup.write(out, emit.add(first, row.counter), sums, share)
+            sums = self.base, row.counter * self.stride
+            self.setup.write(out, first + row.counter, sums, share)
 
     def _places(self, row: Index, column: Index) -> list[Index]:
         """Return where the sums of a row's panel are."""
-        emit = self.setup.emit
-        line = emit.add(emit.mul(row, self.stride), column)
-        return [emit.add(line, h * self.setup.use.lanes) for h in range(self.vectors)]
+        line = row * self.stride + column
+        return [line + h * self.setup.use.lanes for h in range(self.vectors)]
 
     def _share(
         self, out: Matrix, at: tuple[Index, Index, Index], column: Index,
@@ -123,14 +122,14 @@ class Sums:
         whole = isinstance(width, int) and width % (self.vectors * use.lanes) == 0
         all_there = isinstance(setup.rows, int) or len(sums) == self.tile
         for r, vectors in enumerate(sums):
-            here = emit.add(row, r)
+            here = row + r
             share = use.splat(emit.load(self.state.shares, [here]))
             columns = width
             if not all_there:
                 columns = emit.select(emit.compare("slt", here, rows), width, 0)
             for h, value in enumerate(vectors):
-                start = emit.add(column, h * use.lanes)
+                start = column + h * use.lanes
                 needed = not (whole and all_there)
-                mask = emit.mask(emit.sub(columns, start), use.lanes) if needed else None
+                mask = emit.mask(columns - start, use.lanes) if needed else None
                 value = setup.narrowed(emit.op("arith.mulf", [value, share], use.vector), out)
-                emit.vector_store(value, out.base, [out.place(emit.add(first, here), start)], mask)
+                emit.vector_store(value, out.base, [out.place(first + here, start)], mask)

@@ -23,7 +23,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
 from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import PanelLoad
 from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniLoader
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, multiply_add
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 
 # 2 ** r for |r| <= 1/2: a minimax fit with an error of at most 1.4 ULP.
 _POWER = (
@@ -212,9 +212,7 @@ class Matrix:
 
     def place(self, row: Index, column: Index) -> Index:
         """Return the place of an element."""
-        emit = self.use.emit
-        along = emit.add(emit.mul(row, self.row), emit.mul(column, self.column))
-        return emit.add(self.offset, along)
+        return self.offset + (row * self.row + column * self.column)
 
     def loader(self, scale: ir.Value | None = None) -> Loader:
         """Return what loads elements, times a factor."""
@@ -252,9 +250,9 @@ class Rows:
     def each(self, emit: Emitter, stride: Index) -> Iterator[tuple[Index, Index]]:
         """Write a loop over them; yields the row, and its target at that stride."""
         with emit.loop(0, self.count) as row:
-            source = emit.add(self.first, row.counter)
+            source = self.first + row.counter
             source = source if self.last is None else emit.min(source, self.last)
-            yield source, emit.mul(row.counter, stride)
+            yield source, row.counter * stride
 
 
 def copy_rows(
@@ -276,14 +274,14 @@ def copy_rows(
             start = x.place(source, 0)
 
             def write(at: Index, mask: ir.Value | None) -> None:
-                value = load.vectors(emit.add(start, at), mask)
-                emit.vector_store(value, to, [emit.add(target, at)])
+                value = load.vectors(start + at, mask)
+                emit.vector_store(value, to, [target + at])
 
             x.use.each_vector(columns, write)
         else:
             with emit.loop(0, columns) as column:
                 value = load.one(x.place(source, column.counter))
-                emit.store(value, to, [emit.add(target, column.counter)])
+                emit.store(value, to, [target + column.counter])
 
 
 PAIR = 2
@@ -299,11 +297,6 @@ def find_pair_dot_product(attention: Attention, machine: Machine) -> DotProduct 
     if any(place.column != 1 for place in places):
         return None
     return bf16_dot_product(machine)
-
-
-def count_pairs(emit: Emitter, count: Index) -> Index:
-    """Return the number of pairs of `count` elements."""
-    return emit.div(emit.add(count, PAIR - 1), PAIR)
 
 
 class FirstsOfPairs(PanelLoad):
@@ -340,8 +333,8 @@ def copy_row_pairs(
     emit, lanes, load = x.use.emit, x.use.lanes, pair_loader(x, dot)
     with rows.each(emit, stride) as (source, target):
         start = x.place(source, 0)
-        with emit.loop(0, count_pairs(emit, columns), lanes) as pair:
-            column = emit.mul(pair.counter, PAIR)
+        with emit.loop(0, ceil_div(columns, PAIR), lanes) as pair:
+            column = pair.counter * PAIR
             mask = emit.tail(columns, column, PAIR * lanes)
-            value = load.along_k(emit.add(start, column), mask)
-            emit.vector_store(value, to, [emit.add(target, pair.counter)])
+            value = load.along_k(start + column, mask)
+            emit.vector_store(value, to, [target + pair.counter])

@@ -60,15 +60,15 @@ class WinogradDot:
         use, emit = self.use, self.use.emit
         zero, vectors = emit.constant(use.vector, 0), range(width // use.lanes)
         with emit.loop(0, count, width) as panel:
-            base = emit.mul(panel.counter, self.steps)
+            base = panel.counter * self.steps
             with emit.loop(0, self.steps, GROUP, [zero for _ in vectors]) as step:
-                at = emit.add(base, emit.mul(step.counter, width))
-                places = [emit.add(at, h * use.lanes) for h in vectors]
-                pairs = [(use.load(keys, x), use.load(keys, emit.add(x, width))) for x in places]
+                at = base + step.counter * width
+                places = [at + h * use.lanes for h in vectors]
+                pairs = [(use.load(keys, x), use.load(keys, x + width)) for x in places]
                 sums = zip(pairs, step.carried, strict=True)
                 step.carry([use.multiply_add(*pair, total) for pair, total in sums])
             for h, total in enumerate(step.results):
-                emit.vector_store(total, self.of_keys, [emit.add(panel.counter, h * use.lanes)])
+                emit.vector_store(total, self.of_keys, [panel.counter + h * use.lanes])
 
     def store_query_terms(
         self, queries: StridedRef, rows: Index, max_norm: Sequence[ir.Value], bounded: ir.Value
@@ -94,9 +94,9 @@ class WinogradDot:
         halves = [ir.FloatAttr.get(element, half) for half in halves]
         half = emit.constant_of(use.vector, ir.DenseElementsAttr.get(halves, use.vector))
         with emit.when(bounded), emit.loop(0, rows) as row:
-            start = emit.add(queries.offset, emit.mul(row.counter, queries.stride("m")))
+            start = queries.offset + row.counter * queries.stride("m")
             with emit.loop(0, self.steps, lanes, [zero]) as column:
-                value = use.load(queries.base, emit.add(start, column.counter))
+                value = use.load(queries.base, start + column.counter)
                 other = emit.shuffle(value, value, [i ^ 1 for i in range(lanes)])
                 column.carry([use.multiply_add(value, other, column.carried[0])])
             total = emit.op("arith.mulf", [column.results[0], half], use.vector)
@@ -120,11 +120,11 @@ class WinogradDot:
         rows, vectors = shape
 
         def fewer() -> list[ir.Value]:
-            places = [emit.add(at[1], h * use.lanes) for h in range(vectors)]
+            places = [at[1] + h * use.lanes for h in range(vectors)]
             of_keys = [use.load(self.of_keys, place) for place in places]
             sums = []
             for row in range(rows):
-                of_row = use.splat(emit.load(self.of_queries, [emit.add(at[0], row)]))
+                of_row = use.splat(emit.load(self.of_queries, [at[0] + row]))
                 sums += [emit.op("arith.subf", [of_row, key], use.vector) for key in of_keys]
             return _winograd_sums(use, queries, keys, self.steps, sums)
 
@@ -178,17 +178,17 @@ def _winograd_sums(
     assert isinstance(b_row, int)
     size = use.vector.element_type.width // 8
     start = emit.op("memref.extract_aligned_pointer_as_index", [a.base], emit.index_type)
-    start = emit.add(start, emit.mul(a.offset, size))
+    start = start + a.offset * size
     with emit.loop(0, steps, GROUP, sums) as loop:
-        at = emit.add(b.offset, emit.mul(loop.counter, b_row))
-        place = emit.add(start, emit.mul(loop.counter, size))
+        at = b.offset + loop.counter * b_row
+        place = start + loop.counter * size
         place = emit.op("arith.index_cast", [place], ir.IntegerType.get_signless(64))
         sums = list(loop.carried)
         # Each half uses the identity for one vector of columns.
         for half, other in enumerate((2, 3)):
             lines = ((0, half), (1, half), (other, 0), (other, 1))
             columns = [
-                use.load(b.base, emit.add(at, k * b_row + h * lanes)) for k, h in lines
+                use.load(b.base, at + (k * b_row + h * lanes)) for k, h in lines
             ]  # fmt: skip
             sums = _step(use, place, columns, sums, a_row * size, half)
         loop.carry(sums)

@@ -19,7 +19,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Edge, Panels
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader, Packer
 from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniLoader
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 
 # Rows and elements of B from which on packing pays.
 PACK_ROWS = 32
@@ -61,7 +61,7 @@ class BOperand:
         if blocking.b.stride(gemm.n) != 1 or gemm.widen[1] is not None:
             self.pack = True
             return
-        many = emit.mul(blocking.k, blocking.n)
+        many = blocking.k * blocking.n
         known = isinstance(many, int) and many <= PACK_ELEMENTS
         if known or (isinstance(blocking.m, int) and blocking.m < PACK_ROWS):
             self.pack = False
@@ -81,9 +81,9 @@ class BOperand:
         machine, size = blocking.machine, blocking.gemm.element.width // 8
         if machine.fma_units > 1 or (isinstance(blocking.m, int) and blocking.m > _L2_ROWS):
             return PACK_ROWS
-        stride = emit.mul(blocking.b.stride(blocking.gemm.k), size)
+        stride = blocking.b.stride(blocking.gemm.k) * size
         apart = emit.holds("ne", emit.round_down(stride, PAGE // 2), stride)
-        bytes_ = emit.mul(many, size)
+        bytes_ = many * size
         least: Index = PACK_ROWS
         steps = emit.holds("sge", blocking.k, _MIN_STEPS)
         for rows, conditions in (
@@ -107,12 +107,12 @@ class BOperand:
             columns = emit.min(blocking.n, blocking.nc_max)
             if blocking.panel_width:
                 # A block may begin and end inside panels, which are copied whole.
-                columns = emit.add(columns, 2 * (blocking.panel_width - blocking.width))
-            panels = emit.div(emit.add(columns, blocking.width - 1), blocking.width)
+                columns = columns + 2 * (blocking.panel_width - blocking.width)
+            panels = ceil_div(columns, blocking.width)
             if self.pack is not True:
                 panels = 1 if self.pack is False else emit.select(self.pack, panels, 1)
-            rows = emit.add(emit.mul(self._panel_rows(), panels), blocking.lanes)
-            size = emit.mul(rows, blocking.width)
+            rows = self._panel_rows() * panels + blocking.lanes
+            size = rows * blocking.width
         self._packed = emit.alloc_scratch(size, self.element)
 
     def column_tiles(
@@ -126,18 +126,18 @@ class BOperand:
             steps: the block's range of k.
         """
         blocking, (first, last) = self._blocking, columns
-        emit, count = blocking.emit, blocking.emit.sub(last, first)
+        emit, count = blocking.emit, last - first
         if not blocking.has_n_tail:
             panels = self.panels(b, columns, steps)
             cut = panel_tiles(blocking, count, panels.padded)
-            return [(tiles, panels.beginning(emit, tiles.first)) for tiles in cut]
+            return [(tiles, panels.beginning(tiles.first)) for tiles in cut]
         exact = isinstance(blocking.n, int) and blocking.n % blocking.lanes == 0
         cut = column_tiles(emit, count, blocking.lanes, exact)
         if blocking.is_even:
             cut = [ColumnTiles(blocking.vectors, 0, count, not exact)]
         made = []
         for zone in cut:
-            here = emit.add(first, zone.first), emit.add(first, zone.last)
+            here = first + zone.first, first + zone.last
             made.append((zone, self._tiles_of_width(b, zone, here, steps)))
         return made
 
@@ -145,16 +145,15 @@ class BOperand:
         self, b: StridedRef, zone: ColumnTiles, columns: Span, steps: Span
     ) -> Panels:
         """Return the panels of columns with one tile width; packed ones follow each other."""
-        blocking = self._blocking
-        emit, gemm = blocking.emit, blocking.gemm
+        blocking, gemm = self._blocking, self._blocking.gemm
         (j0, j1), (k0, k1) = columns, steps
         n_stride, k_stride = b.stride(gemm.n), b.stride(gemm.k)
-        start = emit.add(b.offset, emit.add(emit.mul(j0, n_stride), emit.mul(k0, k_stride)))
+        start = b.offset + (j0 * n_stride + k0 * k_stride)
         width = zone.vectors * blocking.lanes
         if self._packed is None:
             return Panels(b.base, start, k_stride, width, width, prefetch_distance=_PREFETCH_STEPS)
         rows = self._panel_rows()
-        size, first = emit.mul(rows, width), emit.mul(rows, zone.first)
+        size, first = rows * width, rows * zone.first
         packer = Packer(self._loader(b.base), width, self._packed, size, first)
         if not isinstance(zone.last, int):
             # The N tail is packed by short code.
@@ -162,10 +161,10 @@ class BOperand:
             packer = replace(packer, masks=zone.masked, rows=1 if rest else packer.rows)
         block = StridedRef(b.base, start, {"n": n_stride, "k": k_stride})
         if self.pack is True:
-            packer.pack(block, emit.sub(j1, j0), emit.sub(k1, k0))
+            packer.pack(block, j1 - j0, k1 - k0)
             return Panels(self._packed, first, width, size, width, padded=True)
         by_masks = blocking.rows.is_narrow(1) and zone.vectors == blocking.vectors
-        return self._edged(b, packer, block, emit.sub(j1, j0), emit.sub(k1, k0), by_masks)
+        return self._edged(b, packer, block, j1 - j0, k1 - k0, by_masks)
 
     def _edged(
         self, b: StridedRef, packer: Packer, block: StridedRef, count: Index, many: Index,
@@ -185,8 +184,8 @@ class BOperand:
             used = emit.negated(self.pack)
         else:
             first = 0
-        last = StridedRef(b.base, emit.add(block.offset, emit.mul(from_, n_stride)), block.strides)
-        left = emit.sub(count, from_)
+        last = StridedRef(b.base, block.offset + from_ * n_stride, block.strides)
+        left = count - from_
         wanted = False if by_masks else self._reads_edge
         if self.pack is not False:
             wanted = emit.either_holds(wanted, self.pack)
@@ -225,13 +224,12 @@ class BOperand:
             columns: the block's range of columns.
             steps: the block's range of k.
         """
-        blocking = self._blocking
-        emit, gemm = blocking.emit, blocking.gemm
+        blocking, gemm = self._blocking, self._blocking.gemm
         (j0, j1), (k0, k1) = columns, steps
         n_stride, k_stride = b.stride(gemm.n), b.stride(gemm.k)
-        start = emit.add(b.offset, emit.add(emit.mul(j0, n_stride), emit.mul(k0, k_stride)))
+        start = b.offset + (j0 * n_stride + k0 * k_stride)
         if blocking.panel_width:
-            start = emit.add(b.offset, emit.mul(emit.div(k0, gemm.group), k_stride))
+            start = b.offset + k0 // gemm.group * k_stride
             stride, width = b.stride(blocking.panel), blocking.panel_width
             panels = Panels(
                 b.base, start, k_stride, stride, width, j0, True, _PACKED_PREFETCH_STEPS
@@ -243,9 +241,9 @@ class BOperand:
             return Panels(
                 b.base, start, k_stride, blocking.width, prefetch_distance=_PREFETCH_STEPS
             )
-        packed, size = self._packed, emit.mul(self._panel_rows(), blocking.width)
+        packed, size = self._packed, self._panel_rows() * blocking.width
         packer = Packer(self._loader(b.base), blocking.width, packed, size)
-        count, many = emit.sub(j1, j0), emit.sub(k1, k0)
+        count, many = j1 - j0, k1 - k0
         block = StridedRef(b.base, start, {"n": n_stride, "k": k_stride})
         if self.pack is not True:
             return self._edged(b, packer, block, count, many)
@@ -265,22 +263,22 @@ class BOperand:
         blocking, (first, last) = self._blocking, columns
         emit, lanes, width = blocking.emit, blocking.lanes, blocking.panel_width
         assert self._packed is not None  # as there is something to convert
-        size = emit.mul(self._panel_rows(), width)
+        size = self._panel_rows() * width
         whole = emit.round_down(first, width)
         with emit.loop(whole, last, width) as column:
-            number = emit.div(column.counter, width)
-            source = emit.add(panels.offset, emit.mul(number, panels.panel_stride))
-            to = emit.mul(emit.div(emit.sub(column.counter, whole), width), size)
+            number = column.counter // width
+            source = panels.offset + number * panels.panel_stride
+            to = (column.counter - whole) // width * size
             load = replace(blocking.load, panel=number)
-            with emit.loop(0, emit.sub(steps[1], steps[0])) as row:
-                k = emit.add(steps[0], row.counter)
-                at = emit.add(source, emit.mul(row.counter, panels.row_stride))
-                there = emit.add(to, emit.mul(row.counter, width))
+            with emit.loop(0, steps[1] - steps[0]) as row:
+                k = steps[0] + row.counter
+                at = source + row.counter * panels.row_stride
+                there = to + row.counter * width
                 for start in range(0, width, lanes):
-                    place = emit.add(at, start)
+                    place = at + start
                     value = load.vector(emit, panels.base, place, blocking.vector, k, start)
-                    emit.vector_store(value, self._packed, [emit.add(there, start)])
-        inside = emit.sub(first, whole)
+                    emit.vector_store(value, self._packed, [there + start])
+        inside = first - whole
         return Panels(
             self._packed, 0, width, size, width, inside, padded=True,
             prefetch_distance=_PREFETCH_STEPS,
@@ -316,4 +314,4 @@ class BOperand:
 
         It is one more than a panel has: multiples of a page would conflict in cache sets.
         """
-        return self._blocking.emit.add(self._blocking.kc, 1)
+        return self._blocking.kc + 1

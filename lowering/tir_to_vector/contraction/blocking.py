@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, round_up
 
 # Blocks of k are multiples of this many steps.
 _STEP = 4
@@ -45,7 +45,7 @@ def has_set_conflicts(rows: int, stride: int, length: int, ways: int) -> bool:
     sets = [0] * (PAGE // _LINE)
     for row in range(rows):
         first = row * stride
-        for line in range(first // _LINE, -(-(first + length) // _LINE)):
+        for line in range(first // _LINE, ceil_div(first + length, _LINE)):
             sets[line % len(sets)] += 1
     return max(sets) > ways
 
@@ -60,26 +60,22 @@ def max_nc(emit: Emitter, room: int, steps: Index, width: int, size: int) -> Ind
         width: columns of a panel; blocks have whole panels.
         size: bytes of an element.
     """
-    columns = emit.div(room // size, emit.max(steps, 1))
-    return emit.mul(emit.div(emit.add(columns, width - 1), width), width)
+    columns = room // size // emit.max(steps, 1)
+    return round_up(columns, width)
 
 
 def balanced_nc(emit: Emitter, extent: Index, most: Index, width: int) -> Index:
     """Return the columns of a block: blocks of n are equal but for the last."""
-    count = emit.max(emit.div(emit.add(extent, emit.sub(most, 1)), most), 1)
-    size = emit.div(emit.add(extent, emit.sub(count, 1)), count)
-    return emit.max(emit.mul(emit.div(emit.add(size, width - 1), width), width), width)
+    count = emit.max(ceil_div(extent, most), 1)
+    size = ceil_div(extent, count)
+    return emit.max(round_up(size, width), width)
 
 
 def balanced_kc(emit: Emitter, extent: Index, limit: int) -> Index:
     """Return the steps of a block: blocks of k are equal but for the last."""
-    if isinstance(extent, int):
-        count = max(1, -(-extent // limit))
-        size = -(-extent // count)
-        return size if count == 1 else -(-size // _STEP) * _STEP
-    count = emit.max(emit.div(emit.add(extent, limit - 1), limit), 1)
-    size = emit.div(emit.add(extent, emit.sub(count, 1)), count)
-    return emit.max(emit.round_down(emit.add(size, _STEP - 1), _STEP), _STEP)
+    count = emit.max(ceil_div(extent, limit), 1)
+    size = ceil_div(extent, count)
+    return size if count == 1 else emit.max(round_up(size, _STEP), _STEP)
 
 
 @dataclass(frozen=True)
@@ -148,17 +144,17 @@ class RowTiles:
     def count(self) -> Index:
         """The number of tiles, or of rows if threads get ranges of rows."""
         if isinstance(self.rows, int):
-            count = -(-self.rows // self.most)
-            shared = -(-count // self.threads) * self.threads
+            count = ceil_div(self.rows, self.most)
+            shared = round_up(count, self.threads)
             enough = not self.full and self.rows >= shared * _SHARED
             return shared if enough else count
         if self.by_row:
             return self.rows
         if not self.fine:
-            return self._pieces(self.rows, self.most)
+            return ceil_div(self.rows, self.most)
         total: Index = 0
         for _, count in self._plan():
-            total = self.emit.add(total, count)
+            total = total + count
         return total
 
     @property
@@ -170,7 +166,7 @@ class RowTiles:
             return min(self.rows, self.most)
         count = self.count
         assert isinstance(count, int)
-        return -(-self.rows // max(1, count))
+        return ceil_div(self.rows, max(1, count))
 
     def loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
         """Yield the loops over a range of tiles, in the unit of `count`."""
@@ -197,17 +193,17 @@ class RowTiles:
         small = most // 2 if self.full else max(1, most // 3)
         single = self.single and small > 1 and not self.full
         spare = 1 if single else small - 1
-        large = emit.div(emit.add(self.rows, spare), most)
+        large = (self.rows + spare) // most
         yield TileLoop(most, first, emit.min(last, large), 0, most, partial=True)
-        done = emit.mul(large, most)
-        left = emit.max(emit.sub(self.rows, done), 0)
+        done = large * most
+        left = emit.max(self.rows - done, 0)
         here = emit.both(emit.compare("sle", first, large), emit.compare("slt", large, last))
         left = emit.select(here, left, 0)
-        count = emit.div(emit.add(left, spare), small)
+        count = (left + spare) // small
         yield TileLoop(small, 0, count, done, small, partial=True)
         if single:
-            more = emit.mul(count, small)
-            yield TileLoop(1, 0, emit.sub(left, more), emit.add(done, more), 1)
+            more = count * small
+            yield TileLoop(1, 0, left - more, done + more, 1)
 
     def _halved_loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
         """Cut a range of rows; the tail has tiles of a half, rounded up, and of a third.
@@ -217,62 +213,59 @@ class RowTiles:
         """
         emit, most = self.emit, self.most
         half, small = most // 2 + 1, most // 2 if self.narrow else most // 3
-        rows = emit.sub(last, first)
-        large = emit.div(rows if self.narrow else emit.add(rows, 1), most)
-        left = emit.sub(rows, emit.mul(large, most))
+        rows = last - first
+        large = (rows if self.narrow else rows + 1) // most
+        left = rows - large * most
         alone = emit.both(emit.compare("eq", left, 1), emit.compare("sgt", large, 0))
-        large = emit.sub(large, emit.select(alone, 1, 0))
-        done = emit.mul(large, most)
-        left = emit.max(emit.sub(rows, done), 0)
+        large = large - emit.select(alone, 1, 0)
+        done = large * most
+        left = emit.max(rows - done, 0)
         if self.narrow:
             halves = emit.select(alone, 2, emit.select(emit.compare("eq", left, half), 1, 0))
         else:
-            halves = emit.div(emit.add(left, 1), half)
+            halves = (left + 1) // half
             halves = emit.select(emit.compare("eq", left, 2 * small), 0, halves)
-        taken = emit.mul(halves, half)
-        rest = self._pieces(emit.max(emit.sub(left, taken), 0), small)
+        taken = halves * half
+        rest = ceil_div(emit.max(left - taken, 0), small)
         base = first
         for size, count in ((most, large), (half, halves), (small, rest)):
             partial = size == small or not self.narrow
             yield TileLoop(size, 0, count, base, size, partial, end=last)
-            base = emit.add(base, emit.mul(count, size))
+            base = base + count * size
 
     def _fine_loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
         emit = self.emit
         done: Index = 0
         rows: Index = 0
         for size, count in self._plan():
-            upto = emit.add(done, count)
-            base = emit.sub(rows, emit.mul(done, size))
+            upto = done + count
+            base = rows - done * size
             partial = 1 < size < self.most - 1
             low, high = emit.max(first, done), emit.min(last, upto)
             yield TileLoop(size, low, high, base, size, partial)
-            done, rows = upto, emit.add(rows, emit.mul(count, size))
+            done, rows = upto, rows + count * size
 
     def _plan(self) -> list[tuple[int, Index]]:
         """Return the sizes of tiles, in order, and the number of tiles of each."""
         emit, rows, most = self.emit, self.rows, self.most
         small = max(1, most // 3)
-        large, less = emit.div(rows, most), 0
+        large, less = rows // most, 0
         for taken in (small, 0):
-            many = emit.max(emit.sub(rows, taken), 0)
-            count = self._pieces(many, most)
-            missing = emit.sub(emit.mul(count, most), many)
+            many = emit.max(rows - taken, 0)
+            count = ceil_div(many, most)
+            missing = count * most - many
             fits = emit.compare("sle", missing, count)
-            large = emit.select(fits, emit.sub(count, missing), large)
+            large = emit.select(fits, count - missing, large)
             less = emit.select(fits, missing, less)
         made = [(most, large), (most - 1, less)] if most > 1 else [(most, large)]
         if small >= most - 1:
             return made
         left = rows
         for size, count in made:
-            left = emit.sub(left, emit.mul(count, size))
+            left = left - count * size
         left = emit.max(left, 0)
         if not self.single or small == 1:
-            return [*made, (small, self._pieces(left, small))]
-        few = emit.div(emit.add(left, 1), small)
-        rest = emit.max(emit.sub(left, emit.mul(few, small)), 0)
+            return [*made, (small, ceil_div(left, small))]
+        few = (left + 1) // small
+        rest = emit.max(left - few * small, 0)
         return [*made, (small, few), (1, rest)]
-
-    def _pieces(self, count: Index, size: int) -> Index:
-        return self.emit.div(self.emit.add(count, size - 1), size)

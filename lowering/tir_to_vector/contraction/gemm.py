@@ -108,7 +108,7 @@ class GemmWriter:
 
     def _b_bytes(self) -> Index:
         width = max(8, self.gemm.b.buffer.type.element_type.width) // 8
-        return self.emit.mul(self.emit.mul(self.blocking.k, self.blocking.n), width)
+        return self.blocking.k * self.blocking.n * width
 
     def _max_rows(self, b_bytes: Index) -> int:
         """Return the number of rows up to which B is read in order."""
@@ -153,18 +153,18 @@ class GemmWriter:
         columns: Span,
     ) -> None:
         emit, m, lanes = self.emit, self.gemm.m, self.blocking.lanes
-        whole = emit.add(columns[0], emit.round_down(emit.sub(columns[1], columns[0]), lanes))
+        whole = columns[0] + emit.round_down(columns[1] - columns[0], lanes)
         with emit.loop(0, rows) as row:
-            start = emit.add(c.offset, emit.mul(row.counter, c.stride(m)))
+            start = c.offset + row.counter * c.stride(m)
             put = finish.at({**env, **({} if m is None else {m: row.counter})})
 
             def one(column: Index, mask: ir.Value | None) -> None:
-                at = [emit.add(start, column)]
+                at = [start + column]
                 put(emit.vector_load(c.base, at, self.blocking.vector, mask), column, mask)
 
             with emit.loop(columns[0], whole, lanes) as column:
                 one(column.counter, None)
-            left = emit.sub(columns[1], whole)
+            left = columns[1] - whole
             if left != 0:
                 one(whole, emit.mask(left, lanes))
 
@@ -268,7 +268,7 @@ class GemmWriter:
             yield columns
             return
         emit = self.emit
-        size = balanced_nc(emit, emit.sub(last, first), most, self.blocking.width)
+        size = balanced_nc(emit, last - first, most, self.blocking.width)
         with emit.blocks(first, last, size) as block:
             yield block
 
@@ -277,15 +277,15 @@ class GemmWriter:
         emit, blocking = self.emit, self.blocking
         if not blocking.prefetches:
             return None
-        to_k = emit.mul(steps[0], blocking.panel_width)
-        wide = emit.div(emit.sub(block[1], block[0]), blocking.panel_width)
-        far = emit.sub(emit.mul(wide, blocking.b.stride(blocking.panel)), to_k)
+        to_k = steps[0] * blocking.panel_width
+        wide = (block[1] - block[0]) // blocking.panel_width
+        far = wide * blocking.b.stride(blocking.panel) - to_k
         # After the last block nothing is left to prefetch.
         following = emit.select(emit.compare("slt", block[1], columns[1]), far, 0)
         if blocking.is_one_block:
             return following
         more = emit.compare("slt", steps[1], blocking.k)
-        return emit.select(more, emit.mul(blocking.kc, blocking.panel_width), following)
+        return emit.select(more, blocking.kc * blocking.panel_width, following)
 
     def _fill(self) -> None:
         """Store the initial value of C: with several reduction loops no block of k is the first."""
@@ -307,4 +307,4 @@ class GemmWriter:
             return
         upper = blocking.k if isinstance(blocking.k, int) else emit.max(blocking.k, 1)
         with emit.loop(0, upper, blocking.kc) as loop:
-            yield loop.counter, emit.min(emit.add(loop.counter, blocking.kc), blocking.k)
+            yield loop.counter, emit.min(loop.counter + blocking.kc, blocking.k)

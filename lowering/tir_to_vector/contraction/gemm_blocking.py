@@ -12,13 +12,13 @@ from relax_mlir.lowering.tir_to_vector.contraction.blocking import (
 )
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import find_dot_product
 from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import product_tile
-from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import round_up
+from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import SIDE
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import VECTORS
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import DequantizedPanels, PanelLoad
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, round_up
 
 Span = tuple[Index, Index]
 # The share of what panels may have of L2, for blocks that are prefetched beside the one before.
@@ -74,7 +74,7 @@ class GemmBlocking:
         self.panel: int | None = tile.panel
         if self.panel is not None and isinstance(self.n, int):
             self.panel_width, self.outer = self.n, [i for i in self.outer if i != self.panel]
-            self.n = emit.mul(self.extent(self.panel), self.panel_width)
+            self.n = self.extent(self.panel) * self.panel_width
             if gemm.columns is not None:
                 self.n = gemm.columns
         size = max(8, gemm.element.width) // 8
@@ -85,7 +85,7 @@ class GemmBlocking:
         self.kc = balanced_kc(emit, self.k, self.kc_max)
         if self.panel_width and self.dot is not None and self.matrices and not self.is_one_block:
             # Matrix tiles read past a block: the next block, not zeros.
-            self.kc = emit.mul(self.whole(self.groups(self.kc)), self.dot.group)
+            self.kc = self.whole(self.groups(self.kc)) * self.dot.group
         self.nc_max: Index = self._columns_of_a_block(size)
         self.load = PanelLoad(None if self.dot is not None else gemm.widen[1], self.dot)
         if gemm.computed is not None and self.panel is not None:
@@ -110,7 +110,7 @@ class GemmBlocking:
         if not self.prefetches:
             return most
         few = max_nc(emit, machine.panel_bytes // _FEW, steps, self.width, size)
-        fit = emit.holds("sle", emit.mul(self.m, steps), machine.panel_bytes // 2 // size)
+        fit = emit.holds("sle", self.m * steps, machine.panel_bytes // 2 // size)
         if isinstance(fit, bool):
             return few if fit else most
         return emit.select(fit, few, most)
@@ -129,7 +129,7 @@ class GemmBlocking:
         """Return the number of groups of steps of k, the last of which may be partial."""
         if self.dot is None:
             return steps
-        return self.emit.div(self.emit.add(steps, self.dot.group - 1), self.dot.group)
+        return ceil_div(steps, self.dot.group)
 
     @property
     def matrices(self) -> bool:
@@ -138,7 +138,7 @@ class GemmBlocking:
 
     def whole(self, count: Index) -> Index:
         """Return a number of groups or rows, rounded up to whole matrix tiles."""
-        return round_up(self.emit, count) if self.matrices else count
+        return round_up(count, SIDE) if self.matrices else count
 
     @property
     def has_n_tail(self) -> bool:
@@ -170,7 +170,7 @@ class GemmBlocking:
         """Whether the widest tiles cover all columns, in each piece."""
         if not self.has_n_tail or not isinstance(self.n, int):
             return False
-        several = -(-self.n // self.lanes)
+        several = ceil_div(self.n, self.lanes)
         return several % (self.vectors * self.emit.threads) == 0
 
     @property
@@ -221,7 +221,7 @@ def column_tiles(emit: Emitter, columns: Index, lanes: int, exact: bool) -> list
         lanes: of a vector.
         exact: whether vectors are full.
     """
-    count = emit.div(emit.add(columns, lanes - 1), lanes)
+    count = ceil_div(columns, lanes)
     if isinstance(columns, int) and isinstance(count, int):
         rest = min(2 * (2 * count % _WIDE), count)
         done = min((count - rest) * lanes, columns)
@@ -231,9 +231,9 @@ def column_tiles(emit: Emitter, columns: Index, lanes: int, exact: bool) -> list
             ColumnTiles(VECTORS, done, columns, partial or rest % 2 != 0),
         ]
         return [zone for zone in both if zone.first != zone.last]
-    double = emit.mul(count, 2)
-    rest = emit.mul(emit.sub(double, emit.round_down(double, _WIDE)), 2)
-    done = emit.mul(emit.max(emit.sub(count, rest), 0), lanes)
+    double = count * 2
+    rest = (double - emit.round_down(double, _WIDE)) * 2
+    done = emit.max(count - rest, 0) * lanes
     done = emit.min(done, columns)
     return [ColumnTiles(_WIDE, 0, done, not exact), ColumnTiles(VECTORS, done, columns, True)]
 
@@ -261,7 +261,7 @@ def panel_tiles(blocking: GemmBlocking, columns: Index, padded: bool) -> list[Co
     done = emit.round_down(columns, width)
     # Ranges of columns end at whole tiles, or where all columns end.
     left = n % width if isinstance(n, int) else None
-    vectors = blocking.vectors if left is None else -(-left // lanes)
+    vectors = blocking.vectors if left is None else ceil_div(left, lanes)
     both = [
         ColumnTiles(blocking.vectors, 0, done, False),
         ColumnTiles(vectors, done, columns, True, whole=False, left=left),

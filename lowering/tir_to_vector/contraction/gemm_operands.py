@@ -83,14 +83,14 @@ class AOperand:
         walked: Index = size
         for position, stride in enumerate(blocking.gemm.a.strides):
             if stride != 0:
-                walked = emit.mul(walked, blocking.extent(position))
-        step = emit.mul(blocking.a.stride(blocking.gemm.k), size)
+                walked = walked * blocking.extent(position)
+        step = blocking.a.stride(blocking.gemm.k) * size
         return emit.all_hold(
             emit.holds(*each)
             for each in (
                 ("sle", blocking.n, _FEW_TILES * blocking.width),
                 ("sgt", walked, blocking.machine.l2_bytes),
-                ("eq", emit.sub(step, emit.round_down(step, PAGE // 4)), 0),
+                ("eq", step - emit.round_down(step, PAGE // 4), 0),
             )
         )
 
@@ -132,7 +132,7 @@ class AOperand:
         if alone or (self._copies is None and last is None and isinstance(m_stride, int)):
             return rows
         if self._copies is None:
-            places = [emit.add(start, rows.row(emit, number)) for number in range(tile)]
+            places = [start + rows.row(emit, number) for number in range(tile)]
             rows.each = [emit.from_place(a.base, place, steps) for place in places]
             return rows
         load = Loader(emit, a.base, gemm.widen[0], blocking.vector)
@@ -143,10 +143,9 @@ class AOperand:
 
     def _rows(self, a: StridedRef, row: Index, first: Index, last: Index | None) -> StridedRef:
         """Return the rows of a tile where they are."""
-        emit, gemm = self._blocking.emit, self._blocking.gemm
+        gemm = self._blocking.gemm
         m_stride, k_stride = a.stride(gemm.m), a.stride(gemm.k)
-        start = emit.add(a.offset, emit.mul(row, m_stride))
-        start = emit.add(start, emit.mul(first, k_stride))
+        start = a.offset + row * m_stride + first * k_stride
         return StridedRef(a.base, start, {"m": m_stride, "k": k_stride}, last)
 
     def _steps(self, load: Loader, rows: StridedRef, tile: int, steps: Index) -> StridedRef:
@@ -166,7 +165,7 @@ class AOperand:
         base = emit.select(copied, emit.dynamic(copies), emit.dynamic(rows.base))
         first = emit.select(copied, 0, rows.offset)
         stride = emit.select(copied, tile, rows.stride("k"))
-        place = emit.from_place(base, first, emit.mul(stride, steps))
+        place = emit.from_place(base, first, stride * steps)
         return StridedRef(place, 0, {"m": 1, "k": stride})
 
 
@@ -201,7 +200,7 @@ class _VnniBOperand(BOperand):
 
     def _panel_rows(self) -> Index:
         blocking = self._blocking
-        return blocking.emit.add(blocking.whole(blocking.groups(blocking.kc)), 1)
+        return blocking.whole(blocking.groups(blocking.kc)) + 1
 
     def _clear(self, columns: Index, groups: Index, size: Index) -> None:
         """Zero what matrix tiles read past the last group: NaN times zero is NaN."""
@@ -212,10 +211,10 @@ class _VnniBOperand(BOperand):
             return
         none = emit.constant(groups_type(blocking.lanes), 0)
         with emit.loop(0, columns, blocking.width) as panel, emit.loop(groups, upto) as row:
-            at = emit.mul(emit.div(panel.counter, blocking.width), size)
-            at = emit.add(at, emit.mul(row.counter, blocking.width))
+            at = panel.counter // blocking.width * size
+            at = at + row.counter * blocking.width
             for start in range(0, blocking.width, blocking.lanes):
-                emit.vector_store(none, self._packed, [emit.add(at, start)])
+                emit.vector_store(none, self._packed, [at + start])
 
 
 class _VnniAOperand(AOperand):

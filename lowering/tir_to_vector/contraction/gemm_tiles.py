@@ -22,7 +22,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
     store_kept,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Panels
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 
 # Sums that are on the stack: an allocation takes as long as a small GEMM.
 _SUMS = 512
@@ -42,7 +42,7 @@ def rows_of(
     """
 
     def at(row: Index) -> Put:
-        here = {} if m is None else {m: finish.emit.add(first, row)}
+        here = {} if m is None else {m: first + row}
         return finish.at({**env, **here})
 
     return at
@@ -108,27 +108,27 @@ class TileWriter:
         last: bool | ir.Value = True
         if self._finish is not None and not isinstance(k0, int):
             last = emit.compare("eq", k1, blocking.k)
-        many = emit.sub(k1, k0)
+        many = k1 - k0
         for loop_ in blocking.rows.loops(*rows):
             share: Index = 0
             if following is not None:
-                count = emit.max(emit.sub(loop_.last, loop_.first), 1)
-                share = emit.div(emit.add(blocking.width - 1, count), count)
+                count = emit.max(loop_.last - loop_.first, 1)
+                share = (blocking.width - 1 + count) // count
             with emit.loop(loop_.first, loop_.last) as number:
                 tile = loop_.rows
                 panels = column_tiles
                 if following is not None:
-                    done = emit.mul(emit.sub(number.counter, loop_.first), emit.mul(share, many))
-                    ahead = emit.add(following, done), share
+                    done = (number.counter - loop_.first) * (share * many)
+                    ahead = following + done, share
                     panels = [(zone, replace(each, ahead=ahead)) for zone, each in column_tiles]
-                row = emit.add(emit.mul(number.counter, loop_.step), loop_.base)
+                row = number.counter * loop_.step + loop_.base
                 upto = blocking.m if loop_.end is None else loop_.end
-                there = emit.min(emit.sub(upto, row), tile) if loop_.partial else None
-                end = None if there is None else emit.sub(there, 1)
+                there = emit.min(upto - row, tile) if loop_.partial else None
+                end = None if there is None else there - 1
                 source = self._left.begin(a, row, tile, k0, many, end)
                 out = None
                 if c is not None:
-                    place = emit.add(c.offset, emit.add(emit.mul(row, c.stride(gemm.m)), j0))
+                    place = c.offset + (row * c.stride(gemm.m) + j0)
                     out = StridedRef(c.base, place, {"m": c.stride(gemm.m)})
                 finish = None
                 if self._finish is not None:
@@ -183,12 +183,12 @@ class TileWriter:
         with emit.each_step(zone.first, zone.last, width) as column:
             left = zone.left
             if left is None:
-                left = emit.sub(zone.last, column) if zone.masked else width
-            b = self._at(panels, emit.sub(column, zone.first), left, zone.vectors)
+                left = zone.last - column if zone.masked else width
+            b = self._at(panels, column - zone.first, left, zone.vectors)
             if panels.ahead is not None:
                 distance, apart = panels.ahead
-                b.ahead = emit.add(b.offset, distance), apart
-            to = store.at(emit, column)
+                b.ahead = b.offset + distance, apart
+            to = store.at(column)
             masks = [self._mask(left, i * lanes) for i in range(zone.vectors)]
             if not isinstance(left, int) and zone.whole:
                 to = replace(to, whole=emit.compare("sge", left, width))
@@ -199,7 +199,7 @@ class TileWriter:
         lanes = self._blocking.lanes
         if isinstance(left, int) and left >= first + lanes:
             return None
-        return self._emit.mask(self._emit.sub(left, first), lanes)
+        return self._emit.mask(left - first, lanes)
 
     def _narrow(
         self, rows: int, a: StridedRef, column_tiles: PanelsOfTiles, store: Store, steps: Index
@@ -214,11 +214,11 @@ class TileWriter:
         before: list[Index] = [0]
         for zone, _ in column_tiles:
             width = zone.vectors * lanes
-            several = emit.div(emit.add(emit.sub(zone.last, zone.first), width - 1), width)
-            before.append(emit.add(before[-1], several))
+            several = ceil_div(zone.last - zone.first, width)
+            before.append(before[-1] + several)
         with emit.loop(0, before[-1]) as number:
             made = [
-                self._panel(zone, panels, emit.sub(number.counter, first))
+                self._panel(zone, panels, number.counter - first)
                 for (zone, panels), first in zip(column_tiles, before, strict=False)
             ]
             base, places = made[-1]
@@ -228,11 +228,11 @@ class TileWriter:
                 places = [emit.select(here, x, y) for x, y in pairs]
                 base = base if base == made[0][0] else emit.select(here, made[0][0], base)
             offset, stride, start, left = places
-            base = emit.from_place(base, offset, emit.mul(stride, blocking.kc))
+            base = emit.from_place(base, offset, stride * blocking.kc)
             with emit.loop(0, left, lanes) as inside:
                 b = StridedRef(base, inside.counter, {"k": stride})
-                masks: list[ir.Value | None] = [emit.mask(emit.sub(left, inside.counter), lanes)]
-                to = store.at(emit, emit.add(start, inside.counter))
+                masks: list[ir.Value | None] = [emit.mask(left - inside.counter, lanes)]
+                to = store.at(start + inside.counter)
                 emit_tile(emit, tile, a, b, to, steps, masks, prefetch_distance=prefetch_distance)
 
     def _panel(
@@ -241,10 +241,10 @@ class TileWriter:
         """Return a panel: its buffer, offset, stride, first column and number of columns."""
         emit = self._emit
         width = zone.vectors * self._blocking.lanes
-        column = emit.mul(number, width)
-        start = emit.add(zone.first, column)
-        place = emit.add(panels.offset, emit.mul(number, panels.panel_stride))
-        left = emit.min(emit.sub(zone.last, start), width)
+        column = number * width
+        start = zone.first + column
+        place = panels.offset + number * panels.panel_stride
+        left = emit.min(zone.last - start, width)
         return panels.base, [place, panels.row_stride, start, left]
 
     def _at(self, panels: Panels, column: Index, left: Index, vectors: int) -> StridedRef:
@@ -259,12 +259,12 @@ class TileWriter:
         emit, width = self._emit, vectors * self._blocking.lanes
         place: Index = column
         if panels.width:
-            at = emit.add(panels.first, column)
-            number = emit.div(at, panels.width)
-            place = emit.mul(number, panels.panel_stride)
+            at = panels.first + column
+            number = at // panels.width
+            place = number * panels.panel_stride
             if panels.width != width:
-                place = emit.add(place, emit.sub(at, emit.mul(number, panels.width)))
-        base, offset, stride = panels.base, emit.add(panels.offset, place), panels.row_stride
+                place = place + (at - number * panels.width)
+        base, offset, stride = panels.base, panels.offset + place, panels.row_stride
         if panels.edge is not None and left != width:
             edge = emit.compare("slt", left, width)
             if panels.edge.used is not True:
@@ -274,7 +274,7 @@ class TileWriter:
             offset, stride = emit.select(edge, 0, offset), emit.select(edge, panels.width, stride)
         if panels.edge is not None or panels.chosen:
             # LLVM sinks a select of pointers into the loops that use it, unless it is a buffer.
-            base, offset = emit.from_place(base, offset, emit.mul(stride, self._blocking.kc)), 0
+            base, offset = emit.from_place(base, offset, stride * self._blocking.kc), 0
         return StridedRef(base, offset, {"k": stride})
 
     def _tile(

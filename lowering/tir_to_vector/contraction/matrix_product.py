@@ -9,6 +9,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import TILE_ROWS
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import VECTORS
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
+from relax_mlir.lowering.tir_to_vector.index_emit import ceil_div
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def product_tile(gemm: Contraction, machine: Machine) -> ProductTile:
     if matrices:
         return ProductTile(TILE_ROWS, VECTORS)
     columns = gemm.flat.iters[gemm.n].extent.value
-    several = None if columns is None else -(-columns // lanes)
+    several = None if columns is None else ceil_div(columns, lanes)
     # Two or four vectors need no tile of three; integers need a register for products.
     twos = several is not None and several in (0, 1, 2, 4)
     integers = isinstance(gemm.element, ir.IntegerType)

@@ -15,7 +15,7 @@ from relax_mlir.lowering.target.amx_permission import PERMISSION
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, call_intrinsic
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 
 # Rows of a register, and groups of each.
 SIDE = 16
@@ -28,11 +28,6 @@ _SUMS, _LEFT, _RIGHT = ((0, 1), (2, 3)), (4, 5), (6, 7)
 # number of rows of each register.
 _SHAPES = (1, 0, 0x0040004000400040, 0x0040004000400040, 0, 0, 0x1010101010101010, 0)
 _DENIED = "the system does not give this process the matrix registers (AMX) it was compiled for"
-
-
-def round_up(emit: Emitter, count: Index) -> Index:
-    """Return a number of groups or rows, rounded up to whole registers."""
-    return emit.mul(emit.div(emit.add(count, SIDE - 1), SIDE), SIDE)
 
 
 def ask_permission(emit: Emitter) -> None:
@@ -75,19 +70,19 @@ def emit_matrix_sums(
         steps: how many groups of k.
         to: where sums go: `SIDE` columns for each of two registers, side by side.
     """
-    high = -(-rows // SIDE)
+    high = ceil_div(rows, SIDE)
     sums = [(_SUMS[i][j], i, j) for i, j in product(range(high), range(vectors))]
     for number, _, _ in sums:
         _tile(emit, "llvm.x86.tilezero", [number])
     a_stride, b_stride = a.stride("m"), b.stride("k")
     with emit.loop(0, steps, SIDE) as loop:
-        at = emit.add(a.offset, loop.counter)
+        at = a.offset + loop.counter
         for i in range(high):
-            place = emit.add(at, emit.mul(i * SIDE, a_stride))
+            place = at + i * SIDE * a_stride
             _move(emit, "llvm.x86.tileloadd64", _LEFT[i], a.base, place, a_stride)
-        at = emit.add(b.offset, emit.mul(loop.counter, b_stride))
+        at = b.offset + loop.counter * b_stride
         for j in range(vectors):
-            place = emit.add(at, j * SIDE)
+            place = at + j * SIDE
             _move(emit, "llvm.x86.tileloadd64", _RIGHT[j], b.base, place, b_stride)
         for number, i, j in sums:
             _tile(emit, dot.intrinsic, [number, _LEFT[i], _RIGHT[j]])
@@ -99,7 +94,7 @@ def emit_matrix_sums(
 def _move(emit: Emitter, name: str, number: int, base: ir.Value, at: Index, stride: Index) -> None:
     i64 = ir.IntegerType.get_signless(64)
     where = _pointer(emit, base, at, _GROUP_BYTES)
-    distance = emit.op("arith.index_cast", [emit.index(emit.mul(stride, _GROUP_BYTES))], i64)
+    distance = emit.op("arith.index_cast", [emit.index(stride * _GROUP_BYTES)], i64)
     _tile(emit, name, [number], [where, distance])
 
 
@@ -113,5 +108,5 @@ def _tile(
 def _pointer(emit: Emitter, base: ir.Value, at: Index, bytes_: int) -> ir.Value:
     i64 = ir.IntegerType.get_signless(64)
     start = emit.op("memref.extract_aligned_pointer_as_index", [base], emit.index_type)
-    place = emit.op("arith.index_cast", [emit.index(emit.add(start, emit.mul(at, bytes_)))], i64)
+    place = emit.op("arith.index_cast", [emit.index(start + at * bytes_)], i64)
     return emit.op("llvm.inttoptr", [place], ir.Type.parse("!llvm.ptr"))

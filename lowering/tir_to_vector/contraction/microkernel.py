@@ -43,7 +43,7 @@ class StridedRef:
     def row(self, emit: Emitter, number: Index) -> Index:
         """Return the offset of a row; rows past the last one repeat it."""
         known = self.last is None or number == 0
-        return emit.mul(number if known else emit.min(number, self.last), self.stride("m"))
+        return (number if known else emit.min(number, self.last)) * self.stride("m")
 
     def stride(self, name: object) -> Index:
         """Return a stride, 0 for an axis that the buffer does not have."""
@@ -106,7 +106,7 @@ class RegisterTile:
             self.load.prefetch(emit, base, at, self.lanes * self.vectors, far=far)
             return
         for column in self.lines(emit):
-            emit.prefetch(base, emit.add(at, column), far=far)
+            emit.prefetch(base, at + column, far=far)
 
     def lines(self, emit: Emitter) -> range:
         """Return the columns at which cache lines begin, if the first one's does."""
@@ -153,12 +153,12 @@ class Store:
     short: bool = False
     whole: ir.Value | None = None
 
-    def at(self, emit: Emitter, column: Index) -> "Store":
+    def at(self, column: Index) -> "Store":
         """Return the store of a tile that many columns further."""
         c = self.c
         if c is not None:
-            c = StridedRef(c.base, emit.add(c.offset, column), c.strides)
-        return replace(self, c=c, column=emit.add(self.column, column))
+            c = StridedRef(c.base, c.offset + column, c.strides)
+        return replace(self, c=c, column=self.column + column)
 
     def full(self, emit: Emitter, rows: int) -> ir.Value | None:
         """Return whether all rows of a tile exist, None if a loop over rows is better."""
@@ -198,9 +198,9 @@ def emit_tile(
 
 def _prefetch(emit: Emitter, tile: RegisterTile, c: StridedRef) -> None:
     def row(number: Index) -> None:
-        place = emit.add(c.offset, emit.mul(number, c.stride("m")))
+        place = c.offset + number * c.stride("m")
         for column in tile.lines(emit):
-            emit.prefetch(c.base, emit.add(place, column))
+            emit.prefetch(c.base, place + column)
 
     if tile.short:
         with emit.loop(0, tile.rows) as loop:
@@ -252,7 +252,7 @@ def tile_sums(
                 if k_step:
                     # Hoisted loads of the second step would spill accumulators.
                     emit.compiler_barrier()
-                k = emit.add(loop.counter, u + k_step)
+                k = loop.counter + (u + k_step)
                 part = tile_step(emit, tile, a, b, k, masks, part, prefetch_distance, far, at_once)
             sums += part
         loop.carry(sums)
@@ -284,8 +284,8 @@ def store_kept(
 
 def starts(emit: Emitter, tile: RegisterTile, a: StridedRef) -> list[ir.Value]:
     """Load the corrections of flipped signs that a tile's sums start from."""
-    first = emit.add(a.offset, a.stride("start"))
-    places = [emit.add(first, emit.mul(row, a.stride("m"))) for row in range(tile.rows)]
+    first = a.offset + a.stride("start")
+    places = [first + row * a.stride("m") for row in range(tile.rows)]
     values = [emit.splat(emit.load(a.base, [place]), tile.vector) for place in places]
     return [value for value in values for _ in range(tile.vectors)]
 
@@ -296,31 +296,29 @@ def tile_step(
     far: bool = False, steps: int = 1,
 ) -> list[ir.Value]:  # fmt: skip
     """Write one step of `tile_sums`, or several at once, and return the sums after it."""
-    at = emit.add(b.offset, emit.mul(k, b.stride("k")))
+    at = b.offset + k * b.stride("k")
     lines = []
     for u in range(steps):
-        line, k_step = emit.add(at, emit.mul(u, b.stride("k"))), emit.add(k, u)
+        line, k_step = at + u * b.stride("k"), k + u
         lines.append(
             [
-                tile.column(
-                    emit, b.base, emit.add(line, h * tile.lanes), k_step, h * tile.lanes, mask
-                )
+                tile.column(emit, b.base, line + h * tile.lanes, k_step, h * tile.lanes, mask)
                 for h, mask in enumerate(masks)
             ]
         )
         if prefetch_distance:
-            later = emit.add(line, emit.mul(prefetch_distance, b.stride("k")))
+            later = line + prefetch_distance * b.stride("k")
             tile.prefetch(emit, b.base, later, far=far)
         if b.ahead is not None:
             start, apart = b.ahead
-            emit.prefetch(b.base, emit.add(start, emit.mul(k_step, apart)), far=True)
+            emit.prefetch(b.base, start + k_step * apart, far=True)
     result = []
-    step = emit.mul(k, a.stride("k"))
-    along = emit.add(a.offset, step)
+    step = k * a.stride("k")
+    along = a.offset + step
     for row in range(tile.rows):
         base, place = a.base, step
         if a.each is None:
-            place = emit.add(along, a.row(emit, row))
+            place = along + a.row(emit, row)
         else:
             base = a.each[row]
         if steps == 1:
@@ -386,7 +384,7 @@ class _Sink:
         self, emit: Emitter, tile: RegisterTile, store: Store, masks: list[ir.Value | None]
     ) -> None:
         self._emit, self._tile, self._store, self._masks = emit, tile, store, masks
-        self._columns = [emit.add(store.column, h * tile.lanes) for h in range(tile.vectors)]
+        self._columns = [store.column + h * tile.lanes for h in range(tile.vectors)]
         self._start = None
         if store.init is not None:
             splat = ir.DenseElementsAttr.get_splat(tile.vector, store.init)
@@ -427,8 +425,8 @@ class _Sink:
         emit, tile, scratch = self._emit, self._tile, self._store.scratch
         width = tile.kept * tile.lanes
         with emit.loop(0, rows) as loop:
-            start = emit.mul(loop.counter, width)
-            places = [emit.add(start, h * tile.lanes) for h in range(tile.vectors)]
+            start = loop.counter * width
+            places = [start + h * tile.lanes for h in range(tile.vectors)]
             held = [emit.vector_load(scratch, [place], tile.vector) for place in places]
             self._row(loop.counter, held)
 
@@ -436,8 +434,8 @@ class _Sink:
         emit, store, lanes = self._emit, self._store, self._tile.lanes
         places: list[Index] = []
         if store.c is not None:
-            along = emit.add(store.c.offset, emit.mul(row, store.c.stride("m")))
-            places = [emit.add(along, h * lanes) for h in range(len(values))]
+            along = store.c.offset + row * store.c.stride("m")
+            places = [along + h * lanes for h in range(len(values))]
         totals = self._totals(values, places)
 
         def keep() -> None:

@@ -56,11 +56,11 @@ class Panels:
     load: PanelLoad | None = None
     ahead: tuple[Index, Index] | None = None
 
-    def beginning(self, emit: Emitter, column: Index) -> "Panels":
+    def beginning(self, column: Index) -> "Panels":
         """Return the panels from a column of the block on."""
         if self.width:
-            return replace(self, first=emit.add(self.first, column))
-        return replace(self, offset=emit.add(self.offset, column))
+            return replace(self, first=self.first + column)
+        return replace(self, offset=self.offset + column)
 
 
 class Layout:
@@ -82,5 +82,5 @@ class Layout:
         """Return the element at given counters."""
         offset = self._offset
         for iterator, value in env.items():
-            offset = self._emit.add(offset, self._emit.mul(value, self.stride(iterator)))
+            offset = offset + value * self.stride(iterator)
         return StridedRef(self.base, offset, self._strides)

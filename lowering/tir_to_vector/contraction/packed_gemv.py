@@ -110,9 +110,9 @@ class PackedGemv:
         emit, blocking, gemm = self._emit, self._blocking, self._blocking.gemm
         m_stride, steps, lanes = a.stride(gemm.m), blocking.k, blocking.lanes
         with emit.loop(0, blocking.m) as row:
-            place = emit.add(a.offset, emit.mul(row.counter, m_stride))
+            place = a.offset + row.counter * m_stride
             source = StridedRef(a.base, place, {"k": a.stride(gemm.k)})
-            to = emit.mul(row.counter, self._distance)
+            to = row.counter * self._distance
             if blocking.dot is None:
                 load = Loader(emit, a.base, gemm.widen[0], blocking.vector)
                 copy_rows(load, source, 1, steps, copies, self._distance, to)
@@ -132,10 +132,10 @@ class PackedGemv:
         vectors, lanes, panel_width = self._vectors, blocking.lanes, blocking.panel_width
         first, last = columns
         width = self._panels_at_once * panel_width
-        count = emit.sub(last, first)
+        count = last - first
         if blocking.is_ragged:
-            count = emit.add(count, panel_width - 1)
-        whole = emit.add(first, emit.round_down(count, width))
+            count = count + (panel_width - 1)
+        whole = first + emit.round_down(count, width)
         far, step = b.stride(blocking.panel), b.stride(blocking.gemm.k)
         zero = emit.constant(blocking.vector, 0)
         panel, tile = (self._tile(1, vectors * count) for count in (1, self._panels_at_once))
@@ -143,32 +143,29 @@ class PackedGemv:
         if blocking.dot is not None and blocking.dot.flips_signs:
             begin = starts(emit, tile, a)
         with emit.loop(first, whole, width) as column:
-            number = emit.div(column.counter, panel_width)
-            places = [
-                emit.add(b.offset, emit.mul(emit.add(number, i), far))
-                for i in range(self._panels_at_once)
-            ]
+            number = column.counter // panel_width
+            places = [b.offset + (number + i) * far for i in range(self._panels_at_once)]
 
             def step_of(
                 k: Index, carried: list[ir.Value], known: tuple[Index, ...], line: Index
             ) -> list[ir.Value]:
-                along = emit.mul(k, a.stride(blocking.gemm.k))
-                one = tile.splat(emit, emit.load(a.base, [emit.add(a.offset, along)]))
+                along = k * a.stride(blocking.gemm.k)
+                one = tile.splat(emit, emit.load(a.base, [a.offset + along]))
                 sums = list(carried)
                 for i in range(tile.vectors):
-                    at = emit.add(places[i // vectors], emit.mul(line, step))
-                    place = emit.add(at, i % vectors * lanes)
-                    here = self._tile(1, vectors, emit.add(number, i // vectors), known=known)
+                    at = places[i // vectors] + line * step
+                    place = at + i % vectors * lanes
+                    here = self._tile(1, vectors, number + i // vectors, known=known)
                     value = here.column(emit, b.base, place, k, i % vectors * lanes)
                     if i % vectors == 0 and not any(known[1:]):
-                        later = emit.add(at, emit.mul(self._prefetch_distance, step))
+                        later = at + self._prefetch_distance * step
                         panel.prefetch(emit, b.base, later, far=True)
                     sums[i] = tile.multiply_add(emit, one, value, sums[i])
                 return sums
 
             for i, value in enumerate(self._sums_by_steps(begin, step_of)):
                 emit.vector_store(value, self._scratch, [i * lanes])
-            there = replace(store, scratch=self._scratch, rows=1).at(emit, column.counter)
+            there = replace(store, scratch=self._scratch, rows=1).at(column.counter)
             store_kept(emit, tile, there, self._masks(column.counter, tile.vectors))
         self._panels(a, b, (whole, last), store)
 
@@ -192,13 +189,13 @@ class PackedGemv:
                 loop.carry(step_of(loop.counter, list(loop.carried), (), loop.counter))
             return list(loop.results)
         lines = computed.half or computed.group
-        with emit.loop(0, emit.div(steps, computed.group), 1, begin, KEEP) as outer:
-            first, group = emit.mul(outer.counter, computed.group), outer.counter
+        with emit.loop(0, steps // computed.group, 1, begin, KEEP) as outer:
+            first, group = outer.counter * computed.group, outer.counter
             with emit.loop(0, lines, 1, list(outer.carried), UNROLL) as loop:
-                line = emit.add(emit.mul(group, lines), loop.counter)
+                line = group * lines + loop.counter
                 sums = list(loop.carried)
                 for part in range(computed.group // lines):
-                    k = emit.add(emit.add(first, part * lines), loop.counter)
+                    k = first + part * lines + loop.counter
                     known = (group,) if computed.half is None else (group, part)
                     sums = step_of(k, sums, known, line)
                 loop.carry(sums)
@@ -226,12 +223,12 @@ class PackedGemv:
         """Write the loop over panels, one after the other."""
         emit, blocking = self._emit, self._blocking
         with emit.loop(*columns, blocking.panel_width) as column:
-            number = emit.div(column.counter, blocking.panel_width)
-            place = emit.add(b.offset, emit.mul(number, b.stride(blocking.panel)))
+            number = column.counter // blocking.panel_width
+            place = b.offset + number * b.stride(blocking.panel)
             panel = StridedRef(b.base, place, {"k": b.stride(blocking.gemm.k)})
             self._rows(a, panel, number)
             tile = self._tile(self._most, self._vectors)
-            there = replace(store, scratch=self._scratch, rows=blocking.m).at(emit, column.counter)
+            there = replace(store, scratch=self._scratch, rows=blocking.m).at(column.counter)
             store_kept(emit, tile, there, self._masks(column.counter, self._vectors))
 
     def _masks(self, column: Index, vectors: int) -> list[ir.Value | None]:
@@ -239,10 +236,8 @@ class PackedGemv:
         emit, blocking = self._emit, self._blocking
         if not blocking.is_ragged:
             return [None] * vectors
-        left = emit.sub(blocking.n, column)
-        return [
-            emit.mask(emit.sub(left, i * blocking.lanes), blocking.lanes) for i in range(vectors)
-        ]
+        left = blocking.n - column
+        return [emit.mask(left - i * blocking.lanes, blocking.lanes) for i in range(vectors)]
 
     @property
     def _vectors(self) -> int:
@@ -256,7 +251,7 @@ class PackedGemv:
         whole = emit.round_down(m, _TOGETHER)
         with emit.loop(0, whole, _TOGETHER) as group:
             self._sums(group.counter, _TOGETHER, a, panel, number)
-        left = emit.sub(m, whole)
+        left = m - whole
         for rows in range(1, _TOGETHER):
             with emit.when(emit.compare("eq", left, rows)):
                 self._sums(whole, rows, a, panel, number)
@@ -269,12 +264,12 @@ class PackedGemv:
         most = blocking.rows.most * blocking.vectors
         vectors = self._vectors if rows * self._vectors <= most else blocking.vectors
         m_stride = a.stride(gemm.m)
-        place = emit.add(a.offset, emit.mul(row, m_stride))
+        place = a.offset + row * m_stride
         strides = {"m": m_stride, "k": a.stride(gemm.k), "start": a.stride("start")}
         left = StridedRef(a.base, place, strides)
         masks: list[ir.Value | None] = [None] * vectors
         for first in range(0, self._vectors, vectors):
-            start: Index = emit.add(panel.offset, first * blocking.lanes)
+            start: Index = panel.offset + first * blocking.lanes
             part = StridedRef(panel.base, start, panel.strides)
             far = rows < _L1_PREFETCH_ROWS
             steps = blocking.groups(blocking.k)
@@ -287,8 +282,8 @@ class PackedGemv:
                 )
             for i, value in enumerate(sums):
                 number, vector = divmod(i, vectors)
-                line = emit.mul(emit.add(row, number), blocking.panel_width)
-                at = emit.add(line, (first + vector) * blocking.lanes)
+                line = (row + number) * blocking.panel_width
+                at = line + (first + vector) * blocking.lanes
                 emit.vector_store(value, self._scratch, [at])
 
     def _grouped_sums(self, tile: RegisterTile, a: StridedRef, panel: StridedRef) -> list[ir.Value]:
@@ -301,8 +296,8 @@ class PackedGemv:
         ) -> list[ir.Value]:
             assert tile.load is not None  # computed panels have one
             if not any(known[1:]):
-                later = emit.mul(emit.add(line, self._prefetch_distance), panel.stride("k"))
-                tile.prefetch(emit, panel.base, emit.add(panel.offset, later), far=far)
+                later = (line + self._prefetch_distance) * panel.stride("k")
+                tile.prefetch(emit, panel.base, panel.offset + later, far=far)
             here = replace(tile, load=replace(tile.load, known=known))
             return tile_step(emit, here, a, panel, k, list(masks), carried)
 

@@ -107,26 +107,26 @@ def copy_rows(
     adjacent = k_stride == 1
     whole = emit.round_down(steps, lanes) if adjacent else steps
 
-    left = emit.sub(steps, whole)
+    left = steps - whole
     mask = emit.mask(left, lanes) if adjacent else None
     # LLVM would turn the copy of a single row into a call of memcpy.
     together = next((n for n in _SIDE_BY_SIDE if rows % n == 0), rows)
     with emit.loop(0, rows, together) as group:
-        numbers = [emit.add(group.counter, i) for i in range(together)]
-        starts = [emit.add(a.offset, a.row(emit, number)) for number in numbers]
-        targets = [emit.add(first, emit.mul(number, distance)) for number in numbers]
+        numbers = [group.counter + i for i in range(together)]
+        starts = [a.offset + a.row(emit, number) for number in numbers]
+        targets = [first + number * distance for number in numbers]
         with emit.loop(0, whole, lanes if adjacent else 1) as p:
             for start, target in zip(starts, targets, strict=True):
-                place = emit.add(start, emit.mul(p.counter, k_stride))
-                there = [emit.add(target, p.counter)]
+                place = start + p.counter * k_stride
+                there = [target + p.counter]
                 if adjacent:
                     emit.vector_store(load.vectors(place, None), to, there)
                 else:
                     emit.store(load.one(place), to, there)
         if adjacent and left != 0:
             for start, target in zip(starts, targets, strict=True):
-                value = load.vectors(emit.add(start, whole), mask)
-                emit.vector_store(value, to, [emit.add(target, whole)])
+                value = load.vectors(start + whole, mask)
+                emit.vector_store(value, to, [target + whole])
 
 
 def copy_steps(load: Loader, a: StridedRef, rows: int, steps: Index, to: ir.Value) -> None:
@@ -143,16 +143,16 @@ def copy_steps(load: Loader, a: StridedRef, rows: int, steps: Index, to: ir.Valu
         to: where to.
     """
     emit, lanes = load.emit, load.vector.shape[0]
-    there = rows if a.last is None else emit.add(a.last, 1)
+    there = rows if a.last is None else a.last + 1
     starts = range(0, rows, lanes)
-    masks = [emit.mask(emit.sub(there, start), lanes) for start in starts]
+    masks = [emit.mask(there - start, lanes) for start in starts]
     with emit.loop(0, steps) as p:
-        source = emit.add(a.offset, emit.mul(p.counter, a.stride("k")))
-        target = emit.mul(p.counter, rows)
-        emit.prefetch(a.base, emit.add(source, rows))
+        source = a.offset + p.counter * a.stride("k")
+        target = p.counter * rows
+        emit.prefetch(a.base, source + rows)
         for start, mask in zip(starts, masks, strict=True):
-            value = load.vectors(emit.add(source, start), mask)
-            emit.vector_store(value, to, [emit.add(target, start)])
+            value = load.vectors(source + start, mask)
+            emit.vector_store(value, to, [target + start])
 
 
 # For each vector of a panel, for each row of a group, the mask of its columns; None for all.
@@ -193,8 +193,8 @@ class Packer:
             self._along_n(b, columns, steps)
             return
         with emit.loop(0, columns, self.width) as panel:
-            left = emit.sub(columns, panel.counter)
-            source = emit.add(b.offset, emit.mul(panel.counter, b.stride("n")))
+            left = columns - panel.counter
+            source = b.offset + panel.counter * b.stride("n")
             place = StridedRef(b.base, source, b.strides)
             target = self._target(panel.counter)
             if b.stride("k") == 1:
@@ -203,15 +203,14 @@ class Packer:
                 self._singly(place, target, left, steps)
 
     def _target(self, column: Index) -> Index:
-        emit = self.load.emit
-        return emit.add(self.first, emit.mul(emit.div(column, self.width), self.panel_size))
+        return self.first + column // self.width * self.panel_size
 
     def _last_group(self, steps: Index, write: Callable[[Index, Index], None]) -> None:
         """Write the last group, if it is partial, by its number and elements."""
         emit, group = self.load.emit, self.load.group
         if group > 1:
-            groups = emit.div(steps, group)
-            left = emit.sub(steps, emit.mul(groups, group))
+            groups = steps // group
+            left = steps - groups * group
             emit.if_any(left, lambda: write(groups, left))
 
     def _along_n(self, b: StridedRef, columns: Index, steps: Index) -> None:
@@ -219,21 +218,21 @@ class Packer:
         emit, load = self.load.emit, self.load
         apart = self.masks is None
         whole = emit.round_down(columns, self.width) if apart else columns
-        groups, together = emit.div(steps, load.group), max(1, self.rows // load.group)
+        groups, together = steps // load.group, max(1, self.rows // load.group)
         # Without whole panels, the loop over rows would be overhead for small GEMMs.
         read = groups if isinstance(groups, int) else steps_of(emit, groups, [whole])
         many = emit.round_down(read, together)
 
         def panels(number: Index, count: int, live: Index | None = None) -> None:
             with emit.loop(0, whole, self.width) as column:
-                left = emit.sub(columns, column.counter) if self.masks else None
+                left = columns - column.counter if self.masks else None
                 self._copy(b, column.counter, number, count, self._masks(left, live))
 
         for first, last, count in ((0, many, together), (many, read, 1)):
             if first != last:
                 with emit.loop(first, last, count) as p:
                     panels(p.counter, count)
-        left = emit.sub(columns, whole)
+        left = columns - whole
         if apart and left != 0:
             masks = self._masks(left, None)
             # If the last panel is whole there is no tail: the next place is beyond the buffer.
@@ -257,7 +256,7 @@ class Packer:
         for start in range(0, self.width, lanes):
             masks.append([])
             for i in range(live if isinstance(live, int) else self.load.group):
-                there: Index = lanes if left is None else emit.sub(left, start)
+                there: Index = lanes if left is None else left - start
                 if isinstance(live, ir.Value):
                     there = emit.select(emit.compare("slt", i, live), there, 0)
                 masks[-1].append(None if there == lanes else emit.mask(there, lanes))
@@ -269,51 +268,51 @@ class Packer:
         k_stride, rows = b.stride("k"), count * load.group
         target = self._target(column)
         for i in range(count):
-            group = emit.add(number, i)
-            to = emit.add(target, emit.mul(group, self.width))
-            first = emit.mul(emit.mul(group, load.group), k_stride)
-            at = emit.add(emit.add(b.offset, column), first)
+            group = number + i
+            to = target + group * self.width
+            first = group * load.group * k_stride
+            at = b.offset + column + first
             for start, here in zip(range(0, self.width, load.lanes), masks, strict=True):
-                place = emit.add(at, start)
-                places = [emit.add(place, emit.mul(row, k_stride)) for row in range(len(here))]
+                place = at + start
+                places = [place + row * k_stride for row in range(len(here))]
                 value = load.across_k(places, here)
                 for place in places if rows > 1 else ():
-                    emit.prefetch(b.base, emit.add(place, emit.mul(rows, k_stride)))
-                emit.vector_store(value, self.to, [emit.add(to, start)])
+                    emit.prefetch(b.base, place + rows * k_stride)
+                emit.vector_store(value, self.to, [to + start])
 
     def _along_k(self, b: StridedRef, target: Index, left: Index, steps: Index) -> None:
         emit, lanes = self.load.emit, self.load.lanes
-        last, reach = emit.sub(left, 1), lanes * self.load.group
+        last, reach = left - 1, lanes * self.load.group
         whole = emit.round_down(steps, reach)
         with emit.loop(0, emit.min(left, self.width), lanes) as part:
             # Columns past the last one repeat it.
-            columns = [emit.min(emit.add(part.counter, i), last) for i in range(lanes)]
-            starts = [emit.add(b.offset, emit.mul(c, b.stride("n"))) for c in columns]
+            columns = [emit.min(part.counter + i, last) for i in range(lanes)]
+            starts = [b.offset + c * b.stride("n") for c in columns]
 
             def copy(k: Index, mask: ir.Value | None) -> None:
-                rows = [self.load.along_k(emit.add(start, k), mask) for start in starts]
-                first = emit.div(k, self.load.group)
+                rows = [self.load.along_k(start + k, mask) for start in starts]
+                first = k // self.load.group
                 for i, value in enumerate(transpose_tile(emit, rows)):
-                    row = emit.mul(emit.add(first, i), self.width)
-                    there = emit.add(target, emit.add(row, part.counter))
+                    row = (first + i) * self.width
+                    there = target + (row + part.counter)
                     emit.vector_store(value, self.to, [there])
 
             with emit.loop(0, whole, reach) as p:
                 copy(p.counter, None)
-            rest = emit.sub(steps, whole)
+            rest = steps - whole
             emit.if_any(rest, lambda: copy(whole, emit.mask(rest, reach)))
 
     def _singly(self, b: StridedRef, target: Index, left: Index, steps: Index) -> None:
         emit, load, k_stride = self.load.emit, self.load, b.stride("k")
 
         def row(number: Index, live: Index | None) -> None:
-            first = emit.add(b.offset, emit.mul(emit.mul(number, load.group), k_stride))
-            to = emit.add(target, emit.mul(number, self.width))
+            first = b.offset + number * load.group * k_stride
+            to = target + number * self.width
             with emit.loop(0, emit.min(left, self.width)) as column:
-                at = emit.add(first, emit.mul(column.counter, b.stride("n")))
+                at = first + column.counter * b.stride("n")
                 value = load.one(at, k_stride, live)
-                emit.store(value, self.to, [emit.add(to, column.counter)])
+                emit.store(value, self.to, [to + column.counter])
 
-        with emit.loop(0, emit.div(steps, load.group)) as p:
+        with emit.loop(0, steps // load.group) as p:
             row(p.counter, None)
         self._last_group(steps, row)

@@ -54,12 +54,11 @@ class DequantizedPanels(NestWriter):
             lanes: how many.
             known: the step's group, and its part of the group, as far as they are known.
         """
-        emit = self.emit
         place = {self._panel: panel}
         left = step
         for i, (position, size) in enumerate(zip(self._grouped, self._sizes, strict=True)):
-            place[position] = known[i] if i < len(known) else emit.div(left, size)
-            left = emit.sub(left, emit.mul(place[position], size))
+            place[position] = known[i] if i < len(known) else left // size
+            left = left - place[position] * size
         return self._value({**place, self._k: left}, column, lanes, None)
 
 
@@ -103,7 +102,7 @@ class PanelLoad:
             column: the first column.
         """
         if self.computed is not None:
-            first = emit.add(self.first, column)
+            first = self.first + column
             return self.computed.at(self.panel, step, first, type_.shape[0], self.known)
         lanes, element = type_.shape[0], base.type.element_type
         if self.dot is None:
@@ -111,7 +110,7 @@ class PanelLoad:
             value = emit.vector_load(base, [at], stored)
             return value if self.widen is None else emit.op(self.widen, [value], type_)
         stored = ir.VectorType.get([lanes * self.dot.group], element)
-        place = emit.mul(at, self.dot.group)
+        place = at * self.dot.group
         return as_groups(emit, self.dot, emit.vector_load(base, [place], stored))
 
     def bytes(self, base: ir.Value) -> int:
@@ -125,6 +124,6 @@ class PanelLoad:
         """Prefetch the lines of some columns, into L2 with `far`."""
         size = self.bytes(base)
         for start in range(0, columns * size, emit.isa.line_bytes):
-            place = emit.add(at, start // size)
-            place = emit.mul(place, 1 if self.dot is None else self.dot.group)
+            place = at + start // size
+            place = place * (1 if self.dot is None else self.dot.group)
             emit.prefetch(base, place, far=far)

@@ -234,7 +234,7 @@ def _map(flat: FlatNest, computed: Computed, buffer: ir.Value) -> FlatNest:
 def _write_down(flat: FlatNest, computed: Computed, emit: Emitter, machine: Machine) -> ir.Value:
     size: Index = 1
     for position in computed.walk:
-        size = emit.mul(size, emit.size(flat.iters[position].extent))
+        size = size * emit.size(flat.iters[position].extent)
     buffer = emit.alloc(size, flat.store.operands[0].type)
     made = _map(flat, computed, buffer)
     along = vector_iter(made)

@@ -93,9 +93,10 @@ class _Columns(NamedTuple):
     last: Index
     whole: bool = False
 
-    def count(self, emit: Emitter) -> Index:
+    @property
+    def count(self) -> Index:
         """Return the number of columns."""
-        return emit.sub(self.last, self.first)
+        return self.last - self.first
 
 
 @dataclass
@@ -152,7 +153,7 @@ class SkinnyGemm:
         """Add multiples of a few rows of B at a time to sums in cache."""
         emit, rows, steps = self.emit, self.rows, self.steps
         # The hardware does not prefetch short runs of B, so sums of several rows may be in L2.
-        width = emit.mul(emit.div(_SUMS_TOGETHER // _PIECE, emit.max(rows, 1)), _PIECE)
+        width = _SUMS_TOGETHER // _PIECE // emit.max(rows, 1) * _PIECE
         width = emit.min(width, _COLUMNS)
         with emit.blocks(first, last, width) as block:
             span = _Columns(*block)
@@ -188,10 +189,10 @@ class SkinnyGemm:
         one = None if isinstance(rows, int) else emit.compare("eq", rows, 1)
         alone = self._group(1)
         group = several if one is None else emit.select(one, alone, several)
-        upto = emit.add(span.first, emit.round_down(span.count(emit), self._lanes))
+        upto = span.first + emit.round_down(span.count, self._lanes)
         whole, rest = _Columns(span.first, upto, True), _Columns(upto, span.last)
         with emit.loop(0, steps, group) as k:
-            left = emit.sub(steps, k.counter)
+            left = steps - k.counter
             with emit.when(emit.compare("sge", left, group)) as branch:
                 if one is None:
                     self._all_rows(whole, k.counter, several)
@@ -212,7 +213,7 @@ class SkinnyGemm:
         """Add to the sums of columns that fill no vector."""
         emit, gemm, rows = self.emit, self.gemm, self.rows
         a, b, c = self.a, self.b, self.c
-        left = span.count(emit)
+        left = span.count
         if left == 0:
             return
         mask = emit.mask(left, self._lanes)
@@ -222,18 +223,17 @@ class SkinnyGemm:
             emit.loop(0, rows, together) as group,
         ):
             # Rows past the last one repeat it.
-            upto = emit.sub(rows, 1)
-            numbers = [emit.min(emit.add(group.counter, i), upto) for i in range(together)]
-            starts = [emit.add(a.offset, emit.mul(row, a.stride(gemm.m))) for row in numbers]
+            upto = rows - 1
+            numbers = [emit.min(group.counter + i, upto) for i in range(together)]
+            starts = [a.offset + row * a.stride(gemm.m) for row in numbers]
             places = [[self._place(row, span.first)] for row in numbers]
             sums = [emit.vector_load(c.base, place, self.vector, mask) for place in places]
             with emit.loop(0, self.steps, 1, sums) as k:
-                along = emit.mul(k.counter, a.stride(gemm.k))
-                place = emit.add(b.offset, emit.mul(k.counter, b.stride(gemm.k)))
-                line = self._load_b.vectors(emit.add(place, span.first), mask)
+                along = k.counter * a.stride(gemm.k)
+                place = b.offset + k.counter * b.stride(gemm.k)
+                line = self._load_b.vectors(place + span.first, mask)
                 factors = [
-                    emit.splat(self._load_a.one(emit.add(start, along)), self.vector)
-                    for start in starts
+                    emit.splat(self._load_a.one(start + along), self.vector) for start in starts
                 ]
                 k.carry(
                     [
@@ -259,7 +259,7 @@ class SkinnyGemm:
             whole = emit.round_down(rows, _TOGETHER)
             with emit.loop(0, whole, _TOGETHER) as row:
                 some(row.counter, _TOGETHER)
-        left = emit.sub(rows, whole)
+        left = rows - whole
         if isinstance(left, int):
             if left:
                 some(whole, left)
@@ -285,23 +285,19 @@ class SkinnyGemm:
         """Add `count` rows of B, from row k on, to the sums of some rows."""
         emit, (a, b, c) = self.emit, (self.a, self.b, self.c)
         k_stride = a.stride(self.gemm.k)
-        begin, out = (emit.add(x.offset, emit.mul(first, x.stride(self.gemm.m))) for x in (a, c))
+        begin, out = (x.offset + first * x.stride(self.gemm.m) for x in (a, c))
         factors = []
         for row in range(rows):
-            start = emit.add(begin, emit.mul(row, a.stride(self.gemm.m)))
+            start = begin + row * a.stride(self.gemm.m)
             for step in range(count):
-                place = emit.add(start, emit.mul(emit.add(k, step), k_stride))
+                place = start + (k + step) * k_stride
                 factors.append(emit.splat(self._load_a.one(place), self.vector))
-        starts = [
-            emit.add(b.offset, emit.mul(emit.add(k, step), b.stride(self.gemm.k)))
-            for step in range(count)
-        ]
+        starts = [b.offset + (k + step) * b.stride(self.gemm.k) for step in range(count)]
 
         def one(column: Index, mask: ir.Value | None) -> None:
-            lines = [self._load_b.vectors(emit.add(start, column), mask) for start in starts]
+            lines = [self._load_b.vectors(start + column, mask) for start in starts]
             for row in range(rows):
-                along = emit.add(out, emit.mul(row, c.stride(self.gemm.m)))
-                where = [emit.add(along, emit.mul(column, c.stride(self.gemm.n)))]
+                where = [out + row * c.stride(self.gemm.m) + column * c.stride(self.gemm.n)]
                 total = emit.vector_load(c.base, where, self.vector, mask)
                 for step, line in enumerate(lines):
                     factor = factors[row * count + step]
@@ -314,16 +310,15 @@ class SkinnyGemm:
         emit, lanes = self.emit, self._lanes
         upto = span.last
         if not span.whole:
-            upto = emit.add(span.first, emit.round_down(span.count(emit), lanes))
+            upto = span.first + emit.round_down(span.count, lanes)
         with emit.loop(span.first, upto, lanes) as column:
             one(column.counter, None)
-        left = 0 if span.whole else emit.sub(span.last, upto)
+        left = 0 if span.whole else span.last - upto
         emit.if_any(left, lambda: one(upto, emit.mask(left, lanes)))
 
     def _place(self, row: Index, column: Index) -> Index:
-        emit, c = self.emit, self.c
-        along = emit.add(c.offset, emit.mul(row, c.stride(self.gemm.m)))
-        return emit.add(along, emit.mul(column, c.stride(self.gemm.n)))
+        c, gemm = self.c, self.gemm
+        return c.offset + row * c.stride(gemm.m) + column * c.stride(gemm.n)
 
     def _dots(self, first: Index, last: Index) -> None:
         """Multiply rows of A with several columns of B at a time, both read along k."""
@@ -334,18 +329,18 @@ class SkinnyGemm:
                 for numbers in self._clamped(first, last):
                     self._dots_of([0], numbers)
             with emit.otherwise(branch):
-                final = emit.sub(rows, 1)
+                final = rows - 1
                 for numbers in self._clamped(first, last):
                     with emit.loop(0, rows, 2) as row:
-                        two = [row.counter, emit.min(emit.add(row.counter, 1), final)]
+                        two = [row.counter, emit.min(row.counter + 1, final)]
                         self._dots_of(two, numbers)
             return
-        many = emit.add(first, emit.round_down(emit.sub(last, first), _DOTS))
+        many = first + emit.round_down(last - first, _DOTS)
         for low, high, count in ((first, many, _DOTS), (many, last, 1)):
             if low == high:
                 continue
             with emit.loop(low, high, count) as column:
-                numbers = [emit.add(column.counter, i) for i in range(count)]
+                numbers = [column.counter + i for i in range(count)]
                 # Static rows share the loads of B.
                 together = _TOGETHER if self._many else 2
                 for start in range(0, rows, together):
@@ -359,15 +354,15 @@ class SkinnyGemm:
 
     def _clamped(self, first: Index, last: Index) -> Iterator[list[Index]]:
         """Loop over several columns at a time; those past the last one repeat it."""
-        emit, final = self.emit, self.emit.sub(last, 1)
+        emit, final = self.emit, last - 1
         count = 2 * _DOTS if self._many else _DOTS
         with emit.loop(first, last, count) as column:
-            yield [emit.min(emit.add(column.counter, i), final) for i in range(count)]
+            yield [emit.min(column.counter + i, final) for i in range(count)]
 
     def _dots_of(self, rows: Sequence[Index], columns: Sequence[Index], parts: int = 1) -> None:
         emit, (a, b, c) = self.emit, (self.a, self.b, self.c)
-        left = [emit.add(a.offset, emit.mul(row, a.stride(self.gemm.m))) for row in rows]
-        right = [emit.add(b.offset, emit.mul(x, b.stride(self.gemm.n))) for x in columns]
+        left = [a.offset + row * a.stride(self.gemm.m) for row in rows]
+        right = [b.offset + x * b.stride(self.gemm.n) for x in columns]
         values = self._products(left, right, parts)
         places = [self._place(row, column) for row, column in product(rows, columns)]
         if self.init is None:
@@ -384,11 +379,11 @@ class SkinnyGemm:
         def step(sums: Sequence[ir.Value], first: Index, rest: Index | None) -> list[ir.Value]:
             made = list(sums)
             for part in range(parts):
-                k = emit.add(first, part * lanes)
-                mask = None if rest is None else emit.mask(emit.sub(rest, part * lanes), lanes)
-                rows = [self._load_a.vectors(emit.add(a, k), mask) for a in left]
+                k = first + part * lanes
+                mask = None if rest is None else emit.mask(rest - part * lanes, lanes)
+                rows = [self._load_a.vectors(a + k, mask) for a in left]
                 for i, b in enumerate(right):
-                    column = self._load_b.vectors(emit.add(b, k), mask)
+                    column = self._load_b.vectors(b + k, mask)
                     for j, row in enumerate(rows):
                         at = (j * len(right) + i) * parts + part
                         made[at] = multiply_add(emit, self._fma, row, column, made[at])
@@ -398,13 +393,13 @@ class SkinnyGemm:
         if self.machine.isa.free_masks and len(left) == parts == 1 and not isinstance(steps, int):
             # One loop for all steps: masks are free beside loads from memory.
             with emit.loop(0, steps, lanes, sums, KEEP) as loop:
-                loop.carry(step(loop.carried, loop.counter, emit.sub(steps, loop.counter)))
+                loop.carry(step(loop.carried, loop.counter, steps - loop.counter))
             return horizontal_sums(emit, loop.results)
         wide = emit.round_down(steps, lanes * parts)
         with emit.loop(0, wide, lanes * parts, sums, KEEP) as loop:
             loop.carry(step(loop.carried, loop.counter, None))
         sums = list(loop.results)
-        rest = emit.sub(steps, wide)
+        rest = steps - wide
         if rest != 0:
             sums = step(sums, wide, rest)
         if parts == _SUMS:

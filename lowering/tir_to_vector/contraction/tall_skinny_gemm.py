@@ -30,7 +30,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.contraction.skinny_gemm import SkinnyGemm
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, round_up
 from relax_mlir.lowering.tir_to_vector.kernel_class import (
     Candidate,
     Condition,
@@ -144,8 +144,8 @@ def _at_run_time(gemm: Contraction, emit: Emitter, machine: Machine) -> bool | i
     skinny = emit.compare("sle", columns, most)
     for value, limit in (
         # A single column needs no copy.
-        (emit.mul(columns, _STEPS_EACH), emit.add(steps, _STEPS_EACH // 2)),
-        (emit.mul(columns, steps), size),
+        (columns * _STEPS_EACH, steps + _STEPS_EACH // 2),
+        (columns * steps, size),
     ):
         skinny = emit.both(skinny, emit.compare("sle", value, limit))
     return skinny
@@ -223,8 +223,8 @@ class _TallSkinnyGemm(GemmWriter):
     def skinny(self) -> None:
         """Write the kernel that reads A once, in order."""
         emit, gemm, blocking = self.emit, self.gemm, self.blocking
-        distance = emit.round_down(emit.add(blocking.k, blocking.lanes - 1), blocking.lanes)
-        room = emit.mul(blocking.m, distance)
+        distance = round_up(blocking.k, blocking.lanes)
+        room = blocking.m * distance
         with self._loops(1, whole_rows=True) as (env, rows, _):
             a, b, c = (x.at(env) for x in (blocking.a, blocking.b, self._sums))
             left = None
@@ -257,16 +257,16 @@ class _TallSkinnyGemm(GemmWriter):
             in_place = emit.compare("eq", along, 1)
         upto = blocking.k if in_place is None else emit.select(in_place, 0, blocking.k)
         with emit.loop(0, upto) as p, emit.loop(0, blocking.m) as row:
-            place = emit.add(a.offset, emit.mul(p.counter, along))
-            value = load.one(emit.add(place, emit.mul(row.counter, across)))
-            emit.store(value, copies, [emit.add(emit.mul(row.counter, distance), p.counter)])
+            place = a.offset + p.counter * along
+            value = load.one(place + row.counter * across)
+            emit.store(value, copies, [row.counter * distance + p.counter])
         if in_place is None:
             transposed = StridedRef(copies, 0, {gemm.m: distance, gemm.k: 1})
             return transposed, Loader(emit, copies, None, blocking.vector)
         base = emit.select(in_place, emit.dynamic(a.base), emit.dynamic(copies))
         first, apart = emit.select(in_place, a.offset, 0), emit.select(in_place, across, distance)
         # LLVM sinks a select of pointers into the loops that use it, unless it is a buffer.
-        base = emit.from_place(base, first, emit.mul(apart, blocking.m))
+        base = emit.from_place(base, first, apart * blocking.m)
         transposed = StridedRef(base, 0, {gemm.m: apart, gemm.k: 1})
         return transposed, Loader(emit, base, None, blocking.vector)
 
@@ -289,11 +289,11 @@ class _TallSkinnyGemm(GemmWriter):
         sums = emit.alloc(_TOGETHER * lanes, blocking.gemm.element)
         with emit.blocks(first, last, _TOGETHER) as (start, end):
             with emit.loop(start, end) as row:
-                place = emit.add(c.offset, emit.mul(row.counter, c.stride(many)))
+                place = c.offset + row.counter * c.stride(many)
                 value = emit.vector_load(c.base, [place], blocking.vector, mask)
-                to = emit.mul(emit.sub(row.counter, start), lanes)
+                to = (row.counter - start) * lanes
                 emit.vector_store(value, sums, [to])
             with emit.loop(start, end) as row:
                 put = finish.at({**env, many: row.counter})
-                at = emit.mul(emit.sub(row.counter, start), lanes)
+                at = (row.counter - start) * lanes
                 put(emit.vector_load(sums, [at], blocking.vector), 0, mask)

@@ -11,7 +11,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
 )
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class VnniLoader:
         The first `live` rows exist, None for all.
         """
         emit, group = self.emit, self.dot.group
-        mask = None if live is None else emit.mask(emit.mul(live, self.lanes), self.lanes * group)
+        mask = None if live is None else emit.mask(live * self.lanes, self.lanes * group)
         type_ = ir.VectorType.get([self.lanes * group], self.base.type.element_type)
         value = self._part(emit.vector_load(self.base, [at], type_, mask))
         places = [row * self.lanes + lane for lane in range(self.lanes) for row in range(group)]
@@ -94,11 +94,11 @@ class VnniLoader:
             if isinstance(live, int) and i >= live:
                 break
             if live is None or isinstance(live, int):
-                values.append(emit.load(self.base, [emit.add(at, emit.mul(k_stride, i))]))
+                values.append(emit.load(self.base, [at + k_stride * i]))
                 continue
             there = emit.compare("slt", i, live)
             step = emit.select(there, i, 0)
-            value = emit.load(self.base, [emit.add(at, emit.mul(k_stride, step))])
+            value = emit.load(self.base, [at + k_stride * step])
             none = emit.constant(self.base.type.element_type, 0)
             values.append(emit.op("arith.select", [there, value, none], value.type))
         small, wide = (ir.IntegerType.get_signless(n) for n in (bits, bits * self.dot.group))
@@ -150,13 +150,13 @@ def copy_groups(
     emit, group = load.emit, load.dot.group
     k_stride = a.stride("k")
     step = load.lanes if k_stride == 1 else 1
-    whole = emit.round_down(emit.div(steps, group), step)
+    whole = emit.round_down(steps // group, step)
 
     def copy(at: Index, left: Index | None) -> None:
-        start = emit.add(a.offset, emit.mul(emit.mul(at, group), k_stride))
+        start = a.offset + at * group * k_stride
         for row in range(rows):
-            there = [emit.add(emit.add(at, row * distance), first)]
-            place = emit.add(start, a.row(emit, row))
+            there = [at + row * distance + first]
+            place = start + a.row(emit, row)
             if k_stride == 1:
                 mask = None if left is None else emit.mask(left, group * load.lanes)
                 emit.vector_store(load.along_k(place, mask), to, there)
@@ -165,14 +165,14 @@ def copy_groups(
 
     with emit.loop(0, whole, step) as p:
         copy(p.counter, None)
-    left = emit.sub(steps, emit.mul(whole, group))
+    left = steps - whole * group
     emit.if_any(left, lambda: copy(whole, left))
     if k_stride != 1 and load.dot.matrices:
         # Whole matrix tiles are read, and B is undefined there.
-        end = emit.add(emit.div(emit.add(steps, group - 1), group), first)
+        end = ceil_div(steps, group) + first
         none = emit.constant(groups_type(load.lanes), 0)
         for row in range(rows):
-            emit.vector_store(none, to, [emit.add(end, row * distance)])
+            emit.vector_store(none, to, [end + row * distance])
 
 
 def write_starts(
@@ -191,17 +191,17 @@ def write_starts(
     type_ = groups_type(lanes)
     nothing, none = emit.constant(type_, 0), flipped_zeros(emit, dot, type_)
     whole = emit.round_down(groups, lanes)
-    left = emit.sub(groups, whole)
+    left = groups - whole
     for row in range(count):
-        first = emit.add(rows.offset, emit.mul(row, rows.stride("m")))
+        first = rows.offset + row * rows.stride("m")
         with emit.loop(0, whole, lanes, [nothing]) as p:
-            value = emit.vector_load(rows.base, [emit.add(first, p.counter)], type_)
+            value = emit.vector_load(rows.base, [first + p.counter], type_)
             p.carry([dot.multiply_add(emit, value, none, p.carried[0])])
         total = p.results[0]
         if left != 0:
-            at = [emit.add(first, whole)]
+            at = [first + whole]
             value = emit.vector_load(rows.base, at, type_, emit.mask(left, lanes))
             total = dot.multiply_add(emit, value, none, total)
         zero = emit.constant(type_.element_type, 0)
         number = emit.op("arith.subi", [zero, emit.reduced(total, "add")], type_.element_type)
-        emit.store(number, rows.base, [emit.add(first, rows.stride("start"))])
+        emit.store(number, rows.base, [first + rows.stride("start")])
