@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.isa.isa import Isa
@@ -40,6 +41,32 @@ class Loop:
     def carry(self, values: Sequence[ir.Value]) -> None:
         """Set the carried values of the next step."""
         self._next = list(values)
+
+
+@dataclass
+class StridedRef:
+    """An element of a one-dimensional memref, and strides by name.
+
+    Along "m", `last` is the last row that exists. `each` are buffers that begin with a tile's rows,
+    if their distance is dynamic. `ahead` is what steps of k prefetch into L2 beside their products:
+    the first step's element, and the distance from one to the next.
+    """
+
+    base: ir.Value
+    offset: Index
+    strides: dict[str, Index]
+    last: Index | None = None
+    each: list[ir.Value] | None = None
+    ahead: tuple[Index, Index] | None = None
+
+    def row(self, emit: "Emitter", number: Index) -> Index:
+        """Return the offset of a row; rows past the last one repeat it."""
+        known = self.last is None or number == 0
+        return (number if known else emit.min(number, self.last)) * self.stride("m")
+
+    def stride(self, name: object) -> Index:
+        """Return a stride, 0 for an axis that the buffer does not have."""
+        return self.strides.get(name, 0)
 
 
 class Emitter(ParallelEmitter):

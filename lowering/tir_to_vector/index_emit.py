@@ -252,6 +252,12 @@ class IndexEmitter:
         return self._sizes[expr]
 
 
+def larger(a: Index, b: Index) -> Index:
+    """Return the larger of two indices."""
+    known = a if isinstance(a, IndexValue) else b
+    return known._emit.max(a, b) if isinstance(known, IndexValue) else max(a, b)
+
+
 def ceil_div(a: Index, b: Index) -> Index:
     """Return a / b, rounded up."""
     return (a + (b - 1)) // b

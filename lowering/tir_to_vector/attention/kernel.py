@@ -44,8 +44,7 @@ from relax_mlir.lowering.tir_to_vector.attention.tile import (
     sum_products,
 )
 from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import WinogradDot
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, round_up
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import FUNCTION, Size, Work, bits_of, step_cycles

@@ -7,7 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOWEST, ScoreMod
 from relax_mlir.lowering.tir_to_vector.attention.tile import PAIR, Arithmetic, narrowed_pairs
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
+from relax_mlir.lowering.tir_to_vector.emit import StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # The bound, as an exponent of 2. Exponentials times values from 2**-94 to 2**86 stay normal.

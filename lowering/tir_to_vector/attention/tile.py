@@ -14,15 +14,9 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, bf16_dot_product
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
-    RegisterTile,
-    StridedRef,
-    tile_sums,
-)
-from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
-from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import PanelLoad
-from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniLoader
-from relax_mlir.lowering.tir_to_vector.emit import Emitter, multiply_add
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import RegisterTile, tile_sums
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, PanelLoad, VnniLoader
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 
 # 2 ** r for |r| <= 1/2: a minimax fit with an error of at most 1.4 ULP.

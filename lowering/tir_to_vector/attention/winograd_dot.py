@@ -16,7 +16,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.attention.softmax import MAX_BOUNDED_SCORE, is_less
 from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, sum_products
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
+from relax_mlir.lowering.tir_to_vector.emit import StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Two of four products are computed by Winograd's identity: 2 additions for 3 multiply-adds.

@@ -15,10 +15,9 @@ from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import (
     column_tiles,
     panel_tiles,
 )
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
-from relax_mlir.lowering.tir_to_vector.contraction.operands import Edge, Panels
-from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader, Packer
-from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniLoader
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Edge, Loader, Panels, VnniLoader
+from relax_mlir.lowering.tir_to_vector.contraction.packing import Packer
+from relax_mlir.lowering.tir_to_vector.emit import StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 
 # Rows and elements of B from which on packing pays.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, round_up
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, larger, round_up
 
 # Blocks of k are multiples of this many steps.
 _STEP = 4
@@ -50,32 +50,31 @@ def has_set_conflicts(rows: int, stride: int, length: int, ways: int) -> bool:
     return max(sets) > ways
 
 
-def max_nc(emit: Emitter, room: int, steps: Index, width: int, size: int) -> Index:
+def max_nc(room: int, steps: Index, width: int, size: int) -> Index:
     """Return the maximal columns of a block of B, by the bytes of its panels.
 
     Args:
-        emit: where to write.
         room: bytes for the panels of a block.
         steps: steps of k of a block, or groups of them.
         width: columns of a panel; blocks have whole panels.
         size: bytes of an element.
     """
-    columns = room // size // emit.max(steps, 1)
+    columns = room // size // larger(steps, 1)
     return round_up(columns, width)
 
 
-def balanced_nc(emit: Emitter, extent: Index, most: Index, width: int) -> Index:
+def balanced_nc(extent: Index, most: Index, width: int) -> Index:
     """Return the columns of a block: blocks of n are equal but for the last."""
-    count = emit.max(ceil_div(extent, most), 1)
+    count = larger(ceil_div(extent, most), 1)
     size = ceil_div(extent, count)
-    return emit.max(round_up(size, width), width)
+    return larger(round_up(size, width), width)
 
 
-def balanced_kc(emit: Emitter, extent: Index, limit: int) -> Index:
+def balanced_kc(extent: Index, limit: int) -> Index:
     """Return the steps of a block: blocks of k are equal but for the last."""
-    count = emit.max(ceil_div(extent, limit), 1)
+    count = larger(ceil_div(extent, limit), 1)
     size = ceil_div(extent, count)
-    return size if count == 1 else emit.max(round_up(size, _STEP), _STEP)
+    return size if count == 1 else larger(round_up(size, _STEP), _STEP)
 
 
 @dataclass(frozen=True)

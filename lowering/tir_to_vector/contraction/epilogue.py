@@ -7,9 +7,11 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, is_adjacent, match_nest
-from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import product_tile
-from relax_mlir.lowering.tir_to_vector.contraction.packed_operands import match_packed_contraction
-from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
+    Contraction,
+    match_packed_contraction,
+    product_tile,
+)
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,

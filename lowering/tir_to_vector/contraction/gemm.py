@@ -7,12 +7,12 @@ from dataclasses import replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import balanced_nc
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import ask_permission, registers
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue, EpilogueEmitter
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import GemmBlocking, Span
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_operands import operands
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_tiles import TileWriter, rows_of
-from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import ask_permission, registers
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Store, StridedRef
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Store
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.contraction.packed_gemv import (
     PackedGemv,
@@ -21,7 +21,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.packed_gemv import (
 )
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.contraction.skinny_gemm import SkinnyGemm
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
@@ -268,7 +268,7 @@ class GemmWriter:
             yield columns
             return
         emit = self.emit
-        size = balanced_nc(emit, last - first, most, self.blocking.width)
+        size = balanced_nc(last - first, most, self.blocking.width)
         with emit.blocks(first, last, size) as block:
             yield block
 

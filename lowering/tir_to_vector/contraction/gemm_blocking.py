@@ -10,13 +10,18 @@ from relax_mlir.lowering.tir_to_vector.contraction.blocking import (
     max_kc,
     max_nc,
 )
-from relax_mlir.lowering.tir_to_vector.contraction.dot_product import find_dot_product
-from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import product_tile
-from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import SIDE
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import VECTORS
-from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
-from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import DequantizedPanels, PanelLoad
-from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import SIDE
+from relax_mlir.lowering.tir_to_vector.contraction.operands import (
+    DequantizedPanels,
+    Layout,
+    PanelLoad,
+)
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
+    VECTORS,
+    Contraction,
+    find_dot_product,
+    product_tile,
+)
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, round_up
 
@@ -82,7 +87,7 @@ class GemmBlocking:
         room = machine.l1_bytes * (12 if self.matrices else 9) // 16
         most = max_kc(room, tile.rows * size)
         self.kc_max: int = most * (1 if self.dot is None else self.dot.group)
-        self.kc = balanced_kc(emit, self.k, self.kc_max)
+        self.kc = balanced_kc(self.k, self.kc_max)
         if self.panel_width and self.dot is not None and self.matrices and not self.is_one_block:
             # Matrix tiles read past a block: the next block, not zeros.
             self.kc = self.whole(self.groups(self.kc)) * self.dot.group
@@ -106,10 +111,10 @@ class GemmBlocking:
         """
         emit, machine = self.emit, self.machine
         steps = self.groups(self.kc)
-        most = max_nc(emit, machine.panel_bytes, steps, self.width, size)
+        most = max_nc(machine.panel_bytes, steps, self.width, size)
         if not self.prefetches:
             return most
-        few = max_nc(emit, machine.panel_bytes // _FEW, steps, self.width, size)
+        few = max_nc(machine.panel_bytes // _FEW, steps, self.width, size)
         fit = emit.holds("sle", self.m * steps, machine.panel_bytes // 2 // size)
         if isinstance(fit, bool):
             return few if fit else most

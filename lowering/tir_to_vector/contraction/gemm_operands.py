@@ -5,18 +5,14 @@ from relax_mlir.lowering.tir_to_vector.contraction.b_operand import BOperand
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import PAGE, has_set_conflicts
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, groups_type
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import GemmBlocking, Span
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
-from relax_mlir.lowering.tir_to_vector.contraction.operands import Panels
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, Panels, VnniLoader
 from relax_mlir.lowering.tir_to_vector.contraction.packing import (
-    Loader,
+    copy_groups,
     copy_rows,
     copy_steps,
-)
-from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import (
-    VnniLoader,
-    copy_groups,
     write_starts,
 )
+from relax_mlir.lowering.tir_to_vector.emit import StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # A dynamic block of k is rounded up to a multiple of at most this.

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import emit_matrix_sums
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import (
     ColumnTiles,
@@ -12,16 +13,15 @@ from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import (
     Span,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_operands import AOperand
-from relax_mlir.lowering.tir_to_vector.contraction.matrix_tile import emit_matrix_sums
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
     Put,
     RegisterTile,
     Store,
-    StridedRef,
     emit_tile,
     store_kept,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Panels
+from relax_mlir.lowering.tir_to_vector.emit import StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 
 # Sums that are on the stack: an allocation takes as long as a small GEMM.

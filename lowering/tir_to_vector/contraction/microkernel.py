@@ -6,48 +6,22 @@ from itertools import product
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, groups_type
-from relax_mlir.lowering.tir_to_vector.contraction.panel_loads import PanelLoad
+from relax_mlir.lowering.tir_to_vector.contraction.operands import PanelLoad
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import VECTORS
 from relax_mlir.lowering.tir_to_vector.emit import (
     AS_IT_IS,
     KEEP,
     UNROLL,
     Emitter,
+    StridedRef,
     add,
     multiply_add,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import FMA_LATENCY
 
-# Vectors of a row of a register tile.
-VECTORS = 2
 # Steps of k up to which a prefetch of C gains nothing.
 _SOON = 32
-
-
-@dataclass
-class StridedRef:
-    """An element of a one-dimensional memref, and strides by name.
-
-    Along "m", `last` is the last row that exists. `each` are buffers that begin with a tile's rows,
-    if their distance is dynamic. `ahead` is what steps of k prefetch into L2 beside their products:
-    the first step's element, and the distance from one to the next.
-    """
-
-    base: ir.Value
-    offset: Index
-    strides: dict[str, Index]
-    last: Index | None = None
-    each: list[ir.Value] | None = None
-    ahead: tuple[Index, Index] | None = None
-
-    def row(self, emit: Emitter, number: Index) -> Index:
-        """Return the offset of a row; rows past the last one repeat it."""
-        known = self.last is None or number == 0
-        return (number if known else emit.min(number, self.last)) * self.stride("m")
-
-    def stride(self, name: object) -> Index:
-        """Return a stride, 0 for an axis that the buffer does not have."""
-        return self.strides.get(name, 0)
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,18 @@ from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import GemmBloc
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
     RegisterTile,
     Store,
-    StridedRef,
     starts,
     store_kept,
     tile_step,
     tile_sums,
 )
-from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader, copy_rows
-from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import (
-    VnniLoader,
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, VnniLoader
+from relax_mlir.lowering.tir_to_vector.contraction.packing import (
     copy_groups,
+    copy_rows,
     write_starts,
 )
-from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL
+from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Rows up to which reading the panels is the limit, not the products.

@@ -4,10 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
-from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniLoader
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
+    DotProduct,
+    flipped_zeros,
+    groups_type,
+)
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, VnniLoader
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
 from relax_mlir.lowering.tir_to_vector.zero_trip_loops import steps_of
 
@@ -15,71 +19,6 @@ from relax_mlir.lowering.tir_to_vector.zero_trip_loops import steps_of
 _ROWS = 4
 # Rows of A that are copied side by side: the first of these that divides a tile's rows, or all.
 _SIDE_BY_SIDE = (4, 3)
-
-
-@dataclass(frozen=True)
-class Loader:
-    """Loads elements of one operand in the type of the sum, in groups of one.
-
-    Attributes:
-        emit: where to write.
-        base: the operand.
-        widen: the conversion to the type of the sum, or None.
-        vector: the type of a vector of sums.
-        scale: a vector of one factor that elements are multiplied by, or None.
-    """
-
-    emit: Emitter
-    base: ir.Value
-    widen: str | None
-    vector: ir.VectorType
-    scale: ir.Value | None = None
-
-    def vectors(self, at: Index, mask: ir.Value | None) -> ir.Value:
-        """Load adjacent elements."""
-        type_ = ir.VectorType.get(self.vector.shape, self.base.type.element_type)
-        value = self._widened(self.emit.vector_load(self.base, [at], type_, mask), self.vector)
-        return self._scaled(value, self.scale)
-
-    @property
-    def group(self) -> int:
-        """Elements of a group."""
-        return 1
-
-    @property
-    def lanes(self) -> int:
-        """Elements of a vector."""
-        return self.vector.shape[0]
-
-    def along_k(self, at: Index, mask: ir.Value | None) -> ir.Value:
-        """Load adjacent elements."""
-        return self.vectors(at, mask)
-
-    def across_k(self, places: list[Index], masks: list[ir.Value | None]) -> ir.Value:
-        """Load an element for each of adjacent columns."""
-        return self.vectors(places[0], masks[0])
-
-    def one(self, at: Index, k_stride: Index = 0, live: Index | None = None) -> ir.Value:
-        """Load one element."""
-        value = self._widened(self.emit.load(self.base, [at]), self.vector.element_type)
-        scale = None if self.scale is None else self.emit.extract(self.scale, 0)
-        return self._scaled(value, scale)
-
-    def adjacent(self, at: Index, count: int) -> list[ir.Value]:
-        """Load adjacent elements one by one or as a short vector, and return each."""
-        if count == 1:
-            return [self.one(at)]
-        element = self.base.type.element_type
-        loaded = self.emit.vector_load(self.base, [at], ir.VectorType.get([count], element))
-        wanted = ir.VectorType.get([count], self.vector.element_type)
-        values = self._widened(loaded, wanted)
-        return [self.emit.extract(values, lane) for lane in range(count)]
-
-    def _widened(self, value: ir.Value, type_: ir.Type) -> ir.Value:
-        return value if self.widen is None else self.emit.op(self.widen, [value], type_)
-
-    def _scaled(self, value: ir.Value, scale: ir.Value | None) -> ir.Value:
-        return value if scale is None else self.emit.op("arith.mulf", [value, scale], value.type)
 
 
 def copy_rows(
@@ -316,3 +255,78 @@ class Packer:
         with emit.loop(0, steps // load.group) as p:
             row(p.counter, None)
         self._last_group(steps, row)
+
+
+def copy_groups(
+    load: VnniLoader, a: StridedRef, rows: int, steps: Index, to: ir.Value, distance: int,
+    first: Index = 0,
+) -> None:  # fmt: skip
+    """Copy rows of A as groups, each `distance` groups after the one before.
+
+    Args:
+        load: loads A.
+        a: its first element; strides "m" and "k".
+        rows: how many.
+        steps: elements of each.
+        to: where to.
+        distance: groups from one row to the next, at least a vector more than `steps` needs.
+        first: where the first row goes.
+    """
+    emit, group = load.emit, load.dot.group
+    k_stride = a.stride("k")
+    step = load.lanes if k_stride == 1 else 1
+    whole = emit.round_down(steps // group, step)
+
+    def copy(at: Index, left: Index | None) -> None:
+        start = a.offset + at * group * k_stride
+        for row in range(rows):
+            there = [at + row * distance + first]
+            place = start + a.row(emit, row)
+            if k_stride == 1:
+                mask = None if left is None else emit.mask(left, group * load.lanes)
+                emit.vector_store(load.along_k(place, mask), to, there)
+            else:
+                emit.store(load.one(place, k_stride, left), to, there)
+
+    with emit.loop(0, whole, step) as p:
+        copy(p.counter, None)
+    left = steps - whole * group
+    emit.if_any(left, lambda: copy(whole, left))
+    if k_stride != 1 and load.dot.matrices:
+        # Whole matrix tiles are read, and B is undefined there.
+        end = ceil_div(steps, group) + first
+        none = emit.constant(groups_type(load.lanes), 0)
+        for row in range(rows):
+            emit.vector_store(none, to, [end + row * distance])
+
+
+def write_starts(
+    emit: Emitter, dot: DotProduct, rows: StridedRef, count: int, groups: Index, lanes: int
+) -> None:
+    """Write what the sums of each row of A start from, to correct for flipped signs of B.
+
+    Args:
+        emit: where to write.
+        dot: the instruction.
+        rows: copied rows; strides "m" and "k", and "start" to where the number goes.
+        count: how many rows.
+        groups: how many of each.
+        lanes: groups of a vector.
+    """
+    type_ = groups_type(lanes)
+    nothing, none = emit.constant(type_, 0), flipped_zeros(emit, dot, type_)
+    whole = emit.round_down(groups, lanes)
+    left = groups - whole
+    for row in range(count):
+        first = rows.offset + row * rows.stride("m")
+        with emit.loop(0, whole, lanes, [nothing]) as p:
+            value = emit.vector_load(rows.base, [first + p.counter], type_)
+            p.carry([dot.multiply_add(emit, value, none, p.carried[0])])
+        total = p.results[0]
+        if left != 0:
+            at = [first + whole]
+            value = emit.vector_load(rows.base, at, type_, emit.mask(left, lanes))
+            total = dot.multiply_add(emit, value, none, total)
+        zero = emit.constant(type_.element_type, 0)
+        number = emit.op("arith.subi", [zero, emit.reduced(total, "add")], type_.element_type)
+        emit.store(number, rows.base, [first + rows.stride("start")])

@@ -1,9 +1,23 @@
-"""Matching contractions: `C[.., m, n] += A[.., m, k] * B[.., k, n]` in any layout."""
+"""Matching contractions: `C[.., m, n] += A[.., m, k] * B[.., k, n]` in any layout.
 
-from dataclasses import dataclass
+B may also be packed: `B[j, p, i, q]` has groups of g steps for each column (VNNI layout), k is
+`p * g + q`; and panels `f(B[j, k, i], s[j, i], ..)` are dequantized when they are read.
+"""
+
+from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest
+from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
+    TILE_ROWS,
+    DotProduct,
+    intrinsic_of,
+    is_signed,
+    vector_dot_product,
+)
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest
+from relax_mlir.lowering.tir_to_vector.index_emit import ceil_div
 
 _ADD = ("arith.addf", "arith.addi")
 _MUL = ("arith.mulf", "arith.muli")
@@ -143,3 +157,267 @@ def assign(
         flat, a, b, c, (a_widen, b_widen), m, n, k,
         [i for i in spatial if i not in (m, n)], [i for i in reductions if i != k],
     )  # fmt: skip
+
+
+_ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
+
+
+def match_packed_contraction(flat: FlatNest, machine: Machine) -> Contraction | str:
+    """Return how a reduction is a contraction, also by an operand in VNNI layout or dequantized.
+
+    The two iterators of a VNNI layout become one.
+
+    Args:
+        flat: the nest.
+        machine: what for; groups that no instruction of it takes are left as they are.
+    """
+    gemm = match_contraction(flat)
+    if isinstance(gemm, str):
+        return _computed(flat, machine) or gemm
+    if len(gemm.outer_reductions) != 1 or flat.counters:
+        return gemm
+    joined = _joined(gemm)
+    if joined is None:
+        return gemm
+    dot = find_dot_product(joined, machine)
+    return gemm if dot is None or dot.group != joined.group else joined
+
+
+def _joined(gemm: Contraction) -> Contraction | None:
+    """Return a contraction in VNNI layout with one iterator for k, None if it has none."""
+    flat, a, b, inner = gemm.flat, gemm.a, gemm.b, gemm.k
+    (outer,) = gemm.outer_reductions
+    group, columns = (flat.iters[i].extent.value for i in (inner, gemm.n))
+    if group is None or columns is None or group < 2 or b.offset != 0:
+        return None
+    expected = {inner: 1, gemm.n: group, outer: group * columns}
+    if any(b.strides[i] != stride for i, stride in expected.items()):
+        return None
+    if a.strides[outer] != a.strides[inner] * group:
+        return None
+    numbers = [stride.value for stride in b.strides]
+    if any(number is None or number % group for i, number in enumerate(numbers) if i != inner):
+        return None
+    if any(
+        access.strides[i] != 0
+        for access in flat.accesses.values()
+        if access is not a and access is not b
+        for i in (inner, outer)
+    ):
+        return None
+    strides = [SymExpr.const((number or 0) // group) for number in numbers]
+    strides[inner], strides[gemm.n] = SymExpr.const(columns), _ONE
+    accesses: dict[ir.Operation, FlatAccess] = {}
+    for op, access in flat.accesses.items():
+        walked = strides if access is b else access.strides
+        accesses[op] = replace(access, strides=[s for i, s in enumerate(walked) if i != outer])
+    iters = list(flat.iters)
+    iters[inner] = FlatIter(iters[outer].extent * group, True)
+    del iters[outer]
+    joined = match_contraction(replace(flat, iters=iters, accesses=accesses))
+    return None if isinstance(joined, str) else replace(joined, group=group)
+
+
+def _computed(flat: FlatNest, machine: Machine) -> Contraction | None:
+    """Return a contraction by dequantized panels, None if the nest is none."""
+    factors = factors_of(flat)
+    if factors is None:
+        return None
+    for a, b in (factors, factors[::-1]):
+        side = loaded(flat, a)
+        if side is None or loaded(flat, b) is not None:
+            continue
+        ops = flat.slice_of(b)
+        keys = [op for op in ops if op in flat.accesses]
+        if not keys or b.type != flat.store.operands[0].type:
+            return None
+        key = max(keys, key=lambda op: sum(bool(s != 0) for s in flat.accesses[op].strides))
+        access = flat.accesses[key]
+        gemm = assign(flat, [side, (access, None)], flat.accesses[flat.store])
+        if isinstance(gemm, str) or gemm.b is not access:
+            return None
+        if machine.lanes(gemm.element) is None:
+            return None
+        if any(flat.accesses[op].strides[gemm.n] not in (0, 1) for op in keys):
+            return None
+        accesses = {op: flat.accesses[op] for op in keys}
+        computed = replace(
+            flat, accesses=accesses, total=None, value=b, slice=ops, init=None, final=False
+        )
+        whole = _by_steps(gemm)
+        if whole is None:
+            return None
+        gemm = replace(whole, computed=computed)
+        return None if product_tile(gemm, machine).panel is None else gemm
+    return None
+
+
+def _by_steps(gemm: Contraction) -> Contraction | None:
+    """Return a contraction over groups of scales with one iterator over all steps of k.
+
+    The iterators of groups stay, with one step each, so that positions do not change.
+    """
+    flat, inner = gemm.flat, gemm.k
+    walked = flat.iters[inner].extent
+    outer = sorted(gemm.outer_reductions, reverse=True)
+    if any(position not in outer for position in flat.counters.values()):
+        return None
+    for position in outer:
+        if walked.value is None or gemm.a.strides[position] != gemm.a.strides[inner] * walked:
+            return None
+        walked = walked * flat.iters[position].extent
+    if not outer:
+        return gemm
+    accesses = {
+        op: replace(x, strides=[_ZERO if i in outer else s for i, s in enumerate(x.strides)])
+        for op, x in flat.accesses.items()
+    }
+    a, b = (next(op for op, x in flat.accesses.items() if x is side) for side in (gemm.a, gemm.b))
+    iters = [FlatIter(_ONE, True) if i in outer else it for i, it in enumerate(flat.iters)]
+    iters[inner] = FlatIter(walked, True)
+    joined = replace(flat, iters=iters, accesses=accesses, counters={})
+    return replace(
+        gemm, flat=joined, a=accesses[a], b=accesses[b], c=accesses[flat.store],
+        outer_reductions=[], grouped=tuple(reversed(outer)),
+    )  # fmt: skip
+
+
+# Columns and steps of k from which on matrix tiles are worth their setup.
+_MIN_EXTENT = 8
+
+
+def find_dot_product(gemm: Contraction, machine: Machine) -> DotProduct | None:
+    """Return the dot-product instruction of a contraction, None if the machine has none.
+
+    Integer sums are exact modulo 2**32. The instruction for bytes takes unsigned and signed
+    operands and does not saturate.
+    """
+    if gemm.computed is not None:
+        return None
+    element = str(gemm.element)
+    types = [str(access.buffer.type.element_type) for access in (gemm.a, gemm.b)]
+    if element == "f32" and types == ["bf16", "bf16"]:
+        name = _matrix_intrinsic("amx_bf16", gemm, machine)
+        if name is not None:
+            return DotProduct(name, ir.BF16Type.get(), 2, matrices=True)
+    if element == "i32" and types == ["i8", "i8"]:
+        name = _matrix_intrinsic("amx_int8", gemm, machine)
+        if name is not None:
+            name = name.format("".join("s" if is_signed(widen) else "u" for widen in gemm.widen))
+            return DotProduct(name, ir.IntegerType.get_signless(8), 4, matrices=True)
+    return vector_dot_product((gemm.a, gemm.b), gemm.widen, gemm.element, machine)
+
+
+def _matrix_intrinsic(kind: str, gemm: Contraction, machine: Machine) -> str | None:
+    """Return the instruction on matrix tiles, None if tiles would be mostly empty."""
+    extents = (gemm.flat.iters[i].extent.value for i in (gemm.n, gemm.k))
+    if any(extent is not None and extent < _MIN_EXTENT for extent in extents):
+        return None
+    return intrinsic_of(kind, machine)
+
+
+# Vectors of a row of a register tile.
+VECTORS = 2
+
+
+@dataclass(frozen=True)
+class ProductTile:
+    """The largest register tile of a GEMM.
+
+    Attributes:
+        rows, vectors: how many.
+        panel: the iterator over the panels of a packed B, or None.
+    """
+
+    rows: int
+    vectors: int
+    panel: int | None = None
+
+
+def product_tile(gemm: Contraction, machine: Machine) -> ProductTile:
+    """Return the register tile of a contraction."""
+    lanes = machine.lanes(gemm.element)
+    assert lanes is not None  # contractions of other elements are left to plain loops
+    dot = find_dot_product(gemm, machine)
+    matrices = dot is not None and dot.matrices
+    # A dot-product instruction needs panels in VNNI layout.
+    if (dot is not None) == (gemm.group > 1):
+        for rows, vectors in ((TILE_ROWS, VECTORS),) if matrices else machine.product_tiles:
+            panel = panel_iter(gemm, vectors * lanes)
+            if panel is not None:
+                return ProductTile(rows, vectors, panel)
+    if matrices:
+        return ProductTile(TILE_ROWS, VECTORS)
+    columns = gemm.flat.iters[gemm.n].extent.value
+    several = None if columns is None else ceil_div(columns, lanes)
+    # Two or four vectors need no tile of three; integers need a register for products.
+    twos = several is not None and several in (0, 1, 2, 4)
+    integers = isinstance(gemm.element, ir.IntegerType)
+    first = dot is None and not integers and not twos
+    return ProductTile(*machine.product_tiles[0 if first else -1])
+
+
+def panel_iter(gemm: Contraction, width: int) -> int | None:
+    """Return the iterator over the panels of a packed B, None if it is not packed.
+
+    Panels have a multiple of `width` columns, contiguous for each step of k, and all other accesses
+    walk the columns as if there were no panels.
+    """
+    columns = gemm.flat.iters[gemm.n].extent.value
+    if columns is None or columns % width:
+        return None
+    if gemm.b.strides[gemm.n] != 1 or gemm.b.strides[gemm.k] != columns:
+        return None
+    read = (gemm.a, gemm.b)
+    others = [x for x in gemm.flat.accesses.values() if x not in read]
+    for position in gemm.outer:
+        if gemm.a.strides[position] == 0 and all(
+            x.strides[position] == x.strides[gemm.n] * columns for x in others
+        ):
+            return position
+    return None
+
+
+def is_matrix_product(gemm: Contraction, machine: Machine) -> bool:
+    """Whether a contraction is a GEMM: a sum over one iterator, with adjacent columns.
+
+    A convolution is not, nor are weights in blocks that are no panels of register tiles.
+    """
+    lanes = machine.lanes(gemm.element)
+    if lanes is None or gemm.outer_reductions or gemm.c.strides[gemm.n] != 1:
+        return False
+    panel = product_tile(gemm, machine).panel
+    batch = [i for i in gemm.outer if i != panel]
+    return all(gemm.a.strides[i] != 0 and gemm.b.strides[i] != 0 for i in batch)
+
+
+def is_sum_of_products(gemm: Contraction, machine: Machine) -> bool:
+    """Whether a contraction is a sum of GEMMs.
+
+    The outer sum walks distinct elements of A and B, unlike a window, and each operand is read in
+    order.
+    """
+    if machine.lanes(gemm.element) is None or gemm.outer or gemm.m is None:
+        return False
+    if gemm.a.strides[gemm.k] != 1 or gemm.b.strides[gemm.n] != 1:
+        return False
+    return len(gemm.outer_reductions) == 1 and all(
+        _is_read_once(gemm, access) for access in (gemm.a, gemm.b)
+    )
+
+
+def _is_read_once(gemm: Contraction, access: FlatAccess) -> bool:
+    """Whether no two steps read the same element of an operand."""
+    walks = []
+    for it, stride in zip(gemm.flat.iters, access.strides, strict=True):
+        if stride.value == 0:
+            continue
+        if stride.value is None or it.extent.value is None:
+            return False
+        walks.append((stride.value, it.extent.value))
+    reach = 0
+    for stride, extent in sorted(walks):
+        if stride <= reach:
+            return False
+        reach += stride * (extent - 1)
+    return True

@@ -10,16 +10,14 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.gemm import emit_contraction
-from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import (
-    is_matrix_product,
-    product_tile,
-)
-from relax_mlir.lowering.tir_to_vector.contraction.packed_operands import match_packed_contraction
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     Contraction,
     assign,
     factors_of,
+    is_matrix_product,
     loaded,
+    match_packed_contraction,
+    product_tile,
 )
 from relax_mlir.lowering.tir_to_vector.data_movement.transposed import (
     TransposeWriter,

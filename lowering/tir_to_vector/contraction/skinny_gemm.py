@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
-from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
-from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter, add, multiply_add
+from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter, StridedRef, add, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Shuffles inside this many bits are faster than others.

@@ -9,7 +9,6 @@ from functools import cache
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.dot_product import find_dot_product
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import (
     Epilogue,
     EpilogueEmitter,
@@ -18,18 +17,17 @@ from relax_mlir.lowering.tir_to_vector.contraction.epilogue import (
 )
 from relax_mlir.lowering.tir_to_vector.contraction.gemm import SKINNY_MAX_ROWS, GemmWriter
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import Span
-from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import (
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout, Loader
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
+    Contraction,
+    find_dot_product,
     is_matrix_product,
     is_sum_of_products,
+    match_packed_contraction,
     product_tile,
 )
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
-from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
-from relax_mlir.lowering.tir_to_vector.contraction.packed_operands import match_packed_contraction
-from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
-from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.contraction.skinny_gemm import SkinnyGemm
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, round_up
 from relax_mlir.lowering.tir_to_vector.kernel_class import (
     Candidate,

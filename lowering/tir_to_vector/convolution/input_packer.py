@@ -7,17 +7,15 @@ from contextlib import contextmanager
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.dot_product import groups_type
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
-from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
-from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniLoader, flipped_zeros
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import flipped_zeros, groups_type
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, VnniLoader
 from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
     SET_BYTES,
     PackedAxis,
     PackedConvolution,
     VnniGroups,
 )
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
 from relax_mlir.lowering.tir_to_vector.flat import inner_dims
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.shuffles import every_nth

@@ -9,12 +9,12 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, vector_dot_product
-from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import (
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
+    Contraction,
     is_matrix_product,
+    match_packed_contraction,
     product_tile,
 )
-from relax_mlir.lowering.tir_to_vector.contraction.packed_operands import match_packed_contraction
-from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution, match_convolution
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import (
     Padded,

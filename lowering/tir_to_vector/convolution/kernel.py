@@ -12,8 +12,7 @@ from functools import partial
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
-from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout, Loader
 from relax_mlir.lowering.tir_to_vector.convolution.input_packer import InputPacker, VnniInputPacker
 from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
     PackedConvolution,

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader
 from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
     PackedAxis,
     PackedConvolution,

@@ -11,13 +11,11 @@ from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
     groups_type,
     is_signed,
 )
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import StridedRef
-from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
-from relax_mlir.lowering.tir_to_vector.contraction.packing import Loader, Packer
-from relax_mlir.lowering.tir_to_vector.contraction.vnni_packing import VnniLoader
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout, Loader, VnniLoader
+from relax_mlir.lowering.tir_to_vector.contraction.packing import Packer
 from relax_mlir.lowering.tir_to_vector.convolution.input_packing import VnniGroups
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
-from relax_mlir.lowering.tir_to_vector.emit import Emitter, add
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef, add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import read_besides
 

@@ -11,18 +11,14 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
-    RegisterTile,
-    StridedRef,
-    tile_sums,
-)
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import RegisterTile, tile_sums
 from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
     PackedConvolution,
     find_packed_convolution,
 )
 from relax_mlir.lowering.tir_to_vector.convolution.kernel import direct_candidates
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution, find_convolution
-from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
+from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter, StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import (
     Candidate,

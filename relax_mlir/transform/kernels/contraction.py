@@ -9,8 +9,11 @@ from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest, top_level
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Fused
-from relax_mlir.lowering.tir_to_vector.contraction.matrix_product import is_matrix_product
-from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction, match_contraction
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
+    Contraction,
+    is_matrix_product,
+    match_contraction,
+)
 from relax_mlir.lowering.tir_to_vector.contraction.prologue import Prologue
 from relax_mlir.lowering.tir_to_vector.convolution.input_packing import PackedConvolution
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution

@@ -9,7 +9,6 @@ from relax_mlir.lowering.target import caches
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import balanced_kc, max_kc, max_nc
-from relax_mlir.lowering.tir_to_vector.index_emit import IndexEmitter
 
 
 @pytest.mark.parametrize(("l1", "l2"), [(32, 256), (48, 2048), (64, 1024), (1, 1)])
@@ -22,16 +21,14 @@ def test_blocks_fit_the_caches(
     machine = replace(target, l1_bytes=l1 << 10, l2_bytes=l2 << 10, fma_units=units)
     steps = max_kc(l1 << 9, rows * 4)
     assert steps == 4 or rows * steps * 4 <= l1 << 9
-    # Of known numbers nothing is written, so no place to write is needed.
-    known = IndexEmitter.__new__(IndexEmitter)
-    columns = max_nc(known, machine.panel_bytes, steps, width, 4)
+    columns = max_nc(machine.panel_bytes, steps, width, 4)
     assert columns % width == 0
     assert (columns - width) * steps * 4 <= l2 << share
 
 
 def test_blocks_of_k_are_alike() -> None:
     for extent in range(1, 3000, 7):
-        size = balanced_kc(None, extent, 512)
+        size = balanced_kc(extent, 512)
         blocks = [min(size, extent - start) for start in range(0, extent, size)]
         assert max(blocks) <= 512
         assert min(blocks) > max(blocks) // 2
