@@ -4,10 +4,9 @@ from typing import Any, NamedTuple
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.well_formed import check_well_formed as function_problems
-from relax_mlir.errors import ExprError, ExprTypeError, RelaxMLIRError, VerifyError
+from relax_mlir.errors import ExprTypeError, RelaxMLIRError, VerifyError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.relax.analysis.scopes import enclosing_module, function_op, module_op
-from relax_mlir.relax.analysis.types import BaseCheckResult, type_base_check
 from relax_mlir.relax.expr import Function
 
 _TOO_DEEP = (
@@ -95,16 +94,7 @@ def well_formed(node: Any, check_ty: bool = True) -> WellFormed:
 
 def _module_and_function(node: Any) -> tuple[ir.Operation | None, ir.Operation | None]:
     if isinstance(node, Function) and node.mlir_op is None:
-        module = module_op(IRModule.from_expr(node))
-        for binding in [each for block in node.body.blocks for each in block.bindings]:
-            var = binding.var
-            if var is None or var._ty is None:
-                continue
-            if type_base_check(var._ty, var.ty) == BaseCheckResult.FAIL_L0:
-                raise ExprError(
-                    f"'{var.name_hint}' is declared {var._ty}, but its value is {var.ty}"
-                )
-        return module, None
+        return module_op(IRModule.from_expr(node)), None
     try:
         return module_op(node), None
     except ExprTypeError:

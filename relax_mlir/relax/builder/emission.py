@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from relax_mlir.errors import BuilderError, ExprTypeError
+from relax_mlir.dialects.relax.infer import compatible
+from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
 from relax_mlir.relax.analysis.pending import pending_variables
 from relax_mlir.relax.builder.call_forms import match_cast
 from relax_mlir.relax.builder.core import Core, parameters_of
@@ -16,7 +17,7 @@ from relax_mlir.relax.expr.blocks import Binding, DataflowBlock, MatchCast, SeqE
 from relax_mlir.relax.expr.call import Call
 from relax_mlir.relax.expr.compound import If, TupleGetItem
 from relax_mlir.relax.expr.leaves import GlobalVar, Var, make_var
-from relax_mlir.relax.expr.types import ShapeType, TensorType, as_type
+from relax_mlir.relax.expr.types import ShapeType, TensorType, Type, as_type
 from relax_mlir.relax.expr.values import Tuple, convert
 
 
@@ -109,6 +110,7 @@ class Emission(Core):
 
         Raises:
             BuilderError: no function is open, or a variable belongs to another scope.
+            ExprError: the variable is declared with a type that its value cannot have.
         """
         var = binding.var
         name = "" if var is None else var.name_hint
@@ -123,9 +125,19 @@ class Emission(Core):
         else:
             made = self.emit(binding.value, name)
         if var is not None and binding.mlir_op is None:
+            if var._ty is not None:
+                self._require_declared(var._ty, name, made)
             var._value, var._frame, var._keep = made._value, made._frame, made._keep
             var._name = made.name_hint
         return made
+
+    def _require_declared(self, declared: Type, name: str, made: Var) -> None:
+        value = made.mlir_value
+        assert value is not None, "it has been emitted"
+        with self.unknown:
+            fits = declared.is_missing() or compatible(declared.to_mlir(), value.type)
+        if not fits:
+            raise ExprError(f"'{name}' is declared {declared}, but its value is {made.ty}")
 
     def normalize(self, expr: Any) -> Any:
         """Return an expression whose parts are variables and constants, its type inferred.

@@ -44,6 +44,8 @@ def buffers_first(
     plain = all(_is_size(t) or isinstance(t, ir.MemRefType) for t in inputs[len(given) :])
     floats = all(not isinstance(t, ir.IntegerType) or _is_size(t) for t in inputs)
     if not plain or not floats or len(numbers) + len(behind) != count:
+        if not p.module.checked:
+            return prim, args, tir_vars
         name, buffer = stray or ("", "")
         what = f"'{name}', which is no buffer, before buffer '{buffer}'" if name else "numbers"
         p.scope.fail(

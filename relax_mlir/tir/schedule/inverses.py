@@ -34,10 +34,15 @@ class Digit:
 
 
 @dataclass
-class _Term:
+class Term:
     """A digit in one of the results, and how much of the result one is worth.
 
-    Where it is reversed, the result has its greatest value less the digit.
+    Attributes:
+        digit: the digit.
+        scale: how much of the result one is worth.
+        extent: how many values it has.
+        is_reversed: whether the result has its greatest value less the digit.
+        value: the digit as an expression of the results.
     """
 
     digit: Digit
@@ -65,7 +70,7 @@ def inverse_of(index_map: _MapT, shape: Sequence[IntLike]) -> tuple[_MapT, list[
     facts, _ = index_map.ranges(shape)
     dims = {name: SymExpr.of(dim) for name, dim in zip(index_map.names, shape, strict=True)}
     names = [f"{name}_new" for name in (f"i{k}" for k in range(len(index_map.final_indices)))]
-    terms: list[_Term] = []
+    terms: list[Term] = []
     conditions: list[Comparison] = []
     for name, expr in zip(names, index_map.final_indices, strict=True):
         own = _terms(expr, dims, facts, index_map)
@@ -93,17 +98,31 @@ def extent_by_digits(index_map: Any, expr: SymExpr, shape: Sequence[IntLike]) ->
     Raises:
         ValueError: it is no such sum.
     """
-    facts, _ = index_map.ranges(shape)
-    dims = {name: SymExpr.of(dim) for name, dim in zip(index_map.names, shape, strict=True)}
     most = _ONE
-    for term in _terms(expr, dims, facts, index_map):
+    for term in terms_of(index_map, expr, shape):
         most = most + term.scale * (term.extent - 1)
     return most
 
 
-def _terms(expr: SymExpr, dims: dict[str, SymExpr], facts: Facts, of: Any) -> list[_Term]:
+def terms_of(index_map: Any, expr: SymExpr, shape: Sequence[IntLike]) -> list[Term]:
+    """Return the digits that an expression is the sum of.
+
+    Args:
+        index_map: what the expression is one of the results of.
+        expr: the expression.
+        shape: how far the indices that it is made of go.
+
+    Raises:
+        ValueError: it is no such sum.
+    """
+    facts, _ = index_map.ranges(shape)
+    dims = {name: SymExpr.of(dim) for name, dim in zip(index_map.names, shape, strict=True)}
+    return _terms(expr, dims, facts, index_map)
+
+
+def _terms(expr: SymExpr, dims: dict[str, SymExpr], facts: Facts, of: Any) -> list[Term]:
     """Return the digits that an expression is the sum of; `15 - i` is one, reversed."""
-    result: list[_Term] = []
+    result: list[Term] = []
     offset = _ZERO
     for product, coefficient in summands(expr, lambda n: (0, 0, n)):
         if not any(factor.symbols & set(dims) for factor in product):
@@ -123,7 +142,7 @@ def _terms(expr: SymExpr, dims: dict[str, SymExpr], facts: Facts, of: Any) -> li
 
 def _term(
     product: list[Factor], coefficient: int, dims: dict[str, SymExpr], facts: Facts, of: Any
-) -> _Term:
+) -> Term:
     scale = SymExpr.const(abs(coefficient))
     digit: Digit | None = None
     for factor in product:
@@ -141,7 +160,7 @@ def _term(
     if modulus is not None and facts.can_prove(above <= modulus):
         modulus = None
     digit = Digit(digit.name, digit.scale, modulus)
-    return _Term(digit, scale, simplify(modulus or above, facts), coefficient < 0, _ZERO)
+    return Term(digit, scale, simplify(modulus or above, facts), coefficient < 0, _ZERO)
 
 
 def _digit(factor: Factor, dims: dict[str, SymExpr], facts: Facts) -> Digit | None:
@@ -170,11 +189,11 @@ def _digit(factor: Factor, dims: dict[str, SymExpr], facts: Facts) -> Digit | No
     return Digit(result.name, result.scale * rhs, modulus)
 
 
-def _placed(result: SymExpr, terms: list[_Term], facts: Facts, of: Any) -> list[Comparison]:
+def _placed(result: SymExpr, terms: list[Term], facts: Facts, of: Any) -> list[Comparison]:
     """Say what each digit of a result is; returns what must hold of it."""
     conditions: list[Comparison] = []
     left, below = list(terms), _ONE
-    order: list[_Term] = []
+    order: list[Term] = []
     while left:
         exact = [t for t in left if t.scale == below]
         known = [t for t in left if t.scale.value is not None]
@@ -202,9 +221,7 @@ def _placed(result: SymExpr, terms: list[_Term], facts: Facts, of: Any) -> list[
     return conditions
 
 
-def _joined(
-    terms: list[_Term], dim: SymExpr, facts: Facts
-) -> tuple[SymExpr | None, SymExpr | None]:
+def _joined(terms: list[Term], dim: SymExpr, facts: Facts) -> tuple[SymExpr | None, SymExpr | None]:
     """Return an index made of its digits, and how many values these have together."""
     if not terms:
         return (_ZERO, _ONE) if dim.value == 1 else (None, None)

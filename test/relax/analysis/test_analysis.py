@@ -5,9 +5,9 @@ import re
 import pytest
 from mutation import BEFORE, HEAD
 
-from relax_mlir import ir, relax, transform
+from relax_mlir import ir, relax, tir, transform
 from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE
-from relax_mlir.errors import ExprTypeError, RelaxMLIRError, ScriptError, VerifyError
+from relax_mlir.errors import ExprError, ExprTypeError, RelaxMLIRError, ScriptError, VerifyError
 from relax_mlir.ir import IRModule
 from relax_mlir.relax import analysis
 from relax_mlir.relax.expr import (
@@ -219,6 +219,24 @@ class Module:
     assert "call_tir_inplace" in mod.script()
 
 
+@pytest.mark.parametrize("args", ["(R.shape([1, 2]),)", "(x,)", "()"])
+def test_calls_of_other_counts_that_scripts_leave_unchecked(args):
+    text = f"""
+@I.ir_module(check_well_formed=False)
+class Module:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")):
+        return R.call_tir(Module.f, {args}, out_ty=R.Tensor((1,), "float32"))
+
+    @T.prim_func
+    def f(m: T.int64, n: T.int64, B: T.Buffer((1,), "float32")):
+        B[0] = T.Cast("float32", m + n)
+"""
+    assert "@f takes 3 in all" in str(analysis.check_well_formed(from_source(text)))
+    with pytest.raises(ScriptError, match="of its 2 integers"):
+        from_source(text.replace("(check_well_formed=False)", ""))
+
+
 @pytest.mark.parametrize("declared", ["ndim=3", '(4,), "int32"', '(5,), "float32"'])
 def test_declarations_that_scripts_leave_unchecked(declared):
     text = f"""
@@ -255,6 +273,11 @@ def test_well_formed_of_built_functions():
         found = analysis.check_well_formed(relax.Function([z], built(lambda x, y, z=z: z).body))
         assert bool(found) is not bool(problem)
         assert re.search(problem, str(found))
+    n, m = tir.Var("n"), tir.Var("m")
+    x, y = relax.Var("x", R.Tensor((n, m))), relax.Var("y", R.Tensor((n, m, 3)))
+    block = relax.BindingBlock([relax.VarBinding(y, x + x)])
+    with pytest.raises(ExprError, match=r"'y' is declared .*, 3\)\), but its value is"):
+        IRModule({"main": relax.Function([x], relax.SeqExpr([block], y))})
     with pytest.raises(ExprTypeError, match="has been emitted"):
         relax.expr._update_type(functions(module())["main"].params[0], R.Object)
 

@@ -19,6 +19,7 @@ from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import from_source
 from relax_mlir.tir import IndexMap
 from relax_mlir.tir.schedule import Schedule
+from relax_mlir.tir.schedule.analysis import is_output_block, suggest_index_map
 
 n = tir.SizeVar("n", "int64")
 MAPS = [
@@ -50,6 +51,45 @@ def test_maps_have_inverses(number):
     assert len(seen) == np.prod(reached) == np.prod(shape)
     assert IndexMap.from_json(index_map.as_json()["index_map"]).is_equivalent_to(index_map)
     assert eval(index_map.as_python(), {"tir": tir}).is_equivalent_to(index_map)
+
+
+def test_layouts_in_which_loops_read_in_order():
+    i, j, k = (tir.Var(name) for name in "ijk")
+    cases = [
+        ((8, 256), [i // 16 * 4 + j // 16, i % 16 * 16 + j % 16], (32, 64), 4),
+        ((8,), [j % 4 * 2 + i], (2, 4), 2),
+        ((5, 7), [j, i], (7, 5), 2),
+        ((4, 6), [i % 4, i // 4 * 3 + k], (8, 1, 3), 3),
+        ((4,), [i + j], (2, 3), None),
+        ((4,), [i * 2], (2,), None),
+    ]
+    for shape, indices, extents, ndim in cases:
+        loops = [
+            tir.For(var, 0, extent, tir.ForKind.SERIAL, tir.Evaluate(0))
+            for var, extent in zip((i, j, k), extents, strict=False)
+        ]
+        found = suggest_index_map(tir.decl_buffer(shape), indices, loops, True)
+        if ndim is None:
+            assert found is None
+            continue
+        assert len(found.final_indices) == ndim
+        names = [str(loop.loop_var) for loop in loops]
+        dims = [int(str(dim)) for dim in found.map_shape(shape)]
+        places = []
+        for point in np.ndindex(*extents):
+            values = dict(zip(names, point, strict=True))
+            at = found.map_indices([index.substitute(values) for index in indices])
+            places.append(np.ravel_multi_index([int(str(each)) for each in at], dims))
+        # Each element once; the last loop goes through neighbours.
+        assert places == list(range(np.prod(shape)))
+
+
+def test_blocks_that_write_parameters():
+    schedule = Schedule(CHAIN.module)
+    outputs = schedule.get_output_blocks("root")
+    blocks = schedule.get_child_blocks(schedule.get_block("root"))
+    found = [is_output_block(schedule, block) for block in blocks]
+    assert 0 < sum(found) == len(outputs) < len(found)
 
 
 def test_maps_of_symbolic_shapes():
