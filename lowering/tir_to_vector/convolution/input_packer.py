@@ -9,11 +9,10 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import flipped_zeros, groups_type
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, VnniLoader
-from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
     SET_BYTES,
+    Convolution,
     PackedAxis,
-    PackedConvolution,
-    VnniGroups,
 )
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
 from relax_mlir.lowering.tir_to_vector.flat import inner_dims
@@ -35,7 +34,7 @@ class InputPacker:
     Tiles use it like the image, by `base`, `at` and `stride`.
 
     Args:
-        copied: the convolution.
+        conv: the convolution.
         emit: where to write.
         machine: what for.
         units: for iterators how many steps go together, if not one.
@@ -43,18 +42,19 @@ class InputPacker:
     """
 
     def __init__(
-        self, copied: PackedConvolution, emit: Emitter, machine: Machine,
-        units: dict[int | None, int], beyond: int,
+        self, conv: Convolution, emit: Emitter, machine: Machine, units: dict[int | None, int],
+        beyond: int,
     ) -> None:  # fmt: skip
+        packed = conv.packed
+        assert packed is not None  # images that are read in place have no packer
         self._beyond = beyond
-        self._copied, self._emit, self._machine = copied, emit, machine
-        conv = copied.conv
+        self._conv, self._emit, self._machine = conv, emit, machine
         self._lanes = machine.lanes(conv.element) or 1
         self._vector = self._type()
-        self._axes, self._order = copied.axes, copied.order
+        self._axes, self._order = packed.axes, packed.order
         self._reach = [emit.max(self._length(d), 1) for d in range(len(self._axes))]
-        dims = [*inner_dims(copied.source), SymExpr.const(1)]
-        self._source = emit.flatten_once(copied.source)
+        dims = [*inner_dims(packed.source), SymExpr.const(1)]
+        self._source = emit.flatten_once(packed.source)
         self._source_strides = [
             emit.size(math.prod(dims[d:], start=SymExpr.const(1))) for d in range(len(dims))
         ]
@@ -76,7 +76,7 @@ class InputPacker:
 
     def _type(self) -> ir.VectorType:
         """Return the type of a packed vector."""
-        return ir.VectorType.get([self._lanes], self._copied.conv.element)
+        return ir.VectorType.get([self._lanes], self._conv.element)
 
     def _length(self, d: int) -> Index:
         """Return the length of a dimension of the packed input."""
@@ -84,7 +84,7 @@ class InputPacker:
 
     def _loader(self) -> Loader:
         """Return the loader of the image's elements."""
-        return Loader(self._emit, self._source, self._copied.conv.widen[0], self._vector)
+        return Loader(self._emit, self._source, self._conv.widen[0], self._vector)
 
     def _nothing(self) -> ir.Value:
         """Return a vector of padding."""
@@ -95,7 +95,7 @@ class InputPacker:
 
         Without it, the pixels of a tile would have L1 set conflicts.
         """
-        step = self._axes[d].terms.get(self._copied.conv.col, 0)
+        step = self._axes[d].terms.get(self._conv.col, 0)
         width = max(8, self._vector.element_type.width) // 8
         if d == self._order[-1] or not step or not isinstance(self._size, int):
             return 0
@@ -133,7 +133,7 @@ class InputPacker:
         return StridedRef(self.base, offset, {})
 
     def _extent(self, position: int) -> Index:
-        return self._emit.size(self._copied.flat.iters[position].extent)
+        return self._emit.size(self._conv.flat.iters[position].extent)
 
     def _rows(self, pixels: Index) -> Index:
         """Return how many elements of the band's dimension some pixels see."""
@@ -164,7 +164,7 @@ class InputPacker:
         """Allocate a band; rows end with whole vectors."""
         emit = self._emit
         with emit.outside():
-            beyond = emit.mul(self.stride(self._copied.conv.col), self._beyond)
+            beyond = emit.mul(self.stride(self._conv.col), self._beyond)
             size = emit.add(self._size, emit.add(beyond, 2 * self._lanes))
         self._base = emit.alloc(size, self._vector.element_type)
 
@@ -315,27 +315,22 @@ class VnniInputPacker(InputPacker):
     """A packed input of groups; channels after the last are zeros.
 
     Args:
-        copied: the convolution.
-        grouped: how channels are grouped.
-        emit: where to write.
-        machine: what for.
-        units: as `InputPacker` takes them.
-        beyond: as `InputPacker` takes it.
+        conv, emit, machine, units, beyond: as `InputPacker` takes them.
     """
 
     def __init__(
-        self, copied: PackedConvolution, grouped: VnniGroups, emit: Emitter, machine: Machine,
-        units: dict[int | None, int], beyond: int,
+        self, conv: Convolution, emit: Emitter, machine: Machine, units: dict[int | None, int],
+        beyond: int,
     ) -> None:  # fmt: skip
-        self._grouped = grouped
+        assert conv.grouped is not None  # other inputs are packed as they are
+        self._grouped, dot = conv.grouped, conv.grouped.dot
         # The channels of the present group, None for all.
         self._live: Index | None = None
-        super().__init__(copied, emit, machine, units, beyond)
-        dot = grouped.dot
+        super().__init__(conv, emit, machine, units, beyond)
         self._groups = VnniLoader(
             emit, self._source, dot, dot.widen[1], dot.flips_signs, self._lanes
-        )  # fmt: skip
-        self._channels = emit.size(copied.flat.iters[grouped.position].extent)
+        )
+        self._channels = self._extent(self._grouped.position)
 
     def _type(self) -> ir.VectorType:
         return groups_type(self._lanes)

@@ -14,13 +14,10 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout, Loader
 from relax_mlir.lowering.tir_to_vector.convolution.input_packer import InputPacker, VnniInputPacker
-from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
-    PackedConvolution,
-    find_packed_convolution,
-)
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
     Convolution,
     find_convolution,
+    find_packed_convolution,
     match_convolution,
 )
 from relax_mlir.lowering.tir_to_vector.convolution.store import Live, TileStore
@@ -47,76 +44,70 @@ _COMPARED = 3
 
 
 def _match(nests: Nests) -> Problem | str:
-    result = nests.once(match_convolution)
-    if isinstance(result, str):
-        return result
-    conv, followers = find_convolution(nests.nest, nests.tops[1:], nests.machine) or (result, [])
-    return Problem([nests.nest, *followers], conv, "window", nests.nest)
+    alone = nests.once(match_convolution)
+    if isinstance(alone, str):
+        return alone
+    return _problem(find_convolution(nests.tops, nests.machine) or alone)
 
 
 def _match_packed(nests: Nests) -> Problem | str:
-    result = find_packed_convolution(nests.tops, nests.machine)
-    if result is None:
-        return "no image is worth packing"
-    return Problem(result.nests, result, "window", result.flat.nest)
+    conv = find_packed_convolution(nests.tops, nests.machine)
+    return "no image is worth packing" if conv is None else _problem(conv)
+
+
+def _problem(conv: Convolution) -> Problem:
+    return Problem(conv.nests, conv, "window", conv.flat.nest)
 
 
 def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     return direct_candidates(problem.form, machine)
 
 
-def _packed_candidates(problem: Problem, machine: Machine) -> list[Candidate]:
-    return direct_candidates(problem.form.conv, machine, problem.form)
-
-
 CONVOLUTION = KernelClass("convolution in place", _match, _candidates)
 PACKED_CONVOLUTION = KernelClass(
-    "convolution of a packed input", _match_packed, _packed_candidates, one_nest=False
+    "convolution of a packed input", _match_packed, _candidates, one_nest=False
 )
 
 
 def direct_candidates(
-    conv: Convolution, machine: Machine, copied: PackedConvolution | None = None,
-    is_cold: bool = False,
-) -> list[Candidate]:  # fmt: skip
+    conv: Convolution, machine: Machine, *, is_cold: bool = False
+) -> list[Candidate]:
     """Return the candidates of a direct convolution: the best register tiles.
 
     Args:
         conv: the convolution.
         machine: what for.
-        copied: its packed input; None to read the image in place.
         is_cold: whether it runs so seldom that short code is better.
     """
     lanes = machine.lanes(conv.element) or 1
-    group = 1 if copied is None or copied.grouped is None else copied.grouped.dot.group
+    group = 1 if conv.grouped is None else conv.grouped.dot.group
 
     def candidate(each: float, sizes: TileSizes) -> Candidate:
-        sizes = sizes if copied is None else padding_tap_tiles(sizes, copied)
-
-        def write(emit: Emitter, machine: Machine) -> None:
-            _Writer(conv, emit, machine, copied, sizes, is_cold).write()
-
+        sizes = padding_tap_tiles(sizes, conv)
         tile = sizes.rows[0] * sizes.cols[0], sizes.blocks[0] * lanes
         work = partial(tile_work, conv.flat, machine, each=each, products=group)
-        return Candidate("direct", write, work, tile)
+        return Candidate(
+            "direct",
+            lambda emit, machine: _Writer(conv, emit, machine, sizes, is_cold).write(),
+            work,
+            tile,
+        )
 
     return [candidate(*each) for each in tiles_of(conv, machine)[:_COMPARED]]
 
 
 class _Writer:
     def __init__(
-        self, conv: Convolution, emit: Emitter, machine: Machine, copied: PackedConvolution | None,
-        often: TileSizes, is_cold: bool,
-    ) -> None:  # fmt: skip
+        self, conv: Convolution, emit: Emitter, machine: Machine, often: TileSizes, is_cold: bool
+    ) -> None:
         self.conv, self.emit, self.machine = conv, emit, machine
         lanes = machine.lanes(conv.element)
         assert lanes is not None  # convolutions of other elements are left to plain loops
         self.lanes = lanes
         self.vector = ir.VectorType.get([lanes], conv.element)
-        self.grouped = None if copied is None else copied.grouped
-        self.weights = WeightBlocks(conv, emit, self.vector)
-        if self.grouped is not None:
-            self.weights = VnniWeights(conv, emit, self.vector, self.grouped)
+        self.grouped = conv.grouped
+        blocks = WeightBlocks if self.grouped is None else VnniWeights
+        self.weights = blocks(conv, emit, self.vector)
         self.store = TileStore(conv, self.weights, emit, self.vector, machine)
         self.blocks = self.weights.count
         self.rows, self.cols = self._extent(conv.row), self._extent(conv.col)
@@ -129,21 +120,17 @@ class _Writer:
         self.share: Index = 0
         self.image: Layout | InputPacker
         self.fixed = self.outer
-        if copied is None:
+        if conv.packed is None:
             self.image, self.widen = Layout(conv.image, emit), conv.widen[0]
-        else:
-            units = {conv.row: self.sizes.rows[0], conv.col: self.sizes.cols[0]}
-            beyond = self.sizes.cols[0]
-            if self.grouped is None:
-                self.copy = InputPacker(copied, emit, machine, units, beyond)
-            else:
-                self.copy = VnniInputPacker(copied, self.grouped, emit, machine, units, beyond)
-            self.image, self.widen = self.copy, None
-            skips = PaddingTaps(
-                copied, {conv.row: often.rows[0], conv.col: often.cols[0]}, emit, machine
-            )
-            self.first, self.skips = skips.steps, None if is_cold else skips
-            self.fixed = [i for i in self.outer if i not in copied.moving]
+            return
+        units = {conv.row: self.sizes.rows[0], conv.col: self.sizes.cols[0]}
+        packer = InputPacker if self.grouped is None else VnniInputPacker
+        self.copy = packer(conv, emit, machine, units, self.sizes.cols[0])
+        self.image, self.widen = self.copy, None
+        most = {conv.row: often.rows[0], conv.col: often.cols[0]}
+        skips = PaddingTaps(conv, most, emit, machine)
+        self.first, self.skips = skips.steps, None if is_cold else skips
+        self.fixed = [i for i in self.outer if i not in conv.packed.moving]
 
     def _extent(self, position: int | None) -> Index:
         return self.emit.size(self.conv.iter(position).extent)

@@ -1,34 +1,131 @@
-"""Matching convolutions: `C[.., c, x] += A[.., x * s + t * d] * B[c, .., t]` in any layout."""
+"""Matching convolutions, and whether their input is worth packing.
 
+A convolution is `C[.., c, x] += A[.., x * s + t * d] * B[c, .., t]` in any layout. A packed input
+is padded, and in the order of the windows.
+"""
+
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.analysis import Nest
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue
-from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import join_window, walks
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, vector_dot_product
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
+    Contraction,
+    is_matrix_product,
+    match_packed_contraction,
+    match_product,
+    product_tile,
+)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import (
+    Padded,
+    Window,
+    find_window,
+)
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatIter,
     FlatNest,
+    NotFlat,
     collapse,
-    flatten_nest,
+    linear,
+    linear_index,
+    terms_of,
 )
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Taps along an axis up to which they are unrolled.
 MAX_TAPS = 8
+# Output channels from which on packing an image without padding pays.
+_MIN_CHANNELS = 16
+# Addresses at multiples of this share a few L1 sets.
+SET_BYTES = 1024
+_ONE = SymExpr.const(1)
+# Dimensions of a batch of sequences.
+_SEQUENCE = 3
 
 
 @dataclass
-class Convolution:
-    """A convolution; iterators are positions in the flat nest.
+class PackedAxis:
+    """A dimension of the image, and the part of it in a packed input.
 
     Attributes:
-        flat: the nest.
-        image, weight, out: the accesses.
+        fixed: iterators that do not move inside a packed input, each with its factor in the image.
+        terms: those that do, each with its factor there.
+        pixel: the one of `terms` that is an iterator of the output, or None.
+        step: elements of the image from one packed element to the next.
+        constant: the constant of the image's index.
+        before: packed elements before the image's first.
+        size: elements of the image; None if no packed element is outside of it.
+        reach: packed elements.
+    """
+
+    fixed: dict[int, int]
+    terms: dict[int, int]
+    pixel: int | None
+    step: int
+    constant: SymExpr
+    before: int
+    size: SymExpr | None
+    reach: SymExpr
+
+
+@dataclass(frozen=True)
+class VnniGroups:
+    """How a packed input has groups of channels, for a dot-product instruction.
+
+    Attributes:
+        dot: the instruction, with weights as A and the image as B.
+        position: the reduction iterator over those channels.
+        axis: the image's dimension that it walks, alone.
+    """
+
+    dot: DotProduct
+    position: int
+    axis: int
+
+    def count(self, emit: Emitter, channels: Index) -> Index:
+        """Return the number of groups of a number of channels."""
+        return emit.div(emit.add(channels, self.dot.group - 1), self.dot.group)
+
+
+@dataclass
+class PackedInput:
+    """The packed input that a convolution reads.
+
+    Attributes:
+        source: the image, without padding.
+        axes: of the image's dimensions.
+        grouped: how channels are grouped, or None.
+    """
+
+    source: ir.Value
+    axes: list[PackedAxis]
+    grouped: VnniGroups | None
+
+    @property
+    def moving(self) -> list[int]:
+        """The iterators that move inside it."""
+        return sorted({i for axis in self.axes for i in axis.terms})
+
+    @property
+    def order(self) -> list[int]:
+        """The image's dimensions in its order."""
+        last = len(self.axes) - 1
+        inner = [d for d in range(last) if self.axes[d].pixel is None]
+        return [*(d for d in range(last) if d not in inner), *inner, last]
+
+
+@dataclass(kw_only=True)
+class Convolution(Window):
+    """A convolution.
+
+    Attributes:
+        image, weight: the accesses.
         widen: for image and weight the conversion to the type of the sum, or None.
         lane: the output channels of vectors.
         col: the pixels of a register tile: the output's innermost.
@@ -40,13 +137,11 @@ class Convolution:
         reductions: the other reduction iterators.
         unit: the distance of neighbours along the reductions in the weight, which has to be packed;
             None if it is in blocks already, in the type of the sum or one that widens to it.
-        epilogue: the epilogue, or None.
+        packed: the packed input, None if the image is read in place.
     """
 
-    flat: FlatNest
     image: FlatAccess
     weight: FlatAccess
-    out: FlatAccess
     widen: tuple[str | None, str | None]
     lane: int
     col: int
@@ -57,21 +152,45 @@ class Convolution:
     taps: int | None
     reductions: list[int]
     unit: SymExpr | None
-    epilogue: Epilogue | None = None
-
-    @property
-    def element(self) -> ir.Type:
-        """The type of the sum."""
-        return self.out.buffer.type.element_type
+    packed: PackedInput | None = None
 
     @property
     def along(self) -> int:
         """The iterator along which vectors of sums are stored."""
         return self.lane if self.out.strides[self.lane] == 1 else self.col
 
+    @property
+    def grouped(self) -> VnniGroups | None:
+        """How the channels of the packed input are grouped, or None."""
+        return None if self.packed is None else self.packed.grouped
+
+    @property
+    def loop_order(self) -> list[int]:
+        """The reductions in the order of the loops."""
+        return [i for i in (*self.reductions, self.k, self.taps) if i is not None]
+
     def iter(self, position: int | None) -> FlatIter:
         """Return an iterator; one step for none."""
-        return FlatIter(SymExpr.const(1), False) if position is None else self.flat.iters[position]
+        return FlatIter(_ONE, False) if position is None else self.flat.iters[position]
+
+
+def given_buffer(nest: Nest, annotation: str) -> tuple[list[int], ir.Value] | None:
+    """Return the numbers that a pass has noted of packed weights, and their buffer.
+
+    A block is declared to read that buffer, without a load of it.
+    """
+    notes = ir.DictAttr(nest.block.attributes.get("annotations") or ir.DictAttr.get({}))
+    if annotation not in notes:
+        return None
+    loaded = [load.buffer for load in nest.loads]
+    read = (
+        view.operation.operands[0]
+        for view in nest.block.regions[0].blocks[0].operations
+        if view.operation.name == "tir.reads"
+    )
+    buffer = next((each for each in read if each not in loaded), None)
+    numbers = list(ir.DenseI64ArrayAttr(notes[annotation]))
+    return None if buffer is None else (numbers, buffer)
 
 
 def match_convolution(flat: FlatNest, machine: Machine) -> Convolution | str:
@@ -88,41 +207,29 @@ def match_convolution(flat: FlatNest, machine: Machine) -> Convolution | str:
     lanes = machine.lanes(out.buffer.type.element_type)
     if lanes is None:
         return "its sums have no vector form"
-    spatial = [i for i, it in enumerate(flat.iters) if not it.reduction]
-    reductions = [i for i, it in enumerate(flat.iters) if it.reduction]
-    for image, weight in (sides, sides[::-1]):
-        conv = _assign(flat, lanes, (image, weight), out, spatial, reductions)
+    for each in (sides, sides[::-1]):
+        conv = _assign(flat, lanes, each, out)
         if conv is not None:
             return conv
     return "it slides no window"
 
 
-def find_convolution(
-    nest: Nest, rest: Sequence[ir.Operation], machine: Machine
-) -> tuple[Convolution, list[Nest]] | None:
-    """Return the convolution that a nest is, and the nests that its epilogue replaces.
+def find_convolution(tops: Sequence[ir.Operation], machine: Machine) -> Convolution | None:
+    """Return the convolution of an image in place that some nests begin with, with its epilogue."""
 
-    Args:
-        nest: a reduction's.
-        rest: the loops and blocks after it.
-        machine: what it shall run on.
-    """
-
-    def match(flat: FlatNest) -> Convolution | None:
-        conv = match_convolution(collapse(flat), machine)
+    def match(flat: FlatNest, padded: Padded | None) -> Convolution | None:
+        conv = "" if padded is not None else match_convolution(collapse(flat), machine)
         return None if isinstance(conv, str) else conv
 
-    joined = join_window(flatten_nest(nest), rest, match, lambda each: walks(each.flat, each.along))
-    if joined is None:
-        return None
-    return replace(joined.window, epilogue=joined.epilogue), joined.followers
+    return find_window(tops, match)
 
 
 def _assign(
-    flat: FlatNest, lanes: int, sides: tuple, out: FlatAccess, spatial: list[int],
-    reductions: list[int],
-) -> Convolution | None:  # fmt: skip
+    flat: FlatNest, lanes: int, sides: Sequence[tuple[FlatAccess, str | None]], out: FlatAccess
+) -> Convolution | None:
     (image, image_widen), (weight, weight_widen) = sides
+    spatial = [i for i, it in enumerate(flat.iters) if not it.reduction]
+    reductions = [i for i, it in enumerate(flat.iters) if it.reduction]
 
     def seen(access: FlatAccess, i: int) -> bool:
         return bool(access.strides[i] != 0)
@@ -151,8 +258,8 @@ def _assign(
     outer = [i for i in spatial if i not in (lane, col, row)]
     blocks = [i for i in channels if i != lane]
     return Convolution(
-        flat, image, weight, out, (image_widen, weight_widen), lane, col, row, outer, blocks, k,
-        taps, rest, unit,
+        flat=flat, image=image, weight=weight, widen=(image_widen, weight_widen), lane=lane,
+        col=col, row=row, outer=outer, blocks=blocks, k=k, taps=taps, reductions=rest, unit=unit,
     )  # fmt: skip
 
 
@@ -182,19 +289,14 @@ def _inner(
     taps = min(narrow, key=near) if narrow else None
     rest = [i for i in reductions if i != taps]
     # Static channels rather than a dynamic window: those are more.
-    return taps, max(rest, key=lambda i: (_is_known(flat, i), size(i), -i)) if rest else None
-
-
-def _is_known(flat: FlatNest, i: int) -> bool:
-    return flat.iters[i].extent.value is not None
+    known = [i for i in rest if flat.iters[i].extent.value is not None] or rest
+    return taps, max(known, key=lambda i: (size(i), -i), default=None)
 
 
 def _unit_stride(flat: FlatNest, weight: FlatAccess, reductions: list[int]) -> SymExpr | None:
     """Return the distance of neighbours if all reductions are evenly strided, else None."""
     left = {i: weight.strides[i] for i in reductions}
-    unit = next(
-        (s for s in left.values() if all(_divides(s, other) for other in left.values())), None
-    )
+    unit = next((s for s in left.values() if all((o // s) * s == o for o in left.values())), None)
     expected = unit
     # From the smallest on, each stride is the product of the inner extents.
     while left and expected is not None:
@@ -206,5 +308,189 @@ def _unit_stride(flat: FlatNest, weight: FlatAccess, reductions: list[int]) -> S
     return unit
 
 
-def _divides(a: SymExpr, b: SymExpr) -> bool:
-    return bool((b // a) * a == b)
+def find_packed_convolution(tops: Sequence[ir.Operation], machine: Machine) -> Convolution | None:
+    """Return the convolution that some nests begin with, or pad an image for, if packing pays."""
+
+    def match(flat: FlatNest, padded: Padded | None) -> Convolution | None:
+        if padded is not None and not padded.is_zero:
+            return None
+        if padded is None and _is_gemm_by_panels(flat, machine):
+            return None
+        return _match_packed(flat, padded, machine)
+
+    return find_window(tops, match)
+
+
+def _is_gemm_by_panels(flat: FlatNest, machine: Machine) -> bool:
+    """Whether a nest is a GEMM whose B is packed in panels of register tiles, or that widens.
+
+    It looks like a 1 x 1 convolution, whose packing may pay only if nothing widens.
+    """
+    product = match_packed_contraction(collapse(flat), machine)
+    if not isinstance(product, Contraction) or not is_matrix_product(product, machine):
+        return False
+    if product.widen != (None, None):
+        return True
+    tile, columns = product_tile(product, machine), product.flat.iters[product.n].extent.value
+    width = tile.vectors * (machine.lanes(product.element) or 1)
+    whole = columns is not None and columns % width == 0
+    return tile.panel is not None or (whole and not product.outer)
+
+
+def _match_packed(flat: FlatNest, padded: Padded | None, machine: Machine) -> Convolution | None:
+    chosen = [i for i, it in enumerate(flat.iters) if it.extent != 1]
+    window = match_convolution(_squeezed(flat, chosen), machine)
+    if isinstance(window, str) or (padded and window.image.buffer != padded.buffer):
+        return None
+    buffer = window.image.buffer
+    loads = [load for load in flat.nest.loads if load.buffer == buffer]
+    if len(loads) != 1:
+        return None
+    axes = _axes(window, loads[0], padded, chosen)
+    if axes is not None and _rows_are_independent(window, axes, machine):
+        outer = [i for i in range(len(window.flat.iters)) if i in (*window.outer, window.row)]
+        window = replace(window, row=None, outer=outer)
+        axes = _axes(window, loads[0], padded, chosen)
+    if axes is None:
+        return None
+    fixed = [i for axis in axes for i in axis.fixed]
+    pixels = [axis for axis in axes if axis.pixel is not None]
+    grouped = _grouped(window, axes, machine)
+    if any(i not in window.outer for i in fixed) or not pixels:
+        return None
+    if not (padded or grouped or _pays(window, axes[-1], pixels)):
+        return None
+    source = buffer if padded is None else padded.source
+    return replace(window, padded=padded, packed=PackedInput(source, axes, grouped))
+
+
+def _rows_are_independent(conv: Convolution, axes: Sequence[PackedAxis], machine: Machine) -> bool:
+    """Whether no window sees two rows, and what is packed for one row does not stay in cache.
+
+    Dynamic sequences are assumed to be long, and rows of images short.
+    """
+    axis = next((axis for axis in axes if conv.row in axis.terms), None)
+    if conv.row is None or axis is None or axis.size is not None or len(axis.terms) > 1:
+        return False
+    reach = math.prod((other.reach for other in axes if other is not axis), start=_ONE).value
+    if reach is None:
+        return axis is axes[0] and len(axes) == _SEQUENCE
+    return reach * max(8, conv.element.width) // 8 > machine.l2_bytes * 2 // 5
+
+
+def _grouped(conv: Convolution, axes: Sequence[PackedAxis], machine: Machine) -> VnniGroups | None:
+    """Return the groups of channels, None if the machine has no dot product for them."""
+    image, weight = conv.widen
+    dot = vector_dot_product((conv.weight, conv.image), (weight, image), conv.element, machine)
+    if dot is None:
+        return None
+    alone = {
+        i: d for d, axis in enumerate(axes) for i, step in axis.terms.items()
+        if len(axis.terms) == 1 and (step, axis.step) == (1, 1) and axis.size is None
+        and conv.flat.iters[i].reduction
+    }  # fmt: skip
+    if not alone:
+        return None
+
+    def size(i: int) -> int:
+        extent = conv.flat.iters[i].extent.value
+        return 1 << 30 if extent is None else extent
+
+    position = max(alone, key=size)
+    return VnniGroups(dot, position, alone[position])
+
+
+def _squeezed(flat: FlatNest, chosen: list[int]) -> FlatNest:
+    accesses = {
+        op: FlatAccess(access.buffer, access.offset, [access.strides[i] for i in chosen])
+        for op, access in flat.accesses.items()
+    }
+    return replace(flat, iters=[flat.iters[i] for i in chosen], accesses=accesses)
+
+
+def _axes(
+    conv: Convolution, access: Access, padded: Padded | None, chosen: list[int]
+) -> list[PackedAxis] | None:
+    nest = conv.flat.nest
+    order = nest.order
+    axes = []
+    for d in range(len(access.exprs)):
+        index = _index(access, d)
+        if index is None:
+            return None
+        constant, factors = index
+        terms = {order.index(i): factor for i, factor in factors.items() if factor}
+        terms = {chosen.index(i): factor for i, factor in terms.items() if i in chosen}
+        if any(factor < 0 for factor in terms.values()):
+            return None
+        axis = _axis(conv, constant, terms, padded, d)
+        if axis is None:
+            return None
+        axes.append(axis)
+    return axes
+
+
+def _index(access: Access, d: int) -> tuple[SymExpr, dict[int, int]] | None:
+    """Return the constant of an index of the image, and the factors of iterators."""
+    expr = access.exprs[d]
+    if expr is not None:
+        try:
+            constant, factors = linear(expr)
+        except NotFlat:
+            return None
+        return None if constant < 0 else (SymExpr.const(constant), factors)
+    index = list(access.op.operands)[-len(access.exprs) :][d]
+    form = linear_index(index, terms_of(access.op.block.arguments))
+    if form is None:
+        return None
+    known = {i: factor.value for i, factor in form[1].items()}
+    numbers = {i: factor for i, factor in known.items() if factor is not None}
+    return (form[0], numbers) if len(numbers) == len(known) else None
+
+
+def _axis(
+    conv: Convolution, constant: SymExpr, terms: dict[int, int], padded: Padded | None, d: int
+) -> PackedAxis | None:
+    iters = conv.flat.iters
+    steps = [i for i in terms if iters[i].reduction]
+    pixels = [i for i in terms if i not in steps and conv.weight.strides[i] == 0]
+    others = [i for i in terms if i not in (*steps, *pixels)]
+    before = 0 if padded is None else padded.before[d]
+    hangs = padded is not None and bool(before or padded.after[d])
+    tiled = any(i in (conv.row, conv.col) for i in pixels)
+    if len(steps) > 1 or (hangs and others):
+        return None
+    moves = hangs or tiled or (pixels and (steps or terms[pixels[0]] != 1))
+    if not moves:
+        fixed = {i: terms[i] for i in (*pixels, *others)}
+        step = terms[steps[0]] if steps else 1
+        reach = iters[steps[0]].extent if steps else _ONE
+        return PackedAxis(fixed, dict.fromkeys(steps, 1), None, step, constant, 0, None, reach)
+    if len(pixels) > 1 or others:
+        return None
+    pixel = pixels[0] if pixels else None
+    if pixel is not None and not steps and not hangs:
+        # With windows of one tap, pixels between those of a stride are left out.
+        step, reach = terms[pixel], iters[pixel].extent
+        return PackedAxis({}, {pixel: 1}, pixel, step, constant, 0, None, reach)
+    reach = _ONE
+    for i, factor in terms.items():
+        reach = reach + (iters[i].extent - 1) * factor
+    size = padded.sizes[d] if padded is not None and hangs else None
+    return PackedAxis({}, terms, pixel, 1, constant, before, size, reach)
+
+
+def _pays(conv: Convolution, last: PackedAxis, pixels: Sequence[PackedAxis]) -> bool:
+    """Whether reading a packed input gains more than packing costs."""
+    # Packing widens each element once.
+    leaves_out = any(axis.step > 1 for axis in pixels) or conv.widen[0] is not None
+    # In NHWC a window's part of a row is contiguous, but pixels may conflict in cache sets.
+    apart, width = conv.image.strides[conv.col].value, max(8, conv.element.width) // 8
+    if apart and apart * width % SET_BYTES == 0:
+        leaves_out = True
+    if not leaves_out and (last.pixel != conv.col or all(len(a.terms) == 1 for a in pixels)):
+        return False
+    channels = math.prod(
+        (conv.iter(position).extent for position in (conv.lane, *conv.blocks)), start=_ONE
+    )
+    return channels.value is None or channels.value >= _MIN_CHANNELS

@@ -7,11 +7,7 @@ from functools import lru_cache
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader
-from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
-    PackedAxis,
-    PackedConvolution,
-)
-from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution, PackedAxis
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import FMA_LATENCY, tile_cycles
@@ -124,13 +120,12 @@ _AT_ONCE = 4
 _MIN_COLS = 8
 
 
-def padding_tap_tiles(sizes: TileSizes, copied: PackedConvolution) -> TileSizes:
+def padding_tap_tiles(sizes: TileSizes, conv: Convolution) -> TileSizes:
     """Return tiles whose dynamic rows are no wider than taps are apart.
 
     Tiles at a border then meet only padding with some taps.
     """
-    conv = copied.conv
-    for axis in copied.axes:
+    for axis in () if conv.packed is None else conv.packed.axes:
         steps = [i for i in axis.terms if i != axis.pixel]
         if axis.pixel != conv.col or axis.size is None or not steps:
             continue
@@ -162,26 +157,22 @@ class PaddingTaps:
     """The taps that each tile leaves out: `prepare` once, before the parallel region, then `spans`.
 
     Args:
-        copied: the convolution.
+        conv: the convolution, of a packed input.
         counts: the maximal steps of each iterator of pixels of a tile.
         emit: where to write.
         machine: what for.
     """
 
     def __init__(
-        self,
-        copied: PackedConvolution,
-        counts: dict[int | None, int],
-        emit: Emitter,
-        machine: Machine,
+        self, conv: Convolution, counts: dict[int | None, int], emit: Emitter, machine: Machine
     ) -> None:
-        self._copied, self._emit, self._machine = copied, emit, machine
+        assert conv.packed is not None  # only a packed input has padding
+        self._conv, self._emit, self._machine = conv, emit, machine
+        self._axes = conv.packed.axes
         self._finite: bool | ir.Value | None = None
         self._skips: list[_TapAxis] = []
-        dot = None if copied.grouped is None else copied.grouped.dot
-        if copied.conv.flat.init is None or (dot is not None and dot.flips_signs):
-            return
-        for axis in copied.axes:
+        flips_signs = conv.grouped is not None and conv.grouped.dot.flips_signs
+        for axis in () if conv.flat.init is None or flips_signs else self._axes:
             steps = [i for i in axis.terms if i != axis.pixel]
             if axis.size is None or axis.pixel is None or not steps or axis.constant != 0:
                 continue
@@ -195,7 +186,7 @@ class PaddingTaps:
         return [skip.step for skip in self._skips]
 
     def _pays(self, skip: _TapAxis) -> bool:
-        iters, terms = self._copied.conv.flat.iters, skip.axis.terms
+        iters, terms = self._conv.flat.iters, skip.axis.terms
         elements, apart = iters[skip.step].extent.value, terms[skip.step]
         outputs, size = iters[skip.pixel].extent.value, skip.axis.size
         if elements is None or size is None or not apart or not terms[skip.pixel]:
@@ -212,14 +203,14 @@ class PaddingTaps:
                 for e in range(elements)
             )
         saved, pixels = all_ - used, 1
-        for axis in self._copied.axes:
+        for axis in self._axes:
             if axis.pixel is not None:
                 pixels *= iters[axis.pixel].extent.value or outputs
         return saved >= _MIN_SHARE * all_ and saved * pixels >= _MIN_USES * all_ > 0
 
     def prepare(self) -> None:
         """Test the weights, if anything may be left out."""
-        conv, emit = self._copied.conv, self._emit
+        conv, emit = self._conv, self._emit
         if not self._skips or not isinstance(conv.element, ir.FloatType):
             return
         buffer = conv.weight.buffer
@@ -268,7 +259,7 @@ class PaddingTaps:
             axis, count = skip.axis, counts.get(skip.pixel, 1)
             stride, apart = axis.terms[skip.pixel], axis.terms[skip.step]
             assert axis.size is not None  # of others nothing is left out
-            elements = emit.size(self._copied.conv.flat.iters[skip.step].extent)
+            elements = emit.size(self._conv.flat.iters[skip.step].extent)
             first = emit.mul(here[skip.pixel], stride)
             last = emit.add(first, (count - 1) * stride)
             image_end = emit.add(emit.size(axis.size), axis.before)

@@ -13,11 +13,13 @@ from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
 )
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout, Loader, VnniLoader
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Packer
-from relax_mlir.lowering.tir_to_vector.convolution.input_packing import VnniGroups
-from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
+    Convolution,
+    VnniGroups,
+    given_buffer,
+)
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef, add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.winograd.pattern import read_besides
 
 
 class WeightBlocks:
@@ -48,18 +50,16 @@ class WeightBlocks:
         else:
             self.count = emit.div(emit.add(self._channels, self._lanes - 1), self._lanes)
         self._packed: ir.Value | None = None
-        # In the order of the loops.
-        order = [i for i in (*conv.reductions, conv.k, conv.taps) if i is not None]
-        self._order = self._ordered(order)
+        self._order = self._packed_order()
         self._strides: dict[int, Index] = {}
         self._steps: Index = 1
         for position in reversed(self._order):
             self._strides[position] = emit.mul(self._steps, self._lanes)
             self._steps = emit.mul(self._steps, self.extent(position))
 
-    def _ordered(self, order: list[int]) -> list[int]:
-        """Return the reductions in the order of packed blocks, given their loop order."""
-        return order
+    def _packed_order(self) -> list[int]:
+        """Return the reductions in the order of packed blocks."""
+        return self._conv.loop_order
 
     def extent(self, position: int | None) -> Index:
         """Return the number of steps of an iterator."""
@@ -218,22 +218,21 @@ class VnniWeights(WeightBlocks):
     If the sign bits of the image are flipped, sums of a block start from a correction.
     """
 
-    def __init__(
-        self, conv: Convolution, emit: Emitter, vector: ir.VectorType, grouped: VnniGroups
-    ) -> None:
-        self._grouped, self._dot = grouped, grouped.dot
+    def __init__(self, conv: Convolution, emit: Emitter, vector: ir.VectorType) -> None:
+        assert conv.grouped is not None  # other weights are packed as they are
+        self._grouped, self._dot = conv.grouped, conv.grouped.dot
         super().__init__(conv, emit, vector)
         self.ready = False
         self._operand = groups_type(self._lanes)
         base = self._layout.base
         self._load = VnniLoader(emit, base, self._dot, self._dot.widen[0], False, self._lanes)
         self._starts: ir.Value | None = None
-        prepacked = prepacked_weights(conv, grouped, self._lanes)
+        prepacked = prepacked_weights(conv, self._grouped, self._lanes)
         self.prepacked: bool = prepacked is not None
         if prepacked is not None:
             self._packed = emit.flatten_once(prepacked)
 
-    def _ordered(self, order: list[int]) -> list[int]:
+    def _packed_order(self) -> list[int]:
         # Groups are contiguous: several are packed at once.
         return group_order(self._conv, self._grouped)
 
@@ -359,8 +358,7 @@ _HEADER = 6
 
 def group_order(conv: Convolution, grouped: VnniGroups) -> list[int]:
     """Return the reductions in the order of the packed weights, the grouped one last."""
-    order = [i for i in (*conv.reductions, conv.k, conv.taps) if i is not None]
-    return [*(i for i in order if i != grouped.position), grouped.position]
+    return [*(i for i in conv.loop_order if i != grouped.position), grouped.position]
 
 
 def note_of(conv: Convolution, grouped: VnniGroups, lanes: int) -> list[int] | None:
@@ -433,14 +431,9 @@ def prepacked_weights(conv: Convolution, grouped: VnniGroups, lanes: int) -> ir.
         grouped: the layout that the kernel needs.
         lanes: groups of a vector.
     """
-    block = conv.flat.nest.block
-    if "annotations" not in block.attributes:
+    given = given_buffer(conv.flat.nest, VNNI_WEIGHTS)
+    if given is None or given[0] != note_of(conv, grouped, lanes):
         return None
-    layout = {each.name: each.attr for each in ir.DictAttr(block.attributes["annotations"])}
-    note = note_of(conv, grouped, lanes) if VNNI_WEIGHTS in layout else None
-    if note is None or list(ir.DenseI64ArrayAttr(layout[VNNI_WEIGHTS])) != note:
-        return None
-    buffer = read_besides(conv.flat.nest)
-    if buffer is None or str(buffer.type.element_type) != "i32":
-        return None
-    return buffer if tuple(buffer.type.shape) == packed_shape(note) else None
+    note, buffer = given
+    same = str(buffer.type.element_type) == "i32" and tuple(buffer.type.shape) == packed_shape(note)
+    return buffer if same else None

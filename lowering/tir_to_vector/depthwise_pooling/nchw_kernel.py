@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -26,12 +27,8 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_separable import (
     SeparableNchw,
     is_separable,
 )
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import (
-    DepthwisePool,
-    Match,
-    find_depthwise_pool,
-    match_nchw,
-)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import Padded, find_window
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool, match_nchw
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import DepthwisePoolWriter
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest, inner_dims
@@ -45,6 +42,7 @@ from relax_mlir.lowering.tir_to_vector.kernel_class import (
 from relax_mlir.lowering.tir_to_vector.nest_cost import nest_work
 from relax_mlir.lowering.tir_to_vector.row_fusion.fusion import emit_fused, shared_loops
 
+Match = Callable[[FlatNest, Padded | None, Machine], DepthwisePool | None]
 # Taps from which on a window may be a whole image.
 _MIN_ELEMENTS = 16
 
@@ -143,7 +141,7 @@ def global_pool(pool: DepthwisePool, machine: Machine) -> list[Candidate]:
 
 def match_window(nests: Nests, match: Match) -> Problem | str:
     """Return the window that some nests begin with, or why there is none."""
-    result = find_depthwise_pool(nests.tops, nests.machine, match)
+    result = find_window(nests.tops, lambda flat, padded: match(flat, padded, nests.machine))
     if result is None:
         return "no window slides over planes or over adjacent channels"
     return Problem(result.nests, result, "window", result.flat.nest)

@@ -1,13 +1,14 @@
-"""Padded copies: a buffer filled with one number, then an image inside it.
+"""Windows over images: the padded copy that one reads, its reduction, and the maps that follow.
 
-te functions and scripts write them as a choice, `T.if_then_else(inside, image, number)`, which is
-split into a fill and a copy, so that windows over both forms match.
+A padded copy is a buffer filled with one number, then an image inside it. te functions and scripts
+write it as a choice, `T.if_then_else(inside, image, number)`: it is split into a fill and a copy.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Generic, Protocol, TypeVar
+from typing import TypeVar
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -21,9 +22,17 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     top_level,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue, follow
-from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, extent_of, flatten_nest
+from relax_mlir.lowering.tir_to_vector.flat import (
+    FlatAccess,
+    FlatNest,
+    NotFlat,
+    extent_of,
+    flatten_nest,
+    linear,
+)
 from relax_mlir.lowering.tir_to_vector.index_emit import is_constant
 from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
+from relax_mlir.lowering.walk import enclosing
 
 
 @dataclass
@@ -60,22 +69,18 @@ def is_zero(number: ir.Attribute) -> bool:
     return kind(number).value == 0
 
 
-def match_padded(fill: tuple[Nest, FlatNest], copy: tuple[Nest, FlatNest]) -> Padded | None:
+def _match_padded(fill: FlatNest, copy: FlatNest) -> Padded | None:
     """Return the padded copy that two nests make, None if it is none for one use."""
-    (outer, flat), (inner, image) = fill, copy
-    buffer = flat.written
-    if image.written != buffer or flat.total is not None or image.total is not None:
+    outer, inner, buffer = fill.nest, copy.nest, fill.written
+    if copy.written != buffer or len(copy.slice) != 1 or len(inner.loads) != 1:
         return None
-    owner, value = buffer.owner, flat.value.owner
+    owner, value, load = buffer.owner, fill.value.owner, inner.loads[0]
     if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
         return None
-    if isinstance(value, ir.Block) or value.operation.name != "arith.constant":
-        return None
-    loads = inner.loads
-    if len(image.slice) != 1 or len(loads) != 1 or image.value != loads[0].op.results[0]:
+    if not is_constant(fill.value) or copy.value != load.op.results[0]:
         return None
     identity = list(range(len(inner.types)))
-    if outer.stores[0].iters != list(range(buffer.type.rank)) or loads[0].iters != identity:
+    if outer.stores[0].iters != list(range(buffer.type.rank)) or load.iters != identity:
         return None
     before = _offsets(inner.stores[0])
     if before is None:
@@ -85,66 +90,47 @@ def match_padded(fill: tuple[Nest, FlatNest], copy: tuple[Nest, FlatNest]) -> Pa
     after = [
         (all_ - size - first).value for all_, size, first in zip(whole, sizes, before, strict=True)
     ]
-    if any(count is None or count < 0 for count in after):
+    known = [count for count in after if count is not None and count >= 0]
+    if len(known) < len(after):
         return None
     number = value.operation.attributes["value"]
-    return Padded(
-        buffer, loads[0].buffer, before, [count or 0 for count in after], sizes, number,
-        (outer, inner),
-    )  # fmt: skip
+    return Padded(buffer, load.buffer, before, known, sizes, number, (outer, inner))
 
 
-def match_padded_use(tops: Sequence[ir.Operation]) -> tuple[Padded, FlatNest] | None:
+def _match_padded_use(tops: Sequence[ir.Operation]) -> tuple[Padded, FlatNest] | None:
     """Return a padded copy that two nests make and only the third one reads."""
-    nests: list[tuple[Nest, FlatNest]] = []
+    flats: list[FlatNest] = []
     for op in tops[:3]:
-        nest = match_nest(op)
-        if isinstance(nest, str):
+        flat = _flattened(op)
+        if flat is None or (flat.total is not None) != (len(flats) == 2):
             return None
-        try:
-            flat = flatten_nest(nest)
-        except NotFlat:
-            return None
-        if (flat.total is not None) != (len(nests) == 2):
-            return None
-        nests.append((nest, flat))
-    if len(nests) != 3:
+        flats.append(flat)
+    if len(flats) != 3:
         return None
-    padded = match_padded(nests[0], nests[1])
-    if padded is None or not used_only_in(padded, nests[2][0]):
+    padded = _match_padded(flats[0], flats[1])
+    if padded is None or not _is_used_only_in(padded, flats[2].nest):
         return None
     # The image must not change between its copy and its use.
-    if not all(is_adjacent(a.top, b.top) for (a, _), (b, _) in pairwise(nests)):
+    if not all(is_adjacent(a.nest.top, b.nest.top) for a, b in pairwise(flats)):
         return None
-    return padded, nests[2][1]
+    return padded, flats[2]
 
 
-def match_first_reduction(
-    tops: Sequence[ir.Operation],
-) -> tuple[Padded | None, FlatNest, Sequence[ir.Operation]] | None:
-    """Return the reduction that some nests begin with, its padding, if any, and what follows."""
-    padded, flat = match_padded_use(tops) or (None, None)
-    if flat is None:
-        nest = match_nest(tops[0])
-        if isinstance(nest, str):
-            return None
-        try:
-            flat = flatten_nest(nest)
-        except NotFlat:
-            return None
-    return None if flat.total is None else (padded, flat, tops[1 if padded is None else 3 :])
+def _flattened(op: ir.Operation) -> FlatNest | None:
+    nest = match_nest(op)
+    if isinstance(nest, str):
+        return None
+    try:
+        return flatten_nest(nest)
+    except NotFlat:
+        return None
 
 
-def used_only_in(padded: Padded, nest: Nest) -> bool:
+def _is_used_only_in(padded: Padded, nest: Nest) -> bool:
     """Whether only one nest reads a padded copy."""
     blocks = [each.block for each in (*padded.nests, nest)]
-    for use in padded.buffer.uses:
-        op = use.owner.operation
-        while op.name != "tir.block" and op.parent is not None:
-            op = op.parent.operation
-        if op not in blocks:
-            return False
-    return True
+    users = [enclosing(use.owner.operation, "tir.block") for use in padded.buffer.uses]
+    return all(user is not None and user in blocks for user in users)
 
 
 def _offsets(store: Access) -> list[int] | None:
@@ -160,19 +146,11 @@ def _offsets(store: Access) -> list[int] | None:
 
 def plus_constant(expr: ir.AffineExpr | None, position: int) -> int | None:
     """Return the constant that an index adds to an iterator, None for other indices."""
-    if expr is None:
+    try:
+        constant, factors = (0, {}) if expr is None else linear(expr)
+    except NotFlat:
         return None
-    known = expr.maybe_downcast()
-    if isinstance(known, ir.AffineDimExpr):
-        return 0 if known.position == position else None
-    if not isinstance(known, ir.AffineAddExpr):
-        return None
-    parts = [known.lhs.maybe_downcast(), known.rhs.maybe_downcast()]
-    number = next((x for x in parts if isinstance(x, ir.AffineConstantExpr)), None)
-    dim = next((x for x in parts if isinstance(x, ir.AffineDimExpr)), None)
-    if number is None or dim is None or dim.position != position:
-        return None
-    return number.value
+    return constant if factors == {position: 1} else None
 
 
 # Predicates of `arith.cmpi`, and the same with exchanged operands.
@@ -337,59 +315,74 @@ def _store(nest: Nest, guarded: _Guarded, *, fills: bool) -> None:
         op.erase()
 
 
-class HasFlat(Protocol):
-    """A matched form of a nest."""
-
-    @property
-    def flat(self) -> FlatNest:
-        """The nest."""
-        ...
-
-
-Form = TypeVar("Form", bound=HasFlat)
-
-
-@dataclass
-class Joined(Generic[Form]):
-    """A window with its epilogue.
+@dataclass(kw_only=True)
+class Window(ABC):
+    """A reduction over windows of an image.
 
     Attributes:
-        window: the window; its nest has the epilogue's accesses too.
-        epilogue: over the window's iterators, or None.
+        flat: the nest; iterators are positions in it.
+        padded: the padded copy that the image is, or None.
+        epilogue: over the nest's iterators, or None.
         followers: the nests that the epilogue replaces.
     """
 
-    window: Form
-    epilogue: Epilogue | None
-    followers: list[Nest]
+    flat: FlatNest
+    padded: Padded | None = None
+    epilogue: Epilogue | None = None
+    followers: list[Nest] = field(default_factory=list)
+
+    @property
+    @abstractmethod
+    def along(self) -> int:
+        """The iterator along which vectors of sums are stored."""
+
+    @property
+    def out(self) -> FlatAccess:
+        """The access of the results."""
+        return self.flat.accesses[self.flat.store]
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of the sum."""
+        return self.flat.written.type.element_type
+
+    @property
+    def nests(self) -> list[Nest]:
+        """The nests that it replaces: padding, itself, epilogue."""
+        before = () if self.padded is None else self.padded.nests
+        return [*before, self.flat.nest, *self.followers]
 
 
-def join_window(
-    flat: FlatNest, rest: Sequence[ir.Operation], match: Callable[[FlatNest], Form | None],
-    fits: Callable[[Form], bool],
-) -> Joined[Form] | None:  # fmt: skip
-    """Return a window with as many of the next nests as can be its epilogue, None for no window.
+Form = TypeVar("Form", bound=Window)
+
+
+def find_window(
+    tops: Sequence[ir.Operation], match: Callable[[FlatNest, Padded | None], Form | None]
+) -> Form | None:
+    """Return the window that some nests begin with, or pad an image for, None for no window.
+
+    As many of the next nests as can be are its epilogue.
 
     Args:
-        flat: the window's nest, an iterator for each of its loops.
-        rest: the loops and blocks after it.
-        match: matches the window.
-        fits: whether all accesses suit its vectors.
+        tops: the nests.
+        match: matches the window, given its nest, an iterator for each of its loops, and padding.
     """
-    alone = match(flat)
-    if alone is None:
+    padded, flat = _match_padded_use(tops) or (None, _flattened(tops[0]))
+    window = None if flat is None or flat.total is None else match(flat, padded)
+    if window is None or flat is None:
         return None
     # Sums that add to memory are not complete in registers.
+    rest = tops[1 if padded is None else 3 :]
     followers, flats = ([], []) if flat.init is None else follow(flat, rest)
     while flats:
         accesses = dict(flat.accesses)
         for follower in flats:
             accesses.update(follower.accesses)
-        window = match(replace(flat, accesses=accesses))
-        if window is not None and fits(window):
-            return Joined(window, _epilogue(window.flat, flats), followers)
+        whole = match(replace(flat, accesses=accesses), padded)
+        if whole is not None and _is_adjacent_along(whole.flat, whole.along):
+            return replace(whole, epilogue=_epilogue(whole.flat, flats), followers=followers)
         followers, flats = followers[:-1], flats[:-1]
-    return Joined(alone, None, [])
+    return window
 
 
 def _epilogue(flat: FlatNest, flats: Sequence[FlatNest]) -> Epilogue:
@@ -400,18 +393,12 @@ def _epilogue(flat: FlatNest, flats: Sequence[FlatNest]) -> Epilogue:
     return Epilogue(nests, None)
 
 
-def window_nests(flat: FlatNest, padded: Padded | None, followers: Sequence[Nest]) -> list[Nest]:
-    """Return the nests that a window replaces: padding, itself, epilogue."""
-    before = () if padded is None else padded.nests
-    return [*before, flat.nest, *followers]
-
-
-def walks(flat: FlatNest, position: int) -> bool:
+def _is_adjacent_along(flat: FlatNest, position: int) -> bool:
     """Whether the epilogue's accesses are adjacent along an iterator, or do not move."""
     own = (*flat.slice, flat.store, flat.total)
-    for op, access in flat.accesses.items():
-        stride = access.strides[position]
-        if op in own or stride == 1 or (stride == 0 and op.name != "memref.store"):
-            continue
-        return False
-    return True
+    return all(
+        access.strides[position] == 1
+        or (access.strides[position] == 0 and op.name != "memref.store")
+        for op, access in flat.accesses.items()
+        if op not in own
+    )

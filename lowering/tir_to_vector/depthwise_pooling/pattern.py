@@ -1,22 +1,14 @@
 """Matching depthwise convolution and pooling, in NCHW and in NHWC."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.analysis import Nest
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product, widened
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import (
-    Padded,
-    join_window,
-    match_first_reduction,
-    walks,
-    window_nests,
-)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import Padded, Window
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest, index_terms
 
 # Output channels of a group from which on vectors of channels are better.
@@ -40,46 +32,37 @@ class ImageAxis:
     constant: int
 
 
-@dataclass
-class DepthwisePool:
+@dataclass(kw_only=True)
+class DepthwisePool(Window):
     """A window that slides over planes.
 
     Attributes:
-        flat: the nest; all iterators below are positions in it.
-        image, weight, out: the accesses; pooling has no weight.
+        image, weight: the accesses; pooling has no weight.
         widen: for image and weight the conversion to the type of the sum, or None.
         axes: the image's dimensions.
-        padded: the padded copy that the image is, or None.
         col: the iterator of vectors.
         stride: the distance of the pixels of neighbouring outputs.
         row: the iterator that tiles take several steps of, or None.
         outer: iterators over planes.
         inner: other iterators of the outputs of a plane.
         reductions: those of the window, innermost last.
-        epilogue: the epilogue, or None.
-        followers: the nests that the epilogue replaces.
     """
 
-    flat: FlatNest
     image: FlatAccess
     weight: FlatAccess | None
-    out: FlatAccess
     widen: tuple[str | None, str | None]
     axes: list[ImageAxis]
-    padded: Padded | None
     col: int
     stride: int
     row: int | None
     outer: list[int]
     inner: list[int]
     reductions: list[int]
-    epilogue: Epilogue | None = None
-    followers: list[Nest] = field(default_factory=list)
 
     @property
-    def element(self) -> ir.Type:
-        """The type of the sum."""
-        return self.out.buffer.type.element_type
+    def along(self) -> int:
+        """The iterator along which vectors of sums are stored."""
+        return self.col
 
     @property
     def fill(self) -> ir.Attribute | None:
@@ -94,19 +77,13 @@ class DepthwisePool:
             element, value % (1 << width) if self.widen[0] == "arith.extui" else value
         )
 
-    @property
-    def nests(self) -> list[Nest]:
-        """The nests that it replaces."""
-        return window_nests(self.flat, self.padded, self.followers)
-
 
 def match_nchw(flat: FlatNest, padded: Padded | None, machine: Machine) -> DepthwisePool | None:
     """Return how a reduction slides a window over planes, None for other reductions."""
-    out = flat.accesses[flat.store]
-    if machine.lanes(out.buffer.type.element_type) is None:
+    if machine.lanes(flat.written.type.element_type) is None:
         return None
     for image, weight, widen in window_sides(flat):
-        pool = _assign(flat, (image, weight), widen, out, padded)
+        pool = _assign(flat, (image, weight), widen, padded)
         if pool is not None:
             return pool
     return None
@@ -146,9 +123,9 @@ def _pooled(flat: FlatNest) -> tuple[FlatAccess, str | None] | None:
 
 def _assign(
     flat: FlatNest, sides: tuple[FlatAccess, FlatAccess | None],
-    widen: tuple[str | None, str | None], out: FlatAccess, padded: Padded | None,
+    widen: tuple[str | None, str | None], padded: Padded | None,
 ) -> DepthwisePool | None:  # fmt: skip
-    image, weight = sides
+    (image, weight), out = sides, flat.accesses[flat.store]
 
     def seen(access: FlatAccess | None, i: int) -> bool:
         return access is not None and bool(access.strides[i] != 0)
@@ -190,8 +167,9 @@ def _assign(
     outer = [i for i in spatial if i not in sliding and i not in channels]
     inner = [i for i in spatial if i not in (*outer, col, *rows[-1:])]
     return DepthwisePool(
-        flat, image, weight, out, widen, axes, padded, col, stride, rows[-1] if rows else None,
-        outer, inner, reductions,
+        flat=flat, image=image, weight=weight, widen=widen, axes=axes, padded=padded, col=col,
+        stride=stride, row=rows[-1] if rows else None, outer=outer, inner=inner,
+        reductions=reductions,
     )  # fmt: skip
 
 
@@ -218,31 +196,6 @@ def image_axes(
     return axes
 
 
-Match = Callable[[FlatNest, Padded | None, Machine], DepthwisePool | None]
-
-
-def find_depthwise_pool(
-    tops: Sequence[ir.Operation], machine: Machine, match: Match
-) -> DepthwisePool | None:
-    """Return the window that some nests begin with, or pad an image for.
-
-    Args:
-        tops: the nests.
-        machine: what for.
-        match: the matcher.
-    """
-    padded, flat, rest = match_first_reduction(tops) or (None, None, ())
-    if flat is None:
-        return None
-    joined = join_window(
-        flat, rest, lambda extended: match(extended, padded, machine),
-        lambda pool: walks(pool.flat, pool.col),
-    )  # fmt: skip
-    if joined is None:
-        return None
-    return replace(joined.window, epilogue=joined.epilogue, followers=joined.followers)
-
-
 # Rows of outputs, and outputs of a row, of a register tile.
 _MAX_ROWS, _MAX_COLS = 4, 8
 # Assumed for dynamic sizes: layers for images of 224 pixels have multiples of it.
@@ -251,7 +204,7 @@ _UNKNOWN = 14
 _START = 8
 
 
-@dataclass
+@dataclass(kw_only=True)
 class NhwcDepthwisePool(DepthwisePool):
     """A window of each channel; `col` walks the channels, `row` the rows of pixels.
 
@@ -262,10 +215,10 @@ class NhwcDepthwisePool(DepthwisePool):
         picks: the reduction over the channels of a group, or None for depthwise windows.
     """
 
-    across: int = -1
-    slide: int | None = None
-    fall: int | None = None
-    picks: int | None = None
+    across: int
+    slide: int | None
+    fall: int | None
+    picks: int | None
 
     def size(self, position: int | None) -> int:
         """Return the taps along a reduction."""
@@ -397,8 +350,9 @@ def _assign_channels(
         return None
     outer = [i for i in spatial if i not in (lane, across, row)]
     return NhwcDepthwisePool(
-        flat, image, weight, out, widen, axes, padded, lane, 1, row, outer, [], reductions,
-        across=across, slide=slide, fall=fall, picks=picks,
+        flat=flat, image=image, weight=weight, widen=widen, axes=axes, padded=padded, col=lane,
+        stride=1, row=row, outer=outer, inner=[], reductions=reductions, across=across,
+        slide=slide, fall=fall, picks=picks,
     )  # fmt: skip
 
 

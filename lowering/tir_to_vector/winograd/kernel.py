@@ -7,17 +7,16 @@ tile's outputs would share what only some of them see.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import RegisterTile, tile_sums
-from relax_mlir.lowering.tir_to_vector.convolution.input_packing import (
-    PackedConvolution,
+from relax_mlir.lowering.tir_to_vector.convolution.kernel import direct_candidates
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
+    find_convolution,
     find_packed_convolution,
 )
-from relax_mlir.lowering.tir_to_vector.convolution.kernel import direct_candidates
-from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution, find_convolution
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter, StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import (
@@ -56,42 +55,26 @@ from relax_mlir.lowering.tir_to_vector.winograd.sizes import (
 Span = tuple[Index, Index]
 
 
-@dataclass
-class _Transformed:
-    """A convolution with transformed weights, and the same one with the weights themselves."""
-
-    conv: Winograd
-    direct: Convolution
-    copied: PackedConvolution | None
-
-    @property
-    def element(self) -> ir.Type:
-        return self.conv.element
-
-
 def _match(nests: Nests) -> Problem | str:
     conv = find_winograd(nests.tops)
     if conv is None or conv.note is None:
         return "no weights of 3 x 3 are transformed"
     tops = [nest.top for nest in conv.nests]
-    copied = find_packed_convolution(tops, nests.machine)
-    if copied is not None:
-        direct, same = copied.conv, copied.nests
-    else:
-        window = find_convolution(conv.flat.nest, tops[1:], nests.machine)
-        if window is None:
-            return "there is no direct convolution for outputs that are not finite"
-        direct, same = window[0], [conv.flat.nest, *window[1]]
-    if [nest.top for nest in same] != tops:
+    direct = find_packed_convolution(tops, nests.machine) or find_convolution(tops, nests.machine)
+    if direct is None:
+        return "there is no direct convolution for outputs that are not finite"
+    if [nest.top for nest in direct.nests] != tops:
         return "the direct convolution has another epilogue"
-    return Problem(conv.nests, _Transformed(conv, direct, copied), "window", conv.flat.nest)
+    return Problem(conv.nests, replace(conv, direct=direct), "window", conv.flat.nest)
 
 
 def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
-    conv, direct, copied = problem.form.conv, problem.form.direct, problem.form.copied
+    conv: Winograd = problem.form
+    assert conv.note is not None  # asked before
+    assert conv.direct is not None
     outputs, panel, _ = conv.note
     # Images of dynamic size may be too small for Winograd: then the direct kernel runs each time.
-    seldom, *_ = direct_candidates(direct, machine, copied, is_cold=knows_tiles(conv))
+    seldom, *_ = direct_candidates(conv.direct, machine, is_cold=knows_tiles(conv))
 
     def work(size: Size) -> Work:
         tiles = size(conv.extent(IMAGES))
@@ -107,7 +90,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         lambda emit, machine: _emit(conv, emit, machine, seldom.write),
         work, (rows, panel), lambda emit: True,
     )  # fmt: skip
-    return [winograd, *direct_candidates(direct, machine, copied)]
+    return [winograd, *direct_candidates(conv.direct, machine)]
 
 
 WINOGRAD = KernelClass("Winograd convolution", _match, _candidates, one_nest=False)

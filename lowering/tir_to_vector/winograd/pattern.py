@@ -6,22 +6,19 @@ among the buffers that the block reads.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.lowering.tir_to_vector.analysis import Nest
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution, given_buffer
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import (
     Padded,
-    join_window,
-    match_first_reduction,
-    walks,
-    window_nests,
+    Window,
+    find_window,
 )
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
@@ -177,51 +174,30 @@ WINOGRAD = "tir.winograd"
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 
 
-@dataclass
-class Winograd:
-    """A convolution with transformed weights.
+@dataclass(kw_only=True)
+class Winograd(Window):
+    """A convolution with transformed weights: its nest has the iterators above, but no weights.
 
     Attributes:
-        flat: the nest over the iterators above, without the weights.
         source: the image, without padding.
-        padded: the padded copy that the nest replaces, or None.
         dims: the image's dimensions of images, channels, rows and columns.
         weight: the access of the weights, by iterators of the original nest.
         walks: for each iterator above those of the original nest, the innermost last.
         extents: their extents.
-        epilogue: the epilogue, or None.
-        followers: the nests that the epilogue replaces.
+        direct: the same convolution with the weights themselves; None before it is asked for.
     """
 
-    flat: FlatNest
     source: ir.Value
-    padded: Padded | None
     dims: tuple[int, int, int, int]
     weight: FlatAccess
     walks: dict[int, list[int]]
     extents: list[SymExpr]
-    epilogue: Epilogue | None = None
-    followers: list[Nest] = field(default_factory=list)
-
-    @property
-    def element(self) -> ir.Type:
-        """The type of the sum."""
-        return self.out.buffer.type.element_type
-
-    @property
-    def out(self) -> FlatAccess:
-        """The access of the results."""
-        return self.flat.accesses[self.flat.store]
+    direct: Convolution | None = None
 
     @property
     def along(self) -> int:
         """The iterator along which vectors of sums are stored."""
         return OUTPUTS if self.out.strides[OUTPUTS] == 1 else COLUMNS
-
-    @property
-    def nests(self) -> list[Nest]:
-        """The nests that it replaces."""
-        return window_nests(self.flat, self.padded, self.followers)
 
     def extent(self, position: int) -> SymExpr:
         """Return the extent of an iterator."""
@@ -253,45 +229,23 @@ class Winograd:
     @property
     def note(self) -> tuple[int, int, ir.Value] | None:
         """The tile, the panel and the transformed weights; None if no pass has made any."""
-        block = self.flat.nest.block
-        if "annotations" not in block.attributes:
+        given = given_buffer(self.flat.nest, WINOGRAD)
+        if given is None:
             return None
-        for named in ir.DictAttr(block.attributes["annotations"]):
-            if named.name == WINOGRAD:
-                outputs, panel = ir.DenseI64ArrayAttr(named.attr)
-                weights = read_besides(self.flat.nest)
-                return None if weights is None else (outputs, panel, weights)
-        return None
-
-
-def read_besides(nest: Nest) -> ir.Value | None:
-    """Return the buffer that a block is declared to read without a load."""
-    loaded = [load.buffer for load in nest.loads]
-    besides = (
-        view.operation.operands[0]
-        for view in nest.block.regions[0].blocks[0].operations
-        if view.operation.name == "tir.reads" and view.operation.operands[0] not in loaded
-    )
-    return next(besides, None)
+        (outputs, panel), weights = given
+        return outputs, panel, weights
 
 
 def find_winograd(tops: Sequence[ir.Operation]) -> Winograd | None:
     """Return the 3 x 3 convolution that some nests begin with, or pad an image for."""
-    padded, flat, rest = match_first_reduction(tops) or (None, None, ())
-    if flat is None or (padded is not None and not padded.is_zero):
-        return None
-    joined = join_window(
-        flat, rest, lambda extended: _match(extended, padded),
-        lambda conv: walks(conv.flat, conv.along),
-    )  # fmt: skip
-    if joined is None:
-        return None
-    return replace(joined.window, epilogue=joined.epilogue, followers=joined.followers)
+    return find_window(tops, _match)
 
 
 def _match(flat: FlatNest, padded: Padded | None) -> Winograd | None:
     product = match_product(flat)
     if isinstance(product, str) or flat.init is None:
+        return None
+    if padded is not None and not padded.is_zero:
         return None
     sides, out = product
     if any(str(x.buffer.type.element_type) != "f32" for x in (out, *(s for s, _ in sides))):
@@ -346,7 +300,10 @@ def _assign(
         return None
     source = image.buffer if padded is None else padded.source
     dims = (rest[0], depth[0], windows[0], windows[1])
-    return Winograd(merged, source, padded, dims, weight, known, [it.extent for it in flat.iters])
+    return Winograd(
+        flat=merged, source=source, padded=padded, dims=dims, weight=weight, walks=known,
+        extents=[it.extent for it in flat.iters],
+    )  # fmt: skip
 
 
 def _is_window(flat: FlatNest, terms: dict[int, int]) -> bool:

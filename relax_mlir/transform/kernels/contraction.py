@@ -15,7 +15,6 @@ from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     match_contraction,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.prologue import Prologue
-from relax_mlir.lowering.tir_to_vector.convolution.input_packing import PackedConvolution
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, NotFlat, collapse, flatten_nest
@@ -156,7 +155,7 @@ class KernelCloner:
         return self.builder.symbol(expr.substitute(self.kernel.call.symbols)).value
 
 
-_WINDOWS = (Convolution, PackedConvolution, DepthwisePool, Fused, Prologue)
+_WINDOWS = (Convolution, DepthwisePool, Fused, Prologue)
 _REDUCES = ("reduction", "scan", "contraction", "attention")
 
 

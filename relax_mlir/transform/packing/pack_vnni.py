@@ -16,7 +16,6 @@ from relax_mlir.dialects.relax.constants import (
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.of_module import target_of
-from relax_mlir.lowering.tir_to_vector.convolution.input_packing import PackedConvolution
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import (
     VNNI_WEIGHTS,
@@ -51,7 +50,7 @@ class _Packer:
         self._machine = machine
         self._kernels = KernelMaker(module)
         # By the prim func's name its only convolution, None where it has none or several.
-        self._convolutions: dict[str, PackedConvolution | None] = {}
+        self._convolutions: dict[str, Convolution | None] = {}
         # By the original's attribute and the note: what several calls share is made once.
         self._constants: dict[tuple[str, tuple[int, ...]], ir.Attribute] = {}
 
@@ -67,10 +66,9 @@ class _Packer:
                 self._pack(call, written)
 
     def _pack(self, call: TirCall, written: set[ir.Value]) -> None:
-        packed = self._only_convolution(call)
-        if packed is None or packed.grouped is None:
+        window = self._only_convolution(call)
+        if window is None or window.grouped is None:
             return
-        window = packed.conv
         kernels, parameters = window.weight.buffer, list(call.callee.entry_block.arguments)
         position = parameters.index(kernels) if kernels in parameters else -1
         if not 0 <= position < len(call.arguments):
@@ -79,22 +77,19 @@ class _Packer:
         lanes = self._machine.lanes(window.element)
         if value in written or not _is_kernel(value) or lanes is None:
             return
-        note = note_of(window, packed.grouped, lanes)
+        note = note_of(window, window.grouped, lanes)
         if note is None or 0 in T.known_dims(value.type):
             return
         with ir.InsertionPoint(call.op), call.op.location:
             constant = constant_op(self._grouped(value, note))
         give_buffer(self._kernels, call, window.flat.nest.top, constant, VNNI_WEIGHTS, note)
 
-    def _only_convolution(self, call: TirCall) -> PackedConvolution | None:
+    def _only_convolution(self, call: TirCall) -> Convolution | None:
         name = call.callee.name.value
         if name not in self._convolutions:
             plans = plan_function(call.callee, self._machine)
-            windows = [
-                p.form for p in plans if isinstance(p.form, (Convolution, PackedConvolution))
-            ]
-            conv = windows[0] if len(windows) == 1 else None
-            self._convolutions[name] = conv if isinstance(conv, PackedConvolution) else None
+            windows = [plan.form for plan in plans if isinstance(plan.form, Convolution)]
+            self._convolutions[name] = windows[0] if len(windows) == 1 else None
         return self._convolutions[name]
 
     def _grouped(self, value: ir.Value, note: list[int]) -> ir.Attribute:

@@ -22,7 +22,6 @@ from relax_mlir.dialects.relax.constants import (
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.of_module import target_of
-from relax_mlir.lowering.tir_to_vector.convolution.input_packing import PackedConvolution
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
@@ -123,8 +122,7 @@ class _Packer:
 
     def _only_convolution(self, call: TirCall) -> Winograd | None:
         plans = plan_function(call.callee, self._machine)
-        forms = (Convolution, PackedConvolution)
-        windows = [plan for plan in plans if isinstance(plan.form, forms)]
+        windows = [plan for plan in plans if isinstance(plan.form, Convolution)]
         if len(windows) != 1:
             return None
         result = find_winograd(windows[0].tops)
