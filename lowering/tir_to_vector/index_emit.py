@@ -104,7 +104,7 @@ class IndexEmitter:
         if result is None:
             return made
         value = made.results[0]
-        return IndexValue(value, self) if result is self.index_type else value
+        return IndexValue(value, self) if isinstance(result, ir.IndexType) else value
 
     def constant(self, type_: ir.Type, value: float) -> ir.Value:
         """Return a scalar or splat constant; NaN and infinities are fine."""
@@ -230,8 +230,7 @@ class IndexEmitter:
     def select(self, condition: ir.Value, a: Index, b: Index) -> ir.Value:
         """Return a where the condition holds, else b; indices or values of one type."""
         yes, no = self.index(a), self.index(b)
-        type_ = self.index_type if isinstance(yes, IndexValue) else yes.type
-        return self.op("arith.select", [condition, yes, no], type_)
+        return self.op("arith.select", [condition, yes, no], yes.type)
 
     def is_zero(self, attr: ir.Attribute) -> bool:
         """Whether a number's attribute is zero."""
