@@ -43,9 +43,9 @@ conformance: ## run the node tests of onnx and count those that pass
 	@.ci/environment test
 	@$(RUN) test/frontend/onnx/conformance.py
 
-random-models: ## compare 10,000 random ONNX models, with onnxruntime where it is installed
+random-models: ## compare 10,000 random models (ONNX, or FRAMEWORK=torch) with what they come from
 	@.ci/environment test
-	@$(RUN) test/support/random_models.py --count 10000
+	@$(RUN) test/support/random_models.py --count 10000 --framework $(or $(FRAMEWORK),onnx)
 
 # A type checker cannot follow the mapping of dialects/ and lowering/ into the package, so it reads a copy.
 check: ## lint, formatting, types, documentation, then all tests

@@ -1,27 +1,25 @@
-"""Random ONNX models against onnxruntime where it is installed, else onnx's reference evaluator.
+"""Random models against what they come from: ONNX against onnxruntime, programs of torch eagerly.
 
-Models grow node by node, as NNSmith's do: `model_recipes` has what may come next, every result is
-computed at once, and what overflows or is at the edge of a step is left out. Half of the models
-have symbolic dimensions, and run at two sets of sizes. `python test/support/random_models.py
---count 10000` tries many, in processes that may crash.
+Models grow node by node, as NNSmith's do: `onnx_recipes` and `torch_recipes` have what may come
+next, every result is computed at once, and what overflows or is at the edge of a step is left out.
+Half of the models have symbolic dimensions, and run at two sets of sizes. `python
+test/support/random_models.py --count 10000` tries many, in processes that may crash.
 """
 
 import argparse
 import collections
-import contextlib
+import importlib
 import multiprocessing
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
-import onnx
-from model_recipes import FLOATS, ONLY_ONNXRUNTIME, RECIPES, STEPS
-from onnx import helper
-from onnx.reference import ReferenceEvaluator
 
-OPSET = 23
+FLOATS = ("float32", "float64", "float16")
+INTS = ("int64", "int32")
+NUMBERS = ("float32", "float64", "int64", "int32")
 PASS = "pass"
 TOLERANCE = {"float16": 2e-2, "float32": 1e-3, "float64": 1e-5}
 _SIZES = (1, 1, 2, 2, 3, 4, 4, 5, 7, 8)
@@ -29,6 +27,8 @@ _MAX_ELEMENTS, _MAX = 2048, 1e4
 _TRIES = 60
 # How many models a process tries before another takes over: memory, and crashes, end with it.
 _CHUNK = 50
+# Where the models come from: modules with a `Maker` each.
+FRAMEWORKS = {"onnx": "random_onnx_models", "torch": "random_torch_models"}
 
 
 class UnfitError(ValueError):
@@ -38,10 +38,15 @@ class UnfitError(ValueError):
 class Maker:
     """A model under construction; every value has the elements it has for the first inputs.
 
+    Attributes:
+        recipes: what may come next, and how often.
+
     Args:
         seed: decides everything.
         nodes: how many recipes are followed.
     """
+
+    recipes: ClassVar[Mapping[Callable[[Any], Any], int]]
 
     def __init__(self, seed: int, nodes: int) -> None:
         self.rng = np.random.default_rng(seed)
@@ -51,7 +56,8 @@ class Maker:
         self.inputs: list[str] = []
         self.constants: list[str] = []
         self.results: list[str] = []
-        recipes, weights = list(RECIPES), np.array(list(RECIPES.values()), "float64")
+        recipes = list(self.recipes)
+        weights = np.array(list(self.recipes.values()), "float64")
         for _ in range(_TRIES):
             if len(self.results) >= nodes:
                 break
@@ -99,10 +105,6 @@ class Maker:
     def dtype(self, name: str) -> str:
         """Return the dtype of a value."""
         return self.values[name].dtype.name
-
-    def element(self, dtype: str) -> int:
-        """Return ONNX's number of a dtype."""
-        return helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
 
     def axis(self, name: str) -> int:
         """Return an axis of a value, counted from either end."""
@@ -160,56 +162,34 @@ class Maker:
         """Return a constant."""
         return self._add(np.asarray(array), False)
 
-    def node(self, op_type: str, *inputs: str, outputs: int = 1, **attrs: Any) -> list[str]:
-        """Add a node; returns its results.
-
-        Raises:
-            UnfitError: it has no results that can be compared.
-        """
-        names = [f"v{len(self.values) + i}" for i in range(outputs)]
-        made = helper.make_node(op_type, list(inputs), names, **attrs)
-        given = {name: self.values[name] for name in inputs if name}
-        try:
-            with np.errstate(all="ignore"):
-                results = ReferenceEvaluator(made, opsets={"": OPSET}).run(None, given)
-        except Exception:
-            raise UnfitError from None
-        arrays = [np.asarray(each) for each in results]
-        if not all(map(_is_tame, arrays)):
-            raise UnfitError
-        self.nodes.append(made)
-        self.values.update(zip(names, arrays, strict=True))
-        return names
-
     def _add(self, array: np.ndarray, is_input: bool) -> str:
         name = f"{'x' if is_input else 'w'}{len(self.values)}"
         (self.inputs if is_input else self.constants).append(name)
         self.values[name] = array
         return name
 
-    # The model
+    # What frameworks say
 
-    def model(self) -> onnx.ModelProto:
-        """Return the model; its outputs are the results that no node takes."""
-        used = {name for node in self.nodes for name in node.input}
-        made = [name for node in self.nodes for name in node.output]
-        outputs = [name for name in made if name not in used]
-        inputs = [name for name in self.inputs if name in used]
-        graph = helper.make_graph(
-            self.nodes, "random",
-            [self._type(name, [self._dim(n) for n in self.dims(name)]) for name in inputs],
-            [self._type(name, None) for name in outputs],
-            [onnx.numpy_helper.from_array(self.values[n], n) for n in self.constants if n in used],
-        )  # fmt: skip
-        return helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10
-        )
+    @classmethod
+    def peer(cls) -> str:
+        """Return what the results are compared with."""
+        raise NotImplementedError
 
-    def _type(self, name: str, dims: Any) -> Any:
-        return helper.make_tensor_value_info(name, self.element(self.dtype(name)), dims)
+    def cases(self) -> Iterator[tuple[list[Any], list[list[Any]]]]:
+        """Give inputs, and what each that can run the model makes of them; the first ones first."""
+        raise NotImplementedError
 
-    def _dim(self, size: int) -> Any:
-        return f"d{size}" if self.is_dynamic and size > 1 and self.rng.random() < 0.8 else size
+    def compiled(self) -> Callable[..., Any]:
+        """Return the model, imported and compiled."""
+        raise NotImplementedError
+
+    def text(self) -> str:
+        """Return the model for people."""
+        raise NotImplementedError
+
+    def may_refuse(self, wanted: list[list[Any]]) -> bool:
+        """Whether sizes may be refused that these results are of."""
+        raise NotImplementedError
 
 
 def elements(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> np.ndarray:
@@ -221,55 +201,14 @@ def elements(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> np.n
     return np.asarray(rng.integers(0 if dtype.startswith("u") else -6, 7, shape), dtype)
 
 
-def _is_tame(array: np.ndarray) -> bool:
+def is_tame(array: np.ndarray) -> bool:
+    """Whether a result is small, of a common dtype, and nothing overflowed."""
     if array.size > _MAX_ELEMENTS or array.ndim > 6 or array.dtype.kind not in "fiub":
         return False
     return bool((np.abs(array.astype("float64")) < _MAX).all())
 
 
 # Running
-
-
-def runtime() -> Any:
-    """Return onnxruntime, None where it is not installed."""
-    try:
-        import onnxruntime
-    except ImportError:
-        return None
-    onnxruntime.set_default_logger_severity(4)
-    return onnxruntime
-
-
-def expected(model: Any, inputs: dict[str, np.ndarray]) -> list[list[np.ndarray]]:
-    """Return what others give: onnxruntime where it can run the model, and onnx's reference.
-
-    Each is wrong somewhere: onnxruntime where nothing is summed up, the reference at others.
-    """
-    found = []
-    ort = runtime()
-    try:
-        if ort is not None:
-            options = ort.SessionOptions()
-            options.intra_op_num_threads = 1
-            session = ort.InferenceSession(
-                model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-            )
-            found.append(session.run(None, inputs))
-    except Exception as error:
-        if "NOT_IMPLEMENTED" not in f"{type(error).__name__} {error}".upper().replace(" ", "_"):
-            return []
-    if not found and any(_misleads(model, node) for node in model.graph.node):
-        return []
-    with contextlib.suppress(Exception), np.errstate(all="ignore"):
-        found.append([np.asarray(e) for e in ReferenceEvaluator(model).run(None, inputs)])
-    return found
-
-
-def _misleads(model: Any, node: Any) -> bool:
-    """Whether onnx's reference may be wrong at a node; a Gather by no indices loses its rank."""
-    nothing = {each.name for each in model.graph.initializer if 0 in each.dims}
-    by_nothing = node.op_type == "Gather" and node.input[1] in nothing
-    return node.op_type in ONLY_ONNXRUNTIME or by_nothing
 
 
 def difference(mine: np.ndarray, other: np.ndarray) -> str:
@@ -284,65 +223,38 @@ def difference(mine: np.ndarray, other: np.ndarray) -> str:
     return f"{np.abs(left - right).max()} off of {other.dtype}{other.shape}"
 
 
-def try_one(seed: int, nodes: int = 6, opt_level: int = 0) -> str:
+def try_one(seed: int, nodes: int = 6, opt_level: int = 0, framework: str = "onnx") -> str:
     """Return `pass`, or what is wrong with the results of a model."""
-    from relax_mlir.compiler.driver import compile
     from relax_mlir.errors import ShapeMismatchError
-    from relax_mlir.frontend.onnx import from_onnx
     from relax_mlir.pass_infra.context import PassContext
 
-    maker = Maker(seed, nodes)
-    model = maker.model()
-    if not model.graph.node:
-        return PASS
-    inputs = {each.name: maker.values[each.name] for each in model.graph.input}
-    wanted = expected(model, inputs)
-    if not wanted:
-        return PASS
-    try:
-        with PassContext(opt_level=opt_level):
-            main = compile(from_onnx(model))
-    except Exception as error:
-        return f"import: {_line(error)}"
-    for given in (inputs, *_other_sizes(maker, model, inputs)):
-        wanted = wanted if given is inputs else expected(model, given)
-        if not wanted or not all(_is_tame(each) for each in wanted[0]):
-            continue
+    maker = maker_of(framework)(seed, nodes)
+    main = None
+    for inputs, wanted in maker.cases():
+        place = "other sizes" if main else "first sizes"
         try:
-            result = main(*given.values())
-        except ShapeMismatchError as error:
-            # onnx's reference takes sizes that do not fit; of onnxruntime, windows larger than
-            # their image have no results.
-            if given is inputs or (runtime() and all(each.size for each in wanted[0])):
-                return f"run: {_line(error)}"
-            continue
+            with PassContext(opt_level=opt_level):
+                main = main or maker.compiled()
         except Exception as error:
+            return f"import: {_line(error)}"
+        try:
+            result = main(*inputs)
+        except Exception as error:
+            is_refused = isinstance(error, ShapeMismatchError) and place == "other sizes"
+            if is_refused and maker.may_refuse(wanted):
+                continue
             return f"run: {_line(error)}"
         actual = list(result) if isinstance(result, tuple) else [result]
         for i, (mine, *others) in enumerate(zip(actual, *wanted, strict=True)):
             found = [difference(np.asarray(mine), each) for each in others]
             if all(found):
-                return f"{'first' if given is inputs else 'other'} sizes: output {i}: {found[0]}"
+                return f"{place}: output {i}: {found[0]}"
     return PASS
 
 
-def _other_sizes(maker: Maker, model: Any, inputs: Any) -> Iterator[dict[str, np.ndarray]]:
-    """Give the inputs of a dynamic model other sizes, where no node has steps.
-
-    onnxruntime takes tensors without elements of any size; such models keep theirs.
-    """
-    types = {each.name: each.type.tensor_type.shape.dim for each in model.graph.input}
-    symbols = sorted({dim.dim_param for dims in types.values() for dim in dims} - {""})
-    if any(not array.size for array in maker.values.values()):
-        return
-    if not symbols or any(node.op_type in STEPS for node in model.graph.node):
-        return
-    sizes = {name: int(maker.choice((1, 2, 3, 6, 9))) for name in symbols}
-    yield {
-        name: elements(maker.rng, [sizes.get(d.dim_param, d.dim_value) for d in dims],
-                       inputs[name].dtype.name)
-        for name, dims in types.items()
-    }  # fmt: skip
+def maker_of(framework: str) -> type[Maker]:
+    """Return the class of a framework's models."""
+    return importlib.import_module(FRAMEWORKS[framework]).Maker
 
 
 def _line(error: Exception) -> str:
@@ -352,9 +264,9 @@ def _line(error: Exception) -> str:
 # Many models
 
 
-def _try_all(seeds: Sequence[int], nodes: int, opt_level: int, pipe: Any) -> None:
+def _try_all(seeds: Sequence[int], args: Any, pipe: Any) -> None:
     for seed in seeds:
-        pipe.send((seed, try_one(seed, nodes, opt_level)))
+        pipe.send((seed, try_one(seed, args.nodes, args.opt_level, args.framework)))
     pipe.close()
 
 
@@ -362,13 +274,13 @@ def run_all(seeds: Sequence[int], args: Any) -> Iterator[tuple[int, str]]:
     """Try models in processes; one that crashes takes only its own model with it."""
     chunks = collections.deque(seeds[i : i + _CHUNK] for i in range(0, len(seeds), _CHUNK))
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["random_models", "relax_mlir.frontend.onnx.importer"])
+    context.set_forkserver_preload([FRAMEWORKS[args.framework]])
     running: dict[Any, list[int]] = {}
     while chunks or running:
         while chunks and len(running) < args.jobs:
             chunk = chunks.popleft()
             receiver, sender = context.Pipe(duplex=False)
-            work = (chunk, args.nodes, args.opt_level, sender)
+            work = (chunk, args, sender)
             context.Process(target=_try_all, args=work, daemon=True).start()
             sender.close()
             running[receiver] = list(chunk)
@@ -386,7 +298,7 @@ def run_all(seeds: Sequence[int], args: Any) -> Iterator[tuple[int, str]]:
             yield seed, outcome
 
 
-def summary(outcomes: Iterable[tuple[int, str]]) -> int:
+def summary(outcomes: Iterable[tuple[int, str]], peer: str) -> int:
     """Print what failed; returns how many."""
     count, failed = 0, 0
     for seed, outcome in outcomes:
@@ -394,14 +306,14 @@ def summary(outcomes: Iterable[tuple[int, str]]) -> int:
         if outcome != PASS:
             failed += 1
             print(f"seed {seed}: {outcome}", flush=True)
-    peer = "onnxruntime" if runtime() else "onnx's reference evaluator"
     print(f"{count} models against {peer}: {failed} fail")
     return failed
 
 
 def main() -> int:
     """Try models, or show one."""
-    parser = argparse.ArgumentParser(description="Compare random ONNX models.")
+    parser = argparse.ArgumentParser(description="Compare random models.")
+    parser.add_argument("--framework", choices=FRAMEWORKS, default="onnx")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0, help="of the first model")
     parser.add_argument("--nodes", type=int, default=6, help="how many nodes a model has, about")
@@ -409,10 +321,11 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--show", action="store_true", help="print the first model as text")
     args = parser.parse_args()
+    made = maker_of(args.framework)
     if args.show:
-        print(onnx.printer.to_text(Maker(args.seed, args.nodes).model()))
+        print(made(args.seed, args.nodes).text())
         return 0
-    return bool(summary(run_all(range(args.seed, args.seed + args.count), args)))
+    return bool(summary(run_all(range(args.seed, args.seed + args.count), args), made.peer()))
 
 
 if __name__ == "__main__":

@@ -87,8 +87,11 @@ def _transposed(rank: int) -> Rule:
         dilation = per_axis(attrs["dilation"], rank, "dilation")
         extra = per_axis(attrs["output_padding"], rank, "output_padding", least=0)
         around = [sum(pair) for pair in pads(attrs["padding"], rank)]
-        if any(more >= stride for more, stride in zip(extra, strides, strict=True)):
-            raise InferError(f"output_padding {extra} must be below the strides {strides}")
+        most = [max(pair) for pair in zip(strides, dilation, strict=True)]
+        if any(more >= bound for more, bound in zip(extra, most, strict=True)):
+            raise InferError(
+                f"output_padding {extra} must be below the strides or dilations {most}"
+            )
         if data is not None and can_prove_different(data[1] % groups, 0):
             raise InferError(f"{data[1]} input channels do not divide into {groups} groups")
         if data is None or weight is None:
@@ -99,7 +102,7 @@ def _transposed(rank: int) -> Rule:
         for axis, (extent, window) in enumerate(zip(data[2:], weight[2:], strict=True)):
             reach = (window - 1) * dilation[axis] + 1 + extra[axis]
             size = (extent - 1) * strides[axis] + reach - around[axis]
-            if size.value is not None and size.value < 1:
+            if size.value is not None and size.value < 0:
                 raise InferError(f"padding leaves {size} elements along a spatial axis")
             sizes.append(size)
         return T.tensor_type(result.dims(sizes), dtype)

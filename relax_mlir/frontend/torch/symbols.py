@@ -32,6 +32,7 @@ _FUNCTIONS: dict[str, Callable[..., SymExpr]] = {
     "Max": lambda *args: functools.reduce(SymExpr.max, args),
     "Min": lambda *args: functools.reduce(SymExpr.min, args),
     "Identity": lambda value: value,
+    "ToFloat": lambda value: value,
 }
 
 
@@ -78,7 +79,8 @@ def _rounded(expr: Any, *, up: bool) -> SymExpr:
     if type(expr).__name__ in ("IntTrueDiv", "FloatTrueDiv"):
         numerator, denominator = map(_convert, expr.args)
     else:
-        top, bottom = expr.as_numer_denom()
+        # A scale such as 1.5 is a float there.
+        top, bottom = sympy.nsimplify(expr, rational=True).as_numer_denom()
         numerator, denominator = _convert(top), _convert(bottom)
     return numerator.ceildiv(denominator) if up else numerator // denominator
 

@@ -81,7 +81,7 @@ func.func @volumes(%a: tensor<1x2x3x4x5xf32>) {
 // -----
 
 func.func @output_padding(%a: tensor<1x3x8x8xf32>, %b: tensor<3x4x3x3xf32>) {
-  // expected-error@+1 {{'relax.conv2d_transpose' op output_padding [1, 1] must be below the strides [1, 1]}}
+  // expected-error@+1 {{'relax.conv2d_transpose' op output_padding [1, 1] must be below the strides or dilations [1, 1]}}
   %0 = "relax.conv2d_transpose"(%a, %b) {output_padding = array<i64: 1>} : (tensor<1x3x8x8xf32>, tensor<3x4x3x3xf32>) -> tensor<1x4x10x10xf32>
   return
 }

@@ -17,7 +17,8 @@ def _attention(
     wide = [_as_4d(x) for x in (query, key, value)]
     masks: dict[str, Any] = {}
     if attn_mask is not None:
-        attn_mask = _as_mask(attn_mask)
+        # Of fewer dimensions, the first would be the batch to Relax; torch aligns the last.
+        attn_mask = _as_4d(attn_mask)
         masks["mask" if attn_mask.ty.dtype == "bool" else "bias"] = attn_mask
     if is_causal:
         masks["causal_mask"] = "TopLeft"
@@ -37,11 +38,3 @@ def _as_4d(x: Any) -> Any:
     for dim in dims[1:-3]:
         batch = batch * dim
     return op.reshape(x, [batch, *dims[-3:]])
-
-
-def _as_mask(mask: Any) -> Any:
-    dims = mask.ty.dims
-    if len(dims) <= 4:
-        # Three dimensions would be batch, queries and keys to Relax, heads to torch.
-        return op.expand_dims(mask, axis=0) if len(dims) == 3 else mask
-    return _as_4d(mask)

@@ -17,7 +17,7 @@ def _full(m: Importer, _: Any, *values: Any, fill_value: Any = None, **__: Any) 
     return _filled(m, values[-1] if values else fill_value)
 
 
-@converts("scalar_tensor.default")
+@converts("scalar_tensor.default", "prims.scalar_tensor.default")
 def _scalar_tensor(m: Importer, value: Any, **_: Any) -> Any:
     return m.cast(value, m.dtype)
 
@@ -64,7 +64,7 @@ def _linspace(m: Importer, start: Any, end: Any, steps: int, **_: Any) -> Any:
 
 @converts("one_hot.default")
 def _one_hot(m: Importer, x: Any, classes: int = -1) -> Any:
-    return op.one_hot(x, m.cast(1, "int64"), m.cast(0, "int64"), depth=m.dims[-1])
+    return op.one_hot(x, 1, 0, depth=m.dims[-1])
 
 
 @converts("_local_scalar_dense.default", "item.default")

@@ -93,6 +93,14 @@ for _name, _function in _BINARY.items():
         f"{_name}.default", f"{_name}.Tensor", f"{_name}.Scalar", f"{_name}.Scalar_Tensor",
         f"{_name}.Tensor_Scalar", f"{_name}.Tensor_Tensor",
     )(_binary(_function))  # fmt: skip
+
+
+@_binary
+def _hypot(x: Any, y: Any) -> Any:
+    return op.sqrt(op.add(op.square(x), op.square(y)))
+
+
+converts("hypot.default")(_hypot)
 converts("max.other")(_binary(op.maximum))
 converts("min.other")(_binary(op.minimum))
 for _name, _function in _COMPARISONS.items():
@@ -138,6 +146,33 @@ def _div_mode(m: Importer, x: Any, y: Any, rounding_mode: str | None = None) -> 
     quotient = op.divide(x, y)
     is_rounded = rounding_mode == "trunc" and "float" in m.dtype
     return op.trunc(quotient) if is_rounded else quotient
+
+
+@converts("fmax.default")
+def _fmax(m: Importer, x: Any, y: Any) -> Any:
+    """Return the greater elements; numbers before NaN."""
+    return _ignoring_nan(m, x, y, op.maximum)
+
+
+@converts("fmin.default")
+def _fmin(m: Importer, x: Any, y: Any) -> Any:
+    return _ignoring_nan(m, x, y, op.minimum)
+
+
+def _ignoring_nan(m: Importer, x: Any, y: Any, function: Callable[..., Any]) -> Any:
+    x, y = m.cast(x, m.dtype), m.cast(y, m.dtype)
+    if "float" not in m.dtype:
+        return function(x, y)
+    return op.where(op.isnan(x), y, op.where(op.isnan(y), x, function(x, y)))
+
+
+@converts("copysign.Tensor", "copysign.Scalar")
+def _copysign(m: Importer, x: Any, y: Any) -> Any:
+    """Return elements with the signs of others; -0 has one, which its reciprocal shows."""
+    x, zero = op.abs(m.cast(x, m.dtype)), m.cast(0, m.dtype)
+    y = m.cast(y, m.dtype)
+    signs = op.where(op.equal(y, zero), op.divide(m.cast(1, m.dtype), y), y)
+    return op.where(op.less(signs, zero), op.negative(x), x)
 
 
 @converts("reciprocal.default")
@@ -255,12 +290,12 @@ def _erfc(m: Importer, x: Any) -> Any:
 
 @converts("addcmul.default")
 def _addcmul(m: Importer, x: Any, first: Any, second: Any, value: Any = 1) -> Any:
-    return op.add(x, _scaled(m, op.multiply(first, second), value))
+    return _add(m, x, _binary(op.multiply)(m, first, second), value)
 
 
 @converts("addcdiv.default")
 def _addcdiv(m: Importer, x: Any, first: Any, second: Any, value: Any = 1) -> Any:
-    return op.add(x, _scaled(m, op.divide(first, second), value))
+    return _add(m, x, _div(m, first, second), value)
 
 
 @converts("lerp.Scalar", "lerp.Tensor")

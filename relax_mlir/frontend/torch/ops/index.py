@@ -54,16 +54,20 @@ def _nonzero(m: Importer, x: Any) -> Any:
 
 @converts("masked_select.default")
 def _masked_select(m: Importer, x: Any, mask: Any) -> Any:
-    shape = m.emit(op.broadcast_to(mask, _broadcast(x, mask)))
-    x = op.broadcast_to(x, shape.ty.dims)
-    return op.take(op.reshape(x, (-1,)), _true_places(m, op.reshape(shape, (-1,))), axis=0)
+    dims = _broadcast(m, x, mask)
+    places = _true_places(m, op.reshape(op.broadcast_to(mask, dims), (-1,)))
+    return op.take(op.reshape(op.broadcast_to(x, dims), (-1,)), places, axis=0)
 
 
-def _broadcast(*tensors: Any) -> list[SymExpr]:
+def _broadcast(m: Importer, *tensors: Any) -> list[SymExpr]:
+    """Return the dimensions that tensors broadcast to; torch may not say which are the same."""
     first, *others = tensors
     total: Any = op.zeros(first.ty.dims, "bool")
     for other in others:
         total = op.logical_or(total, op.zeros(other.ty.dims, "bool"))
+    if total.ty.dims is None:
+        names = [m.block_builder.get_unique_name("size") for _ in range(total.ty.ndim)]
+        total = m.block_builder.match_cast(m.emit(total), TensorType(names, "bool"))
     return list(total.ty.dims)
 
 
@@ -140,7 +144,7 @@ def _index_put(
     used = [axis for axis, index in enumerate(indices) if index is not None]
     others = [axis for axis in range(x.ty.ndim) if axis not in used]
     order = [*used, *others]
-    places = _broadcast(*[indices[axis] for axis in used])
+    places = _broadcast(m, *[indices[axis] for axis in used])
     columns = [
         op.expand_dims(op.broadcast_to(m.cast(indices[axis], "int64"), places), axis=-1)
         for axis in used

@@ -119,10 +119,22 @@ def _conv(
     if padding == "same":
         rank = weight.ty.ndim - 2
         scale = as_sequence(dilation, rank)
-        total = [(weight.ty.dims[2 + i].value - 1) * scale[i] for i in range(rank)]
-        widths = [0, 0, 0, 0, *[n for t in total for n in (t // 2, t - t // 2)]]
-        x, padding = op.pad(x, widths[4 - 2 * (x.ty.ndim - rank) :]), 0
+        total = [(weight.ty.dims[2 + i] - 1) * scale[i] for i in range(rank)]
+        for axis, width in enumerate(total, x.ty.ndim - rank):
+            x = _extended(m, x, axis, width // 2, width - width // 2)
+        padding = 0
     return _convolve(m, x, weight, bias, stride, padding, dilation, groups)
+
+
+def _extended(m: Importer, x: Any, axis: int, before: SymExpr, after: SymExpr) -> Any:
+    """Return a tensor with zeros at both ends of an axis."""
+    dims = list(x.ty.dims)
+    if before.value is not None and after.value is not None:
+        widths = [0] * (2 * len(dims))
+        widths[2 * axis : 2 * axis + 2] = before.value, after.value
+        return op.pad(x, widths) if before.value or after.value else x
+    ends = [op.zeros([*dims[:axis], n, *dims[axis + 1 :]], x.ty.dtype) for n in (before, after)]
+    return m.emit(op.concat([ends[0], x, ends[1]], axis=axis))
 
 
 for _rank in _CONV:
@@ -285,51 +297,85 @@ for _rank in _CONV:
     )
 
 
-@converts("upsample_nearest2d.vec", "upsample_nearest2d.default")
-def _nearest(m: Importer, x: Any, *_: Any) -> Any:
-    return op.resize2d(
-        x, m.dims[-2:], method="nearest_neighbor", coordinate_transformation_mode="asymmetric",
-        rounding_method="floor",
-    )  # fmt: skip
+def _upsample(name: str, rank: int, method: str, coordinates: str) -> None:
+    """Register the converters of an operator that gives signals, images or volumes other sizes."""
+
+    @converts(f"{name}.vec", f"{name}.default")
+    def convert(m: Importer, x: Any, size: Any, *args: Any) -> Any:
+        is_aligned = args[0] if args and isinstance(args[0], bool) else None
+        scales = args[is_aligned is not None :]
+        scales = scales[0] if scales and isinstance(scales[0], (list, tuple)) else scales
+        if not is_aligned and any(scale and scale != int(scale) for scale in scales):
+            for i, scale in enumerate(scales):
+                x = _resampled(m, x, i + 2, scale, method, coordinates)
+            return x
+        x = op.expand_dims(x, axis=-2) if rank == 1 else x
+        function = op.resize3d if rank == 3 else op.resize2d
+        made = function(
+            x, [1, m.dims[-1]] if rank == 1 else m.dims[2:], method=method,
+            coordinate_transformation_mode="align_corners" if is_aligned else coordinates,
+            rounding_method="floor" if coordinates == "asymmetric" else "round_prefer_ceil",
+        )  # fmt: skip
+        return op.squeeze(made, axis=[-2]) if rank == 1 else made
 
 
-@converts("upsample_bilinear2d.vec", "upsample_bilinear2d.default")
-def _bilinear(m: Importer, x: Any, size: Any, align_corners: bool, *_: Any) -> Any:
-    mode = "align_corners" if align_corners else "half_pixel"
-    return op.resize2d(x, m.dims[-2:], method="linear", coordinate_transformation_mode=mode)
+def _resampled(m: Importer, x: Any, axis: int, scale: float, method: str, coordinates: str) -> Any:
+    """Return data with another size along an axis, by a scale that is not the ratio of the sizes.
+
+    The formulas are those of `aten/src/ATen/native/UpSample.h`.
+    """
+    # float32 as in torch, whatever the dtype of the data.
+    half = 0.0 if coordinates == "asymmetric" else 0.5
+    at = op.add(m.cast(op.arange(0, m.dims[axis], 1, dtype="int64"), "float32"), _f32(half))
+    at = op.multiply(at, _f32(1.0 / scale))
+    at = at if method == "nearest_neighbor" else op.subtract(at, _f32(0.5))
+    at = op.maximum(at, _f32(0.0)) if method == "linear" else at
+    first = m.emit(op.floor(at))
+    t = m.cast(op.subtract(at, first), m.dtype)
+    one, two = m.cast(1, m.dtype), m.cast(2, m.dtype)
+    back = op.subtract(one, t)
+    taps: dict[int, Any] = {0: None}
+    if method == "linear":
+        taps = {0: back, 1: t}
+    elif method == "cubic":
+        taps = {-1: _outer(m, op.add(t, one)), 0: _inner(m, t), 1: _inner(m, back),
+                2: _outer(m, op.subtract(two, t))}  # fmt: skip
+    last = op.subtract(m.cast(x.ty.dims[axis], "int64"), m.cast(1, "int64"))
+    total = None
+    for offset, weight in taps.items():
+        place = op.add(m.cast(first, "int64"), m.cast(offset, "int64"))
+        place = op.minimum(op.maximum(place, m.cast(0, "int64")), last)
+        part = op.take(x, place, axis=axis)
+        if weight is not None:
+            shape = [-1, *[1] * (x.ty.ndim - axis - 1)]
+            part = op.multiply(part, op.reshape(weight, shape))
+        total = part if total is None else op.add(total, part)
+    return m.emit(total)
 
 
-@converts("upsample_bicubic2d.vec", "upsample_bicubic2d.default")
-def _bicubic(m: Importer, x: Any, size: Any, align_corners: bool, *_: Any) -> Any:
-    mode = "align_corners" if align_corners else "half_pixel"
-    return op.resize2d(
-        x, m.dims[-2:], method="cubic", coordinate_transformation_mode=mode, cubic_alpha=-0.75
-    )
+def _f32(value: float) -> Any:
+    return const(value, "float32")
 
 
-def _in_a_row(convert: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a converter of signals by one of images of height 1."""
-
-    def converter(m: Importer, x: Any, size: Any, *args: Any) -> Any:
-        image = op.expand_dims(x, axis=-2)
-        mode = "align_corners" if args and args[0] is True else None
-        sizes = [1, m.dims[-1]]
-        if convert is _nearest:
-            made = op.resize2d(
-                image, sizes, method="nearest_neighbor",
-                coordinate_transformation_mode="asymmetric", rounding_method="floor",
-            )  # fmt: skip
-        else:
-            made = op.resize2d(
-                image, sizes, method="linear", coordinate_transformation_mode=mode or "half_pixel"
-            )
-        return op.squeeze(made, axis=[-2])
-
-    return converter
+def _inner(m: Importer, t: Any) -> Any:
+    """Return the weight of a neighbour at a distance of at most 1, for cubes with A = -0.75."""
+    cube = op.subtract(op.multiply(m.cast(1.25, m.dtype), t), m.cast(2.25, m.dtype))
+    return op.add(op.multiply(cube, op.multiply(t, t)), m.cast(1, m.dtype))
 
 
-converts("upsample_nearest1d.vec", "upsample_nearest1d.default")(_in_a_row(_nearest))
-converts("upsample_linear1d.vec", "upsample_linear1d.default")(_in_a_row(_bilinear))
+def _outer(m: Importer, t: Any) -> Any:
+    """Return the weight of a neighbour at a distance from 1 to 2."""
+    cube = op.add(op.multiply(m.cast(-0.75, m.dtype), t), m.cast(3.75, m.dtype))
+    cube = op.subtract(op.multiply(cube, t), m.cast(6, m.dtype))
+    return op.add(op.multiply(cube, t), m.cast(3, m.dtype))
+
+
+for _rank in _CONV:
+    _upsample(f"upsample_nearest{_rank}d", _rank, "nearest_neighbor", "asymmetric")
+    _upsample(f"_upsample_nearest_exact{_rank}d", _rank, "nearest_neighbor", "half_pixel")
+for _rank, _name in enumerate(("linear1d", "bilinear2d", "trilinear3d"), 1):
+    _upsample(f"upsample_{_name}", _rank, "linear", "half_pixel")
+_upsample("upsample_bicubic2d", 2, "cubic", "half_pixel")
 
 
 @converts("cdist.default", "_cdist_forward.default")

@@ -1,7 +1,7 @@
 """How random ONNX models grow: for each group of operations, nodes that are valid where they stand.
 
-A recipe takes the model under construction, `random_models.Maker`, and returns the nodes' results,
-or None where nothing in the model fits.
+A recipe takes the model under construction, `random_onnx_models.Maker`, and returns the nodes'
+results, or None where nothing in the model fits.
 """
 
 from collections.abc import Callable
@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 from onnx import helper
+from random_models import FLOATS, INTS, NUMBERS
 
-FLOATS = ("float32", "float64", "float16")
-INTS = ("int64", "int32")
-NUMBERS = ("float32", "float64", "int64", "int32")
 # What a comparison or a rounding has to be away from its edge: results of others differ by less.
 MARGIN = 1e-2
 
