@@ -76,8 +76,12 @@ TABLE = {
     # Operators of scalar expressions make expressions of other classes.
     # Reading is recursive: an expression may hold statements, and these expressions.
     "script.StmtParser": "relax_mlir.script.relax_parser.stmt:StmtParser",
+    "script.DummyGlobalInfo": "relax_mlir.ir.global_info:DummyGlobalInfo",
+    "script.VDevice": "relax_mlir.ir.global_info:VDevice",
     "script.as_type": "relax_mlir.relax.expr.types:as_type",
     "script.closures": "relax_mlir.script.relax_parser.closures",
+    "script.cpu": "relax_mlir.runtime.device.api:cpu",
+    "script.device": "relax_mlir.runtime.device.api:device",
     "script.macros": "relax_mlir.script.parser.macros",
     "script.parameters": "relax_mlir.script.relax_parser.function:parameters",
     "script.parse_definition": "relax_mlir.script.parser.module:parse_definition",

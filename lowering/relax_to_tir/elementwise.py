@@ -97,12 +97,12 @@ def legalize_broadcast(legalizer: Legalizer, op: ir.Operation) -> ir.Value | Non
 
 
 def legalize_prelu(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
-    """Legalise prelu: one slope for each index along an axis."""
+    """Legalise prelu: one slope for each index along an axis, or for all."""
     dims, slopes = (T.tensor_dims(value.type) for value in op.operands)
     if dims is None or slopes is None:
         return None
     axis = read_attributes(op, COMPUTE_OPS["prelu"].PARAMS)["axis"] % len(dims)
-    if dims[axis] != slopes[0]:
+    if slopes[0] not in (1, dims[axis]):
         return None
 
     def body(builder: PrimFuncBuilder, buffers: Sequence[Buffer]) -> None:
@@ -110,7 +110,9 @@ def legalize_prelu(legalizer: Legalizer, op: ir.Operation) -> ir.Value | None:
         with builder.nest("prelu", spatial(out.dims)) as block:
             at = tuple(block)
             x = data[at]
-            out.store(select(compare("gt", x, 0), x, x * alpha[at[axis]]), at)
+            out.store(
+                select(compare("gt", x, 0), x, x * alpha[at[axis] if slopes[0] != 1 else 0]), at
+            )
 
     return legalizer.call_prim(op, "prelu", list(op.operands), body, key=str(axis))
 

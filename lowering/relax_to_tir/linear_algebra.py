@@ -9,7 +9,6 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.einsum import (
     Subscripts,
     expand_ellipsis,
-    is_broadcast,
     parse_subscripts,
 )
 from relax_mlir.dialects.relax.ops.base import (
@@ -135,7 +134,7 @@ def _contract(
         return None
     for items, dims in zip(subscripts.inputs, shapes, strict=True):
         for item, dim in zip(items, dims or (), strict=True):
-            if dim != sizes[item] and not (is_broadcast(item) and dim == 1):
+            if dim not in (1, sizes[item]):
                 return None
     summed = [item for item in sizes if item not in subscripts.output]
 

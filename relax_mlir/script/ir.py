@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.script.decorate import parse_class
-from relax_mlir.script.markers import Marker
+from relax_mlir.script.markers import META_VAR, Marker
+
+meta_var = META_VAR
 
 
 def ir_module(cls: type | None = None, **options: Any) -> Any:

@@ -11,6 +11,12 @@ _FRAME_FUNCTIONS = frozenset({
     "R.func_ret_value", "R.output",
 })  # fmt: skip
 
+# What is an object of Python's outside of scripts, and among the arguments in them.
+VALUES = {
+    "I.dummy_global_info": "script.DummyGlobalInfo", "I.vdevice": "script.VDevice",
+    "R.cpu": "script.cpu", "R.device": "script.device",
+}  # fmt: skip
+
 
 class Marker:
     """A name of the script language.
@@ -41,6 +47,8 @@ class Marker:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: D102
         if self.script_path in _FRAME_FUNCTIONS:
             return getattr(extension("script.frames"), self.__name__)(*args, **kwargs)
+        if self.script_path in VALUES:
+            return extension(VALUES[self.script_path])(*args, **kwargs)
         made = Marker(self.script_path)
         made.script_call = (args, kwargs)
         if self.script_path.startswith("R.") and any(map(_is_expression, args)):
@@ -68,6 +76,8 @@ class Marker:
 
 # TVM's name of it.
 TypeProxy = Marker
+# `I.meta_var` and `T.meta_var` are one.
+META_VAR = Marker("T.meta_var")
 
 
 def _is_expression(value: Any) -> bool:

@@ -4,7 +4,7 @@ from typing import Any
 
 from relax_mlir.script.decorate import parse_function
 from relax_mlir.script.macro import macro
-from relax_mlir.script.markers import Marker
+from relax_mlir.script.markers import META_VAR, Marker
 
 
 def prim_func(fn: Any = None, **options: Any) -> Any:
@@ -32,6 +32,7 @@ def prim_func(fn: Any = None, **options: Any) -> Any:
 func = prim_func
 
 inline = macro
+meta_var = META_VAR
 
 
 def __getattr__(name: str) -> Marker:

@@ -258,6 +258,8 @@ def test_activations_with_parameters(dtype: str) -> None:
     for axis in (0, 1, -1):
         dims = ["a", "b", "c"]
         program.op(f"prelu{axis}", "prelu", (dims, dtype), ([dims[axis]], dtype), axis=axis)
+    program.op("prelu", "prelu", (["a", "b", "c"], dtype), ([1], dtype))
+    program.op("unknown_prelu", "prelu", (None, dtype), (None, dtype))
     vm = program.build()
     for length in LENGTHS:
         x = with_edges(length, dtype)
@@ -273,6 +275,9 @@ def test_activations_with_parameters(dtype: str) -> None:
             around = [-1 if i == axis % 3 else 1 for i in range(3)]
             wanted = np.where(x > 0, x, x * slopes.reshape(around))
             check(vm[f"prelu{axis}"](x, slopes), wanted, what=(axis, shape))
+            one = sample(1, dtype, 2)
+            for name in ("prelu", "unknown_prelu"):
+                check(vm[name](x, one), np.where(x > 0, x, x * one), what=shape)
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, "int8", "uint64", "bool"])

@@ -156,6 +156,9 @@ EINSUMS: tuple[tuple[str, list[list[Any]]], ...] = (
     ("ab,cd->", [["n", "k"], ["m", 2]]),
     ("ijk,jil->kl", [["n", "m", 3], ["m", "n", 4]]),
     (",i->i", [[], ["n"]]),
+    # A 1 stands for any number.
+    ("ij,ij->i", [[1, "k"], ["n", "k"]]),
+    ("ij,jk,ik->k", [["n", 1], ["k", 5], [1, 1]]),
     # What is written along is in both operands, and adjacent in one of them.
     ("hij,jh->ih", [[2, "n", "k"], ["k", 2]]),
     ("bhij,bjhd->bihd", [["n", 2, 3, "k"], ["n", "k", 2, 1]]),

@@ -36,7 +36,7 @@ CASES = {
     "any function": (FuncType(), ["R.Callable"]),
     "packed function": (relax.PackedFuncType(), ["R.PackedFunc"]),
     "variable": (A, [*FREE, "a"]),
-    "reserved": (relax.Var("R", R.Any), ["R1: R.Any", "R1"]),
+    "reserved": (relax.Var("R", R.Any), ["R_1: R.Any", "R_1"]),
     "constant": (relax.const([1.5, 2], "float32"), ['R.const([1.5, 2.0], "float32")']),
     "large": (relax.const(np.zeros(65, "int8")), ['R.const(<R.Tensor((65,), "int8")>)']),
     "dimensions": (relax.ShapeExpr([1, "n"]), ["n = T.int64()", "R.shape([1, n])"]),

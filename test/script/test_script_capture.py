@@ -366,5 +366,48 @@ def main(x: R.Tensor((3, 4), "float32")):
 """
     given = {"VDevice": VDevice, "DEVICE": VDevice("llvm", 0, "global")}
     got = from_source(text, given)
-    assert 'R.to_vdevice(x, dst_vdevice="llvm:0:global")' in script(got)
+    assert 'R.to_vdevice(x, dst_vdevice="llvm")' in script(got)
     assert_structural_equal(from_source(script(got)), got)
+
+
+def test_devices_and_limits_of_dtypes() -> None:
+    @R.function
+    def main(x: R.Tensor((3,), "float32")):
+        y = R.to_vdevice(R.hint_on_device(x, R.device(1, 0)), I.vdevice("llvm"))
+        z = R.hint_on_device(y, R.cpu())
+        low: R.Prim("int32") = np.iinfo("int32").min
+        high = R.clip(z, np.finfo(np.float32).min, np.finfo(np.float32).max)
+        return high, low
+
+    text = main.script()
+    for part in ('(x, dst_vdevice="cpu")', 'dst_vdevice="llvm")', "-2147483648", "3.4028234"):
+        assert part in text
+    assert_structural_equal(from_source(text), main)
+    x = relax.Var("x", R.Tensor((3,), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        y = bb.emit(relax.op.to_vdevice(relax.op.hint_on_device(x, R.cpu()), I.vdevice("llvm")))
+        bb.emit_func_output(y)
+    assert 'hint_on_device(x, dst_vdevice="cpu")' in bb.get().script()
+    with pytest.raises(ScriptError, match="number 4 is registered"):
+        from_source("@R.function\ndef f(x: R.Any):\n    return R.hint_on_device(x, R.device(4, 2))")
+
+
+def test_numbers_have_the_dtype_of_their_variable() -> None:
+    @R.function
+    def main(x: R.Tensor((3,), "float32")):
+        whole: R.Prim("int32") = 2
+        part: R.Prim("float32") = 2.5
+        truth: R.Prim("bool") = True
+        size: R.Prim("int64") = 2
+        return whole, part, truth, size
+
+    assert (
+        str(main.ret_ty)
+        == 'R.Tuple(R.Prim("int32"), R.Prim("float32"), R.Prim("bool"), R.Prim("int64"))'
+    )
+    assert_structural_equal(from_source(main.script()), main)
+
+
+def test_meta_var_is_one_name() -> None:
+    assert I.meta_var is T.meta_var

@@ -93,6 +93,10 @@ def test_options() -> None:
     assert ": R.Tensor" in module.script().split("= R.matmul")[0].splitlines()[-1]
     with pytest.raises(TypeError, match="colour"):
         module.script(colour=True)
+    assert module.script(extra_config={"script.use_pep695": False}) == module.script()
+    for config in ({"script.use_pep695": True}, {"colour": None}):
+        with pytest.raises(TypeError, match="scripts are not printed with"):
+            module.script(extra_config=config)
 
 
 def test_data_of_modules_reads_back() -> None:

@@ -145,7 +145,8 @@ class PreluOp(ComputeOp):
 
     Args:
         data: tensor of a floating-point dtype; the result has its shape and dtype.
-        alpha: one-dimensional tensor of the same dtype with an element for each channel.
+        alpha: one-dimensional tensor of the same dtype with an element for each channel, or one
+            for all.
         axis: the axis of channels.
     """
 
@@ -168,7 +169,9 @@ class PreluOp(ComputeOp):
             raise InferError(f"alpha must have 1 dimension, got {T.tensor_ndim(types[1])}")
         if ndim >= 0:
             (axis,) = normalize_axes([attrs["axis"]], ndim)
-            if dims and slopes and (dims[axis] - slopes[0]).is_const and dims[axis] != slopes[0]:
+            if dims is None or slopes is None or slopes[0] in (1, dims[axis]):
+                return types[0]
+            if (dims[axis] - slopes[0]).is_const:
                 raise InferError(f"alpha has {slopes[0]} elements for {dims[axis]} channels")
         return types[0]
 

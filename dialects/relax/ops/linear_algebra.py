@@ -9,7 +9,6 @@ from relax_mlir.dialects.relax.einsum import (
     ELLIPSIS,
     Subscripts,
     expand_ellipsis,
-    is_broadcast,
     parse_subscripts,
 )
 from relax_mlir.dialects.relax.infer import (
@@ -89,12 +88,11 @@ def einsum_sizes(
     for items, dims in zip(subscripts.inputs, shapes, strict=True):
         for item, dim in zip(items, dims if dims is not None else (), strict=dims is not None):
             before = sizes.setdefault(item, dim)
-            if is_broadcast(item):
-                both = broadcast_dims([before], [dim])
-                known = known and both is not None
-                sizes[item] = both[0] if both else before
-            elif before != dim and (before - dim).is_const:
+            if 1 not in (before, dim) and before != dim and (before - dim).is_const:
                 raise InferError(f"axes of '{item}' have {before} and {dim} elements")
+            both = broadcast_dims([before], [dim])
+            known = known and (both is not None or item not in subscripts.output)
+            sizes[item] = both[0] if both else before
         known = known and dims is not None
     return sizes if known else None
 

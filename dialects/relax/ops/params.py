@@ -1,6 +1,7 @@
 """Parameters of Relax computations: their kinds and their attributes."""
 
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -164,6 +165,8 @@ _EXPECTED = {
 }
 # Kinds of which values may be texts or others.
 _ANY = ("device", "index_map")
+# What `llvm` alone means as well.
+_DEFAULT_DEVICE = re.compile(r"(:0)?(:global)?$")
 _TO_ATTRIBUTE: dict[str, Callable[[Any], ir.Attribute]] = {
     "int": _i64,
     "ints": _ints,
@@ -173,7 +176,7 @@ _TO_ATTRIBUTE: dict[str, Callable[[Any], ir.Attribute]] = {
     "int_or_ints": _int_or_ints,
     "str": lambda value: ir.StringAttr.get(str(value)),
     "dtype": lambda value: ir.StringAttr.get(str(value)),
-    "device": lambda value: ir.StringAttr.get(str(value)),
+    "device": lambda value: ir.StringAttr.get(_DEFAULT_DEVICE.sub("", str(value))),
     "dim": _dim_attribute,
     "dims": _dims_attribute,
     "number": _number_attribute,

@@ -20,7 +20,7 @@ class ScanOp(ComputeOp):
         Param("data", "tensor"),
         Param("axis", "int", None),
         Param("dtype", "dtype", None),
-        Param("exclusive", "bool", False),
+        Param("exclusive", "bool", False, optional=True),
     )
     data: ext.Operand[Any]
     result: ext.Result[Any]

@@ -196,11 +196,15 @@ class BlockBuilder(ModuleFunctions):
     def get(self) -> IRModule:
         """Return the module: the builder's own, which further functions are added to.
 
+        A function that has its output ends here.
+
         Raises:
             BuilderError: there is no function yet but one that is still open.
         """
         frame = self._frames[0] if self._frames else None
-        if frame is not None and frame.kind == "function" and not self._mod.function_names:
+        if frame is not None and frame.finished and len(self._frames) == 1:
+            self._function_scope.end()
+        elif frame is not None and frame.kind == "function" and not self._mod.function_names:
             raise BuilderError(
                 f"the {frame.word} has not ended and the module has no other; call get after its "
                 f"`with` block"

@@ -16,7 +16,7 @@ from relax_mlir.relax.builder.scopes import DataflowScope
 from relax_mlir.relax.expr.blocks import Binding, DataflowBlock, MatchCast, SeqExpr
 from relax_mlir.relax.expr.call import Call
 from relax_mlir.relax.expr.compound import If, TupleGetItem
-from relax_mlir.relax.expr.leaves import GlobalVar, Var, make_var
+from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar, Var, make_var
 from relax_mlir.relax.expr.types import ShapeType, TensorType, Type, as_type
 from relax_mlir.relax.expr.values import Tuple, convert
 
@@ -24,8 +24,8 @@ from relax_mlir.relax.expr.values import Tuple, convert
 class Emission(Core):
     """The methods of a builder that bind variables."""
 
-    def emit(self, expr: Any, name_hint: str = "") -> Var:
-        """Bind an expression to a new variable, and return that.
+    def emit(self, expr: Any, name_hint: str = "") -> Any:
+        """Bind an expression to a new variable, and return that; an `ExternFunc` stays itself.
 
         Args:
             expr: the expression; parts that are calls get variables of their own.
@@ -37,7 +37,9 @@ class Emission(Core):
         """
         frame = self._frame()
         if type(expr) is not Call:
-            expr = self._expression(expr)
+            expr = expr if isinstance(expr, ExternFunc) else self._expression(expr)
+            if isinstance(expr, ExternFunc):
+                return expr
             if isinstance(expr, Var):
                 value = resolve(self, expr)
                 return make_var(value, expr.name_hint, self._keep, frame, _is_dataflow(frame))

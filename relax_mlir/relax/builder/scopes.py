@@ -174,6 +174,18 @@ class FunctionScope:
                 op.attributes["relax.pure"] = ir.UnitAttr.get()
 
     def __exit__(self, kind: Any, *_: Any) -> None:
+        if self._frame is not None and self._frame.open:
+            self.end(kind)
+
+    def end(self, kind: Any = None) -> None:
+        """Put the function into the module.
+
+        Args:
+            kind: the class of the error that ends it instead.
+
+        Raises:
+            BuilderError: it has no output.
+        """
         builder, frame = self._builder, self._frame
         assert frame is not None, "the scope is open"
         assert frame.op is not None, "a function has its operation"

@@ -754,7 +754,10 @@ def cross_entropy_with_logits(predictions: TensorLike, labels: TensorLike) -> Ca
     """Minus the sum of predictions times labels, by the size of the batch where there is one."""
 
 def cumprod(
-    data: TensorLike, axis: int | None = None, dtype: str | None = None, exclusive: bool = False
+    data: TensorLike,
+    axis: int | None = None,
+    dtype: str | None = None,
+    exclusive: bool | None = False,
 ) -> Call:
     """Products of the elements up to each.
 
@@ -764,7 +767,10 @@ def cumprod(
     """
 
 def cumsum(
-    data: TensorLike, axis: int | None = None, dtype: str | None = None, exclusive: bool = False
+    data: TensorLike,
+    axis: int | None = None,
+    dtype: str | None = None,
+    exclusive: bool | None = False,
 ) -> Call:
     """Sums of the elements up to each.
 
@@ -1603,7 +1609,8 @@ def prelu(data: TensorLike, alpha: TensorLike, axis: int = 1) -> Call:
 
     Args:
         data: tensor of a floating-point dtype; the result has its shape and dtype.
-        alpha: one-dimensional tensor of the same dtype with an element for each channel.
+        alpha: one-dimensional tensor of the same dtype with an element for each channel, or one
+            for all.
         axis: the axis of channels.
     """
 

@@ -262,6 +262,21 @@ def shape_of(x: Any) -> Call:
     return Call(Op.get("relax.shape_of"), [x])
 
 
+def alloc_tensor(
+    shape: Any, dtype: Any, runtime_device_index: int = 0, storage_scope: str = "global"
+) -> Call:
+    """Return a call that gives memory for a tensor, whose elements are not set.
+
+    Args:
+        shape: its dimensions, or an expression of a shape.
+        dtype: its dtype.
+        runtime_device_index: taken as TVM has it; programs run on one CPU.
+        storage_scope: taken as TVM has it; there is one memory.
+    """
+    type_ = TensorType(shape, dtype)
+    return Call(Op.get("relax.alloc_tensor"), [convert(shape)], {"dtype": type_.dtype}, [type_])
+
+
 def make_closure(func: GlobalVar, args: Any) -> Call:
     """Return a function value: a function of the module with values for its last parameters."""
     return Call(Op.get("relax.make_closure"), [func, convert(args)], None, [ObjectType()])

@@ -227,6 +227,8 @@ def device_api(name: str) -> DeviceAPI:
 def device(name: Any, index: int | None = None) -> Device:
     """Return a device by name and number: `device("cpu", 0)`, `device("cpu:0")`.
 
+    A kind may be named by DLPack's number: `device(1, 0)`.
+
     Devices of relax_mlir and of TVM FFI are taken as well.
 
     Raises:
@@ -234,6 +236,8 @@ def device(name: Any, index: int | None = None) -> Device:
     """
     if isinstance(name, Device):
         return name
+    if isinstance(name, int):
+        return device_of_type(name, index or 0)
     text = str(name)
     kind, _, number = text.partition(":")
     if number and index is None:

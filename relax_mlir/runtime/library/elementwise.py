@@ -207,7 +207,7 @@ def _prelu(x: _Array, alpha: _Array, axis: int) -> Any:
     if alpha.ndim != 1:
         raise ArgumentTypeError(f"alpha must have 1 dimension, got {alpha.ndim}")
     (axis,) = axes([axis], x.ndim)
-    if x.shape[axis] != alpha.size:
+    if alpha.size not in (1, x.shape[axis]):
         raise ShapeMismatchError(f"alpha has {alpha.size} elements for {x.shape[axis]} channels")
     slopes = alpha.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
     return np.where(x > 0, x, x * slopes)

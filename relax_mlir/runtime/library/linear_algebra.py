@@ -62,8 +62,9 @@ def _einsum(operands: tuple[_Array, ...], subscripts: str) -> Any:
             raise ShapeMismatchError(f"an operand of '{items}' has {operand.ndim} dimensions")
         ends = [*operand.shape[: len(before)], *operand.shape[operand.ndim - len(after) :]]
         for letter, size in zip(before + after, ends if dots else operand.shape, strict=True):
-            # numpy lets a 1 stand for any number; here only an ellipsis broadcasts.
-            if sizes.setdefault(letter, size) != size:
+            before_it = sizes.setdefault(letter, size)
+            sizes[letter] = size if before_it == 1 else before_it
+            if size not in (1, sizes[letter]):
                 raise ShapeMismatchError(
                     f"axes of '{letter}' have {sizes[letter]} and {size} elements"
                 )

@@ -276,8 +276,9 @@ def captured_dims(scope: Scope, node: Node, values: Sequence[Any]) -> list[SymEx
 def captured_value(scope: Scope, node: Node) -> Any:
     """Return an attribute or item of a captured Python value, MISSING when it is none.
 
-    Variables of unrolled loops and parameters of macros may be Python values too. Only attributes
-    and constant subscripts are followed: the text of a script is never executed.
+    Variables of unrolled loops and parameters of macros may be Python values too. Only attributes,
+    constant subscripts and limits of dtypes (`np.iinfo`) are followed: the text of a script is
+    never executed.
     """
     if isinstance(node, ast.Name):
         if node.id not in scope.values:
@@ -292,6 +293,14 @@ def captured_value(scope: Scope, node: Node) -> Any:
         try:
             return MISSING if base is MISSING else base[constant_index(scope, node.slice)]
         except (LookupError, TypeError, ValueError):
+            return MISSING
+    if isinstance(node, ast.Call) and len(node.args) == 1:
+        limits, (dtype,) = captured_value(scope, node.func), node.args
+        known: Any = captured_value(scope, dtype)
+        known = dtype.value if isinstance(dtype, ast.Constant) else known
+        try:
+            return limits(known) if limits in (np.finfo, np.iinfo) else MISSING
+        except (TypeError, ValueError):
             return MISSING
     return MISSING
 

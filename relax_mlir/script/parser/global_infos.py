@@ -2,8 +2,7 @@
 
 import ast
 
-from relax_mlir.ir.global_info import DummyGlobalInfo, GlobalInfo, VDevice
-from relax_mlir.script.parser.arguments import arguments
+from relax_mlir.ir.global_info import GlobalInfo
 from relax_mlir.script.parser.literals import literal
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
@@ -28,11 +27,7 @@ def read_global_infos(scope: Scope, node: Node) -> dict[str, list[GlobalInfo]]:
 
 
 def _info(scope: Scope, node: Node) -> GlobalInfo:
-    path = scope.path(node.func) if isinstance(node, ast.Call) else None
-    if path == "I.dummy_global_info":
-        return DummyGlobalInfo()
-    if path != "I.vdevice":
+    info = literal(scope, node) if isinstance(node, ast.Call) else None
+    if not isinstance(info, GlobalInfo):
         scope.fail(node, "expected I.vdevice(target) or I.dummy_global_info()")
-    names = ("target", "vdevice_id", "memory_scope")
-    given = arguments(scope, node, names, 0)
-    return VDevice(**{name: literal(scope, value) for name, value in given.items()})
+    return info

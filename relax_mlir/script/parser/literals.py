@@ -9,7 +9,9 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.constants import numpy_dtype
+from relax_mlir.extension_points import extension
 from relax_mlir.ir.attribute_value import python_attribute
+from relax_mlir.script.markers import VALUES
 from relax_mlir.script.parser import macros
 from relax_mlir.script.parser.dims import captured_value
 from relax_mlir.script.parser.env import MISSING
@@ -86,7 +88,8 @@ def literal(scope: Scope, node: Node) -> Any:
             except (ValueError, TypeError) as error:
                 scope.fail(node, str(error))
     if isinstance(node, ast.Call):
-        python = macros.python_function(scope, node.func)
+        made_by = VALUES.get(scope.path(node.func) or "")
+        python = extension(made_by) if made_by else macros.python_function(scope, node.func)
         func = node.func
         made = func.value if isinstance(func, ast.Attribute) else None
         if (

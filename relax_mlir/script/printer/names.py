@@ -60,7 +60,7 @@ class Namer:
             self._counts[base] = self._counts.get(base, 0) + 1
             name = (
                 f"{base}_{self._counts[base]}"
-                if base[-1].isdigit()
+                if base[-1].isdigit() or base in _RESERVED
                 else f"{base}{self._counts[base]}"
             )
         self._taken.add(name)

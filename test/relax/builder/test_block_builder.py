@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from relax_mlir import IRModule, relax, tir
+from relax_mlir.errors import BuilderError
 from relax_mlir.relax import op
 from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
@@ -357,3 +358,36 @@ def test_lookup_binding_and_normalize() -> None:
             gv = bb.emit_output(normal)
         assert bb.lookup_binding(gv).op.name == "relax.add"
         bb.emit_func_output(gv)
+
+
+def test_a_function_with_its_output_is_in_the_module() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor(4))
+    with bb.function("main", [x]):
+        bb.emit_func_output(op.exp(x))
+        assert bb.get().function_names == ["main"]
+        with pytest.raises(BuilderError, match="outside of a function"):
+            bb.emit(op.exp(x))
+    with bb.function("again", [x]):
+        bb.emit_func_output(x)
+    assert bb.finalize().function_names == ["main", "again"]
+
+
+def test_external_functions_are_no_values() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor(4))
+    with bb.function("main", [x]):
+        func = bb.emit(relax.ExternFunc("f"))
+        y = bb.emit(relax.call_dps_packed(func, x, tensor(4)))
+        bb.emit_func_output(y)
+    assert len(bb.get()["main"].body.blocks[0].bindings) == 1
+
+
+def test_memory_that_is_not_set() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", tensor("n"))
+    with bb.function("main", [x]):
+        y = bb.emit(op.builtin.alloc_tensor(x.ty.shape, "float32", 0))
+        bb.emit_func_output(bb.emit(op.shape_of(y)))
+    assert "R.builtin.alloc_tensor(R.shape([n])" in bb.get().script()
+    assert tuple(run(bb.get(), np.ones(3, "float32"))) == (3,)
