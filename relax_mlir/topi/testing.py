@@ -1,5 +1,6 @@
 """What operations compute, in numpy, under the names of TVM's `topi.testing`."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,3 +38,22 @@ def non_max_suppression_python(
         coord_start, score_index, id_index, return_indices, invalid_to_bottom, soft_nms_sigma,
         score_threshold,
     )  # fmt: skip
+
+
+def strided_slice_python(
+    data: np.ndarray, begin: Sequence[int], end: Sequence[int], strides: Sequence[int] | None,
+    slice_mode: str = "end", axes: Sequence[int] | None = None,
+) -> np.ndarray:  # fmt: skip
+    """Return every so many elements from `begin` to before `end`, by numpy's rules.
+
+    With `slice_mode="size"`, `end` is how many, -1 for all that are left, and strides are 1.
+    """
+    index = [slice(None)] * data.ndim
+    for i, (axis, first, last) in enumerate(
+        zip(range(len(begin)) if axes is None else axes, begin, end, strict=True)
+    ):
+        if slice_mode == "size":
+            index[axis] = slice(first, None if last < 0 else first + last)
+        else:
+            index[axis] = slice(first, last, strides[i] if i < len(strides or ()) else None)
+    return data[tuple(index)]

@@ -59,10 +59,15 @@ def test_slices(symbolic: bool) -> None:
 
 
 def test_slices_by_size() -> None:
+    sizes = [1, 2], [2, -1]
     check([
-        Case("sizes", lambda x: topi.strided_slice(x, [1, 2], [2, -1], slice_mode="size"), [X],
+        Case("sizes", lambda x: topi.strided_slice(x, *sizes, slice_mode="size"), [X],
              X[1:3, 2:], ["nmk"]),
     ])  # fmt: skip
+    wanted = topi.testing.strided_slice_python(X, *sizes, [3, 3], "size")
+    np.testing.assert_array_equal(wanted, X[1:3, 2:])
+    chosen = topi.testing.strided_slice_python(X, [3, 0], [0, 9], [-2], axes=[2, 0])
+    np.testing.assert_array_equal(chosen, X[0:9, :, 3:0:-2])
 
 
 def test_indices() -> None:
