@@ -29,6 +29,8 @@ _TRIES = 60
 _CHUNK = 50
 # Where the models come from: modules with a `Maker` each.
 FRAMEWORKS = {"onnx": "random_onnx_models", "torch": "random_torch_models"}
+# After how many models the counts are printed: half a minute.
+_REPORTED = 250
 
 
 class UnfitError(ValueError):
@@ -306,6 +308,8 @@ def summary(outcomes: Iterable[tuple[int, str]], peer: str) -> int:
         if outcome != PASS:
             failed += 1
             print(f"seed {seed}: {outcome}", flush=True)
+        if not count % _REPORTED:
+            print(f"{count} models: {failed} fail", flush=True)
     print(f"{count} models against {peer}: {failed} fail")
     return failed
 
