@@ -178,9 +178,10 @@ def sum_products(
     rows, vectors = shape
     # With an odd number of steps, code for the last one takes longer to compile than it gains.
     k_unroll = 2 if isinstance(steps, int) and steps % 2 == 0 else 1
-    tile = RegisterTile(rows, vectors, use.vector, use.fma, pairs, k_unroll, True, load=load)
-    no_masks: list[ir.Value | None] = [None] * vectors
-    sums = tile_sums(use.emit, tile, a, b, steps, no_masks, odd=False, begin=start)
+    tile = RegisterTile(
+        use.emit, rows, vectors, use.vector, use.fma, pairs, k_unroll, in_order=True, load=load
+    )
+    sums = tile_sums(tile, a, b, steps, odd=False, begin=start)
     return [sums[row * vectors : (row + 1) * vectors] for row in range(rows)]
 
 

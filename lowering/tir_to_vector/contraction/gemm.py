@@ -10,7 +10,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.blocking import balanced_nc
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import ask_permission, registers
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue, EpilogueEmitter
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import GemmBlocking, Span
-from relax_mlir.lowering.tir_to_vector.contraction.gemm_operands import operands
+from relax_mlir.lowering.tir_to_vector.contraction.gemm_operands import AOperand, BOperand
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_tiles import TileWriter, rows_of
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import Store
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
@@ -117,7 +117,7 @@ class GemmWriter:
 
     def skinny(self) -> None:
         """Write the kernel that reads B once, in order."""
-        emit, gemm, blocking = self.emit, self.gemm, self.blocking
+        blocking = self.blocking
         if blocking.panel_width:
             self._packed_gemv()
             return
@@ -125,12 +125,9 @@ class GemmWriter:
         with self._loops(_MEMORY_WORK, whole_rows=True) as (env, columns, _):
             a, b, c = (x.at(env) for x in (blocking.a, blocking.b, self._sums))
             most = self._max_rows(self._b_bytes())
-            SkinnyGemm(
-                emit, self.machine, gemm, blocking.vector, self.init, most, a, b, c, blocking.m,
-                blocking.k,
-            ).write(*columns)  # fmt: skip
+            SkinnyGemm(blocking, self.init, most, a, b, c).write(*columns)
             if self.finish is not None:
-                self._finish_skinny(self.finish, env, c, blocking.m, columns)
+                self._finish_skinny(self.finish, env, c, columns)
 
     def _packed_gemv(self) -> None:
         with self._loops(_MEMORY_WORK, whole_rows=True) as (env, columns, _):
@@ -145,22 +142,17 @@ class GemmWriter:
             kernel.write(a, b, columns, Store(out, first, self.init, finish=finish))
 
     def _finish_skinny(
-        self,
-        finish: EpilogueEmitter,
-        env: dict[int, Index],
-        c: StridedRef,
-        rows: Index,
-        columns: Span,
+        self, finish: EpilogueEmitter, env: dict[int, Index], c: StridedRef, columns: Span
     ) -> None:
         emit, m, lanes = self.emit, self.gemm.m, self.blocking.lanes
         whole = columns[0] + emit.round_down(columns[1] - columns[0], lanes)
-        with emit.loop(0, rows) as row:
+        with emit.loop(0, self.blocking.m) as row:
             start = c.offset + row.counter * c.stride(m)
             put = finish.at({**env, **({} if m is None else {m: row.counter})})
 
             def one(column: Index, mask: ir.Value | None) -> None:
-                at = [start + column]
-                put(emit.vector_load(c.base, at, self.blocking.vector, mask), column, mask)
+                sums = emit.vector_load(c.base, [start + column], self.blocking.vector, mask)
+                put(sums, column, mask)
 
             with emit.loop(columns[0], whole, lanes) as column:
                 one(column.counter, None)
@@ -181,7 +173,7 @@ class GemmWriter:
     def tiles(self) -> None:
         """Write the kernel of register tiles."""
         emit, blocking = self.emit, self.blocking
-        right, left = operands(blocking)
+        right, left = BOperand(blocking), AOperand(blocking)
         right.decide()
         if blocking.matrices:
             ask_permission(emit)

@@ -10,11 +10,14 @@ from relax_mlir.lowering.tir_to_vector.contraction.blocking import (
     max_kc,
     max_nc,
 )
-from relax_mlir.lowering.tir_to_vector.contraction.dot_product import SIDE
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import SIDE, groups_type
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import RegisterTile
 from relax_mlir.lowering.tir_to_vector.contraction.operands import (
     DequantizedPanels,
     Layout,
+    Loader,
     PanelLoad,
+    VnniLoader,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     VECTORS,
@@ -50,6 +53,7 @@ class GemmBlocking:
         nc_max: the maximal columns of a block.
         rows: the row tiles.
         dot: the dot-product instruction, or None.
+        tile: the largest register tile.
         a, b: the layout of the operands.
         load: loads panels of a packed B.
     """
@@ -84,6 +88,7 @@ class GemmBlocking:
                 self.n = gemm.columns
         size = max(8, gemm.element.width) // 8
         self.dot = find_dot_product(gemm, machine)
+        self.tile = RegisterTile(emit, tile.rows, tile.vectors, self.vector, machine.fma, self.dot)
         room = machine.l1_bytes * (12 if self.matrices else 9) // 16
         most = max_kc(room, tile.rows * size)
         self.kc_max: int = most * (1 if self.dot is None else self.dot.group)
@@ -125,6 +130,18 @@ class GemmBlocking:
         """Whether tiles prefetch the panels of the next block: B is packed, and used from L2."""
         plain = self.dot is None and self.gemm.widen[1] is None and self.gemm.computed is None
         return bool(self.panel_width) and plain and self.machine.fma_units > 1
+
+    @property
+    def operand(self) -> ir.Type:
+        """The type of copied elements: that of the sum, or of a group."""
+        return self.gemm.element if self.dot is None else groups_type(1).element_type
+
+    def loader(self, side: int, base: ir.Value) -> Loader | VnniLoader:
+        """Return what loads A (0) or B (1) in the form that is multiplied."""
+        if self.dot is None:
+            return Loader(self.emit, base, self.gemm.widen[side], self.vector)
+        flips_signs = side == 1 and self.dot.flips_signs
+        return VnniLoader(self.emit, base, self.dot, self.dot.widen[side], flips_signs, self.lanes)
 
     def extent(self, position: int) -> Index:
         """Return the extent of an iterator."""

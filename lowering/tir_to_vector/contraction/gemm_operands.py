@@ -1,24 +1,334 @@
-"""The operands of a GEMM by dot-product instructions: copied in VNNI layout."""
+"""The operands of a GEMM: read in place, packed by the kernel, or packed before.
+
+One object of each serves one kernel: `allocate` inside the parallel region, then rows of A for each
+tile, and panels of B for each block of columns and of k.
+"""
+
+from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.contraction.b_operand import BOperand
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import PAGE, has_set_conflicts
-from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, groups_type
-from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import GemmBlocking, Span
-from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, Panels, VnniLoader
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import groups_type
+from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import (
+    ColumnTiles,
+    GemmBlocking,
+    Span,
+    column_tiles,
+    panel_tiles,
+)
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Edge, Panels
 from relax_mlir.lowering.tir_to_vector.contraction.packing import (
+    Packer,
     copy_groups,
     copy_rows,
     copy_steps,
     write_starts,
 )
 from relax_mlir.lowering.tir_to_vector.emit import StridedRef
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 
+# Rows and elements of B from which on packing pays.
+PACK_ROWS = 32
+PACK_ELEMENTS = 8192
+# With one FMA unit: rows up to which packing does not pay for B in L2, and for B in L3 with at
+# least that many steps of k.
+_L2_ROWS, _L3_ROWS, _MIN_STEPS = 256, 128, 64
+# Prefetch distances in steps of k: of B in place or packed by the kernel, and of packed operands.
+_PREFETCH_STEPS, _PACKED_PREFETCH_STEPS = 8, 24
 # A dynamic block of k is rounded up to a multiple of at most this.
 _SPARE = 16
 # Tiles up to which adjacent rows are read in place although their lines conflict and come from L3.
 _FEW_TILES = 2
+
+
+class BOperand:
+    """Where register tiles read B.
+
+    Attributes:
+        pack: whether it is packed; an i1 if only run time knows.
+    """
+
+    def __init__(self, blocking: GemmBlocking) -> None:
+        self._blocking = blocking
+        self._packed: ir.Value | None = None
+        self.pack: bool | ir.Value = False
+
+    @property
+    def in_place(self) -> bool:
+        """Whether B is read in place."""
+        return self.pack is False and not self._blocking.panel_width
+
+    def decide(self) -> None:
+        """Decide whether to pack."""
+        blocking = self._blocking
+        emit, gemm = blocking.emit, blocking.gemm
+        if blocking.panel_width:
+            # Each tile of rows would convert the panels again.
+            self.pack = blocking.load.converts
+            return
+        vnni = blocking.dot is not None
+        if vnni or blocking.b.stride(gemm.n) != 1 or gemm.widen[1] is not None:
+            self.pack = True
+            return
+        many = blocking.k * blocking.n
+        known = isinstance(many, int) and many <= PACK_ELEMENTS
+        if known or (isinstance(blocking.m, int) and blocking.m < PACK_ROWS):
+            self.pack = False
+            return
+        self.pack = emit.all_hold((
+            emit.holds("sge", blocking.m, self._min_rows(many)),
+            emit.holds("sgt", many, PACK_ELEMENTS),
+        ))  # fmt: skip
+
+    def _min_rows(self, many: Index) -> Index:
+        """Return the number of rows from which on packing B pays.
+
+        A core with one FMA unit does not wait for lines of a matrix in its L2, nor for those from
+        L3 that have no set conflicts.
+        """
+        blocking, emit = self._blocking, self._blocking.emit
+        machine, size = blocking.machine, blocking.gemm.element.width // 8
+        if machine.fma_units > 1 or (isinstance(blocking.m, int) and blocking.m > _L2_ROWS):
+            return PACK_ROWS
+        stride = blocking.b.stride(blocking.gemm.k) * size
+        apart = emit.holds("ne", emit.round_down(stride, PAGE // 2), stride)
+        bytes_ = many * size
+        least: Index = PACK_ROWS
+        steps = emit.holds("sge", blocking.k, _MIN_STEPS)
+        for rows, conditions in (
+            (_L3_ROWS, (steps, apart, emit.holds("sle", bytes_, machine.panel_bytes))),
+            (_L2_ROWS, (steps, emit.holds("sle", bytes_, machine.l2_bytes // 2))),
+        ):
+            holds = emit.all_hold(conditions)
+            if isinstance(holds, ir.Value):
+                least = emit.select(holds, rows + 1, least)
+            elif holds:
+                least = rows + 1
+        return least
+
+    def allocate(self) -> None:
+        """Allocate the panels of a block."""
+        if self.pack is False and not self._has_edge:
+            return
+        blocking = self._blocking
+        emit = blocking.emit
+        with emit.outside():
+            columns = emit.min(blocking.n, blocking.nc_max)
+            if blocking.panel_width:
+                # A block may begin and end inside panels, which are copied whole.
+                columns = columns + 2 * (blocking.panel_width - blocking.width)
+            panels = ceil_div(columns, blocking.width)
+            if self.pack is not True:
+                panels = 1 if self.pack is False else emit.select(self.pack, panels, 1)
+            rows = self._panel_rows * panels + blocking.lanes
+            size = rows * blocking.width
+        self._packed = emit.alloc_scratch(size, blocking.operand)
+
+    def column_tiles(
+        self, b: StridedRef, columns: Span, steps: Span
+    ) -> list[tuple[ColumnTiles, Panels]]:
+        """Pack a block if that is decided, and return its panels by tile width.
+
+        Args:
+            b: the first element of the matrix.
+            columns: the block's range of columns.
+            steps: the block's range of k.
+        """
+        blocking, (first, last) = self._blocking, columns
+        emit, count = blocking.emit, last - first
+        if blocking.panel_width:
+            panels = self._prepacked(b, columns, steps)
+        elif not blocking.has_n_tail:
+            panels = self._panels(b, columns, steps)
+        if not blocking.has_n_tail:
+            cut = panel_tiles(blocking, count, panels.padded)
+            return [(tiles, panels.beginning(tiles.first)) for tiles in cut]
+        exact = isinstance(blocking.n, int) and blocking.n % blocking.lanes == 0
+        cut = column_tiles(emit, count, blocking.lanes, exact)
+        if blocking.is_even:
+            cut = [ColumnTiles(blocking.vectors, 0, count, not exact)]
+        return [
+            (tiles, self._panels(b, (first + tiles.first, first + tiles.last), steps, tiles))
+            for tiles in cut
+        ]
+
+    def _panels(
+        self, b: StridedRef, columns: Span, steps: Span, tiles: ColumnTiles | None = None
+    ) -> Panels:
+        """Pack columns of a block if that is decided, and return their panels.
+
+        Args:
+            b: the first element of the matrix.
+            columns: the range of columns.
+            steps: the block's range of k.
+            tiles: the tiles of these columns, whose panels follow those of the tiles before; None
+                for one kind of tiles.
+        """
+        blocking, gemm = self._blocking, self._blocking.gemm
+        (j0, j1), (k0, k1) = columns, steps
+        n_stride, k_stride = b.stride(gemm.n), b.stride(gemm.k)
+        start = b.offset + (j0 * n_stride + k0 * k_stride)
+        width = blocking.width if tiles is None else tiles.vectors * blocking.lanes
+        distance = _PREFETCH_STEPS
+        if self._packed is None:
+            # One matrix has no panels; tiles of several widths find their columns by panels.
+            own = 0 if tiles is None else width
+            return Panels(b.base, start, k_stride, width, own, prefetch_distance=distance)
+        size = self._panel_rows * width
+        packer = Packer(blocking.loader(1, b.base), width, self._packed, size)
+        if tiles is not None:
+            packer, distance = replace(packer, first=self._panel_rows * tiles.first), 0
+            if not isinstance(tiles.last, int):
+                # The N tail is packed by short code.
+                rows = 1 if tiles.vectors < blocking.vectors else packer.rows
+                packer = replace(packer, masks=tiles.masked, rows=rows)
+        count, many = j1 - j0, k1 - k0
+        block = StridedRef(b.base, start, {"n": n_stride, "k": k_stride})
+        if self.pack is not True:
+            by_masks = tiles is not None and tiles.vectors == blocking.vectors
+            by_masks = by_masks and blocking.rows.is_narrow(1)
+            return self._edged(packer, block, count, many, by_masks)
+        packer.pack(block, count, many)
+        self._clear(columns, steps, size)
+        return Panels(
+            self._packed, packer.first, width, size, width, padded=True, prefetch_distance=distance
+        )
+
+    def _edged(
+        self, packer: Packer, block: StridedRef, count: Index, many: Index, by_masks: bool
+    ) -> Panels:
+        """Pack if that is decided at run time; the last columns are packed in any case.
+
+        So tiles read whole panels. `by_masks` reads the last columns in place with masks instead;
+        with two FMA units masked loads would take one of them.
+        """
+        emit, width, size = self._blocking.emit, packer.width, packer.panel_size
+        n_stride, k_stride = block.stride("n"), block.stride("k")
+        from_, first = emit.round_down(count, width), packer.first
+        used: bool | ir.Value = True
+        if self.pack is not False:
+            from_, first = emit.select(self.pack, 0, from_), emit.select(self.pack, first, 0)
+            used = emit.negated(self.pack)
+        else:
+            first = 0
+        last = replace(block, offset=block.offset + from_ * n_stride)
+        left = count - from_
+        wanted = False if by_masks else self._reads_edge
+        if self.pack is not False:
+            wanted = emit.either_holds(wanted, self.pack)
+        if wanted is not False:
+            left = left if wanted is True else emit.select(wanted, left, 0)
+            replace(packer, first=first).pack(last, left, many)
+        packed, base = emit.dynamic(packer.to), emit.dynamic(block.base)
+        if self.pack is False:
+            panels = Panels(
+                base, block.offset, k_stride, width, width, prefetch_distance=_PREFETCH_STEPS
+            )
+        else:
+            stride = emit.select(self.pack, width, k_stride)
+            if isinstance(k_stride, int):
+                # LLVM would shift by a select of exponents in each step.
+                stride = emit.opaque_index(stride)
+            panels = Panels(
+                emit.select(self.pack, packed, base),
+                emit.select(self.pack, first, block.offset),
+                stride,
+                emit.select(self.pack, size, width),
+                width,
+                prefetch_distance=0 if self._blocking.has_n_tail else _PREFETCH_STEPS,
+                chosen=True,
+            )
+        panels.padded = not by_masks
+        if self._has_edge and not by_masks:
+            panels.edge = Edge(packed, used)
+        return panels
+
+    def _clear(self, columns: Span, steps: Span, size: Index) -> None:
+        """Zero what matrix tiles read past the last group: NaN times zero is NaN."""
+        blocking, emit = self._blocking, self._blocking.emit
+        if blocking.dot is None:
+            return
+        groups, count = blocking.groups(steps[1] - steps[0]), columns[1] - columns[0]
+        upto = blocking.whole(groups)
+        if groups == upto or isinstance(blocking.dot.part, ir.IntegerType):
+            return
+        none = emit.constant(groups_type(blocking.lanes), 0)
+        with emit.loop(0, count, blocking.width) as panel, emit.loop(groups, upto) as row:
+            at = panel.counter // blocking.width * size
+            at = at + row.counter * blocking.width
+            for start in range(0, blocking.width, blocking.lanes):
+                emit.vector_store(none, self._packed, [at + start])
+
+    def _prepacked(self, b: StridedRef, columns: Span, steps: Span) -> Panels:
+        """Return the panels of a packed operand, copied if they are to be converted."""
+        blocking, gemm = self._blocking, self._blocking.gemm
+        k_stride, width = b.stride(gemm.k), blocking.panel_width
+        start = b.offset + steps[0] // gemm.group * k_stride
+        panels = Panels(
+            b.base, start, k_stride, b.stride(blocking.panel), width, columns[0], padded=True,
+            prefetch_distance=_PACKED_PREFETCH_STEPS,
+            load=None if blocking.dot is None else blocking.load,
+        )  # fmt: skip
+        return self._converted(panels, columns, steps) if self.pack else panels
+
+    def _converted(self, panels: Panels, columns: Span, steps: Span) -> Panels:
+        """Copy the panels of a packed operand in the type that is multiplied."""
+        blocking, (first, last) = self._blocking, columns
+        emit, lanes, width = blocking.emit, blocking.lanes, blocking.panel_width
+        assert self._packed is not None  # as there is something to convert
+        size = self._panel_rows * width
+        whole = emit.round_down(first, width)
+        with emit.loop(whole, last, width) as column:
+            number = column.counter // width
+            source = panels.offset + number * panels.panel_stride
+            to = (column.counter - whole) // width * size
+            load = replace(blocking.load, panel=number)
+            with emit.loop(0, steps[1] - steps[0]) as row:
+                k = steps[0] + row.counter
+                at = source + row.counter * panels.row_stride
+                there = to + row.counter * width
+                for start in range(0, width, lanes):
+                    place = at + start
+                    value = load.vector(emit, panels.base, place, blocking.vector, k, start)
+                    emit.vector_store(value, self._packed, [there + start])
+        inside = first - whole
+        return Panels(
+            self._packed, 0, width, size, width, inside, padded=True,
+            prefetch_distance=_PREFETCH_STEPS,
+        )  # fmt: skip
+
+    @property
+    def _has_edge(self) -> bool:
+        """Whether B may be read in place and its last columns may fill no panel."""
+        n, blocking = self._blocking.n, self._blocking
+        if self.pack is True or blocking.panel_width:
+            return False
+        if blocking.has_n_tail:
+            # If threads share columns, any tile may be a piece's last one.
+            known = self.pack is False and isinstance(n, int) and n % blocking.lanes == 0
+            return not known or blocking.emit.is_parallel
+        if self.pack is False:
+            return not isinstance(n, int)
+        return not isinstance(n, int) or n % blocking.width != 0
+
+    @property
+    def _reads_edge(self) -> bool | ir.Value:
+        """Whether there are tiles of two vectors, which read packed last columns."""
+        blocking, emit = self._blocking, self._blocking.emit
+        if not blocking.rows.is_narrow(1):
+            return True
+        wide = emit.compare("sge", blocking.m, blocking.rows.most)
+        if not blocking.may_be_narrow:
+            return wide
+        return emit.both(wide, emit.compare("sgt", blocking.n, blocking.lanes))
+
+    @property
+    def _panel_rows(self) -> Index:
+        """The distance of panels, in rows of a panel.
+
+        It is one more than a panel has: multiples of a page would conflict in cache sets.
+        """
+        return self._blocking.whole(self._blocking.groups(self._blocking.kc)) + 1
 
 
 class AOperand:
@@ -37,22 +347,28 @@ class AOperand:
         them all; else each row has a pointer, if steps are adjacent and the target has register
         barriers.
         """
-        blocking = self._blocking
-        if self._adjacent:
+        blocking, gemm = self._blocking, self._blocking.gemm
+        if blocking.dot is None and self._adjacent:
             self._allocate_steps()
             return
-        stride = blocking.a.stride(blocking.gemm.m)
+        stride = blocking.a.stride(gemm.m)
         fixed = isinstance(stride, int) and isinstance(blocking.m, int)
-        by_row = (
-            blocking.machine.isa.assembly is not None and blocking.a.stride(blocking.gemm.k) == 1
-        )
+        by_row = blocking.machine.isa.assembly is not None and blocking.a.stride(gemm.k) == 1
         near = not isinstance(stride, int) or not self._has_set_conflicts(stride)
-        if blocking.gemm.widen[0] is None and (blocking.m == 1 or (near and (fixed or by_row))):
+        in_place = blocking.m == 1 or (near and (fixed or by_row))
+        if blocking.dot is None and gemm.widen[0] is None and in_place:
             return
-        steps = blocking.kc if isinstance(blocking.kc, int) else blocking.kc_max + _SPARE
-        self._distance = steps + blocking.lanes
-        count = blocking.rows.largest * self._distance
-        self._copies = blocking.emit.alloc(count, blocking.gemm.element)
+        self._distance = self._steps + blocking.lanes
+        count = blocking.whole(blocking.rows.largest) * self._distance
+        self._copies = blocking.emit.alloc(count, blocking.operand)
+
+    @property
+    def _steps(self) -> int:
+        """Steps of k of a block, or groups of them, at the most."""
+        blocking = self._blocking
+        if isinstance(blocking.kc, int):
+            return blocking.groups(blocking.kc)
+        return blocking.groups(blocking.kc_max) + _SPARE
 
     @property
     def _adjacent(self) -> bool:
@@ -68,8 +384,7 @@ class AOperand:
         self._copied = True if blocking.gemm.widen[0] is not None else self._far()
         if self._copied is False and isinstance(blocking.m, int) and not blocking.rows.fine:
             return
-        steps = blocking.kc if isinstance(blocking.kc, int) else blocking.kc_max + _SPARE
-        count = steps * blocking.rows.largest + blocking.lanes
+        count = self._steps * blocking.rows.largest + blocking.lanes
         self._copies = blocking.emit.alloc(count, blocking.gemm.element)
 
     def _far(self) -> bool | ir.Value:
@@ -102,13 +417,7 @@ class AOperand:
         return has_set_conflicts(blocking.rows.largest, stride * size, steps * size, ways)
 
     def begin(
-        self,
-        a: StridedRef,
-        row: Index,
-        tile: int,
-        first: Index,
-        steps: Index,
-        last: Index | None = None,
+        self, a: StridedRef, row: Index, tile: int, first: Index, steps: Index, last: Index | None
     ) -> StridedRef:
         """Copy the rows of a tile if that pays, and return them; strides "m" and "k".
 
@@ -120,37 +429,30 @@ class AOperand:
             steps: how many steps of k.
             last: the last row that exists, counted from the tile's first; None for all.
         """
-        blocking = self._blocking
-        emit, gemm = blocking.emit, blocking.gemm
-        rows = self._rows(a, row, first, last)
-        m_stride, start = rows.stride("m"), rows.offset
-        alone = tile == 1 and last is None and gemm.widen[0] is None
-        if alone or (self._copies is None and last is None and isinstance(m_stride, int)):
-            return rows
-        if self._copies is None:
-            places = [start + rows.row(emit, number) for number in range(tile)]
-            rows.each = [emit.from_place(a.base, place, steps) for place in places]
-            return rows
-        load = Loader(emit, a.base, gemm.widen[0], blocking.vector)
-        if self._adjacent:
-            return self._steps(load, rows, tile, steps)
-        copy_rows(load, rows, tile, steps, self._copies, self._distance)
-        return StridedRef(self._copies, 0, {"m": self._distance, "k": 1})
-
-    def _rows(self, a: StridedRef, row: Index, first: Index, last: Index | None) -> StridedRef:
-        """Return the rows of a tile where they are."""
-        gemm = self._blocking.gemm
+        blocking, emit, gemm = self._blocking, self._blocking.emit, self._blocking.gemm
         m_stride, k_stride = a.stride(gemm.m), a.stride(gemm.k)
         start = a.offset + row * m_stride + first * k_stride
-        return StridedRef(a.base, start, {"m": m_stride, "k": k_stride}, last)
+        rows = StridedRef(a.base, start, {"m": m_stride, "k": k_stride}, last)
+        if blocking.dot is None:
+            alone = tile == 1 and last is None and gemm.widen[0] is None
+            if alone or (self._copies is None and last is None and isinstance(m_stride, int)):
+                return rows
+            if self._copies is None:
+                places = [start + rows.row(emit, number) for number in range(tile)]
+                rows.each = [emit.from_place(a.base, place, steps) for place in places]
+                return rows
+            if self._adjacent:
+                return self._adjacent_rows(rows, tile, steps)
+        return copy_of_rows(blocking, rows, tile, steps, self._copies, self._distance)
 
-    def _steps(self, load: Loader, rows: StridedRef, tile: int, steps: Index) -> StridedRef:
+    def _adjacent_rows(self, rows: StridedRef, tile: int, steps: Index) -> StridedRef:
         """Return adjacent rows: in place for whole tiles, unless their lines conflict."""
         emit, copies, copied = self._blocking.emit, self._copies, self._copied
+        load = self._blocking.loader(0, rows.base)
         assert copies is not None
         if copied is not True and rows.last is not None:
             part = emit.compare("slt", rows.last, tile - 1)
-            copied = part if copied is False else emit.op("arith.ori", [copied, part], part.type)
+            copied = emit.either_holds(copied, part)
         if copied is False:
             return rows
         if copied is True:
@@ -165,85 +467,25 @@ class AOperand:
         return StridedRef(place, 0, {"m": 1, "k": stride})
 
 
-def operands(blocking: GemmBlocking) -> tuple[BOperand, AOperand]:
-    """Return what reads B and what reads A."""
-    if blocking.dot is None:
-        return BOperand(blocking), AOperand(blocking)
-    right = BOperand(blocking) if blocking.panel_width else _VnniBOperand(blocking, blocking.dot)
-    return right, _VnniAOperand(blocking, blocking.dot)
+def copy_of_rows(
+    blocking: GemmBlocking, a: StridedRef, rows: int, steps: Index, to: ir.Value, distance: int,
+    first: Index = 0,
+) -> StridedRef:  # fmt: skip
+    """Copy rows of A in the form that is multiplied; strides "m" and "k", and "start".
 
-
-class _VnniBOperand(BOperand):
-    """Panels in VNNI layout; `element` holds a group."""
-
-    def __init__(self, blocking: GemmBlocking, dot: DotProduct) -> None:
-        super().__init__(blocking)
-        self._dot = dot
-        self.element = groups_type(blocking.lanes).element_type
-
-    def decide(self) -> None:
-        self.pack = True
-
-    def panels(self, b: StridedRef, columns: Span, steps: Span) -> Panels:
-        panels, sub = super().panels(b, columns, steps), self._blocking.emit.sub
-        groups = self._blocking.groups(sub(steps[1], steps[0]))
-        self._clear(sub(columns[1], columns[0]), groups, panels.panel_stride)
-        return panels
-
-    def _loader(self, base: ir.Value) -> VnniLoader:
-        blocking, dot = self._blocking, self._dot
-        return VnniLoader(blocking.emit, base, dot, dot.widen[1], dot.flips_signs, blocking.lanes)
-
-    def _panel_rows(self) -> Index:
-        blocking = self._blocking
-        return blocking.whole(blocking.groups(blocking.kc)) + 1
-
-    def _clear(self, columns: Index, groups: Index, size: Index) -> None:
-        """Zero what matrix tiles read past the last group: NaN times zero is NaN."""
-        blocking = self._blocking
-        emit, upto = blocking.emit, blocking.whole(groups)
-        known = groups == upto
-        if known or isinstance(self._dot.part, ir.IntegerType):
-            return
-        none = emit.constant(groups_type(blocking.lanes), 0)
-        with emit.loop(0, columns, blocking.width) as panel, emit.loop(groups, upto) as row:
-            at = panel.counter // blocking.width * size
-            at = at + row.counter * blocking.width
-            for start in range(0, blocking.width, blocking.lanes):
-                emit.vector_store(none, self._packed, [at + start])
-
-
-class _VnniAOperand(AOperand):
-    """Rows of groups; always copied."""
-
-    def __init__(self, blocking: GemmBlocking, dot: DotProduct) -> None:
-        super().__init__(blocking)
-        self._dot = dot
-
-    def allocate(self) -> None:
-        blocking = self._blocking
-        known = isinstance(blocking.kc, int)
-        steps = blocking.groups(blocking.kc) if known else blocking.groups(blocking.kc_max) + _SPARE
-        self._distance = steps + blocking.lanes
-        count = blocking.whole(blocking.rows.largest) * self._distance
-        self._copies = blocking.emit.alloc(count, groups_type(blocking.lanes).element_type)
-
-    def begin(
-        self,
-        a: StridedRef,
-        row: Index,
-        tile: int,
-        first: Index,
-        steps: Index,
-        last: Index | None = None,
-    ) -> StridedRef:
-        blocking, dot = self._blocking, self._dot
-        emit, rows = blocking.emit, self._rows(a, row, first, last)
-        load = VnniLoader(emit, a.base, dot, dot.widen[0], False, blocking.lanes)
-        copy_groups(load, rows, tile, steps, self._copies, self._distance)
-        copies = StridedRef(
-            self._copies, 0, {"m": self._distance, "k": 1, "start": self._distance - 1}
-        )
-        if dot.flips_signs:
-            write_starts(emit, dot, copies, tile, blocking.groups(steps), blocking.lanes)
-        return copies
+    Args:
+        blocking: of the contraction.
+        a: the first element; strides "m" and "k".
+        rows: how many.
+        steps: elements of each.
+        to: where to.
+        distance: from one copy to the next, at least a vector more than `steps` needs.
+        first: where the first copy goes.
+    """
+    load, dot = blocking.loader(0, a.base), blocking.dot
+    copy = copy_rows if dot is None else copy_groups
+    copy(load, a, rows, steps, to, distance, first)
+    copies = StridedRef(to, first, {"m": distance, "k": 1, "start": distance - 1})
+    if dot is not None and dot.flips_signs:
+        write_starts(blocking.emit, dot, copies, rows, blocking.groups(steps), blocking.lanes)
+    return copies

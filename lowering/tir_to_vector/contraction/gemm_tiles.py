@@ -15,7 +15,6 @@ from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import (
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_operands import AOperand
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
     Put,
-    RegisterTile,
     Store,
     emit_tile,
     store_kept,
@@ -155,29 +154,20 @@ class TileWriter:
                 self._tiles_of_width(rows, a, zone, panels, store, steps)
 
     def _tiles_of_width(
-        self,
-        rows: int,
-        a: StridedRef,
-        zone: ColumnTiles,
-        panels: Panels,
-        store: Store,
+        self, rows: int, a: StridedRef, zone: ColumnTiles, panels: Panels, store: Store,
         steps: Index,
-    ) -> None:
+    ) -> None:  # fmt: skip
         emit, blocking = self._emit, self._blocking
         lanes, width = blocking.lanes, zone.vectors * blocking.lanes
         # Only the largest tiles are worth long code.
         main = isinstance(blocking.m, int) or rows == blocking.rows.largest
         widest = isinstance(blocking.m, int) or zone.vectors == blocking.vectors
-        tile = RegisterTile(
-            rows,
-            zone.vectors,
-            blocking.vector,
-            blocking.machine.fma,
-            blocking.dot,
+        tile = replace(
+            blocking.tile, rows=rows, vectors=zone.vectors, load=panels.load,
             k_unroll=2 if main and widest and blocking.dot is None else 1,
             short=blocking.has_n_tail and not main,
-            load=panels.load,
-        )
+            prefetch_distance=panels.prefetch_distance if rows > 1 else 0,
+        )  # fmt: skip
         if blocking.has_n_tail:
             store = replace(store, short=not main or zone.vectors < blocking.vectors)
         with emit.each_step(zone.first, zone.last, width) as column:
@@ -192,7 +182,12 @@ class TileWriter:
             masks = [self._mask(left, i * lanes) for i in range(zone.vectors)]
             if not isinstance(left, int) and zone.whole:
                 to = replace(to, whole=emit.compare("sge", left, width))
-            self._tile(tile, a, b, to, blocking.groups(steps), masks, panels)
+            groups = blocking.groups(steps)
+            if blocking.matrices:
+                emit_matrix_sums(emit, tile.dot, rows, zone.vectors, a, b, groups, to.scratch)
+                store_kept(tile, to, masks)
+            else:
+                emit_tile(tile, a, b, to, groups, masks, panels.padded, blocking.may_be_odd)
 
     def _mask(self, left: Index, first: int) -> ir.Value | None:
         """Return the mask of a vector that begins `first` columns after a tile's first one."""
@@ -209,8 +204,9 @@ class TileWriter:
         Columns of unpacked panels are read in place with masks.
         """
         emit, blocking = self._emit, self._blocking
-        lanes, prefetch_distance = blocking.lanes, column_tiles[0][1].prefetch_distance
-        tile = RegisterTile(rows, 1, blocking.vector, blocking.machine.fma)
+        lanes, distance = blocking.lanes, column_tiles[0][1].prefetch_distance
+        distance = distance if rows > 1 else 0
+        tile = replace(blocking.tile, rows=rows, vectors=1, prefetch_distance=distance)
         before: list[Index] = [0]
         for zone, _ in column_tiles:
             width = zone.vectors * lanes
@@ -233,7 +229,7 @@ class TileWriter:
                 b = StridedRef(base, inside.counter, {"k": stride})
                 masks: list[ir.Value | None] = [emit.mask(left - inside.counter, lanes)]
                 to = store.at(start + inside.counter)
-                emit_tile(emit, tile, a, b, to, steps, masks, prefetch_distance=prefetch_distance)
+                emit_tile(tile, a, b, to, steps, masks)
 
     def _panel(
         self, zone: ColumnTiles, panels: Panels, number: Index
@@ -276,16 +272,3 @@ class TileWriter:
             # LLVM sinks a select of pointers into the loops that use it, unless it is a buffer.
             base, offset = emit.from_place(base, offset, stride * self._blocking.kc), 0
         return StridedRef(base, offset, {"k": stride})
-
-    def _tile(
-        self, tile: RegisterTile, a: StridedRef, b: StridedRef, store: Store, steps: Index,
-        masks: list[ir.Value | None], panels: Panels,
-    ) -> None:  # fmt: skip
-        emit = self._emit
-        if tile.dot is None or not tile.dot.matrices:
-            padded, ahead, odd = panels.padded, panels.prefetch_distance, self._blocking.may_be_odd
-            emit_tile(emit, tile, a, b, store, steps, masks, padded, ahead, odd)
-            return
-        assert store.scratch is not None
-        emit_matrix_sums(emit, tile.dot, tile.rows, tile.vectors, a, b, steps, store.scratch)
-        store_kept(emit, tile, store, masks)

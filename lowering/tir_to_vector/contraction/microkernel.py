@@ -26,9 +26,10 @@ _SOON = 32
 
 @dataclass(frozen=True)
 class RegisterTile:
-    """The shape of a register tile.
+    """A register tile.
 
     Attributes:
+        emit: where to write.
         rows, vectors: rows, and vectors of a row.
         vector: the type of a vector of sums.
         fma: whether the target has FMA.
@@ -37,8 +38,11 @@ class RegisterTile:
         in_order: whether each sum has one accumulator, also if that waits for the latency of FMAs.
         short: whether short code is worth more than speed, as at edges.
         load: loads panels whose elements have another type than what is multiplied.
+        prefetch_distance: steps of k that B is prefetched ahead; 0 for no prefetch.
+        far: whether the prefetch goes into L2.
     """
 
+    emit: Emitter
     rows: int
     vectors: int
     vector: ir.VectorType
@@ -48,6 +52,8 @@ class RegisterTile:
     in_order: bool = False
     short: bool = False
     load: PanelLoad | None = None
+    prefetch_distance: int = 0
+    far: bool = False
 
     @property
     def lanes(self) -> int:
@@ -60,38 +66,38 @@ class RegisterTile:
         return max(self.vectors, VECTORS)
 
     def column(
-        self, emit: Emitter, base: ir.Value, at: Index, step: Index, column: Index,
-        mask: ir.Value | None = None,
-    ) -> ir.Value:  # fmt: skip
+        self, base: ir.Value, at: Index, step: Index, column: Index, mask: ir.Value | None = None
+    ) -> ir.Value:
         """Load a vector of B, for a step and a column."""
         if self.load is None:
             stored = ir.VectorType.get([self.lanes], base.type.element_type)
-            return emit.vector_load(base, [at], stored, mask)
+            return self.emit.vector_load(base, [at], stored, mask)
         operand = self.vector if self.dot is None else groups_type(self.lanes)
-        return self.load.vector(emit, base, at, operand, step, column)
+        return self.load.vector(self.emit, base, at, operand, step, column)
 
-    def splat(self, emit: Emitter, value: ir.Value) -> ir.Value:
+    def splat(self, value: ir.Value) -> ir.Value:
         """Return a vector with an element of A in every lane."""
-        return emit.splat(value, ir.VectorType.get([self.lanes], value.type))
+        return self.emit.splat(value, ir.VectorType.get([self.lanes], value.type))
 
-    def prefetch(self, emit: Emitter, base: ir.Value, at: Index, *, far: bool = False) -> None:
-        """Prefetch a step of B, into L2 with `far`."""
+    def prefetch(self, base: ir.Value, at: Index) -> None:
+        """Prefetch a step of B."""
         if self.load is not None:
-            self.load.prefetch(emit, base, at, self.lanes * self.vectors, far=far)
+            self.load.prefetch(self.emit, base, at, self.lanes * self.vectors, far=self.far)
             return
-        for column in self.lines(emit):
-            emit.prefetch(base, at + column, far=far)
+        for column in self.lines:
+            self.emit.prefetch(base, at + column, far=self.far)
 
-    def lines(self, emit: Emitter) -> range:
-        """Return the columns at which cache lines begin, if the first one's does."""
+    @property
+    def lines(self) -> range:
+        """The columns at which cache lines begin, if the first one's does."""
         bits = self.vector.element_type.width
-        return range(0, self.vectors * self.lanes, max(self.lanes, emit.isa.line(bits)))
+        return range(0, self.vectors * self.lanes, max(self.lanes, self.emit.isa.line(bits)))
 
-    def multiply_add(self, emit: Emitter, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
+    def multiply_add(self, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
         """Return a sum plus x of A times y of B."""
         if self.dot is None:
-            return multiply_add(emit, self.fma, x, y, total)
-        return self.dot.multiply_add(emit, x, y, total)
+            return multiply_add(self.emit, self.fma, x, y, total)
+        return self.dot.multiply_add(self.emit, x, y, total)
 
 
 Put = Callable[[ir.Value, Index, ir.Value | None], None]
@@ -142,14 +148,12 @@ class Store:
 
 
 def emit_tile(
-    emit: Emitter, tile: RegisterTile, a: StridedRef, b: StridedRef, store: Store, steps: Index,
-    masks: list[ir.Value | None], padded: bool = False, prefetch_distance: int = 0,
-    odd: bool = True,
+    tile: RegisterTile, a: StridedRef, b: StridedRef, store: Store, steps: Index,
+    masks: list[ir.Value | None], padded: bool = False, odd: bool = True,
 ) -> None:  # fmt: skip
     """Write one tile.
 
     Args:
-        emit: where to write.
         tile: its shape.
         a: its first row; strides "m" and "k", and "start" to the corrections of flipped signs.
         b: its first column; stride "k", columns adjacent.
@@ -157,27 +161,25 @@ def emit_tile(
         steps: steps of k.
         masks: for each vector the mask of its columns, None for all.
         padded: whether whole vectors of B can be read.
-        prefetch_distance: steps of k that B is prefetched ahead, if the tile has several rows; 0
-            for no prefetch.
         odd: whether the number of steps may be odd.
     """
     read: list[ir.Value | None] = [None] * tile.vectors if padded else masks
     soon = isinstance(steps, int) and steps <= _SOON
     if store.c is not None and tile.rows > 1 and not soon:
         # C is not needed before all products are made.
-        _prefetch(emit, tile, store.c)
-    sums = tile_sums(emit, tile, a, b, steps, read, prefetch_distance if tile.rows > 1 else 0, odd)
-    _store(emit, tile, store, masks, sums)
+        _prefetch(tile, store.c)
+    sums = tile_sums(tile, a, b, steps, read, odd=odd)
+    _store(tile, store, masks, sums)
 
 
-def _prefetch(emit: Emitter, tile: RegisterTile, c: StridedRef) -> None:
+def _prefetch(tile: RegisterTile, c: StridedRef) -> None:
     def row(number: Index) -> None:
         place = c.offset + number * c.stride("m")
-        for column in tile.lines(emit):
-            emit.prefetch(c.base, place + column)
+        for column in tile.lines:
+            tile.emit.prefetch(c.base, place + column)
 
     if tile.short:
-        with emit.loop(0, tile.rows) as loop:
+        with tile.emit.loop(0, tile.rows) as loop:
             row(loop.counter)
         return
     for number in range(tile.rows):
@@ -185,25 +187,23 @@ def _prefetch(emit: Emitter, tile: RegisterTile, c: StridedRef) -> None:
 
 
 def tile_sums(
-    emit: Emitter, tile: RegisterTile, a: StridedRef, b: StridedRef, steps: Index,
-    masks: list[ir.Value | None], prefetch_distance: int = 0, odd: bool = True, far: bool = False,
+    tile: RegisterTile, a: StridedRef, b: StridedRef, steps: Index,
+    masks: Sequence[ir.Value | None] | None = None, *, odd: bool = True,
     begin: Sequence[ir.Value] | None = None,
 ) -> list[ir.Value]:  # fmt: skip
     """Write the sums of one tile; return them by row and then by vector.
 
     Args:
-        emit: where to write.
         tile: its shape.
         a: its first row, as `emit_tile` takes it.
         b: its first column.
         steps: steps of k.
         masks: for each vector the mask of readable columns of B, None for all.
-        prefetch_distance: steps of k that B is prefetched ahead; 0 for no prefetch.
         odd: whether the number of steps may be odd.
-        far: whether the prefetch goes into L2.
         begin: what the sums begin with, if the tile has one accumulator for each; None for zeros.
     """
-    count = tile.rows * tile.vectors
+    emit, count = tile.emit, tile.rows * tile.vectors
+    masks = [None] * tile.vectors if masks is None else masks
     # Edge tiles sum in the order of whole ones, so results do not depend on where edges are.
     split = 1 if tile.in_order else max(1, FMA_LATENCY // (tile.rows * VECTORS))
     k_unroll = tile.k_unroll if split == 1 else 1
@@ -217,7 +217,7 @@ def tile_sums(
     hints = AS_IT_IS if tile.short else UNROLL if tile.rows == 1 else KEEP
     begin = [zero] * (count * split) if begin is None else list(begin)
     if tile.dot is not None and tile.dot.flips_signs:
-        begin[:count] = starts(emit, tile, a)
+        begin[:count] = starts(tile, a)
     with emit.loop(0, whole, split * k_unroll, begin, hints) as loop:
         sums: list[ir.Value] = []
         for u in range(split):
@@ -227,7 +227,7 @@ def tile_sums(
                     # Hoisted loads of the second step would spill accumulators.
                     emit.compiler_barrier()
                 k = loop.counter + (u + k_step)
-                part = tile_step(emit, tile, a, b, k, masks, part, prefetch_distance, far, at_once)
+                part = tile_step(tile, a, b, k, masks, part, at_once)
             sums += part
         loop.carry(sums)
     parts = [loop.results[u * count : (u + 1) * count] for u in range(split)]
@@ -239,50 +239,39 @@ def tile_sums(
     sums = parts[0]
     if whole != steps:
         with emit.loop(whole, steps, 1, sums) as loop:
-            loop.carry(
-                tile_step(
-                    emit, tile, a, b, loop.counter, masks, loop.carried, prefetch_distance, far
-                )
-            )
+            loop.carry(tile_step(tile, a, b, loop.counter, masks, loop.carried))
         sums = loop.results
     return list(sums)
 
 
-def store_kept(
-    emit: Emitter, tile: RegisterTile, store: Store, masks: list[ir.Value | None]
-) -> None:
+def store_kept(tile: RegisterTile, store: Store, masks: list[ir.Value | None]) -> None:
     """Store the sums of a tile that are in `store.scratch`."""
     rows = tile.rows if store.rows is None else store.rows
-    _Sink(emit, tile, store, masks).kept(rows)
+    _Sink(tile, store, masks).kept(rows)
 
 
-def starts(emit: Emitter, tile: RegisterTile, a: StridedRef) -> list[ir.Value]:
+def starts(tile: RegisterTile, a: StridedRef) -> list[ir.Value]:
     """Load the corrections of flipped signs that a tile's sums start from."""
-    first = a.offset + a.stride("start")
+    emit, first = tile.emit, a.offset + a.stride("start")
     places = [first + row * a.stride("m") for row in range(tile.rows)]
     values = [emit.splat(emit.load(a.base, [place]), tile.vector) for place in places]
     return [value for value in values for _ in range(tile.vectors)]
 
 
 def tile_step(
-    emit: Emitter, tile: RegisterTile, a: StridedRef, b: StridedRef, k: Index,
-    masks: list[ir.Value | None], sums: list[ir.Value], prefetch_distance: int = 0,
-    far: bool = False, steps: int = 1,
+    tile: RegisterTile, a: StridedRef, b: StridedRef, k: Index,
+    masks: Sequence[ir.Value | None], sums: list[ir.Value], steps: int = 1,
 ) -> list[ir.Value]:  # fmt: skip
     """Write one step of `tile_sums`, or several at once, and return the sums after it."""
+    emit = tile.emit
     at = b.offset + k * b.stride("k")
     lines = []
     for u in range(steps):
         line, k_step = at + u * b.stride("k"), k + u
-        lines.append(
-            [
-                tile.column(emit, b.base, line + h * tile.lanes, k_step, h * tile.lanes, mask)
-                for h, mask in enumerate(masks)
-            ]
-        )
-        if prefetch_distance:
-            later = line + prefetch_distance * b.stride("k")
-            tile.prefetch(emit, b.base, later, far=far)
+        columns = [(h * tile.lanes, mask) for h, mask in enumerate(masks)]
+        lines.append([tile.column(b.base, line + x, k_step, x, mask) for x, mask in columns])
+        if tile.prefetch_distance:
+            tile.prefetch(b.base, line + tile.prefetch_distance * b.stride("k"))
         if b.ahead is not None:
             start, apart = b.ahead
             emit.prefetch(b.base, start + k_step * apart, far=True)
@@ -303,21 +292,17 @@ def tile_step(
             values = [emit.extract(loaded, u) for u in range(steps)]
         part = sums[row * tile.vectors : (row + 1) * tile.vectors]
         for value, columns in zip(values, lines, strict=True):
-            x = tile.splat(emit, value)
-            part = [tile.multiply_add(emit, x, *pair) for pair in zip(columns, part, strict=True)]
+            x = tile.splat(value)
+            part = [tile.multiply_add(x, *pair) for pair in zip(columns, part, strict=True)]
         # LLVM would hoist the loads by several pointers and spill accumulators.
         result += part if a.each is None else emit.register_barrier(part)
     return result
 
 
 def _store(
-    emit: Emitter,
-    tile: RegisterTile,
-    store: Store,
-    masks: list[ir.Value | None],
-    sums: list[ir.Value],
+    tile: RegisterTile, store: Store, masks: list[ir.Value | None], sums: list[ir.Value]
 ) -> None:
-    sink = _Sink(emit, tile, store, masks)
+    emit, sink = tile.emit, _Sink(tile, store, masks)
     asks = store.whole is not None and store.finish is None
     at_once = store.rows is None and store.finish is None and not store.short
     if store.scratch is None or (at_once and not asks):
@@ -337,7 +322,7 @@ def _store(
     masks_of_whole = masks if store.whole is None else [None] * tile.vectors
     # Masked stores are slower than plain ones, and a loop over rows is slower still.
     with emit.when(whole) as branch:
-        _Sink(emit, tile, store, masks_of_whole).directly(sums)
+        _Sink(tile, store, masks_of_whole).directly(sums)
     with emit.otherwise(branch):
         if store.whole is None or store.short:
             sink.by_row(sums, rows)
@@ -346,7 +331,7 @@ def _store(
             sink.directly(sums)
             return
         with emit.when(full) as edge:
-            _Sink(emit, tile, store, masks).directly(sums)
+            _Sink(tile, store, masks).directly(sums)
         with emit.otherwise(edge):
             sink.by_row(sums, rows)
 
@@ -354,15 +339,13 @@ def _store(
 class _Sink:
     """Stores a tile's sums."""
 
-    def __init__(
-        self, emit: Emitter, tile: RegisterTile, store: Store, masks: list[ir.Value | None]
-    ) -> None:
-        self._emit, self._tile, self._store, self._masks = emit, tile, store, masks
+    def __init__(self, tile: RegisterTile, store: Store, masks: list[ir.Value | None]) -> None:
+        self._emit, self._tile, self._store, self._masks = tile.emit, tile, store, masks
         self._columns = [store.column + h * tile.lanes for h in range(tile.vectors)]
         self._start = None
         if store.init is not None:
             splat = ir.DenseElementsAttr.get_splat(tile.vector, store.init)
-            self._start = emit.constant_of(tile.vector, splat)
+            self._start = tile.emit.constant_of(tile.vector, splat)
 
     def directly(self, sums: list[ir.Value]) -> None:
         """Store all rows by inline code."""
@@ -378,7 +361,7 @@ class _Sink:
             self._knowing(None)._all(sums)
 
     def _knowing(self, first: bool | None) -> "_Sink":
-        return _Sink(self._emit, self._tile, replace(self._store, first=first), self._masks)
+        return _Sink(self._tile, replace(self._store, first=first), self._masks)
 
     def _all(self, sums: list[ir.Value]) -> None:
         vectors = self._tile.vectors

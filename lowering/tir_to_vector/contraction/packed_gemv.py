@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.contraction.dot_product import groups_type
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import GemmBlocking, Span
+from relax_mlir.lowering.tir_to_vector.contraction.gemm_operands import copy_of_rows
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
     RegisterTile,
     Store,
@@ -13,12 +13,6 @@ from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
     store_kept,
     tile_step,
     tile_sums,
-)
-from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, VnniLoader
-from relax_mlir.lowering.tir_to_vector.contraction.packing import (
-    copy_groups,
-    copy_rows,
-    write_starts,
 )
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
@@ -30,7 +24,7 @@ _PANELS_PER_FMA_UNIT, _SPARE = 2, 4
 # Rows that go together if their number is dynamic.
 _TOGETHER = 4
 # The prefetch distance in bytes: the hardware prefetcher stops at the end of a page.
-_PREFETCH_STEPS = 2048
+_PREFETCH_BYTES = 2048
 # Rows from which on prefetches go into L1. Fewer rows do not hide its misses: L2 has more of them
 # in flight.
 _L1_PREFETCH_ROWS = 4
@@ -79,8 +73,7 @@ class PackedGemv:
         if blocking.dot is not None or blocking.gemm.widen[0] is not None:
             assert isinstance(blocking.k, int)  # or panels would not be read so
             self._distance = blocking.k + blocking.lanes
-            operand = blocking.gemm.element if blocking.dot is None else groups_type(1).element_type
-            self._copies = self._emit.alloc(self._most * self._distance, operand)
+            self._copies = self._emit.alloc(self._most * self._distance, blocking.operand)
 
     def write(self, a: StridedRef, b: StridedRef, columns: Span, store: Store) -> None:
         """Write the loop over panels.
@@ -91,7 +84,8 @@ class PackedGemv:
             columns: the range of columns, of whole panels but for the last.
             store: what is done with sums, from column 0 on.
         """
-        emit, m = self._emit, self._blocking.m
+        emit, m, gemm = self._emit, self._blocking.m, self._blocking.gemm
+        a = replace(a, strides={"m": a.stride(gemm.m), "k": a.stride(gemm.k)})
         if self._copies is not None:
             a = self._copied(a, self._copies)
         if self._panels_at_once == 1 or (isinstance(m, int) and m > 1):
@@ -106,24 +100,12 @@ class PackedGemv:
 
     def _copied(self, a: StridedRef, copies: ir.Value) -> StridedRef:
         """Copy the rows of A in the type that is multiplied."""
-        emit, blocking, gemm = self._emit, self._blocking, self._blocking.gemm
-        m_stride, steps, lanes = a.stride(gemm.m), blocking.k, blocking.lanes
-        with emit.loop(0, blocking.m) as row:
-            place = a.offset + row.counter * m_stride
-            source = StridedRef(a.base, place, {"k": a.stride(gemm.k)})
-            to = row.counter * self._distance
-            if blocking.dot is None:
-                load = Loader(emit, a.base, gemm.widen[0], blocking.vector)
-                copy_rows(load, source, 1, steps, copies, self._distance, to)
-            else:
-                groups = VnniLoader(emit, a.base, blocking.dot, blocking.dot.widen[0], False, lanes)
-                copy_groups(groups, source, 1, steps, copies, self._distance, to)
-                if blocking.dot.flips_signs:
-                    here = StridedRef(copies, to, {"start": self._distance - 1})
-                    write_starts(emit, blocking.dot, here, 1, blocking.groups(steps), lanes)
-        return StridedRef(
-            copies, 0, {gemm.m: self._distance, gemm.k: 1, "start": self._distance - 1}
-        )
+        blocking, distance = self._blocking, self._distance
+        with self._emit.loop(0, blocking.m) as row:
+            source = replace(a, offset=a.offset + row.counter * a.stride("m"))
+            to = row.counter * distance
+            copy_of_rows(blocking, source, 1, blocking.k, copies, distance, to)
+        return StridedRef(copies, 0, {"m": distance, "k": 1, "start": distance - 1})
 
     def _single(self, a: StridedRef, b: StridedRef, columns: Span, store: Store) -> None:
         """Write the loop for one row: several panels side by side use more streams of memory."""
@@ -140,7 +122,7 @@ class PackedGemv:
         panel, tile = (self._tile(1, vectors * count) for count in (1, self._panels_at_once))
         begin = [zero] * tile.vectors
         if blocking.dot is not None and blocking.dot.flips_signs:
-            begin = starts(emit, tile, a)
+            begin = starts(tile, a)
         with emit.loop(first, whole, width) as column:
             number = column.counter // panel_width
             places = [b.offset + (number + i) * far for i in range(self._panels_at_once)]
@@ -148,24 +130,22 @@ class PackedGemv:
             def step_of(
                 k: Index, carried: list[ir.Value], known: tuple[Index, ...], line: Index
             ) -> list[ir.Value]:
-                along = k * a.stride(blocking.gemm.k)
-                one = tile.splat(emit, emit.load(a.base, [a.offset + along]))
+                one = tile.splat(emit.load(a.base, [a.offset + k * a.stride("k")]))
                 sums = list(carried)
                 for i in range(tile.vectors):
                     at = places[i // vectors] + line * step
                     place = at + i % vectors * lanes
                     here = self._tile(1, vectors, number + i // vectors, known=known)
-                    value = here.column(emit, b.base, place, k, i % vectors * lanes)
+                    value = here.column(b.base, place, k, i % vectors * lanes)
                     if i % vectors == 0 and not any(known[1:]):
-                        later = at + self._prefetch_distance * step
-                        panel.prefetch(emit, b.base, later, far=True)
-                    sums[i] = tile.multiply_add(emit, one, value, sums[i])
+                        panel.prefetch(b.base, at + panel.prefetch_distance * step)
+                    sums[i] = tile.multiply_add(one, value, sums[i])
                 return sums
 
             for i, value in enumerate(self._sums_by_steps(begin, step_of)):
                 emit.vector_store(value, self._scratch, [i * lanes])
             there = replace(store, scratch=self._scratch, rows=1).at(column.counter)
-            store_kept(emit, tile, there, self._masks(column.counter, tile.vectors))
+            store_kept(tile, there, self._masks(column.counter, tile.vectors))
         self._panels(a, b, (whole, last), store)
 
     def _sums_by_steps(
@@ -201,12 +181,6 @@ class PackedGemv:
             outer.carry(loop.results)
         return list(outer.results)
 
-    @property
-    def _prefetch_distance(self) -> int:
-        """Steps of k, or of groups, that panels are prefetched ahead."""
-        blocking = self._blocking
-        return _PREFETCH_STEPS // (blocking.panel_width * blocking.load.bytes(blocking.b.base))
-
     def _tile(
         self, rows: int, vectors: int, panel: Index = 0, first: int = 0,
         known: tuple[Index, ...] = (),
@@ -214,9 +188,11 @@ class PackedGemv:
         """Return a tile of some columns of a panel."""
         blocking = self._blocking
         load = replace(blocking.load, panel=panel, first=first, known=known)
-        return RegisterTile(
-            rows, vectors, blocking.vector, blocking.machine.fma, blocking.dot, load=load
-        )
+        distance = _PREFETCH_BYTES // (blocking.panel_width * load.bytes(blocking.b.base))
+        return replace(
+            blocking.tile, rows=rows, vectors=vectors, load=load, prefetch_distance=distance,
+            far=rows < _L1_PREFETCH_ROWS,
+        )  # fmt: skip
 
     def _panels(self, a: StridedRef, b: StridedRef, columns: Span, store: Store) -> None:
         """Write the loop over panels, one after the other."""
@@ -228,7 +204,7 @@ class PackedGemv:
             self._rows(a, panel, number)
             tile = self._tile(self._most, self._vectors)
             there = replace(store, scratch=self._scratch, rows=blocking.m).at(column.counter)
-            store_kept(emit, tile, there, self._masks(column.counter, self._vectors))
+            store_kept(tile, there, self._masks(column.counter, self._vectors))
 
     def _masks(self, column: Index, vectors: int) -> list[ir.Value | None]:
         """Return the masks of columns from one on, None for whole vectors."""
@@ -259,26 +235,18 @@ class PackedGemv:
         self, row: Index, rows: int, a: StridedRef, panel: StridedRef, panel_number: Index
     ) -> None:
         """Write the sums of some rows by a panel, as many columns at a time as fit registers."""
-        emit, blocking, gemm = self._emit, self._blocking, self._blocking.gemm
+        emit, blocking = self._emit, self._blocking
         most = blocking.rows.most * blocking.vectors
         vectors = self._vectors if rows * self._vectors <= most else blocking.vectors
-        m_stride = a.stride(gemm.m)
-        place = a.offset + row * m_stride
-        strides = {"m": m_stride, "k": a.stride(gemm.k), "start": a.stride("start")}
-        left = StridedRef(a.base, place, strides)
-        masks: list[ir.Value | None] = [None] * vectors
+        left = replace(a, offset=a.offset + row * a.stride("m"))
         for first in range(0, self._vectors, vectors):
             start: Index = panel.offset + first * blocking.lanes
             part = StridedRef(panel.base, start, panel.strides)
-            far = rows < _L1_PREFETCH_ROWS
-            steps = blocking.groups(blocking.k)
             tile = self._tile(rows, vectors, panel_number, first * blocking.lanes)
             if blocking.load.computed is not None and blocking.load.computed.group is not None:
                 sums = self._grouped_sums(tile, left, part)
             else:
-                sums = tile_sums(
-                    emit, tile, left, part, steps, masks, self._prefetch_distance, far=far
-                )
+                sums = tile_sums(tile, left, part, blocking.groups(blocking.k))
             for i, value in enumerate(sums):
                 number, vector = divmod(i, vectors)
                 line = (row + number) * blocking.panel_width
@@ -287,18 +255,17 @@ class PackedGemv:
 
     def _grouped_sums(self, tile: RegisterTile, a: StridedRef, panel: StridedRef) -> list[ir.Value]:
         """Write the sums of some rows by a panel with groups of scales."""
-        emit, masks = self._emit, [None] * tile.vectors
-        far = tile.rows < _L1_PREFETCH_ROWS
+        masks = [None] * tile.vectors
 
         def step_of(
             k: Index, carried: list[ir.Value], known: tuple[Index, ...], line: Index
         ) -> list[ir.Value]:
             assert tile.load is not None  # computed panels have one
             if not any(known[1:]):
-                later = (line + self._prefetch_distance) * panel.stride("k")
-                tile.prefetch(emit, panel.base, panel.offset + later, far=far)
-            here = replace(tile, load=replace(tile.load, known=known))
-            return tile_step(emit, here, a, panel, k, list(masks), carried)
+                later = (line + tile.prefetch_distance) * panel.stride("k")
+                tile.prefetch(panel.base, panel.offset + later)
+            here = replace(tile, load=replace(tile.load, known=known), prefetch_distance=0)
+            return tile_step(here, a, panel, k, masks, carried)
 
-        zero = emit.constant(tile.vector, 0)
+        zero = self._emit.constant(tile.vector, 0)
         return self._sums_by_steps([zero] * (tile.rows * tile.vectors), step_of)

@@ -6,9 +6,8 @@ from itertools import product
 from typing import NamedTuple
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import GemmBlocking
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader
-from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter, StridedRef, add, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
@@ -103,38 +102,32 @@ class SkinnyGemm:
     """Writes the products of a few rows of A and columns of B.
 
     Attributes:
-        emit: where to write.
-        machine: what for.
-        gemm: the contraction.
-        vector: the type of a vector of sums.
+        blocking: of the contraction.
         init: the initial value of C; None adds to C.
         most: the maximal number of rows.
         a, b, c: the first element of each matrix.
-        rows: the number of rows.
-        steps: steps of k.
         left: loads A, if it was copied.
     """
 
-    emit: Emitter
-    machine: Machine
-    gemm: Contraction
-    vector: ir.VectorType
+    blocking: GemmBlocking
     init: ir.Attribute | None
     most: int
     a: StridedRef
     b: StridedRef
     c: StridedRef
-    rows: Index
-    steps: Index
     left: Loader | None = None
 
     def __post_init__(self) -> None:
-        emit, (a, b) = self.emit, self.gemm.widen
-        in_place = Loader(emit, emit.flatten_once(self.gemm.a.buffer), a, self.vector)
-        self._load_a = self.left or in_place
-        self._load_b = Loader(emit, emit.flatten_once(self.gemm.b.buffer), b, self.vector)
-        self._lanes = self.vector.shape[0]
+        blocking = self.blocking
+        self.emit, self.gemm, self.machine = blocking.emit, blocking.gemm, blocking.machine
+        self.rows, self.steps = blocking.m, blocking.k
+        self.vector, self._lanes = blocking.vector, blocking.lanes
         self._fma = self.machine.fma
+        in_place, self._load_b = (
+            Loader(self.emit, x.base, widen, self.vector)
+            for x, widen in zip((self.a, self.b), self.gemm.widen, strict=True)
+        )
+        self._load_a = self.left or in_place
 
     @property
     def along_n(self) -> bool:

@@ -229,12 +229,9 @@ class _TallSkinnyGemm(GemmWriter):
             if gemm.b.strides[gemm.k] == 1 and a.stride(gemm.k) != 1:
                 a, left = self._transposed(a, emit.alloc_scratch(room, gemm.element), distance)
             most = blocking.m if isinstance(blocking.m, int) else blocking.lanes // 2
-            SkinnyGemm(
-                emit, self.machine, gemm, blocking.vector, self.init, most, a, b, c, blocking.m,
-                blocking.k, left,
-            ).write(*rows)  # fmt: skip
+            SkinnyGemm(blocking, self.init, most, a, b, c, left).write(*rows)
             if self.finish is not None:
-                self._finish_skinny(self.finish, env, c, blocking.m, rows)
+                self._finish_skinny(self.finish, env, c, rows)
 
     def _transposed(
         self, a: StridedRef, copies: ir.Value, distance: Index
@@ -269,12 +266,7 @@ class _TallSkinnyGemm(GemmWriter):
         return transposed, Loader(emit, base, None, blocking.vector)
 
     def _finish_skinny(
-        self,
-        finish: EpilogueEmitter,
-        env: dict[int, Index],
-        c: StridedRef,
-        rows: Index,
-        columns: Span,
+        self, finish: EpilogueEmitter, env: dict[int, Index], c: StridedRef, columns: Span
     ) -> None:
         """Compute the epilogue of the sums of each row by one vector.
 
@@ -282,7 +274,7 @@ class _TallSkinnyGemm(GemmWriter):
         where it begins.
         """
         emit, blocking, many = self.emit, self.blocking, self.gemm.n
-        mask: ir.Value | None = emit.mask(rows, blocking.lanes)
+        mask: ir.Value | None = emit.mask(blocking.m, blocking.lanes)
         (first, last), lanes = columns, blocking.lanes
         sums = emit.alloc(_TOGETHER * lanes, blocking.gemm.element)
         with emit.blocks(first, last, _TOGETHER) as (start, end):

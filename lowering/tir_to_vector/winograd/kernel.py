@@ -306,13 +306,13 @@ class _Writer:
             count: Index = lanes
             if self.inputs % lanes:
                 count = emit.min(emit.sub(self.inputs, channel), lanes)
-            tile = RegisterTile(rows, vectors, self.vector, self.machine.fma, in_order=True)
+            tile = RegisterTile(emit, rows, vectors, self.vector, self.machine.fma, in_order=True)
             a = StridedRef(self.image.base, at, {"m": lanes, "k": 1})
             here = replace(b, offset=emit.add(b.offset, emit.mul(channel, self.panel)))
             if b.ahead is not None:
                 start, apart = b.ahead
                 here.ahead = emit.add(start, emit.mul(channel, apart)), apart
-            slab.carry(tile_sums(emit, tile, a, here, count, [None] * vectors, begin=slab.carried))
+            slab.carry(tile_sums(tile, a, here, count, begin=slab.carried))
         return slab.results
 
     def _store_not_finite(self) -> None:
