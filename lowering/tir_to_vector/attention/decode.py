@@ -102,7 +102,7 @@ class DecodeAttention:
         with emit.loop(0, setup.depth, self.lanes) as column:
             mask = emit.mask(setup.depth - column.counter, self.lanes)
             value = query.load(query.place(row, column.counter), mask)
-            value = emit.op("arith.mulf", [value, setup.factor], use.vector)
+            value = use.mul(value, setup.factor)
             emit.vector_store(value, self.queries, [line + column.counter])
         line = slot * self.width
         with emit.loop(0, self.width, self.lanes) as column:
@@ -128,13 +128,13 @@ class DecodeAttention:
         emit.store(highest, self.highest, [slot])
         least, none = emit.constant(element, LOWEST), emit.constant(element, 0)
         nothing = emit.compare_floats("oeq", highest, least)
-        shift = use.splat(emit.op("arith.select", [nothing, none, highest], element))
+        shift = use.splat(emit.select(nothing, none, highest))
         with emit.loop(0, count, lanes, [zero]) as loop:
             scores = use.load(self.exps, loop.counter)
-            exps = use.exp(emit.op("arith.subf", [scores, shift], use.vector))
+            exps = use.exp(use.sub(scores, shift))
             emit.vector_store(exps, self.exps, [loop.counter])
             loop.carry([use.add(loop.carried[0], exps)])
-        shrink = use.exp(emit.op("arith.subf", [use.splat(before), shift], use.vector))
+        shrink = use.exp(use.sub(use.splat(before), shift))
         at = slot * lanes
         total = use.multiply_add(use.load(self.totals, at), shrink, loop.results[0])
         emit.vector_store(total, self.totals, [at])
@@ -211,12 +211,7 @@ class DecodeAttention:
                 if number == 1:
                     masks = [emit.mask(width - run.counter, lanes)]
                 held = [
-                    emit.op(
-                        "arith.mulf",
-                        [self.use.load(self.sums, line + place), shrink],
-                        self.use.vector,
-                    )
-                    for place in places
+                    self.use.mul(self.use.load(self.sums, line + place), shrink) for place in places
                 ]
                 with emit.loop(0, count, 1, held) as loop:
                     at = start + loop.counter * values.row

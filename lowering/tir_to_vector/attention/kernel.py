@@ -28,11 +28,11 @@ from relax_mlir.lowering.tir_to_vector.attention.softmax import (
     BoundedScores,
     RowState,
     Softmax,
+    Sums,
     are_bounded,
     max_key_norm,
     max_query_norm,
 )
-from relax_mlir.lowering.tir_to_vector.attention.sums import Sums
 from relax_mlir.lowering.tir_to_vector.attention.tile import (
     PAIR,
     FirstsOfPairs,
@@ -196,7 +196,7 @@ class _Kernel(Plan):
             emit.alloc(key_size, element),
             None if self.values_in_place else emit.alloc(value_size, element),
             None if self.queries_in_place else emit.alloc(query_size, element),
-            Sums(self.setup, kept, sum_stride, state, self.tile, VECTORS),
+            Sums(self.setup, kept, sum_stride, state, self.tile),
             Softmax(
                 self.use, scores, stride, state, self.alone, self.pairs is not None, self._none()
             ),
@@ -352,10 +352,7 @@ class _Kernel(Plan):
             sums = self._scores(shape, queries, keys, (row, key + column), bounded)
             if self.pairs is not None:
                 # Scaling bfloat16 queries would round them once more.
-                sums = [
-                    [emit.op("arith.mulf", [x, self.setup.factor], use.vector) for x in each]
-                    for each in sums
-                ]
+                sums = [[use.mul(x, self.setup.factor) for x in each] for each in sums]
             if bounded is None or not in_registers or count < self.tile:
                 softmax.keep(row, column, sums)
             else:

@@ -11,7 +11,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, match_nest
-from relax_mlir.lowering.tir_to_vector.attention.scores import (
+from relax_mlir.lowering.tir_to_vector.attention.score_mod import (
     Scores,
     is_constant,
     match_scores,

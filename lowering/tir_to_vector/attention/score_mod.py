@@ -1,16 +1,201 @@
-"""Score modification: bias, mask and scale of scores before the softmax, by vectors."""
+"""Score modification: scale, biases and masks of scores before the softmax, matched and applied."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
 from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, Matrix
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 LOWEST = float("-inf")
 LOG2_E = 1.4426950408889634
 _FAR = float(np.finfo(np.float32).max)
+_WIDEN = "arith.extf"
+# Predicates of arith.cmpi.
+_DIFFERS, _LESS, _AT_MOST = 1, 2, 3
+
+
+@dataclass
+class Scores:
+    """The modification of scores, in place.
+
+    Attributes:
+        factors: loop-invariant factors.
+        added: loads of the biases.
+        widened: the conversion of each, or None.
+        causal: whether a query sees only keys up to its own number plus `offset`.
+        offset: that value, loop-invariant; None for zero.
+        window: how many keys before that it sees; None for all.
+        seen: the load of a mask; None for none.
+        unseen: the score of a masked key.
+    """
+
+    factors: list[ir.Value] = field(default_factory=list)
+    added: list[Access] = field(default_factory=list)
+    widened: list[str | None] = field(default_factory=list)
+    causal: bool = False
+    offset: ir.Value | None = None
+    window: int | None = None
+    seen: Access | None = None
+    unseen: float = LOWEST
+
+
+def operation(value: ir.Value, name: str) -> list[ir.Value] | None:
+    """Return the operands of the operation of a value, if it has that name, else None."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != name:
+        return None
+    return list(owner.operation.operands)
+
+
+def is_constant(value: ir.Value, number: float) -> bool:
+    """Whether a value is a floating-point constant."""
+    return _float(value) == number
+
+
+def _float(value: ir.Value) -> float | None:
+    """Return the number of a floating-point constant."""
+    if operation(value, "arith.constant") is None:
+        return None
+    attr = value.owner.operation.attributes["value"]
+    return attr.value if isinstance(attr, ir.FloatAttr) else None
+
+
+def match_scores(nest: Nest, buffer: ir.Value) -> Scores | None:
+    """Return the modification of scores of a nest, None if it is none.
+
+    Args:
+        nest: its last two iterators are queries and keys.
+        buffer: of the products, and then of the scores.
+    """
+    stores = [store for store in nest.stores if store.buffer == buffer]
+    loads = {load.op.results[0]: load for load in nest.loads}
+    if len(stores) != 1 or len(nest.stores) != 1 or "reduction" in nest.types or nest.has_init():
+        return None
+    result = Scores()
+    value = stores[0].op.operands[0]
+    while (hidden := operation(value, "arith.select")) is not None:
+        condition, value, other = hidden
+        if result.seen is not None:
+            return None
+        number, result.seen = _float(other), _flag(loads, condition)
+        if result.seen is not None and number is not None:
+            result.unseen = number
+        elif result.causal or number != LOWEST or not _visible(result, condition, nest):
+            return None
+    while (pair := operation(value, "arith.addf")) is not None:
+        value, summand = pair[0], _summand(loads, pair[1], buffer)
+        if summand is None:
+            value, summand = pair[1], _summand(loads, pair[0], buffer)
+        if summand is None:
+            return None
+        load, widen = summand
+        result.added.insert(0, load)
+        result.widened.insert(0, widen)
+    while (pair := operation(value, "arith.mulf")) is not None:
+        if not is_fixed(pair[1], nest):
+            pair.reverse()
+        if not is_fixed(pair[1], nest):
+            return None
+        value, factor = pair
+        result.factors.append(factor)
+    load = loads.get(value)
+    if load is None or load.buffer != buffer or load.exprs != stores[0].exprs:
+        return None
+    return result
+
+
+def _flag(loads: dict[ir.Value, Access], condition: ir.Value) -> Access | None:
+    """Return the load of the byte of a condition, None for other conditions."""
+    pair = _comparison(condition, _DIFFERS)
+    if pair is None or operation(pair[1], "arith.constant") is None:
+        return None
+    zero = ir.IntegerAttr(pair[1].owner.operation.attributes["value"]).value == 0
+    return loads.get(pair[0]) if zero else None
+
+
+def _summand(
+    loads: dict[ir.Value, Access], value: ir.Value, buffer: ir.Value
+) -> tuple[Access, str | None] | None:
+    wide = operation(value, _WIDEN)
+    load = loads.get(wide[0] if wide else value)
+    if load is None or load.buffer == buffer:
+        return None
+    return load, _WIDEN if wide else None
+
+
+def is_fixed(value: ir.Value, nest: Nest) -> bool:
+    """Whether a value depends on neither iterators nor memory."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return owner.owner.operation.name == "func.func"
+    op = owner.operation
+    if op.name.startswith(("tir.symbol", "arith.constant")):
+        return True
+    if not op.name.startswith(("arith.", "math.")) or len(op.regions):
+        return False
+    return all(is_fixed(operand, nest) for operand in op.operands)
+
+
+def copy_fixed(value: ir.Value) -> ir.Value:
+    """Copy the computation of such a value to the insertion point."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return value
+    op = owner.operation
+    if op.block.owner.operation.name == "func.func":
+        return value
+    operands = [copy_fixed(operand) for operand in op.operands]
+    copy = op.clone()
+    for position, operand in enumerate(operands):
+        copy.operands[position] = operand
+    return copy.results[0]
+
+
+def _visible(scores: Scores, condition: ir.Value, nest: Nest) -> bool:
+    """Match `key <= query + offset`, and with it `query + offset - key < window`."""
+    queries, keys = list(nest.block.regions[0].blocks[0].arguments)[len(nest.types) - 2 :]
+    both = operation(condition, "arith.andi")
+    pair = _comparison(both[0] if both else condition, _AT_MOST)
+    if pair is None or _number(pair[0]) != keys:
+        return False
+    row = pair[1]
+    terms = operation(row, "arith.addi")
+    if terms is not None:
+        row, scores.offset = terms
+        if not is_fixed(scores.offset, nest):
+            return False
+    if _number(row) != queries:
+        return False
+    scores.causal = True
+    if both is None:
+        return True
+    within = _comparison(both[1], _LESS)
+    if within is None:
+        return False
+    distance = operation(within[0], "arith.subi")
+    if distance is None or distance[0] != pair[1] or _number(distance[1]) != keys:
+        return False
+    if operation(within[1], "arith.constant") is None:
+        return False
+    scores.window = ir.IntegerAttr(within[1].owner.operation.attributes["value"]).value
+    return True
+
+
+def _comparison(value: ir.Value, predicate: int) -> list[ir.Value] | None:
+    operands = operation(value, "arith.cmpi")
+    if operands is None:
+        return None
+    attr = ir.IntegerAttr(value.owner.operation.attributes["predicate"])
+    return operands if attr.value == predicate else None
+
+
+def _number(value: ir.Value) -> ir.Value:
+    """Return the iterator of a value, or the value itself."""
+    cast = operation(value, "arith.index_cast")
+    return cast[0] if cast else value
 
 
 @dataclass(frozen=True)
@@ -81,16 +266,16 @@ class ScoreMod:
         if x is not None:
             seen = row[x] if x in row else self._is_set(x.load(x.place(*at), there))
             unseen = emit.constant(use.vector, self._scaled(self.unseen))
-            scores = emit.op("arith.select", [seen, scores, unseen], use.vector)
-        scores = emit.op("arith.select", [there, scores, lowest], use.vector)
+            scores = emit.select(seen, scores, unseen)
+        scores = emit.select(there, scores, lowest)
         if self.mask is None:
             return scores
         last = at[0] - at[1] + self.mask.offset + 1
         upto = emit.mask(last, use.lanes)
-        scores = emit.op("arith.select", [upto, scores, lowest], use.vector)
+        scores = emit.select(upto, scores, lowest)
         if self.mask.window is not None:
             gone = emit.mask(last - self.mask.window, use.lanes)
-            scores = emit.op("arith.select", [gone, lowest, scores], use.vector)
+            scores = emit.select(gone, lowest, scores)
         return scores
 
     @property

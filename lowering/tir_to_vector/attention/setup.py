@@ -7,13 +7,11 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention, Place
-from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOG2_E, Mask, ScoreMod
-from relax_mlir.lowering.tir_to_vector.attention.scores import copy_fixed
+from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOG2_E, Mask, ScoreMod, copy_fixed
 from relax_mlir.lowering.tir_to_vector.attention.tile import (
     PAIR,
     Arithmetic,
     Matrix,
-    find_pair_dot_product,
     pair_loader,
 )
 from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import (
@@ -21,6 +19,7 @@ from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import (
     winograd_dot_pays,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import PAGE, has_set_conflicts
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, bf16_dot_product
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Packer
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
@@ -68,7 +67,7 @@ class Setup:
         emit, element = self.emit, self.attention.element
         factor = emit.constant(element, LOG2_E if self.use.is_single else 1.0)
         for value in self.attention.scores.factors:
-            factor = emit.op("arith.mulf", [copy_fixed(value), factor], element)
+            factor = self.use.mul(copy_fixed(value), factor)
         return self.use.splat(factor)
 
     def _mask(self) -> Mask | None:
@@ -165,7 +164,7 @@ class Setup:
         if out.column != 1:
             with emit.loop(0, self.width) as column:
                 value = emit.load(sums[0], [sums[1] + column.counter])
-                value = emit.op("arith.mulf", [value, share], self.attention.element)
+                value = use.mul(value, share)
                 place = out.place(row, column.counter)
                 emit.store(self.narrowed(value, out), out.base, [place])
             return
@@ -173,7 +172,7 @@ class Setup:
 
         def part(at: Index, mask: ir.Value | None) -> None:
             value = use.load(sums[0], sums[1] + at)
-            value = self.narrowed(emit.op("arith.mulf", [value, shares], use.vector), out)
+            value = self.narrowed(use.mul(value, shares), out)
             emit.vector_store(value, out.base, [target + at], mask)
 
         use.each_vector(self.width, part)
@@ -298,3 +297,14 @@ def tile_rows(rows: Index, machine: Machine) -> int:
         return (rows // tile + (max(left, most // 3) / tile if left else 0)) * tile, -tile
 
     return min(range(most * 2 // 3, most + 1), key=cost)
+
+
+def find_pair_dot_product(attention: Attention, machine: Machine) -> DotProduct | None:
+    """Return the dot-product instruction of an attention's operands, None for none."""
+    places = (attention.query, attention.key, attention.value)
+    narrow = all(isinstance(place.buffer.type.element_type, ir.BF16Type) for place in places)
+    if not (narrow and isinstance(attention.element, ir.F32Type)):
+        return None
+    if any(place.column != 1 for place in places):
+        return None
+    return bf16_dot_product(machine)

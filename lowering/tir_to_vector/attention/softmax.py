@@ -1,17 +1,27 @@
-"""The online softmax of a block of scores, with a running maximum or with bounded scores."""
+"""The online softmax of a block of scores, and the weighted sums of values.
+
+Scores have a running maximum, or are bounded; sums are kept between blocks of keys.
+"""
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes, choose
 from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOWEST, ScoreMod
-from relax_mlir.lowering.tir_to_vector.attention.tile import PAIR, Arithmetic, narrowed_pairs
+from relax_mlir.lowering.tir_to_vector.attention.setup import VECTORS, Setup
+from relax_mlir.lowering.tir_to_vector.attention.tile import (
+    MAX_BOUNDED_SCORE,
+    PAIR,
+    Arithmetic,
+    Matrix,
+    narrowed_pairs,
+)
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct
 from relax_mlir.lowering.tir_to_vector.emit import StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
-# The bound, as an exponent of 2. Exponentials times values from 2**-94 to 2**86 stay normal.
-MAX_BOUNDED_SCORE = 32.0
 # Independent vectors of sums of squares, which hide the latency of an FMA.
 _TOGETHER = 4
 # Lanes of a partial sum of squares. Maxima of partial sums avoid a horizontal sum for each query.
@@ -63,7 +73,7 @@ def max_key_norm(
                 sums.append(use.add_product(value, value, total, pairs))
             step.carry(sums)
         squares = [
-            x if mask is None else emit.op("arith.select", [mask, x, zero], use.vector)
+            x if mask is None else emit.select(mask, x, zero)
             for x, mask in zip(step.results, there, strict=True)
         ]
         part.carry(list(map(use.larger, squares, part.carried)))
@@ -113,16 +123,10 @@ def are_bounded(
         key: an upper bound of the keys' squared norms.
         factor: the scale of scores, a scalar; None for 1.
     """
-    emit, element = use.emit, use.vector.element_type
-    bound = emit.op("arith.mulf", [query, key], element)
+    bound = use.mul(query, key)
     for _ in range(0 if factor is None else 2):
-        bound = emit.op("arith.mulf", [bound, factor], element)
-    return is_less(use, bound, MAX_BOUNDED_SCORE**2)
-
-
-def is_less(use: Arithmetic, value: ir.Value, limit: float) -> ir.Value:
-    """Return whether a scalar is less than a number, an i1; NaN is not."""
-    return use.emit.compare_floats("olt", value, use.emit.constant(value.type, limit))
+        bound = use.mul(bound, factor)
+    return use.is_less(bound, MAX_BOUNDED_SCORE**2)
 
 
 @dataclass(frozen=True)
@@ -189,7 +193,7 @@ class Softmax:
             with emit.loop(0, rows) as row:
                 at = row.counter * self.stride + start
                 value = use.load(self.scores, at)
-                value = emit.op("arith.select", [mask, value, lowest], use.vector)
+                value = emit.select(mask, value, lowest)
                 emit.vector_store(value, self.scores, [at])
 
         emit.if_any(left, write)
@@ -348,7 +352,7 @@ class Softmax:
         shift = emit.select(nothing, zero, highest)
         emit.vector_store(shift, state.shift, [row])
         if before is not None:
-            less = emit.op("arith.subf", [before, shift], use.vector)
+            less = use.sub(before, shift)
             emit.vector_store(use.exp(less), state.shrink, [row])
 
     def _exp_row(self, row: Index, start: Index, columns: Index) -> None:
@@ -362,9 +366,131 @@ class Softmax:
             total = use.load(state.parts, row * use.lanes)
         with emit.loop(start, columns, use.lanes, [total]) as loop:
             place = line + loop.counter
-            less = emit.op("arith.subf", [use.load(self.scores, place), shift], use.vector)
+            less = use.sub(use.load(self.scores, place), shift)
             exp = use.exp(less)
             self._store(exp, line, loop.counter)
             loop.carry([use.add(loop.carried[0], exp)])
         (total,) = loop.results
         emit.store(use.across(total, use.add), state.shares, [row])
+
+
+@dataclass(frozen=True)
+class Sums:
+    """The sums of a block of queries.
+
+    Attributes:
+        setup: the attention.
+        base: where they are kept; None with one block of keys, whose sums are stored at once.
+        stride: from one query's to the next.
+        state: of the rows of the block.
+        tile: rows of a register tile.
+    """
+
+    setup: Setup
+    base: ir.Value | None
+    stride: Index
+    state: RowState
+    tile: int
+
+    def before(
+        self, goes_on: bool | ir.Value, row: Index, column: Index, count: int
+    ) -> list[ir.Value] | None:
+        """Return the sums of earlier blocks, rescaled, for a tile; None for none."""
+        use = self.setup.use
+        emit = use.emit
+        if goes_on is False:
+            return None
+        zero = Lanes(emit.constant(use.vector, 0))
+
+        def made() -> Iterator[Lanes]:
+            for r in range(count):
+                here = row + r
+                shrink = use.splat(emit.load(self.state.shrink, [here]))
+                for place in self._places(here, column):
+                    value = use.load(self.base, place)
+                    yield Lanes(use.mul(value, shrink))
+
+        kept = choose(goes_on, lambda: list(made()), [zero] * (count * VECTORS))
+        return [each.value for each in kept]
+
+    @property
+    def at_once(self) -> bool:
+        """Whether sums of the last block of keys are divided before they are stored.
+
+        A narrower type or masks need much code, which each tile would repeat.
+        """
+        if self.base is None:
+            return True
+        attention, width = self.setup.attention, self.setup.width
+        narrow = attention.out.buffer.type.element_type != attention.element
+        whole = isinstance(width, int) and width % (VECTORS * self.setup.use.lanes) == 0
+        return whole and attention.out.column == 1 and not narrow
+
+    def put(
+        self, out: Matrix, is_last: bool | ir.Value, at: tuple[Index, Index, Index],
+        column: Index, sums: list[list[ir.Value]],
+    ) -> None:  # fmt: skip
+        """Store the sums of a tile; those of the last block of keys are divided first.
+
+        Args:
+            out: the result.
+            is_last: whether no block of keys follows.
+            at: the first query of the block, the tile's first one counted from there, and how many
+                queries the block has.
+            column: the tile's first column.
+            sums: vectors of columns for each row.
+        """
+        emit = self.setup.emit
+
+        def keep() -> None:
+            for r, vectors in enumerate(sums):
+                places = self._places(at[1] + r, column)
+                for place, value in zip(places, vectors, strict=True):
+                    emit.vector_store(value, self.base, [place])
+
+        if not self.at_once:
+            keep()
+        elif is_last is True:
+            self._share(out, at, column, sums)
+        else:
+            with emit.when(is_last) as branch:
+                self._share(out, at, column, sums)
+            with emit.otherwise(branch):
+                keep()
+
+    def finish(self, out: Matrix, first: Index, rows: Index) -> None:
+        """Store the results of `rows` queries whose sums are kept."""
+        if self.at_once:
+            return
+        emit = self.setup.emit
+        with emit.loop(0, rows) as row:
+            share = emit.load(self.state.shares, [row.counter])
+            sums = self.base, row.counter * self.stride
+            self.setup.write(out, first + row.counter, sums, share)
+
+    def _places(self, row: Index, column: Index) -> list[Index]:
+        """Return where the sums of a row's panel are."""
+        line = row * self.stride + column
+        return [line + h * self.setup.use.lanes for h in range(VECTORS)]
+
+    def _share(
+        self, out: Matrix, at: tuple[Index, Index, Index], column: Index,
+        sums: list[list[ir.Value]],
+    ) -> None:  # fmt: skip
+        """Divide and store the sums of a tile."""
+        setup, (first, row, rows) = self.setup, at
+        emit, use, width = setup.emit, setup.use, setup.width
+        whole = isinstance(width, int) and width % (VECTORS * use.lanes) == 0
+        all_there = isinstance(setup.rows, int) or len(sums) == self.tile
+        for r, vectors in enumerate(sums):
+            here = row + r
+            share = use.splat(emit.load(self.state.shares, [here]))
+            columns = width
+            if not all_there:
+                columns = emit.select(emit.compare("slt", here, rows), width, 0)
+            for h, value in enumerate(vectors):
+                start = column + h * use.lanes
+                needed = not (whole and all_there)
+                mask = emit.mask(columns - start, use.lanes) if needed else None
+                value = setup.narrowed(use.mul(value, share), out)
+                emit.vector_store(value, out.base, [out.place(first + here, start)], mask)

@@ -10,10 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
-from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention
-from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, bf16_dot_product
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import RegisterTile, tile_sums
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, PanelLoad, VnniLoader
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef, multiply_add
@@ -38,6 +36,8 @@ _PARTS = tuple(
 _ROUNDER_TO_PARTS = 1.5 * 2.0**18
 # 2 to this power is subtracted from each result: negligible next to 1, and none is subnormal.
 _NOTHING = -100.0
+# The bound, as an exponent of 2. Exponentials times values from 2**-94 to 2**86 stay normal.
+MAX_BOUNDED_SCORE = 32.0
 # Vectors of a row up to which there is no loop.
 _SHORT = 4
 
@@ -84,9 +84,21 @@ class Arithmetic:
         """Return x + y."""
         return self.emit.op("arith.addf", [x, y], x.type)
 
+    def sub(self, x: ir.Value, y: ir.Value) -> ir.Value:
+        """Return x - y."""
+        return self.emit.op("arith.subf", [x, y], x.type)
+
+    def mul(self, x: ir.Value, y: ir.Value) -> ir.Value:
+        """Return x * y."""
+        return self.emit.op("arith.mulf", [x, y], x.type)
+
     def larger(self, x: ir.Value, y: ir.Value) -> ir.Value:
         """Return the larger, or y if x is NaN: a NaN shows in the sum of exponentials."""
         return self.emit.select(self.emit.compare_floats("ogt", x, y), x, y)
+
+    def is_less(self, value: ir.Value, limit: float) -> ir.Value:
+        """Return whether a scalar is less than a number, an i1; NaN is not."""
+        return self.emit.compare_floats("olt", value, self.emit.constant(value.type, limit))
 
     def exp(self, x: ir.Value) -> ir.Value:
         """Return the exponential of numbers that are at most 0, or NaN."""
@@ -281,17 +293,6 @@ def copy_rows(
 
 PAIR = 2
 _FIRST = 0xFFFF  # the bits of a pair's first number
-
-
-def find_pair_dot_product(attention: Attention, machine: Machine) -> DotProduct | None:
-    """Return the dot-product instruction of an attention's operands, None for none."""
-    places = (attention.query, attention.key, attention.value)
-    narrow = all(isinstance(place.buffer.type.element_type, ir.BF16Type) for place in places)
-    if not (narrow and isinstance(attention.element, ir.F32Type)):
-        return None
-    if any(place.column != 1 for place in places):
-        return None
-    return bf16_dot_product(machine)
 
 
 class FirstsOfPairs(PanelLoad):

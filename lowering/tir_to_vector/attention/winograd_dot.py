@@ -14,8 +14,11 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.attention.softmax import MAX_BOUNDED_SCORE, is_less
-from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, sum_products
+from relax_mlir.lowering.tir_to_vector.attention.tile import (
+    MAX_BOUNDED_SCORE,
+    Arithmetic,
+    sum_products,
+)
 from relax_mlir.lowering.tir_to_vector.emit import StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
@@ -87,7 +90,7 @@ class WinogradDot:
         use, emit = self.use, self.use.emit
         element, lanes = use.vector.element_type, use.lanes
         for square in max_norm:
-            bounded = emit.both(bounded, is_less(use, square, MAX_BOUNDED_SCORE))
+            bounded = emit.both(bounded, use.is_less(square, MAX_BOUNDED_SCORE))
         zero = emit.constant(use.vector, 0)
         # Each product is in two lanes, hence the half.
         halves = [-0.5 if i % GROUP < 2 else 0.0 for i in range(lanes)]
@@ -99,7 +102,7 @@ class WinogradDot:
                 value = use.load(queries.base, start + column.counter)
                 other = emit.shuffle(value, value, [i ^ 1 for i in range(lanes)])
                 column.carry([use.multiply_add(value, other, column.carried[0])])
-            total = emit.op("arith.mulf", [column.results[0], half], use.vector)
+            total = use.mul(column.results[0], half)
             emit.store(use.across(total, use.add), self.of_queries, [row.counter])
         return bounded
 
@@ -125,7 +128,7 @@ class WinogradDot:
             sums = []
             for row in range(rows):
                 of_row = use.splat(emit.load(self.of_queries, [at[0] + row]))
-                sums += [emit.op("arith.subf", [of_row, key], use.vector) for key in of_keys]
+                sums += [use.sub(of_row, key) for key in of_keys]
             return _winograd_sums(use, queries, keys, self.steps, sums)
 
         def all_() -> list[ir.Value]:

@@ -170,7 +170,7 @@ class VnniLoader:
             step = emit.select(there, i, 0)
             value = emit.load(self.base, [at + k_stride * step])
             none = emit.constant(self.base.type.element_type, 0)
-            values.append(emit.op("arith.select", [there, value, none], value.type))
+            values.append(emit.select(there, value, none))
         small, wide = (ir.IntegerType.get_signless(n) for n in (bits, bits * self.dot.group))
         total: ir.Value | None = None
         for i, loaded in enumerate(values):

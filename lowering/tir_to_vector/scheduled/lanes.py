@@ -289,7 +289,7 @@ class LaneCopier(Copier):
         self.mask, self._may_be_empty = outer, was_empty
         for number, result in enumerate(op.results):
             yes, no = chosen[0][number], chosen[1][number]
-            picked = self.emit.op("arith.select", [condition.vector, yes, no], yes.type)
+            picked = self.emit.select(condition.vector, yes, no)
             self._set(result, picked)
 
     def _branch_taken(self, op: ir.Operation, condition: bool) -> None:
