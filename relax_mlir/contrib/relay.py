@@ -24,11 +24,11 @@ def _declare(weight: Any, shape: Any, dtype: str) -> None:
         _update_type(weight, relax.TensorType(shape, dtype))
 
 
-def _tensor(name: str, data: Any) -> relax.TensorType:
+def _shape(name: str, data: Any) -> tuple[tuple[Any, ...], str]:
     type_ = data.ty
     if not isinstance(type_, relax.TensorType) or type_.dims is None:
         raise ExprError(f"relay.nn.{name}: the shape of the data must be known, it is {type_}")
-    return type_
+    return type_.dims, type_.dtype
 
 
 def Function(params: Sequence[Any], *args: Any, **kwargs: Any) -> relax.Function:
@@ -58,11 +58,11 @@ def conv2d(
     if weight.ty.is_missing():
         if channels is None or kernel_size is None:
             raise ExprError("relay.nn.conv2d: a weight without a type needs channels, kernel_size")
-        type_ = _tensor("conv2d", data)
-        inner = type_.dims[attrs.get("data_layout", "NCHW").index("C")] // attrs.get("groups", 1)
+        dims, dtype = _shape("conv2d", data)
+        inner = dims[attrs.get("data_layout", "NCHW").index("C")] // attrs.get("groups", 1)
         sizes = dict(zip("OIHW", (channels, inner, *kernel_size), strict=True))
         shape = [sizes[axis] for axis in attrs.get("kernel_layout", "OIHW")]
-        _declare(weight, shape, type_.dtype)
+        _declare(weight, shape, dtype)
     return relax.op.nn.conv2d(data, weight, *args, **attrs)
 
 
@@ -86,8 +86,8 @@ def batch_norm(
     stats = (gamma, beta, moving_mean, moving_var)
     for each in stats:
         if each.ty.is_missing():
-            type_ = _tensor("batch_norm", data)
-            _declare(each, (type_.dims[axis],), type_.dtype)
+            dims, dtype = _shape("batch_norm", data)
+            _declare(each, (dims[axis],), dtype)
     return relax.op.nn.batch_norm(data, *stats, axis=axis, **{"training": False, **attrs})
 
 

@@ -35,6 +35,8 @@ class EquivalenceCheck(PairedInstrument):
         not_compared: passes whose effect could not be compared, each with the reason.
     """
 
+    flag = "--check-equivalence"
+
     def __init__(
         self,
         inputs: Mapping[str, Sequence[Sequence[Any]]] | None = None,

@@ -19,6 +19,8 @@ class WellFormedInstrument(PassInstrument):
         check_input: also check the input of passes; its errors name no pass.
     """
 
+    flag = "--check-well-formed"
+
     def __init__(self, skip: Iterable[str] = (), check_input: bool = False) -> None:
         self.skip: frozenset[str] = frozenset(skip)
         self.check_input = check_input

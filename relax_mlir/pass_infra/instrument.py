@@ -19,9 +19,11 @@ class PassInstrument:
 
     Attributes:
         name: the class's name, unless it sets another.
+        flag: what `relax-opt` calls it, for instruments that find passes wrong.
     """
 
     name = "PassInstrument"
+    flag = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

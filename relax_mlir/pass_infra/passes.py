@@ -4,6 +4,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 from relax_mlir.dialects.bindings import ir
@@ -109,18 +110,16 @@ class Pass(AnyPass):
 
     def _run(self, mod: IRModule, ctx: PassContext) -> None:
         start = time.perf_counter()
-        try:
-            path = ctx.option(config.REPRODUCER)
-            if path:
-                with recording(path, mod.mlir_module, self):
-                    self.execute(mod, ctx)
-            else:
+        path = ctx.option(config.REPRODUCER)
+        # An instrument may find the pass wrong afterwards, which the file reproduces too.
+        with recording(path, mod.mlir_module, self, ctx.instruments) if path else nullcontext():
+            try:
                 self.execute(mod, ctx)
-        except BaseException as error:
-            ctx.instrument_pass_failed(mod, self.info, error)
-            raise
-        _LOGGER.debug("%s: %.1f ms", self.info.name, (time.perf_counter() - start) * 1e3)
-        ctx.instrument_after_pass(mod, self.info)
+            except BaseException as error:
+                ctx.instrument_pass_failed(mod, self.info, error)
+                raise
+            _LOGGER.debug("%s: %.1f ms", self.info.name, (time.perf_counter() - start) * 1e3)
+            ctx.instrument_after_pass(mod, self.info)
 
     def execute(self, mod: IRModule, ctx: PassContext) -> None:
         """Run on the module itself through MLIR's PassManager, which verifies the result."""

@@ -89,8 +89,8 @@ def report_page(
     """
     graph = graph_of(program)
     data = [_details(graph, i, functions or {}) for i in range(len(graph.nodes))]
-    # In a script's text, `</script>` would end it.
-    script = f"const data = {json.dumps(data)};".replace("</", "<\\/") + _SCRIPT
+    # In a script's text, `</script>` would end it, and `<!--` change what does.
+    script = "const data = {};".format(json.dumps(data).replace("<", "\\u003c")) + _SCRIPT
     more = "".join(
         f"<details><summary>{html.escape(each.title)}</summary>{each.body}</details>"
         for each in extra

@@ -7,6 +7,8 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import ExprTypeError
+from relax_mlir.ir.module import IRModule
+from relax_mlir.relax.expr.functions import BaseFunc
 from relax_mlir.tir.view import tree
 from relax_mlir.tir.view.statements import Block, For
 from relax_mlir.viz.picture import Picture
@@ -51,12 +53,13 @@ def loop_tree(program: Any) -> Picture:
     """Return the loops and blocks of prim funcs as a tree, kinds of loops by colour.
 
     Args:
-        program: a schedule, or a module with prim funcs.
+        program: a schedule, a module with prim funcs, or a prim func.
 
     Raises:
-        ExprTypeError: it is neither.
+        ExprTypeError: it is none of them.
     """
     mod = getattr(program, "mod", program)
+    mod = IRModule.from_expr(mod) if isinstance(mod, BaseFunc) else mod
     if not hasattr(mod, "mlir_module"):
         raise ExprTypeError(f"expected a schedule or an IRModule, got {type(program).__name__}")
     items = []

@@ -10,9 +10,11 @@ from relax_mlir import relax
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError, PipelineError
 from relax_mlir.ir.module import IRModule
+from relax_mlir.pass_infra.instrument import PassInstrument
 from relax_mlir.pass_infra.registry import register_pass, unregister_pass
 from relax_mlir.pass_infra.text.reproducer import read_pipeline, write_reproducer
 from relax_mlir.tools.relax_opt import __main__ as relax_opt
+from relax_mlir.tools.relax_reduce import __main__ as relax_reduce
 from relax_mlir.tools.relax_reduce.reduction import reduce_module, size
 from relax_mlir.transform import (
     FoldScaleAxis,
@@ -364,3 +366,23 @@ class TestReduction:
         asked = []
         reduce_module(mod, lambda mod: asked.append(1) or "sin" in str(mod), max_tests=5)
         assert len(asked) <= 5
+
+
+class Refuse(PassInstrument):
+    flag = "--check-well-formed"
+
+    def run_after_pass(self, mod, info):
+        raise PassError(info.name, "it is wrong")
+
+
+def test_a_pass_found_wrong_afterwards_leaves_a_reproducer_to_be_reduced(mod, tmp_path):
+    file, smaller = tmp_path / "bad.mlir", tmp_path / "smaller.mlir"
+    context = PassContext(instruments=[Refuse()], config={"reproducer": str(file)})
+    with context, pytest.raises(PassError, match=r"it is wrong\nreproducer: .*bad\.mlir"):
+        mlir("cse")(mod)
+    text = file.read_text()
+    assert text.splitlines()[0].endswith("--run-reproducer --check-well-formed")
+    test = "sh -c '! grep -q mlir_reproducer {}'"
+    assert relax_reduce.main([str(file), "--test", test, "-o", str(smaller), "-q"]) == 0
+    assert read_pipeline(smaller.read_text()) == read_pipeline(text) == "builtin.module(cse)"
+    assert "relax.exp" not in smaller.read_text()

@@ -71,7 +71,10 @@ def test_definitions_of_packed_functions_passes_and_operators(project: Path) -> 
         assert place.path.name == "fuse_kernels.py"
     found = {place.path.parent.name for place in definitions("R.nn.softmax", project)}
     assert found == {"ops", "relax_to_tir"}
-    assert definitions("no.such.name", project) == []
+    for name, file in (("R.call_packed", "relax.pyi"), ("T.axis.remap", "tir.pyi")):
+        (place,) = definitions(name, project)
+        assert place.path.name == file
+    assert definitions("no.such.name", project) == definitions("R.nothing", project) == []
 
 
 def test_uses_of_a_name(project: Path) -> None:

@@ -10,7 +10,7 @@ import json
 import re
 import shlex
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from relax_mlir.errors import PassError, PipelineError
 from relax_mlir.lowering.target.of_module import ATTRIBUTE
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.pass_infra import config, registry
+from relax_mlir.pass_infra.instrument import PassInstrument
 from relax_mlir.pass_infra.interface import AnyPass
 from relax_mlir.pass_infra.text.pipeline import Pipeline
 from relax_mlir.pass_infra.upstream import NAMES as UPSTREAM_NAMES
@@ -68,7 +69,9 @@ def recorded(path: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def recording(path: str, module: ir.Module, running: AnyPass) -> Iterator[None]:
+def recording(
+    path: str, module: ir.Module, running: AnyPass, instruments: Iterable[PassInstrument] = ()
+) -> Iterator[None]:
     """Keep the reproducer up to date while a pass runs; what it calls itself is part of it."""
     with recorded(path):
         if running.is_sequence or _THREAD.in_pass:
@@ -78,7 +81,8 @@ def recording(path: str, module: ir.Module, running: AnyPass) -> Iterator[None]:
         after = [each for level in reversed(_THREAD.after) for each in level()]
         pipeline = f"builtin.module({','.join([str(running), *after])})"
         with _naming_os_errors(file), _carrying_target(module.operation):
-            write_reproducer(file, module, pipeline, _remarks(file, pipeline, running))
+            checks = [each.flag for each in instruments if each.flag]
+            write_reproducer(file, module, pipeline, _remarks(file, pipeline, running, checks))
         _THREAD.in_pass = True
         try:
             yield
@@ -144,11 +148,15 @@ def write_reproducer(
     """
     head = "".join(f"{_REMARK}{line}\n" for line in remarks)
     text = module.operation.get_asm(enable_debug_info=True, assume_verified=True)
-    Path(path).write_text(
-        f"{head}{text.rstrip()}\n\n{{-#\n  external_resources: {{\n    mlir_reproducer: {{\n"
+    Path(path).write_text(head + with_pipeline(text.rstrip(), pipeline), encoding="utf-8")
+
+
+def with_pipeline(text: str, pipeline: str) -> str:
+    """Return the text of a reproducer: that of a module, and a pipeline that runs on it."""
+    return (
+        f"{text}\n\n{{-#\n  external_resources: {{\n    mlir_reproducer: {{\n"
         f"      pipeline: {json.dumps(pipeline)},\n"
-        "      disable_threading: true,\n      verify_each: true\n    }\n  }\n#-}\n",
-        encoding="utf-8",
+        "      disable_threading: true,\n      verify_each: true\n    }\n  }\n#-}\n"
     )
 
 
@@ -175,7 +183,7 @@ def remarks_of(text: str) -> list[str]:
     return result
 
 
-def _remarks(file: Path, pipeline: str, running: AnyPass) -> list[str]:
+def _remarks(file: Path, pipeline: str, running: AnyPass, checks: Sequence[str]) -> list[str]:
     """Say how to run a reproducer, and which files register the passes of users that it needs."""
     files: dict[str, None] = {}
     unknown: list[str] = []
@@ -198,7 +206,8 @@ def _remarks(file: Path, pipeline: str, running: AnyPass) -> list[str]:
         elif not (source and Path(source).is_file()):
             unknown.append(f"pass '{name}' was registered by no file: --load one that does")
     loads = [f"--load={shlex.quote(each)}" for each in files]
-    return [" ".join(["relax-opt", shlex.quote(str(file)), *loads, "--run-reproducer"]), *unknown]
+    command = ["relax-opt", shlex.quote(str(file)), *loads, "--run-reproducer", *checks]
+    return [" ".join(command), *unknown]
 
 
 def _source(function: object) -> str | None:

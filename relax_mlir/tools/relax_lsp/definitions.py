@@ -22,6 +22,8 @@ _PREFIXES = (
     "relax.", "tir.", "op.", "nn.", "image.", "vision.", "R.nn.", "R.image.", "R.vision.", "R.",
     "T.",
 )  # fmt: skip
+# The names of scripts and what they are, for type checkers too.
+_SCRIPTS = {"R.": "relax.pyi", "T.": "tir.pyi", "I.": "ir.py"}
 _SUFFIXES = (".py", ".mlir")
 _IGNORED = frozenset(("build", "dist", "node_modules", "__pycache__"))
 
@@ -63,6 +65,9 @@ def definitions(name: str, folder: Path) -> list[Place]:
         folder: whose files may register it, besides this package's.
     """
     result = [*_of_pass(name), *_of_operator(bare(name))]
+    script = _SCRIPTS.get(name[:2])
+    if not result and script is not None:
+        result = [*_declared(PACKAGE / "script" / script, name.rpartition(".")[2])]
     for path in files(folder):
         if path.suffix == ".py":
             result += [place for key, place in _registered(path) if key == name]
@@ -123,6 +128,13 @@ def _file_of(module: str) -> Path:
 def _function(path: Path, name: str) -> Iterator[Place]:
     for number, line in enumerate(_lines(path)):
         match = re.match(rf"(?:def|class) ({re.escape(name)})\b", line)
+        if match:
+            yield Place(path, number, match.start(1), match.end(1))
+
+
+def _declared(path: Path, name: str) -> Iterator[Place]:
+    for number, line in enumerate(_lines(path)):
+        match = re.match(rf"\s*(?:def |class )?({re.escape(name)})\b *[(:=]", line)
         if match:
             yield Place(path, number, match.start(1), match.end(1))
 

@@ -12,8 +12,9 @@ from relax_mlir.tools.common.arguments import Parser
 from relax_mlir.tools.common.flags import Options
 
 _DESCRIPTION = """Make a failing module smaller by removing functions, bindings, outputs and
-parameters while a test command still fails on it. The command gets the module's file where it says
-{}, or else at its end; it fails by an exit code other than 0."""
+parameters while a test command still fails on it; a reproducer keeps its pipeline. The command
+gets the module's file where it says {}, or else at its end; it fails by an exit code other than
+0."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -44,6 +45,7 @@ def _main(options: Options) -> int:
     # Only now: `--help` needs no MLIR.
     from relax_mlir.dialects.context import make_context
     from relax_mlir.ir.module import IRModule
+    from relax_mlir.pass_infra.text.reproducer import read_pipeline, with_pipeline
     from relax_mlir.tools.common import reading
     from relax_mlir.tools.common.streams import read
     from relax_mlir.tools.relax_reduce.reduction import reduce_module, size
@@ -51,16 +53,24 @@ def _main(options: Options) -> int:
     loading.load(options["load"] or ())
     source, context = read(options.file), make_context()
     module, diagnostics = reading.parse(source, context)
+    pipeline = read_pipeline(source.text) if "mlir_reproducer" in (source.text or "") else None
+    if pipeline is not None:
+        diagnostics = [each for each in diagnostics if "'mlir_reproducer'" not in each.message]
     reading.report(source, diagnostics, context)
     if module is None:
         return 1
     mod = IRModule(module)
+
+    def text_of(candidate: IRModule) -> str:
+        text = str(candidate).rstrip()
+        return f"{text}\n" if pipeline is None else with_pipeline(text, pipeline)
+
     log = (lambda line: None) if options["quiet"] else (lambda line: print(line, file=sys.stderr))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "candidate.mlir"
 
         def still_fails(candidate: IRModule) -> bool:
-            path.write_text(str(candidate), encoding="utf-8")
+            path.write_text(text_of(candidate), encoding="utf-8")
             return _fails(options, path)
 
         if not still_fails(mod):
@@ -69,7 +79,7 @@ def _main(options: Options) -> int:
             )
         log(f"start: {size(mod)} operations")
         smaller = reduce_module(mod, still_fails, max_tests=options["max-tests"], log=log)
-    text = f"{str(smaller).rstrip()}\n"
+    text = text_of(smaller)
     if options["o"]:
         Path(options["o"]).write_text(text, encoding="utf-8")
     else:
