@@ -139,7 +139,7 @@ def test_loops_are_a_tree() -> None:
     shown = viz.loop_tree(sch).body
     assert re.search(r"i in 64 parallel.*j_0 in 4.*j_1 in 8 vectorized.*<i>B</i>", shown)
     ElementTree.fromstring(shown)
-    assert "i in 64" in viz.loop_tree(sch.mod["main"]).body
+    assert "i in 64" in viz.loop_tree(sch.mod["add"]).body
     with pytest.raises(ExprTypeError, match="expected a schedule or an IRModule"):
         viz.loop_tree("text")
 
