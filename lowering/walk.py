@@ -148,6 +148,24 @@ def replace_by_body(op: ir.Operation, block: ir.Block) -> list[ir.Operation]:
     return body
 
 
+def defining_op(value: ir.Value, *names: str) -> ir.Operation | None:
+    """Return the operation that a value is a result of, None for arguments of blocks.
+
+    With names, None for operations of other names too.
+    """
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return None
+    op = owner.operation
+    return op if not names or op.name in names else None
+
+
+def block_of(value: ir.Value) -> ir.Block:
+    """Return the block that a value is an argument of, or made in."""
+    op = defining_op(value)
+    return value.owner if op is None else op.block
+
+
 def enclosing(op: ir.Operation, name: str) -> ir.Operation | None:
     """Return the nearest operation of a name around another one, None if there is none."""
     parent = op.parent

@@ -10,6 +10,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.int4 import is_int4
+from relax_mlir.lowering.walk import defining_op
 
 BRANCH = "scf.if"
 _DIVIDES = (
@@ -285,12 +286,12 @@ def _opened(op: ir.Operation) -> list[ir.Operation]:
 
 
 def _inside(value: ir.Value, loops: list[ir.Operation]) -> bool:
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return any(owner == loop.regions[0].blocks[0] for loop in loops)
-    if owner.operation.name == "arith.constant":
+    op = defining_op(value)
+    if op is None:
+        return any(value.owner == loop.regions[0].blocks[0] for loop in loops)
+    if op.name == "arith.constant":
         return False
-    return any(_inside(operand, loops) for operand in owner.operation.operands)
+    return any(_inside(operand, loops) for operand in op.operands)
 
 
 def _access(op: ir.Operation, position: int, block: ir.Operation) -> Access:
@@ -306,18 +307,18 @@ def affine_of(value: ir.Value, arguments: list[ir.Value]) -> ir.AffineExpr | Non
     known = constant_or_value(value)
     if isinstance(known, int):
         return ir.AffineConstantExpr.get(known)
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name not in _INDEX_OPS:
+    op = defining_op(value, *_INDEX_OPS)
+    if op is None:
         return None
-    lhs, rhs = (affine_of(operand, arguments) for operand in owner.operation.operands)
+    lhs, rhs = (affine_of(operand, arguments) for operand in op.operands)
     if lhs is None or rhs is None:
         return None
-    if owner.operation.name == "arith.muli" and not (
+    if op.name == "arith.muli" and not (
         isinstance(lhs.maybe_downcast(), ir.AffineConstantExpr)
         or isinstance(rhs.maybe_downcast(), ir.AffineConstantExpr)
     ):
         return None
-    return getattr(lhs, _INDEX_OPS[owner.operation.name])(rhs)
+    return getattr(lhs, _INDEX_OPS[op.name])(rhs)
 
 
 def _plain(expr: ir.AffineExpr | None) -> int | None:
@@ -377,6 +378,20 @@ def declared_class(block: ir.Operation) -> str | None:
 def kind_of_loop(op: ir.Operation) -> str:
     """Return the kind of a `tir.for`, nothing for other operations."""
     return ir.StringAttr(op.attributes["kind"]).value if op.name == "tir.for" else ""
+
+
+def make_loop(
+    lower: ir.Value, extent: ir.Value, kind: str
+) -> tuple[ir.Operation, ir.Value, ir.InsertionPoint]:
+    """Write a `tir.for`; return it, its counter, and the insertion point of its body."""
+    made = ir.Operation.create(
+        "tir.for", operands=[lower, extent], regions=1,
+        attributes={"kind": ir.StringAttr.get(kind)},
+    )  # fmt: skip
+    body = made.regions[0].blocks.append(ir.IndexType.get())
+    with ir.InsertionPoint(body):
+        end = ir.Operation.create("tir.yield")
+    return made, body.arguments[0], ir.InsertionPoint(end)
 
 
 def top_level(func: ir.OpView) -> Iterator[ir.Operation]:

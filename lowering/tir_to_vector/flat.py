@@ -18,6 +18,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.symbols import symbolic
+from relax_mlir.lowering.walk import defining_op
 
 _VIEWS = (
     "memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.reinterpret_cast",
@@ -216,8 +217,8 @@ def inner_dims(buffer: ir.Value) -> list[SymExpr]:
 
 def root(buffer: ir.Value) -> ir.Value:
     """Return the buffer that a value is a view of, through all views."""
-    while not isinstance(buffer.owner, ir.Block) and buffer.owner.operation.name in _VIEWS:
-        buffer = buffer.owner.operation.operands[0]
+    while (op := defining_op(buffer, *_VIEWS)) is not None:
+        buffer = op.operands[0]
     return buffer
 
 
@@ -261,9 +262,9 @@ def linear_index(
     known = symbolic(value)
     if known is not None:
         return known, {}
-    if isinstance(value.owner, ir.Block):
+    op = defining_op(value)
+    if op is None:
         return None
-    op = value.owner.operation
     if op.name in DIVISIONS:
         by, position = (quotients or {}).get(op.operands[0], (0, 0))
         same = by != 0 and constant_or_value(op.operands[1]) == by
@@ -334,11 +335,11 @@ def split_reduction(nest: Nest, store: Access) -> tuple[ir.Operation, ir.Value]:
     Raises:
         NotFlat: what is stored is no such combination.
     """
-    owner = store.op.operands[0].owner
-    if isinstance(owner, ir.Block) or owner.operation.name not in COMBINERS:
+    combine = defining_op(store.op.operands[0], *COMBINERS)
+    if combine is None:
         raise NotFlat("it does not combine what it stores with one operation")
     loads = {load.op.results[0]: load for load in nest.loads}
-    left, right = owner.operation.operands
+    left, right = combine.operands
     for total, value in ((left, right), (right, left)):
         load = loads.get(total)
         if load is not None and load.buffer == store.buffer and load.exprs == store.exprs:

@@ -7,6 +7,7 @@ from typing import overload
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.lowering.walk import defining_op
 
 Index = int | ir.Value
 
@@ -269,12 +270,10 @@ def round_up(a: Index, step: Index) -> Index:
 
 def is_constant(value: ir.Value) -> bool:
     """Whether a value is an `arith.constant`."""
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "arith.constant"
+    return defining_op(value, "arith.constant") is not None
 
 
 def constant_or_value(value: ir.Value) -> Index:
     """Return the integer of an `arith.constant`, else the value."""
-    owner = value.owner
-    if not isinstance(owner, ir.Block) and owner.operation.name == "arith.constant":
-        return ir.IntegerAttr(owner.operation.attributes["value"]).value
-    return value
+    op = defining_op(value, "arith.constant")
+    return value if op is None else ir.IntegerAttr(op.attributes["value"]).value

@@ -7,11 +7,18 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.ops import block_predicate
-from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest, top_level
+from relax_mlir.lowering.tir_to_vector.analysis import (
+    Nest,
+    kind_of_loop,
+    make_loop,
+    match_nest,
+    top_level,
+)
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
-from relax_mlir.lowering.walk import is_below
+from relax_mlir.lowering.tir_to_vector.scheduled.index import Copier, conjuncts, depends_on
+from relax_mlir.lowering.walk import defining_op, is_below
 
 _PURE = ("arith.", "affine.apply", "tir.symbol", "memref.dim")
 
@@ -52,9 +59,9 @@ def _split(op: ir.Operation, emit: Emitter) -> None:
     spatial = [value for kind, value in zip(kinds, values, strict=True) if kind != "reduction"]
     sizes = [value for loop in free for value in loop.operands]
     alone = all(_only(loop, inner) for loop, inner in zip(inside, [op, *inside], strict=False))
-    # What a predicate says of the reduction loops alone holds where they begin; see _conjuncts.
+    # What a predicate says of the reduction loops alone holds where they begin; see `conjuncts`.
     guards, mixed = [], False
-    for each in _conjuncts(predicate):
+    for each in [] if predicate is None else conjuncts(predicate):
         reduces = any(_depends(each, loop) for loop in fed)
         others = [loop for loop in loops if loop not in fed]
         mixed = mixed or (reduces and any(_depends(each, loop) for loop in others))
@@ -67,28 +74,20 @@ def _split(op: ir.Operation, emit: Emitter) -> None:
         _guard(op, values, kinds, emit)
         return
     # The loops between, outermost first, and what the iterators are computed from, are copied.
-    copies: dict[ir.Value, ir.Value] = {}
+    copier = Copier(emit, {})
     point = ir.InsertionPoint(outermost)
     for loop in reversed(free):
         with point:
-            made = ir.Operation.create(
-                "tir.for",
-                operands=[_copy(value, outermost, copies) for value in loop.operands],
-                attributes={"kind": loop.attributes["kind"]},
-                regions=1,
-            )
-            body = made.regions[0].blocks.append(emit.index_type)
-        copies[loop.regions[0].blocks[0].arguments[0]] = body.arguments[0]
-        with ir.InsertionPoint(body):
-            end = ir.Operation.create("tir.yield")
-        point = ir.InsertionPoint(end)
+            bounds = [copier.pull(value, outermost) for value in loop.operands]
+            _, counter, point = make_loop(*bounds, kind_of_loop(loop))
+        copier.env[loop.regions[0].blocks[0].arguments[0]] = counter
     with point:
         iters = [
-            emit.index(0) if kind == "reduction" else _copy(value, outermost, copies)
+            emit.index(0) if kind == "reduction" else copier.pull(value, outermost)
             for kind, value in zip(kinds, values, strict=True)
         ]
-        copied = [_copy(value, outermost, copies) for value in guards]
-        used = {value: _copy(value, outermost, copies) for value in captured}
+        copied = [copier.pull(value, outermost) for value in guards]
+        used = {value: copier.pull(value, outermost) for value in captured}
         for inner in _nested(op.regions[1]):
             for position, operand in enumerate(inner.operands):
                 if operand in used:
@@ -106,8 +105,7 @@ def _captured(op: ir.Operation, outermost: ir.Operation) -> list[ir.Value]:
 
 
 def _is_between(value: ir.Value, op: ir.Operation, outermost: ir.Operation) -> bool:
-    owner = value.owner
-    inner = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
+    inner = defining_op(value) or value.owner.owner.operation
     return inner != op and not is_below(inner, op) and is_below(inner, outermost)
 
 
@@ -119,16 +117,6 @@ def _nested(region: ir.Region) -> Iterator[ir.Operation]:
                 yield from _nested(inner)
 
 
-def _conjuncts(predicate: ir.Value | None) -> list[ir.Value]:
-    """Return the conditions that a predicate joins by 'and'."""
-    if predicate is None:
-        return []
-    owner = predicate.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.andi":
-        return [predicate]
-    return [each for operand in owner.operation.operands for each in _conjuncts(operand)]
-
-
 def _where(conditions: list[ir.Value], emit: Emitter) -> AbstractContextManager[Any]:
     """Open a region that runs if all conditions hold."""
     return emit.when(reduce(emit.both, conditions)) if conditions else nullcontext()
@@ -136,10 +124,8 @@ def _where(conditions: list[ir.Value], emit: Emitter) -> AbstractContextManager[
 
 def _loads(value: ir.Value) -> bool:
     """Whether a value comes from memory, or from anything but arithmetic."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return False
-    return not owner.operation.name.startswith(_PURE) or any(map(_loads, owner.operation.operands))
+    op = defining_op(value)
+    return op is not None and (not op.name.startswith(_PURE) or any(map(_loads, op.operands)))
 
 
 def _guard(op: ir.Operation, values: list[ir.Value], kinds: list[str], emit: Emitter) -> None:
@@ -203,25 +189,7 @@ def _only(loop: ir.Operation, inner: ir.Operation) -> bool:
 
 
 def _depends(value: ir.Value, loop: ir.Operation) -> bool:
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return owner == loop.regions[0].blocks[0]
-    return any(_depends(operand, loop) for operand in owner.operation.operands)
-
-
-def _copy(value: ir.Value, outermost: ir.Operation, copies: dict[ir.Value, ir.Value]) -> ir.Value:
-    """Return a value for use in front of a loop; what makes it inside is copied."""
-    if value in copies:
-        return copies[value]
-    owner = value.owner
-    if isinstance(owner, ir.Block) or not is_below(owner.operation, outermost):
-        return value
-    operands = [_copy(operand, outermost, copies) for operand in owner.operation.operands]
-    clone = owner.operation.clone()
-    for position, operand in enumerate(operands):
-        clone.operands[position] = operand
-    copies[value] = clone.results[0]
-    return clone.results[0]
+    return depends_on(value, loop.regions[0].blocks[0].arguments[0])
 
 
 def split_data_inits(func: ir.OpView) -> None:
@@ -255,14 +223,7 @@ def _split_init(nest: Nest) -> None:
     for i in spatial:
         loop = nest.loops[nest.loop_of[i]]
         with point:
-            made = ir.Operation.create(
-                loop.name, operands=list(loop.operands), regions=1,
-                attributes={name: loop.attributes[name] for name in loop.attributes},
-            )  # fmt: skip
-        body = made.regions[0].blocks.append(ir.IndexType.get())
-        counters[i] = body.arguments[0]
-        with ir.InsertionPoint(body):
-            point = ir.InsertionPoint(ir.Operation.create("tir.yield"))
+            _, counters[i], point = make_loop(*loop.operands, kind_of_loop(loop))
     kinds = ir.ArrayAttr.get([ir.StringAttr.get("spatial")] * len(spatial))
     attributes = {name: nest.block.attributes[name] for name in nest.block.attributes}
     attributes |= {"iter_types": kinds, "block_name": ir.StringAttr.get(f"{nest.name}_init")}

@@ -12,6 +12,7 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, has_functions, is_long
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
 from relax_mlir.lowering.tir_to_vector.zero_trip_loops import steps_of
+from relax_mlir.lowering.walk import defining_op
 
 # Writes some lanes from a place on, with a mask, non-temporal or not.
 Chunk = Callable[[Index, int, ir.Value | None, bool], None]
@@ -283,10 +284,8 @@ class ElementWriter:
 
     def _anew(self, value: ir.Value) -> ir.Value:
         """Return a value from outside; constants are copied, as the nest is erased."""
-        owner = value.owner
-        if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-            return value
-        return self.emit.constant_of(value.type, owner.operation.attributes["value"])
+        op = defining_op(value, "arith.constant")
+        return value if op is None else self.emit.constant_of(value.type, op.attributes["value"])
 
     def _value(
         self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None

@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.layout import buffer_type, static
 from relax_mlir.lowering.tir_to_vector.flat import root
-from relax_mlir.lowering.walk import collect, is_below
+from relax_mlir.lowering.walk import collect, defining_op, is_below
 
 memref: ModuleType = submodule("dialects.memref")
 
@@ -45,11 +45,11 @@ def align_storage(func: ir.OpView) -> None:
             if 0 <= number < len(written) and wish.factor > 0:
                 wishes.setdefault(written[number], {})[wish.axis] = wish
     for buffer, own in wishes.items():
-        owner = buffer.owner
-        if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
+        alloc = defining_op(buffer, "memref.alloc")
+        if alloc is None:
             continue
         if all(use.owner.operation.name in _ELEMENTS for use in buffer.uses):
-            _align(owner.operation, own)
+            _align(alloc, own)
 
 
 def _entries(block: ir.Operation) -> Iterator[tuple[int, _Wish]]:

@@ -12,6 +12,7 @@ from relax_mlir.dialects.symbolic.binding import Solution, solutions
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.parse import leaf
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.walk import defining_op
 
 _ARITHMETIC = {"arith.addi": operator.add, "arith.subi": operator.sub, "arith.muli": operator.mul}
 
@@ -39,10 +40,9 @@ def size_value(size: SymExpr) -> ir.Value:
 
 def symbolic(value: ir.Value) -> SymExpr | None:
     """Return an index as an expression of the function's symbols, None if it is none."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
+    op = defining_op(value)
+    if op is None:
         return None
-    op = owner.operation
     if op.name == "tir.symbol":
         return expression(op)
     if op.name == "arith.constant":

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, is_constant
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.tir_to_vector.scheduled.index import Copier, is_inside
+from relax_mlir.lowering.walk import collect, defining_op
 
 _LOOPS = ("scf.for", "scf.parallel")
 _ENDS = ("scf.yield", "scf.reduce")
@@ -86,10 +87,8 @@ def _skip_in(block: ir.Block, emit: Emitter) -> None:
 def _has_test(loop: ir.Operation) -> bool:
     """Whether a loop's bound has the test already, as `steps_of` writes it."""
     end = loop.operands[1]
-    if loop.name != "scf.for" or isinstance(end.owner, ir.Block):
-        return False
-    op = end.owner.operation
-    return op.name == "arith.select" and op.operands[1] == loop.operands[0]
+    op = defining_op(end, "arith.select") if loop.name == "scf.for" else None
+    return op is not None and op.operands[1] == loop.operands[0]
 
 
 def _bounds(loop: ir.Operation) -> list[tuple[ir.Value, ir.Value]]:
@@ -131,8 +130,7 @@ class _ZeroTrip:
 
         For values with masked lanes there are conditions that no lane is on.
         """
-        while not isinstance(value.owner, ir.Block):
-            op = value.owner.operation
+        while (op := defining_op(value)) is not None:
             number = ir.OpResult(value).result_number
             if op.name == "scf.for":
                 value = op.operands[3 + number]
@@ -145,9 +143,8 @@ class _ZeroTrip:
 
     def _masked(self, mask: ir.Value) -> ir.Value | None:
         """Return the number of lanes of a mask, if it is known before the loop."""
-        if isinstance(mask.owner, ir.Block) or mask.owner.operation.name != "vector.create_mask":
-            return None
-        lengths = list(mask.owner.operation.operands)
+        op = defining_op(mask, "vector.create_mask")
+        lengths = [] if op is None else list(op.operands)
         return lengths[0] if len(lengths) == 1 and self._is_known(lengths[0]) else None
 
     def _is_none(self, length: ir.Value) -> ir.Value:
@@ -203,12 +200,10 @@ class _ZeroTrip:
 
     def _is_known(self, value: ir.Value) -> bool:
         """Whether a value is, or can be, computed before the loop."""
-        if not self._is_inside(value):
+        if not is_inside(value, self._loop):
             return True
-        if isinstance(value.owner, ir.Block):
-            return False
-        op = value.owner.operation
-        if not op.name.startswith("arith.") or len(op.results) != 1:
+        op = defining_op(value)
+        if op is None or not op.name.startswith("arith.") or len(op.results) != 1:
             return False
         if op.name in _DIVISIONS and not is_constant(op.operands[1]):
             return False
@@ -216,25 +211,7 @@ class _ZeroTrip:
 
     def _outside(self, value: ir.Value) -> ir.Value:
         """Return a value as computed before the loop."""
-        if not self._is_inside(value):
-            return value
-        op = value.owner.operation
-        attributes = {name: op.attributes[name] for name in op.attributes}
-        return ir.Operation.create(
-            op.name,
-            results=[value.type],
-            operands=list(map(self._outside, op.operands)),
-            attributes=attributes,
-        ).results[0]
-
-    def _is_inside(self, value: ir.Value) -> bool:
-        owner = value.owner
-        op = owner.owner.operation if isinstance(owner, ir.Block) else owner.parent.operation
-        while op.name != "func.func":
-            if op == self._loop:
-                return True
-            op = op.parent.operation
-        return False
+        return Copier(self._emit, {}).pull(value, self._loop)
 
 
 def _all_of(checks: list[_Check], emit: Emitter) -> ir.Value:

@@ -27,7 +27,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     flatten_nest,
     root,
 )
-from relax_mlir.lowering.walk import enclosing
+from relax_mlir.lowering.walk import defining_op, enclosing
 
 _EQUAL = 1  # arith's ordered equality
 _LOWEST = float("-inf")
@@ -283,7 +283,7 @@ class _Matcher:
     def _rounded(self, flat: FlatNest, buffer: ir.Value, roles: list[int]) -> Place | None:
         """Match the conversion of sums to a narrower type, if there is one."""
         count = len(self.nests)
-        if isinstance(buffer.owner, ir.Block) or count == len(self._tops):
+        if defining_op(buffer) is None or count == len(self._tops):
             return None
         where = self._dims(flat, buffer)
         try:
@@ -307,8 +307,7 @@ class _Matcher:
         """Check that nothing else uses the buffers between, and the result is none of them."""
         blocks = [nest.block for nest in self.nests]
         for buffer in self._between:
-            owner = buffer.owner
-            _require(not isinstance(owner, ir.Block) and owner.operation.name == "memref.alloc")
+            _require(defining_op(buffer, "memref.alloc") is not None)
             _require(
                 all(enclosing(use.owner.operation, "tir.block") in blocks for use in buffer.uses)
             )

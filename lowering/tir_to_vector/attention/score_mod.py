@@ -8,6 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
 from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, Matrix
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.walk import defining_op
 
 LOWEST = float("-inf")
 LOG2_E = 1.4426950408889634
@@ -44,10 +45,8 @@ class Scores:
 
 def operation(value: ir.Value, name: str) -> list[ir.Value] | None:
     """Return the operands of the operation of a value, if it has that name, else None."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != name:
-        return None
-    return list(owner.operation.operands)
+    op = defining_op(value, name)
+    return None if op is None else list(op.operands)
 
 
 def is_constant(value: ir.Value, number: float) -> bool:
@@ -57,9 +56,8 @@ def is_constant(value: ir.Value, number: float) -> bool:
 
 def _float(value: ir.Value) -> float | None:
     """Return the number of a floating-point constant."""
-    if operation(value, "arith.constant") is None:
-        return None
-    attr = value.owner.operation.attributes["value"]
+    op = defining_op(value, "arith.constant")
+    attr = None if op is None else op.attributes["value"]
     return attr.value if isinstance(attr, ir.FloatAttr) else None
 
 
@@ -128,10 +126,9 @@ def _summand(
 
 def is_fixed(value: ir.Value, nest: Nest) -> bool:
     """Whether a value depends on neither iterators nor memory."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return owner.owner.operation.name == "func.func"
-    op = owner.operation
+    op = defining_op(value)
+    if op is None:
+        return value.owner.owner.operation.name == "func.func"
     if op.name.startswith(("tir.symbol", "arith.constant")):
         return True
     if not op.name.startswith(("arith.", "math.")) or len(op.regions):
@@ -141,11 +138,8 @@ def is_fixed(value: ir.Value, nest: Nest) -> bool:
 
 def copy_fixed(value: ir.Value) -> ir.Value:
     """Copy the computation of such a value to the insertion point."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return value
-    op = owner.operation
-    if op.block.owner.operation.name == "func.func":
+    op = defining_op(value)
+    if op is None or op.block.owner.operation.name == "func.func":
         return value
     operands = [copy_fixed(operand) for operand in op.operands]
     copy = op.clone()
@@ -185,11 +179,10 @@ def _visible(scores: Scores, condition: ir.Value, nest: Nest) -> bool:
 
 
 def _comparison(value: ir.Value, predicate: int) -> list[ir.Value] | None:
-    operands = operation(value, "arith.cmpi")
-    if operands is None:
+    op = defining_op(value, "arith.cmpi")
+    if op is None or ir.IntegerAttr(op.attributes["predicate"]).value != predicate:
         return None
-    attr = ir.IntegerAttr(value.owner.operation.attributes["predicate"])
-    return operands if attr.value == predicate else None
+    return list(op.operands)
 
 
 def _number(value: ir.Value) -> ir.Value:

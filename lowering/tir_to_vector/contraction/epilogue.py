@@ -24,7 +24,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import DIVIDES
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
-from relax_mlir.lowering.walk import enclosing
+from relax_mlir.lowering.walk import defining_op, enclosing
 
 _ONE = SymExpr.const(1)
 
@@ -218,8 +218,7 @@ def follow(
 
 def _only_used_in(buffer: ir.Value, nests: list[Nest]) -> bool:
     """Whether a buffer is a temporary that only some nests use."""
-    owner = buffer.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
+    if defining_op(buffer, "memref.alloc") is None:
         return False
     blocks = [nest.block for nest in nests]
     users = [enclosing(use.owner.operation, "tir.block") for use in buffer.uses]

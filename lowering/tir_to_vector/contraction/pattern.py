@@ -18,6 +18,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
 )
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import ceil_div
+from relax_mlir.lowering.walk import defining_op
 
 _ADD = ("arith.addf", "arith.addi")
 _MUL = ("arith.mulf", "arith.muli")
@@ -110,10 +111,8 @@ def loaded(flat: FlatNest, factor: ir.Value) -> tuple[FlatAccess, str | None] | 
 
 
 def _operands(value: ir.Value, names: tuple[str, ...]) -> tuple[ir.Value, ...] | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name not in names:
-        return None
-    return tuple(owner.operation.operands)
+    op = defining_op(value, *names)
+    return None if op is None else tuple(op.operands)
 
 
 def widened(value: ir.Value) -> tuple[ir.Value, str | None]:

@@ -2,11 +2,13 @@
 
 import operator
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.walk import block_of, defining_op
 
 _SUMS = {"arith.addi": 1, "arith.subi": -1}
 
@@ -77,14 +79,13 @@ def linear(value: ir.Value, known: dict[ir.Value, Lin] | None = None) -> Lin:
 
 
 def _linear(value: ir.Value, known: dict[ir.Value, Lin] | None) -> Lin:
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        parent = owner.owner.operation
+    op = defining_op(value)
+    if op is None:
+        parent = value.owner.owner.operation
         if parent.name == "tir.block":
             # An iterator is the value that it is bound to.
             return linear(parent.operands[ir.BlockArgument(value).arg_number], known)
         return Lin(0, {value: 1})
-    op = owner.operation
     if op.name == "arith.constant" and isinstance(op.attributes["value"], ir.IntegerAttr):
         return Lin(ir.IntegerAttr(op.attributes["value"]).value)
     if op.name in _SUMS:
@@ -98,9 +99,62 @@ def _linear(value: ir.Value, known: dict[ir.Value, Lin] | None) -> Lin:
     return Lin(0, {value: 1})
 
 
+# Of operations that access memory: where the buffer is among the operands, where the mask is, where
+# what is stored is.
+ACCESSES = {
+    "memref.load": (0, None, None),
+    "memref.store": (1, None, 0),
+    "vector.load": (0, None, None),
+    "vector.store": (1, None, 0),
+    "vector.maskedload": (0, -2, None),
+    "vector.maskedstore": (0, -2, -1),
+}
+
+
+@dataclass(frozen=True)
+class Access:
+    """A load or store of an element or of a vector.
+
+    Attributes:
+        op: the operation.
+        buffer: what it accesses.
+        indices: its indices.
+        where: these as linear sums.
+        mask: the mask of its lanes, None for all.
+        stores: whether it is a store.
+        type: the type of what is loaded or stored.
+    """
+
+    op: ir.Operation
+    buffer: ir.Value
+    indices: list[ir.Value]
+    where: list[Lin]
+    mask: ir.Value | None
+    stores: bool
+    type: ir.Type
+
+    @staticmethod
+    def of(op: ir.Operation, known: dict[ir.Value, Lin]) -> "Access":
+        """Return the access of an operation, given what is known of values (see `linear`)."""
+        position, mask, stored = ACCESSES[op.name]
+        operands = list(op.operands)
+        buffer = operands[position]
+        indices = operands[position + 1 : position + 1 + buffer.type.rank]
+        return Access(
+            op, buffer, indices, [linear(value, known) for value in indices],
+            None if mask is None else operands[mask], stored is not None,
+            op.results[0].type if stored is None else operands[stored].type,
+        )  # fmt: skip
+
+    @property
+    def width(self) -> int:
+        """The number of elements."""
+        return self.type.shape[0] if isinstance(self.type, ir.VectorType) else 1
+
+
 def is_inside(value: ir.Value, op: ir.Operation) -> bool:
     """Whether a value is made in a region of an operation."""
-    block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
+    block = block_of(value)
     while True:
         owner = block.owner.operation
         if owner == op:
@@ -118,11 +172,19 @@ def depends_on(value: ir.Value, counter: ir.Value) -> bool:
         each = todo.pop()
         if each == counter:
             return True
-        if each in seen or isinstance(each.owner, ir.Block):
-            continue
-        seen.add(each)
-        todo += each.owner.operation.operands
+        op = defining_op(each)
+        if each not in seen and op is not None:
+            seen.add(each)
+            todo += op.operands
     return False
+
+
+def conjuncts(condition: ir.Value) -> list[ir.Value]:
+    """Return the conditions that one joins by 'and'."""
+    op = defining_op(condition, "arith.andi")
+    if op is None:
+        return [condition]
+    return [each for operand in op.operands for each in conjuncts(operand)]
 
 
 _FOLDS = {"arith.addi": "add", "arith.subi": "sub", "arith.muli": "mul"}
@@ -272,10 +334,10 @@ class Copier:
 
 def integer_of(value: ir.Value) -> Index:
     """Return the integer of a constant index or condition, else the value."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+    op = defining_op(value, "arith.constant")
+    if op is None:
         return value
-    attribute = owner.operation.attributes["value"]
+    attribute = op.attributes["value"]
     if isinstance(value.type, ir.IndexType):
         return ir.IntegerAttr(attribute).value
     return abs(int(ir.IntegerAttr(attribute).value)) if str(value.type) == "i1" else value

@@ -9,6 +9,7 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.int4 import is_int4
 from relax_mlir.lowering.tir_to_vector.scheduled.index import Copier, integer_of
+from relax_mlir.lowering.walk import defining_op
 
 DIVIDES = (
     "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi",
@@ -166,14 +167,12 @@ class LaneCopier(Copier):
         attributes = {name: op.attributes[name] for name in op.attributes}
         self._set(result, self.emit.op(op.name, operands, type_, **attributes))
 
-    def _fused(self, op: ir.Operation) -> list[ir.Value] | None:
+    def _fused(self, total: ir.Operation) -> list[ir.Value] | None:
         """Return factors and summand if one operand is a product with one use."""
-        for product, other in (op.operands, reversed(list(op.operands))):
-            owner = product.owner
-            if isinstance(owner, ir.Block) or owner.operation.name != "arith.mulf":
-                continue
-            if len(list(product.uses)) == 1 and product in self.env:
-                return [self.wide(each) for each in (*owner.operation.operands, other)]
+        for product, other in (total.operands, reversed(list(total.operands))):
+            op = defining_op(product, "arith.mulf")
+            if op is not None and len(list(product.uses)) == 1 and product in self.env:
+                return [self.wide(each) for each in (*op.operands, other)]
         return None
 
     def _load(self, op: ir.Operation, reps: list[Lane]) -> None:

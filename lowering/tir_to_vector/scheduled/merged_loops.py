@@ -13,10 +13,17 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 from relax_mlir.dialects.tir.ops import block_predicate, set_block_predicate
-from relax_mlir.lowering.tir_to_vector.analysis import BY_HAND, kind_of_loop, match_nest, top_level
+from relax_mlir.lowering.tir_to_vector.analysis import (
+    BY_HAND,
+    kind_of_loop,
+    make_loop,
+    match_nest,
+    top_level,
+)
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, linear
 from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
+from relax_mlir.lowering.walk import defining_op
 
 _PURE = ("tir.yield", "tir.symbol", "arith.")
 # Predicates of arith.cmpi: below a bound, and a bound that is above.
@@ -290,17 +297,12 @@ class _Merged:
         point, outer = ir.InsertionPoint(top), block
         for i in order:
             with point:
-                loop = ir.Operation.create(
-                    "tir.for", operands=[zero, values[i]], regions=1,
-                    attributes={"kind": ir.StringAttr.get(kinds[i])},
-                )  # fmt: skip
-            body = loop.regions[0].blocks.append(ir.IndexType.get())
-            with ir.InsertionPoint(body):
-                end = ir.Operation.create("tir.yield")
-            point, outer = ir.InsertionPoint(end), loop if outer is block else outer
-            block.operands[i] = body.arguments[0]
+                loop, counter, point = make_loop(zero, values[i], kinds[i])
+            outer = loop if outer is block else outer
+            block.operands[i] = counter
             block.operands[count + i] = values[i]
-        block.move_before(end if order else top)
+        block.detach_from_parent()
+        point.insert(block)
         top.erase()
         return outer
 
@@ -315,13 +317,11 @@ def _add(total: _Sum, digit: _Digit, times: int) -> None:
 
 def _division(value: ir.Value, lin: Lin) -> _Division:
     """Return the quotient that a term of a sum is, or the remainder with the terms next to it."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.floordivsi":
-        raise _Unknown
-    by = constant_or_value(owner.operation.operands[1])
+    op = defining_op(value, "arith.floordivsi")
+    by = None if op is None else constant_or_value(op.operands[1])
     if not isinstance(by, int) or by < 1:
         raise _Unknown
-    of, times = linear(owner.operation.operands[0]), lin.factor(value)
+    of, times = linear(op.operands[0]), lin.factor(value)
     if times % by == 0:
         # `x - x // by * by`, times a factor.
         whole = of.plus(Lin(0, {value: 1}), -by).times(-times // by)
@@ -362,13 +362,11 @@ def _limits(predicate: ir.Value | None) -> list[tuple[ir.Value, ir.Value]]:
     """Return the pairs `a < b` of a predicate's conjunction."""
     if predicate is None:
         return []
-    if isinstance(predicate.owner, ir.Block):
+    op = defining_op(predicate, "arith.andi", "arith.cmpi")
+    if op is None:
         raise _Unknown
-    op = predicate.owner.operation
     if op.name == "arith.andi":
         return [pair for operand in op.operands for pair in _limits(operand)]
-    if op.name != "arith.cmpi":
-        raise _Unknown
     kind, (a, b) = ir.IntegerAttr(op.attributes["predicate"]).value, op.operands
     if kind not in (*_BELOW, *_ABOVE):
         raise _Unknown

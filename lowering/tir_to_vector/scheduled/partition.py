@@ -12,12 +12,13 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.scheduled.index import (
     Copier,
     Lin,
+    conjuncts,
     integer_of,
     is_inside,
     linear,
 )
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import size_of
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import block_of, collect, defining_op
 
 _PURE = ("arith.", "tir.symbol", "memref.dim")
 # `a predicate b` as `a + first * b >= second`, by arith.cmpi's number.
@@ -153,21 +154,10 @@ def _read(op: ir.Operation, loop: ir.Operation, counter: ir.Value, may_shorten: 
     return guard
 
 
-def conjuncts(condition: ir.Value) -> list[ir.Value]:
-    """Return the conditions that one joins by 'and'."""
-    owner = condition.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.andi":
-        return [condition]
-    return [each for operand in owner.operation.operands for each in conjuncts(operand)]
-
-
 def _limit(condition: ir.Value, counter: ir.Value) -> Lin | None:
     """Return the number of steps from 0 that a condition holds for, None if unknown."""
-    owner = condition.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.cmpi":
-        return None
-    op = owner.operation
-    if not isinstance(op.operands[0].type, ir.IndexType):
+    op = defining_op(condition, "arith.cmpi")
+    if op is None or not isinstance(op.operands[0].type, ir.IndexType):
         return None
     predicate = ir.IntegerAttr(op.attributes["predicate"]).value
     a, b = (linear(operand) for operand in op.operands)
@@ -186,16 +176,15 @@ def _varies(value: ir.Value, loop: ir.Operation) -> bool:
     """Whether a value may differ between the steps of a loop."""
     if not is_inside(value, loop):
         return False
-    if isinstance(value.owner, ir.Block):
-        return True
-    return any(_varies(operand, loop) for operand in value.owner.operation.operands)
+    op = defining_op(value)
+    return op is None or any(_varies(operand, loop) for operand in op.operands)
 
 
 def _is_pure(value: ir.Value, loop: ir.Operation) -> bool:
     """Whether a value comes from arithmetic and counters only."""
-    if not is_inside(value, loop) or isinstance(value.owner, ir.Block):
+    op = defining_op(value)
+    if op is None or not is_inside(value, loop):
         return True
-    op = value.owner.operation
     return op.name.startswith(_PURE) and all(_is_pure(operand, loop) for operand in op.operands)
 
 
@@ -236,8 +225,7 @@ def _home(each: _Clipped) -> ir.Block:
     """
     counters = [
         value for limit in each.left for value in limit.terms
-        if isinstance(value.owner, ir.Block)
-        and value.owner.owner.operation.name == "tir.for"
+        if defining_op(value) is None and value.owner.owner.operation.name == "tir.for"
     ]  # fmt: skip
     values = [value for limit in each.left for value in limit.terms]
     outer = sorted(counters, key=lambda value: _depth(value.owner))
@@ -245,13 +233,11 @@ def _home(each: _Clipped) -> ir.Block:
         isinstance(_extent(value), int) for value in outer[1:]
     ):  # fmt: skip
         return outer[0].owner
-    blocks = [v.owner if isinstance(v.owner, ir.Block) else v.owner.operation.block for v in values]
-    return max(blocks, key=_depth)
+    return max(map(block_of, values), key=_depth)
 
 
 def _in_loop(value: ir.Value) -> bool:
-    block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
-    return block.owner.operation.name != "func.func"
+    return block_of(value).owner.operation.name != "func.func"
 
 
 def _extent(counter: ir.Value) -> Index:
@@ -321,7 +307,7 @@ def _least(limit: Lin, home: ir.Block) -> Lin | None:
         if not inside:
             result = result.plus(Lin(0, {value: factor}))
             continue
-        extent = _extent(value) if isinstance(value.owner, ir.Block) else None
+        extent = _extent(value) if defining_op(value) is None else None
         if not isinstance(extent, int):
             return None
         result = result.plus(Lin(min(0, factor * (extent - 1))))
@@ -329,11 +315,10 @@ def _least(limit: Lin, home: ir.Block) -> Lin | None:
 
 
 def _is_below(value: ir.Value, home: ir.Block) -> bool:
-    block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
+    block = block_of(value)
     return block != home and _child(home, block.owner.operation) is not None
 
 
 def _available(value: ir.Value, home: ir.Block, before: ir.Operation) -> bool:
-    if isinstance(value.owner, ir.Block) or value.owner.operation.block != home:
-        return True
-    return value.owner.operation.is_before_in_block(before)
+    op = defining_op(value)
+    return op is None or op.block != home or op.is_before_in_block(before)

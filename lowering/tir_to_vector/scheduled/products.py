@@ -20,21 +20,14 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
 from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.reductions.rewrites import split_quotients_of
-from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, linear
+from relax_mlir.lowering.tir_to_vector.scheduled.index import Access, Lin, linear
 from relax_mlir.lowering.tir_to_vector.scheduled.merged_loops import merged
 from relax_mlir.lowering.tir_to_vector.symbols import symbolic
 from relax_mlir.lowering.walk import collect
 
 _PURE = ("tir.yield", "tir.symbol", "arith.")
 _SAYS = ("tir.reads", "tir.writes", "tir.where", "tir.yield", "memref.dim")
-_MEMORY = {"memref.load": 0, "memref.store": 1}
-
-
-@dataclass
-class _Access:
-    buffer: ir.Value
-    where: list[Lin]
-    stores: bool
+_MEMORY = ("memref.load", "memref.store")
 
 
 @dataclass
@@ -44,7 +37,7 @@ class _Leaf:
     loops: list[ir.Operation]
     block: ir.Operation
 
-    def accesses(self) -> list[_Access] | None:
+    def accesses(self) -> list[Access] | None:
         """Return what the block loads and stores, None where it does anything else to memory."""
         known = {
             argument: linear(value)
@@ -55,9 +48,7 @@ class _Leaf:
         result = []
         for op in collect(self.block, lambda op: op != self.block):
             if op.name in _MEMORY:
-                buffer, *indices = list(op.operands)[_MEMORY[op.name] :]
-                where = [linear(index, known) for index in indices]
-                result.append(_Access(buffer, where, op.name == "memref.store"))
+                result.append(Access.of(op, known))
             elif op.name not in _SAYS and (
                 len(op.regions) or not op.name.startswith(("arith.", "math."))
             ):
@@ -148,7 +139,7 @@ def _extent(loop: ir.Operation) -> int | None:
 
 
 def _meet_in_one_step(
-    x: _Access, y: _Access, shared: set[ir.Value], extents: dict[ir.Value, int | None]
+    x: Access, y: Access, shared: set[ir.Value], extents: dict[ir.Value, int | None]
 ) -> bool:
     """Whether two accesses touch one element only in the same step of shared loops.
 

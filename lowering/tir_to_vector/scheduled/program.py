@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.analysis import kind_of_loop
+from relax_mlir.lowering.tir_to_vector.analysis import kind_of_loop, make_loop
 from relax_mlir.lowering.tir_to_vector.emit import UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, root
 from relax_mlir.lowering.tir_to_vector.generic import inline
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of
 from relax_mlir.lowering.tir_to_vector.scheduled.index import (
+    Access,
     Copier,
     Lin,
     integer_of,
     is_inside,
-    linear,
 )
 from relax_mlir.lowering.tir_to_vector.scheduled.lanes import Along, LaneCopier, NotVectorizable
 from relax_mlir.lowering.tir_to_vector.scheduled.partition import partition
@@ -31,7 +31,7 @@ from relax_mlir.lowering.tir_to_vector.scheduled.threads import (
     sink_allocs,
     unroll,
 )
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import collect, defining_op
 
 # Loops of more vectors than this stay loops over vectors.
 _MAX_VECTORS = 16
@@ -45,14 +45,6 @@ class _Sum:
     combine: ir.Operation
     store: ir.Operation
     value: ir.Value
-
-
-@dataclass(frozen=True)
-class _Access:
-    op: ir.Operation
-    buffer: ir.Value
-    indices: list[Lin]
-    stores: bool
 
 
 def vectorize(loop: ir.Operation, emit: Emitter, machine: Machine) -> str:
@@ -87,7 +79,7 @@ class _Vectorizer:
             raise NotVectorizable("vectors inside")
         self.varying = _varying(inner, self.counter)
         known: dict[ir.Value, Lin] = {}
-        self.accesses = [_access(op, known) for op in inner if op.name in _MEMORY]
+        self.accesses = [Access.of(op, known) for op in inner if op.name in _MEMORY]
         self.sum = self._find_sum()
         self._check_order()
         types = [access.buffer.type.element_type for access in self.accesses]
@@ -216,34 +208,28 @@ class _Vectorizer:
         return carried
 
     def _loop(self, extent: Index, body: Callable[[ir.Value], object]) -> None:
-        operands = [self.emit.index(0), self.emit.index(extent)]
-        kind = {"kind": ir.StringAttr.get("serial")}
-        made = ir.Operation.create("tir.for", operands=operands, attributes=kind, regions=1)
-        block = made.regions[0].blocks.append(self.emit.index_type)
-        with ir.InsertionPoint(block):
-            body(block.arguments[0])
-            ir.Operation.create("tir.yield")
+        _, counter, point = make_loop(self.emit.index(0), self.emit.index(extent), "serial")
+        with point:
+            body(counter)
 
     def _find_sum(self) -> _Sum | None:
         """Return the place that all steps combine with, None if there is none."""
         stores = [
             access for access in self.accesses
-            if access.stores and not any(i in self.varying for i in access.op.operands[2:])
+            if access.stores and not any(i in self.varying for i in access.indices)
         ]  # fmt: skip
         if not stores:
             return None
         store = stores[0].op
         if len(stores) > 1 or store.block != self.body:
             raise NotVectorizable("all steps store to one place")
-        owner = store.operands[0].owner
-        combine = None if isinstance(owner, ir.Block) else owner.operation
-        if combine is None or combine.name not in COMBINERS or _is_shared(combine):
+        combine = defining_op(store.operands[0], *COMBINERS)
+        if combine is None or _is_shared(combine):
             raise NotVectorizable("all steps store to one place and do not combine into it")
         for load, value in (combine.operands, reversed(list(combine.operands))):
-            source = load.owner
-            if isinstance(source, ir.Block) or source.operation.name != "memref.load":
+            inner = defining_op(load, "memref.load")
+            if inner is None:
                 continue
-            inner = source.operation
             touching = [a for a in self.accesses if a.buffer == stores[0].buffer]
             same = [a for a in touching if a.op == inner]
             if (
@@ -251,7 +237,7 @@ class _Vectorizer:
                 and same
                 and len(list(load.uses)) == 1
                 and inner.block == self.body
-                and all(map(Lin.same, same[0].indices, stores[0].indices))
+                and all(map(Lin.same, same[0].where, stores[0].where))
             ):
                 return _Sum(inner, combine, store, value)
         raise NotVectorizable("all steps store to one place and do not combine into it")
@@ -268,9 +254,9 @@ class _Vectorizer:
                 if other.buffer != store.buffer or not self._are_disjoint(store, other):
                     raise NotVectorizable("a step may touch what another one writes")
 
-    def _are_disjoint(self, a: _Access, b: _Access) -> bool:
+    def _are_disjoint(self, a: Access, b: Access) -> bool:
         """Whether two accesses never alias in different lanes."""
-        for x, y in zip(a.indices, b.indices, strict=True):
+        for x, y in zip(a.where, b.where, strict=True):
             difference = x.plus(y, -1)
             others = [v for v in {**x.terms, **y.terms} if v != self.counter]
             if any(is_inside(value, self.loop) and self._moves(value) for value in others):
@@ -286,10 +272,8 @@ class _Vectorizer:
 
     def _moves(self, value: ir.Value) -> bool:
         """Whether a value may change from step to step."""
-        if isinstance(value.owner, ir.Block) or value in self.varying:
-            return True
-        op = value.owner.operation
-        if not op.name.startswith(_PURE):
+        op = defining_op(value)
+        if op is None or value in self.varying or not op.name.startswith(_PURE):
             return True
         return any(is_inside(v, self.loop) and self._moves(v) for v in op.operands)
 
@@ -301,12 +285,6 @@ def _is_shared(op: ir.Operation) -> bool:
 
 _PURE = ("arith.", "math.", "tir.symbol", "memref.dim")
 _MEMORY = ("memref.load", "memref.store")
-
-
-def _access(op: ir.Operation, known: dict[ir.Value, Lin]) -> _Access:
-    position = 1 if op.name == "memref.store" else 0
-    buffer, *indices = list(op.operands)[position:]
-    return _Access(op, buffer, [linear(index, known) for index in indices], bool(position))
 
 
 def _varying(ops: list[ir.Operation], counter: ir.Value) -> set[ir.Value]:

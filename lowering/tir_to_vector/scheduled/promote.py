@@ -1,70 +1,35 @@
 """Scalar promotion: places that each step of a loop loads and stores stay in registers."""
 
-from dataclasses import dataclass, field
-
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.tir_to_vector.scheduled.index import (
+    ACCESSES,
+    Access,
     Copier,
     Lin,
     integer_of,
     is_inside,
-    linear,
 )
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import MARK
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import collect, defining_op
 
-# Where the buffer is among an operation's operands, where the mask is, and whether it stores.
-_KINDS = {
-    "memref.load": (0, None, False),
-    "memref.store": (1, None, True),
-    "vector.load": (0, None, False),
-    "vector.store": (1, None, True),
-    "vector.maskedload": (0, -2, False),
-    "vector.maskedstore": (0, -2, True),
-}
 _TOUCHES_NOTHING = ("arith.", "math.", "vector.", "scf.", "memref.dim", "ub.")
 # The maximal places in registers.
 _MAX = 64
 
 
-@dataclass
-class _Access:
-    op: ir.Operation
-    buffer: ir.Value
-    where: list[Lin]
-    width: int
-    mask: ir.Value | None
-    stores: bool
-
-    @property
-    def indices(self) -> list[ir.Value]:
-        """The indices as operands."""
-        first = _KINDS[self.op.name][0] + 1
-        return list(self.op.operands)[first : first + len(self.where)]
-
-    @property
-    def key(self) -> tuple:
-        """What is equal for accesses of one place in one way."""
-        return (
-            self.buffer,
-            tuple(lin.key() for lin in self.where),
-            str(_type_of(self.op)),
-            self.mask,
-        )
+# What is equal for accesses of one place in one way.
+_Key = tuple[ir.Value, tuple[object, ...], str, ir.Value | None]
 
 
-@dataclass
-class _Place:
-    """A place that does not change in a loop."""
+def _key(access: Access) -> _Key:
+    where = tuple(lin.key() for lin in access.where)
+    return access.buffer, where, str(access.type), access.mask
 
-    accesses: list[_Access] = field(default_factory=list)
 
-    @property
-    def first(self) -> _Access:
-        """One of its accesses."""
-        return self.accesses[0]
+# A place that does not change in a loop: its accesses.
+_Place = list[Access]
 
 
 def promote(func: ir.OpView, emit: Emitter) -> None:
@@ -80,11 +45,11 @@ def promote(func: ir.OpView, emit: Emitter) -> None:
 def _places(loop: ir.Operation) -> list[_Place]:
     body = loop.regions[0].blocks[0]
     known: dict[ir.Value, Lin] = {}
-    accesses: list[_Access] = []
+    accesses: list[Access] = []
     blocked: list[ir.Value] = []
     for op in collect(loop, lambda op: op != loop):
-        if op.name in _KINDS:
-            accesses.append(_access(op, known))
+        if op.name in ACCESSES:
+            accesses.append(Access.of(op, known))
             continue
         memory = [v for v in op.operands if isinstance(v.type, ir.MemRefType)]
         if op.name == "func.call" or (memory and op.name not in ("memref.dim",)):
@@ -93,15 +58,15 @@ def _places(loop: ir.Operation) -> list[_Place]:
             blocked += [root(value) for value in memory]
         elif not op.name.startswith(_TOUCHES_NOTHING) and op.name != "memref.alloc":
             return []
-    groups: dict[tuple, _Place] = {}
+    groups: dict[_Key, _Place] = {}
     for access in accesses:
-        groups.setdefault(access.key, _Place()).accesses.append(access)
+        groups.setdefault(_key(access), []).append(access)
     result = []
-    for place in groups.values():
-        first = place.first
-        if not any(access.stores for access in place.accesses):
+    for key, place in groups.items():
+        first = place[0]
+        if not any(access.stores for access in place):
             continue
-        if any(access.op.block != body for access in place.accesses):
+        if any(access.op.block != body for access in place):
             continue
         # Also where the loop's index drops out of the linear form, as of i * 0: it is copied as is.
         if any(_varies(value, loop) for value in first.indices):
@@ -113,44 +78,22 @@ def _places(loop: ir.Operation) -> list[_Place]:
         base = root(first.buffer)
         if any(base == each for each in blocked):
             continue
-        others = [a for a in accesses if a.key != first.key and root(a.buffer) == base]
+        others = [a for a in accesses if _key(a) != key and root(a.buffer) == base]
         if all(_are_disjoint(first, other) for other in others):
             result.append(place)
     return result if len(result) <= _MAX else []
 
 
-def _access(op: ir.Operation, known: dict[ir.Value, Lin]) -> _Access:
-    position, mask, stores = _KINDS[op.name]
-    operands = list(op.operands)
-    buffer = operands[position]
-    where = operands[position + 1 : position + 1 + buffer.type.rank]
-    type_ = _type_of(op)
-    width = type_.shape[0] if isinstance(type_, ir.VectorType) else 1
-    return _Access(
-        op, buffer, [linear(value, known) for value in where], width,
-        None if mask is None else operands[mask], stores,
-    )  # fmt: skip
-
-
-def _type_of(op: ir.Operation) -> ir.Type:
-    """Return the type of what is loaded or stored."""
-    if len(op.results):
-        return op.results[0].type
-    return op.operands[-1 if op.name == "vector.maskedstore" else 0].type
-
-
 def _varies(value: ir.Value, loop: ir.Operation) -> bool:
     if not is_inside(value, loop):
         return False
-    if isinstance(value.owner, ir.Block):
-        return True
-    op = value.owner.operation
-    if not op.name.startswith(("arith.", "memref.dim")):
+    op = defining_op(value)
+    if op is None or not op.name.startswith(("arith.", "memref.dim")):
         return True
     return any(_varies(operand, loop) for operand in op.operands)
 
 
-def _are_disjoint(a: _Access, b: _Access) -> bool:
+def _are_disjoint(a: Access, b: Access) -> bool:
     """Whether two accesses of one buffer never alias."""
     if a.buffer != b.buffer:
         return False
@@ -185,18 +128,17 @@ def _carry(loop: ir.Operation, places: list[_Place], emit: Emitter) -> None:
         operands: list[list[ir.Value]] = []
         before: list[ir.Value] = []
         for place in places:
-            access = place.first
+            access = place[0]
             indices = [copier.pull(value, loop) for value in access.indices]
             operands.append([access.buffer, *indices])
             before.append(_load(access, operands[-1], emit))
         _rebuild(loop, places, operands, before, emit)
 
 
-def _load(access: _Access, operands: list[ir.Value], emit: Emitter) -> ir.Value:
-    type_ = _type_of(access.op)
-    if not isinstance(type_, ir.VectorType):
+def _load(access: Access, operands: list[ir.Value], emit: Emitter) -> ir.Value:
+    if not isinstance(access.type, ir.VectorType):
         return emit.load(operands[0], operands[1:])
-    return emit.vector_load(operands[0], operands[1:], type_, access.mask)
+    return emit.vector_load(operands[0], operands[1:], access.type, access.mask)
 
 
 def _rebuild(
@@ -216,30 +158,30 @@ def _rebuild(
     block = made.regions[0].blocks.append(*types)
     for argument, new in zip(old, block.arguments, strict=False):
         argument.replace_all_uses_with(new)
-    current = dict(zip((place.first.key for place in places),
-                       list(block.arguments)[len(old) :], strict=True))  # fmt: skip
-    of_op = {access.op: place.first.key for place in places for access in place.accesses}
+    # The number of the place that an operation accesses, and what each place holds.
+    places_of = {access.op: i for i, place in enumerate(places) for access in place}
+    current = list(block.arguments)[len(old) :]
     for view in list(body.operations):
         op = view.operation
-        key = of_op.get(op)
+        number = places_of.get(op)
         if op.name == "scf.yield":
             with ir.InsertionPoint(block):
-                emit.op("scf.yield", [*op.operands, *current.values()])
+                emit.op("scf.yield", [*op.operands, *current])
             op.erase()
-        elif key is None:
+        elif number is None:
             block.append(op)
-        elif _KINDS[op.name][2]:
-            stored = list(op.operands)[-1 if op.name == "vector.maskedstore" else 0]
-            current[key] = stored
-            op.erase()
         else:
-            op.results[0].replace_all_uses_with(current[key])
+            stored = ACCESSES[op.name][2]
+            if stored is None:
+                op.results[0].replace_all_uses_with(current[number])
+            else:
+                current[number] = op.operands[stored]
             op.erase()
     for place, where, result in zip(
         places, operands, list(made.results)[len(loop.results) :], strict=True
     ):
         if isinstance(result.type, ir.VectorType):
-            emit.vector_store(result, where[0], where[1:], place.first.mask)
+            emit.vector_store(result, where[0], where[1:], place[0].mask)
         else:
             emit.store(result, where[0], where[1:])
     for result, new in zip(loop.results, made.results, strict=False):
@@ -250,13 +192,13 @@ def _rebuild(
 def _is_touched(place: _Place, loop: ir.Operation) -> bool:
     """Whether a place is in any case loaded or stored just before a loop."""
     known: dict[ir.Value, Lin] = {}
-    first = place.first
+    first = place[0]
     for view in loop.block.operations:
         op = view.operation
         if op == loop:
             return False
-        if op.name in _KINDS and _KINDS[op.name][1] is None:
-            other = _access(op, known)
-            if other.buffer == first.buffer and other.key[1:3] == first.key[1:3]:
+        if op.name in ACCESSES and ACCESSES[op.name][1] is None:
+            other = Access.of(op, known)
+            if _key(other)[:3] == _key(first)[:3]:
                 return True
     return False
