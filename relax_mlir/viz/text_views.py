@@ -58,8 +58,8 @@ def loop_tree(program: Any) -> Picture:
     Raises:
         ExprTypeError: it is none of them.
     """
-    mod = getattr(program, "mod", program)
-    mod = IRModule.from_expr(mod) if isinstance(mod, BaseFunc) else mod
+    is_function = isinstance(program, BaseFunc)
+    mod = IRModule.from_expr(program) if is_function else getattr(program, "mod", program)
     if not hasattr(mod, "mlir_module"):
         raise ExprTypeError(f"expected a schedule or an IRModule, got {type(program).__name__}")
     items = []
