@@ -241,7 +241,8 @@ def convolution(m: Any) -> Any:
         return m.node("ConvTranspose", x, weight, m.weight([filters * group]), **attrs)
     if m.flag():
         del attrs["pads"]
-        attrs["auto_pad"] = m.choice(("SAME_UPPER", "SAME_LOWER", "VALID"))
+        # Not VALID, which onnx's reference pads.
+        attrs["auto_pad"] = m.choice(("SAME_UPPER", "SAME_LOWER"))
     weight = m.weight([filters * group, channels // group, *kernel])
     return m.node("Conv", x, weight, m.weight([filters * group]), **attrs)
 
