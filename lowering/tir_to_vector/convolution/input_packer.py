@@ -9,14 +9,10 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import flipped_zeros, groups_type
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, VnniLoader
-from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
-    SET_BYTES,
-    Convolution,
-    PackedAxis,
-)
+from relax_mlir.lowering.tir_to_vector.convolution.pattern import SET_BYTES, Convolution, PackedAxis
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
 from relax_mlir.lowering.tir_to_vector.flat import inner_dims
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.shuffles import every_nth
 
 # Vectors of a static row up to which there is no loop.
@@ -67,10 +63,10 @@ class InputPacker:
         self._strides: dict[int, Index] = {}
         self._size: Index = 1
         for d in reversed(self._order):
-            self._size = emit.add(self._size, self._gap(d))
+            self._size += self._gap(d)
             self._strides[d] = self._size
             count = self._rows(self._band) if d == self._long else self._reach[d]
-            self._size = emit.mul(self._size, count)
+            self._size *= count
         self._start: Index = 0
         self._part: Span = (0, 0)
 
@@ -119,17 +115,17 @@ class InputPacker:
         total: Index = 0
         for d, axis in enumerate(self._axes):
             if position in axis.terms:
-                step = self._emit.mul(axis.terms[position], self._strides[d])
-                total = self._emit.add(total, step)
+                step = axis.terms[position] * self._strides[d]
+                total += step
         return total
 
     def at(self, env: dict[int, Index]) -> StridedRef:
         """Return the element at given counters, of pixels in the present band."""
-        emit, offset = self._emit, 0
+        offset = 0
         for position, value in env.items():
             if position == self.band:
-                value = emit.sub(value, self._start)
-            offset = emit.add(offset, emit.mul(value, self.stride(position)))
+                value -= self._start
+            offset += value * self.stride(position)
         return StridedRef(self.base, offset, {})
 
     def _extent(self, position: int) -> Index:
@@ -138,8 +134,8 @@ class InputPacker:
     def _rows(self, pixels: Index) -> Index:
         """Return how many elements of the band's dimension some pixels see."""
         factor = self._axes[self._long].terms[self.band]
-        less = self._emit.mul(self._emit.sub(self._extent(self.band), pixels), factor)
-        return self._emit.sub(self._reach[self._long], less)
+        less = (self._extent(self.band) - pixels) * factor
+        return self._reach[self._long] - less
 
     def _band_size(self) -> Index:
         """Return the pixels of a band: it stays in L2 beside some weights."""
@@ -147,7 +143,7 @@ class InputPacker:
         most = self._machine.l2_bytes * 2 // 5 // (max(8, self._vector.element_type.width) // 8)
         slab: Index = 1
         for d, reach in enumerate(self._reach):
-            slab = emit.mul(slab, reach if d != self._long else 1)
+            slab *= reach if d != self._long else 1
         factor = self._axes[self._long].terms[self.band]
         extent, window = self._extent(self.band), self._rows(1)
         if isinstance(slab, int) and isinstance(extent, int) and isinstance(window, int):
@@ -156,16 +152,16 @@ class InputPacker:
                 return extent
             share = -(-extent // -(-extent // fit))
             return -(-share // unit) * unit
-        room = emit.max(emit.sub(emit.div(most, slab), window), 0)
-        fit = emit.max(emit.round_down(emit.add(emit.div(room, factor), 1), unit), unit)
+        room = emit.max(most // slab - window, 0)
+        fit = emit.max(emit.round_down(room // factor + 1, unit), unit)
         return emit.min(fit, emit.max(extent, 1))
 
     def allocate(self) -> None:
         """Allocate a band; rows end with whole vectors."""
         emit = self._emit
         with emit.outside():
-            beyond = emit.mul(self.stride(self._conv.col), self._beyond)
-            size = emit.add(self._size, emit.add(beyond, 2 * self._lanes))
+            beyond = self.stride(self._conv.col) * self._beyond
+            size = self._size + (beyond + 2 * self._lanes)
         self._base = emit.alloc(size, self._vector.element_type)
 
     @contextmanager
@@ -182,7 +178,7 @@ class InputPacker:
             yield span
             return
         with emit.loop(*span, self._band) as loop:
-            part = loop.counter, emit.min(emit.add(loop.counter, self._band), span[1])
+            part = loop.counter, emit.min(loop.counter + self._band, span[1])
             self._fill(env, part)
             yield part
 
@@ -190,14 +186,14 @@ class InputPacker:
         emit = self._emit
         self._start = span[0]
         factor = self._axes[self._long].terms[self.band]
-        rows = self._rows(emit.max(emit.sub(span[1], span[0]), 0))
-        self._part = emit.mul(span[0], factor), rows
+        rows = self._rows(emit.max(span[1] - span[0], 0))
+        self._part = span[0] * factor, rows
         place: Index = 0
         for d, axis in enumerate(self._axes):
-            index = emit.sub(emit.size(axis.constant), axis.before)
+            index = emit.size(axis.constant) - axis.before
             for i, factor in axis.fixed.items():
-                index = emit.add(index, emit.mul(env[i], factor))
-            place = emit.add(place, emit.mul(index, self._source_strides[d]))
+                index += env[i] * factor
+            place += index * self._source_strides[d]
         self._level(0, place, 0)
 
     def _level(self, level: int, place: Index, to: Index) -> None:
@@ -208,27 +204,27 @@ class InputPacker:
             place: its first element in the image.
             to: its first packed element.
         """
-        emit, d = self._emit, self._order[level]
+        d = self._order[level]
         axis, stride = self._axes[d], self._strides[d]
         first, count = self._part if d == self._long else (0, self._reach[d])
         low, high = self._inside(axis, first, count)
-        end = emit.add(to, emit.mul(count, stride))
-        start = emit.add(to, emit.mul(low, stride))
+        end = to + count * stride
+        start = to + low * stride
         if axis.size is not None:
             self._zeros(to, start)
         if level + 1 < len(self._order) and not self._joins(level):
             with self._emit.each_step(low, high) as x:
-                index = emit.mul(emit.add(x, first), axis.step)
-                there = emit.add(place, emit.mul(index, self._source_strides[d]))
-                self._level(level + 1, there, emit.add(to, emit.mul(x, stride)))
-            done = emit.add(to, emit.mul(high, stride))
+                index = (x + first) * axis.step
+                there = place + index * self._source_strides[d]
+                self._level(level + 1, there, to + x * stride)
+            done = to + high * stride
         else:
-            length = emit.mul(emit.sub(high, low), stride)
-            index = emit.mul(emit.add(low, first), axis.step)
-            there = emit.add(place, emit.mul(index, self._source_strides[d]))
+            length = (high - low) * stride
+            index = (low + first) * axis.step
+            there = place + index * self._source_strides[d]
             self._row(there, start, length, axis.step)
-            vectors = emit.div(emit.add(length, self._lanes - 1), self._lanes)
-            done = emit.add(start, emit.mul(vectors, self._lanes))
+            vectors = ceil_div(length, self._lanes)
+            done = start + vectors * self._lanes
         if axis.size is not None:
             self._zeros(done, end)
 
@@ -248,22 +244,22 @@ class InputPacker:
         emit = self._emit
         if axis.size is None:
             return 0, count
-        start = emit.sub(emit.sub(axis.before, emit.size(axis.constant)), first)
+        start = axis.before - emit.size(axis.constant) - first
         low = emit.min(emit.max(start, 0), count)
-        high = emit.min(emit.max(emit.add(start, emit.size(axis.size)), low), count)
+        high = emit.min(emit.max(start + emit.size(axis.size), low), count)
         return low, high
 
     def _zeros(self, start: Index, stop: Index) -> None:
         """Write zeros from a place on, at least up to another."""
         emit = self._emit
         zero = self._nothing()
-        length = emit.sub(stop, start)
+        length = stop - start
         if isinstance(length, int):
             if length <= 0:
                 return
             if length <= self._lanes * _UNROLLED:
                 for at in range(0, length, self._lanes):
-                    emit.vector_store(zero, self.base, [emit.add(start, at)])
+                    emit.vector_store(zero, self.base, [start + at])
                 return
         with emit.loop(start, stop, self._lanes) as at:
             emit.vector_store(zero, self.base, [at.counter])
@@ -273,25 +269,25 @@ class InputPacker:
         emit, lanes = self._emit, self._lanes
         if step > _MAX_STEP:
             with emit.loop(0, count) as at:
-                value = self._one(emit.add(place, emit.mul(at.counter, step)))
-                emit.store(value, self.base, [emit.add(to, at.counter)])
+                value = self._one(place + at.counter * step)
+                emit.store(value, self.base, [to + at.counter])
             return
         if isinstance(count, int) and count <= lanes * _UNROLLED:
             for at in range(0, count, lanes):
                 self._vectors(place, to, at, count - at, step)
             return
         # The last elements have masks; with steps, vectors before them would reach further.
-        whole = emit.round_down(emit.max(emit.sub(count, 1), 0) if step > 1 else count, lanes)
+        whole = emit.round_down(emit.max(count - 1, 0) if step > 1 else count, lanes)
         with emit.loop(0, whole, lanes) as at:
             self._vectors(place, to, at.counter, lanes + (step > 1), step)
-        left = emit.sub(count, whole)
+        left = count - whole
         if left != 0:
             self._vectors(place, to, whole, left, step)
 
     def _vectors(self, place: Index, to: Index, at: Index, left: Index, step: int) -> None:
         emit = self._emit
-        value = self._vector_of(emit.add(place, emit.mul(at, step)), left, step)
-        emit.vector_store(value, self.base, [emit.add(to, at)])
+        value = self._vector_of(place + at * step, left, step)
+        emit.vector_store(value, self.base, [to + at])
 
     def _one(self, place: Index) -> ir.Value:
         """Return a packed element."""
@@ -300,14 +296,14 @@ class InputPacker:
     def _vector_of(self, from_: Index, left: Index, step: int) -> ir.Value:
         """Return a packed vector, of elements of the image with a step."""
         emit, lanes = self._emit, self._lanes
-        reach = emit.add(emit.mul(emit.sub(left, 1), step), 1)
+        reach = (left - 1) * step + 1
         parts = []
         for number in range(step):
-            there = emit.sub(reach, number * lanes)
+            there = reach - number * lanes
             mask = None
             if not isinstance(there, int) or there < lanes:
                 mask = emit.mask(there, lanes)
-            parts.append(self._load.vectors(emit.add(from_, number * lanes), mask))
+            parts.append(self._load.vectors(from_ + number * lanes, mask))
         return every_nth(emit, parts, 0)
 
 
@@ -357,14 +353,14 @@ class VnniInputPacker(InputPacker):
 
         def copy(number: Index, live: Index | None) -> None:
             self._live = live
-            first = emit.mul(emit.mul(number, group), self._source_strides[d])
-            there = emit.add(to, emit.mul(number, self._strides[d]))
-            self._level(level + 1, emit.add(place, first), there)
+            first = number * group * self._source_strides[d]
+            there = to + number * self._strides[d]
+            self._level(level + 1, place + first, there)
 
-        whole = emit.div(self._channels, group)
+        whole = self._channels // group
         with self._emit.each_step(0, whole) as number:
             copy(number, None)
-        left = emit.sub(self._channels, emit.mul(whole, group))
+        left = self._channels - whole * group
         emit.if_any(left, lambda: copy(whole, left))
 
     def _joins(self, level: int) -> bool:
@@ -380,12 +376,12 @@ class VnniInputPacker(InputPacker):
         whole = emit.round_down(self._channels, reach)
 
         def copy(at: Index, mask: ir.Value | None) -> None:
-            value = self._groups.along_k(emit.add(place, at), mask)
-            emit.vector_store(value, self.base, [emit.add(to, emit.div(at, group))])
+            value = self._groups.along_k(place + at, mask)
+            emit.vector_store(value, self.base, [to + at // group])
 
         with emit.loop(0, whole, reach) as at:
             copy(at.counter, None)
-        left = emit.sub(self._channels, whole)
+        left = self._channels - whole
         if left != 0:
             copy(whole, emit.mask(left, reach))
 
@@ -400,5 +396,5 @@ class VnniInputPacker(InputPacker):
             there = left
             if isinstance(live, ir.Value):
                 there = emit.select(emit.compare("slt", i, live), left, 0)
-            rows.append(super()._vector_of(emit.add(from_, emit.mul(i, apart)), there, step))
+            rows.append(super()._vector_of(from_ + i * apart, there, step))
         return self._groups.together(rows)

@@ -30,7 +30,7 @@ from relax_mlir.lowering.tir_to_vector.convolution.tiles import (
 )
 from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import VnniWeights, WeightBlocks
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter, add, multiply_add
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import tile_work
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
@@ -173,7 +173,7 @@ class _Writer:
                 return
             for vectors, block in self._steps(blocks, self.sizes.blocks):
                 if not once:
-                    weights.pack(env, block, self.emit.add(block, vectors))
+                    weights.pack(env, block, block + vectors)
                 if not (once or weights.prepacked):
                     first = block
                 following = self._following(env, block, vectors, blocks[1], (rows, cols))
@@ -199,28 +199,27 @@ class _Writer:
         sizes = self.sizes.rows[0], self.sizes.cols[0]
         (top, _), (left, _) = pixels
         down, across = (
-            emit.div(emit.add(emit.sub(high, low), size - 1), size)
-            for (low, high), size in zip(pixels, sizes, strict=True)
+            ceil_div(high - low, size) for (low, high), size in zip(pixels, sizes, strict=True)
         )
-        tiles = emit.max(emit.mul(down, across), 1)
+        tiles = emit.max(down * across, 1)
         line = max(lanes, emit.isa.line(self.vector.element_type.width))
         wide = -(-vectors // parts) * parts * lanes
-        share = emit.min(emit.div(emit.add(wide - 1, tiles), tiles), line)
+        share = emit.min((wide - 1 + tiles) // tiles, line)
         # After the last block nothing is left to prefetch.
-        more = emit.compare("slt", emit.add(block, vectors), last)
+        more = emit.compare("slt", block + vectors, last)
         distance: Index = vectors * steps * lanes
         if vectors % parts:
             # Lines of a block that a tile reads in part are in cache then.
-            after = emit.round_down(emit.add(block, vectors + parts - 1), parts)
+            after = emit.round_down(block + (vectors + parts - 1), parts)
             places = [self.weights.source(env, each) for each in (after, block)]
             distance = emit.sub(*places)
         following = emit.select(more, distance, 0)
         self.share = share
 
         def place(row: Index, col: Index) -> Index:
-            above = emit.mul(emit.div(emit.sub(row, top), sizes[0]), across)
-            number = emit.add(above, emit.div(emit.sub(col, left), sizes[1]))
-            return emit.add(following, emit.mul(number, emit.mul(share, steps)))
+            above = (row - top) // sizes[0] * across
+            number = above + (col - left) // sizes[1]
+            return following + number * (share * steps)
 
         return place
 
@@ -263,7 +262,7 @@ class _Writer:
         emit = self.emit
         done, stop = span
         for size in sizes:
-            upto = emit.add(done, emit.round_down(emit.sub(stop, done), size))
+            upto = done + emit.round_down(stop - done, size)
             if upto != done:
                 with emit.each_step(done, upto, size) as at:
                     yield size, at
@@ -278,7 +277,7 @@ class _Writer:
         emit, sizes = self.emit, self.sizes.cols
         if self.copy is not None and self.is_cold:
             with emit.loop(*span, sizes[0]) as loop:
-                left = emit.min(emit.sub(span[1], loop.counter), sizes[0])
+                left = emit.min(span[1] - loop.counter, sizes[0])
                 yield sizes[0], loop.counter, Live(left, 1)
             return
         if isinstance(self.cols, int) or max(self.sizes.rows) > 1:
@@ -290,22 +289,22 @@ class _Writer:
         if self.copy is not None:
             # Whole and partial tiles share code: only the stores differ.
             with emit.loop(first, stop, width) as loop:
-                left = emit.sub(stop, loop.counter)
+                left = stop - loop.counter
                 with emit.when(emit.compare("sgt", left, half)) as branch:
                     yield width, loop.counter, Live(emit.min(left, width), half + 1)
                 with emit.otherwise(branch):
                     yield half, loop.counter, Live(left, 1)
             return
-        done = emit.add(first, emit.round_down(emit.sub(stop, first), width))
+        done = first + emit.round_down(stop - first, width)
         with emit.loop(first, done, width) as loop:
             yield width, loop.counter, None
-        left = emit.sub(stop, done)
+        left = stop - done
         # Pixels past the last one repeat it, in small tiles only.
         enough = emit.compare("sge", left, half)
         with emit.when(enough):
             yield half, done, None
-        done = emit.add(done, emit.select(enough, half, 0))
-        left = emit.sub(stop, done)
+        done += emit.select(enough, half, 0)
+        left = stop - done
         with emit.when(emit.compare("sgt", left, 0)):
             yield half, done, Live(left, 1)
 
@@ -322,19 +321,14 @@ class _Writer:
         start = self.image.at(here).offset
         columns: list[Index] = list(range(width))
         if live is not None and self.copy is None:
-            columns = [emit.min(c, emit.sub(live.count, 1)) for c in columns]
+            columns = [emit.min(c, live.count - 1) for c in columns]
         pixels = [
-            emit.add(
-                emit.mul(r, self.image.stride(conv.row)), emit.mul(c, self.image.stride(conv.col))
-            )
+            r * self.image.stride(conv.row) + c * self.image.stride(conv.col)
             for r in range(height)
             for c in columns
         ]
-        weights = [
-            self.weights.at(env, emit.sub(emit.add(block, v), packed_from), emit.add(block, v))
-            for v in range(vectors)
-        ]
-        begin = [self._begin(emit.sub(emit.add(block, v), packed_from)) for v in range(vectors)]
+        weights = [self.weights.at(env, block + v - packed_from, block + v) for v in range(vectors)]
+        begin = [self._begin(block + v - packed_from) for v in range(vectors)]
         sums = begin * len(pixels)
         inner = [conv.k, conv.taps]
         if conv.iter(conv.taps).extent == 2:
@@ -347,7 +341,7 @@ class _Writer:
         # Loops that are short at borders are outermost, also if the kernel runs is_cold: results
         # have the same bits then.
         loops.sort(key=lambda i: i not in self.first)
-        ahead = None if following is None else emit.add(weights[0], following(row, col))
+        ahead = None if following is None else weights[0] + following(row, col)
         sums = self._reduce(loops, spans, start, pixels, weights, sums, ahead)
         self.store.write(here, size, sums, block, self.weights.left(block, vectors), live)
 
@@ -375,12 +369,12 @@ class _Writer:
         if ahead is not None:
             # Carried, as a place that is multiplied out at each step takes slots of FMAs.
             width = self.weights.parts * self.lanes
-            distance = emit.mul(emit.div(self.weights.stride(position), width), self.share)
-            carried.append(emit.index(emit.add(ahead, emit.mul(span[0], distance))))
+            distance = self.weights.stride(position) // width * self.share
+            carried.append(emit.index(emit.add(ahead, span[0] * distance)))
         with emit.loop(*span, 1, carried, KEEP) as loop:
-            there = emit.add(image, emit.mul(loop.counter, self.image.stride(position)))
-            step = emit.mul(loop.counter, self.weights.stride(position))
-            inner = [emit.add(weight, step) for weight in weights]
+            there = image + loop.counter * self.image.stride(position)
+            step = loop.counter * self.weights.stride(position)
+            inner = [weight + step for weight in weights]
             totals, later = loop.carried, None
             if distance is not None:
                 *totals, later = loop.carried
@@ -416,5 +410,5 @@ class _Writer:
             if isinstance(first, int):
                 while count < min(most, len(pixels)) and pixels[count] == first + count:
                     count += 1
-            yield from load.adjacent(emit.add(image, first), count)
+            yield from load.adjacent(image + first, count)
             pixels = pixels[count:]

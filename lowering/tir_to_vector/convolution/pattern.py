@@ -20,11 +20,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     match_product,
     product_tile,
 )
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import (
-    Padded,
-    Window,
-    find_window,
-)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import Padded, Window, find_window
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
@@ -36,7 +32,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     linear_index,
     terms_of,
 )
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 
 # Taps along an axis up to which they are unrolled.
 MAX_TAPS = 8
@@ -90,7 +86,7 @@ class VnniGroups:
 
     def count(self, emit: Emitter, channels: Index) -> Index:
         """Return the number of groups of a number of channels."""
-        return emit.div(emit.add(channels, self.dot.group - 1), self.dot.group)
+        return ceil_div(channels, self.dot.group)
 
 
 @dataclass

@@ -66,12 +66,12 @@ class TileStore:
             left: the number of channels from it on.
             live: how many pixels of its one row exist, None for all.
         """
-        emit, conv = self._emit, self._conv
+        conv = self._conv
         height, width, vectors = size
         along_channels = conv.along == conv.lane
         places: list[tuple[Index, Index]] = []
         for v in range(vectors):
-            env = {**here, **self._blocks.place(emit.add(block, v))}
+            env = {**here, **self._blocks.place(block + v)}
             mine = [sums[p * vectors + v] for p in range(height * width)]
             rest = left if left == vectors * self._lanes else None
             count = self._lanes if rest is not None else self._count(left, v)
@@ -102,11 +102,11 @@ class TileStore:
             emit.vector_store(value, self._scratch, [number * lanes])
         for first in range(0, len(sums), width):
             with emit.loop(0, width if live is None else live.count) as pixel:
-                at = emit.mul(emit.add(pixel.counter, first), lanes)
+                at = (pixel.counter + first) * lanes
                 value = emit.vector_load(self._scratch, [at], self._vector)
-                there = {**env, conv.col: emit.add(env[conv.col], pixel.counter)}
+                there = {**env, conv.col: env[conv.col] + pixel.counter}
                 if conv.row is not None:
-                    there[conv.row] = emit.add(env[conv.row], first // width)
+                    there[conv.row] = env[conv.row] + first // width
                 finish.at(there)(value, channel, mask)
 
     def _finish_pixels(
@@ -120,20 +120,20 @@ class TileStore:
         col = env.pop(conv.col)
         adjacent = len(sums) == width or self._is_adjacent(width)
         with emit.loop(0, count) as lane:
-            there = {**env, conv.lane: emit.add(env[conv.lane], lane.counter)}
+            there = {**env, conv.lane: env[conv.lane] + lane.counter}
             for first in range(0, len(sums), lanes):
-                at = emit.mul(emit.add(lane.counter, first), lanes)
+                at = (lane.counter + first) * lanes
                 value = emit.vector_load(self._scratch, [at], self._vector)
                 part = min(lanes, len(sums) - first)
                 for low, high in self._runs(first, part, len(sums) if adjacent else width):
                     row, place = divmod(low, width)
                     if conv.row is not None:
-                        there = {**there, conv.row: emit.add(env[conv.row], row)}
+                        there = {**there, conv.row: env[conv.row] + row}
                     # A run's pixels lie where those of the lanes before them would begin.
-                    start = emit.add(col, place - (low - first))
+                    start = col + (place - (low - first))
                     mask = self._between(low - first, high - first)
                     if live is not None:
-                        mask = emit.mask(emit.sub(live.count, low), lanes)
+                        mask = emit.mask(live.count - low, lanes)
                     finish.at(there)(value, start, mask)
 
     def _transposed(self, sums: list[ir.Value]) -> list[ir.Value]:
@@ -158,13 +158,13 @@ class TileStore:
 
     def _count(self, left: Index, v: int) -> Index:
         emit = self._emit
-        return emit.max(emit.min(emit.sub(left, v * self._lanes), self._lanes), 0)
+        return emit.max(emit.min(left - v * self._lanes, self._lanes), 0)
 
     def _pixel(self, number: int, width: int) -> Index:
-        emit, conv = self._emit, self._conv
+        conv = self._conv
         row, col = divmod(number, width)
-        down = emit.mul(row, self._out.stride(conv.row))
-        return emit.add(down, emit.mul(col, self._out.stride(conv.col)))
+        down = row * self._out.stride(conv.row)
+        return down + col * self._out.stride(conv.col)
 
     def _along_channels(
         self, places: list[tuple[Index, Index]], sums: list[ir.Value], width: int,
@@ -182,7 +182,7 @@ class TileStore:
                 else emit.when(emit.compare("slt", number, live.count))
             ):
                 for value, (start, _), mask in zip(mine, places, masks, strict=True):
-                    self._put(value, emit.add(start, pixel), mask)
+                    self._put(value, start + pixel, mask)
 
     def _along_pixels(
         self, start: Index, sums: list[ir.Value], width: int, count: Index, live: Live | None
@@ -195,10 +195,10 @@ class TileStore:
             transposed = everything[first : first + lanes]
             part = min(lanes, len(sums) - first)
             runs = self._runs(first, part, len(sums) if adjacent else width)
-            mask = None if live is None else emit.mask(emit.sub(live.count, first), lanes)
+            mask = None if live is None else emit.mask(live.count - first, lanes)
             most = count if isinstance(count, int) else lanes
             for lane in range(most):
-                place = emit.add(start, emit.mul(lane, distance))
+                place = start + lane * distance
                 if isinstance(count, int):
                     self._put_runs(transposed[lane], place, runs, first, width, mask)
                     continue
@@ -214,10 +214,9 @@ class TileStore:
         self, value: ir.Value, place: Index, runs: list[tuple[int, int]], first: int, width: int,
         mask: ir.Value | None,
     ) -> None:  # fmt: skip
-        emit = self._emit
         for low, high in runs:
             # A run's pixels lie where those of the vector's lanes before them would begin.
-            there = emit.sub(emit.add(place, self._pixel(low, width)), low - first)
+            there = place + self._pixel(low, width) - (low - first)
             self._put(value, there, mask or self._between(low - first, high - first))
 
     def _between(self, low: int, high: int) -> ir.Value | None:

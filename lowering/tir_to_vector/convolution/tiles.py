@@ -9,7 +9,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution, PackedAxis
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_cost import FMA_LATENCY, tile_cycles
 
 # Assumed for dynamic sizes.
@@ -219,7 +219,7 @@ class PaddingTaps:
         load = Loader(emit, emit.flatten_once(buffer), conv.widen[1], vector)
         size: Index = 1
         for d in range(buffer.type.rank):
-            size = emit.mul(size, emit.dim(buffer, d))
+            size *= emit.dim(buffer, d)
         zero = emit.constant(vector, 0)
 
         def after(total: ir.Value, at: Index, mask: ir.Value | None) -> ir.Value:
@@ -232,7 +232,7 @@ class PaddingTaps:
         with emit.loop(0, whole, many, [zero] * _AT_ONCE) as loop:
             loop.carry(
                 [
-                    after(total, emit.add(loop.counter, number * lanes), None)
+                    after(total, loop.counter + number * lanes, None)
                     for number, total in enumerate(loop.carried)
                 ]
             )
@@ -240,7 +240,7 @@ class PaddingTaps:
         for other in others:
             total = emit.op("arith.addf", [total, other], vector)
         with emit.loop(whole, size, lanes, [total]) as loop:
-            mask = emit.mask(emit.sub(size, loop.counter), lanes)
+            mask = emit.mask(size - loop.counter, lanes)
             loop.carry([after(loop.carried[0], loop.counter, mask)])
         (total,) = loop.results
         self._finite = emit.negated(emit.reduced(emit.unordered(total, total), "or"))
@@ -260,11 +260,11 @@ class PaddingTaps:
             stride, apart = axis.terms[skip.pixel], axis.terms[skip.step]
             assert axis.size is not None  # of others nothing is left out
             elements = emit.size(self._conv.flat.iters[skip.step].extent)
-            first = emit.mul(here[skip.pixel], stride)
-            last = emit.add(first, (count - 1) * stride)
-            image_end = emit.add(emit.size(axis.size), axis.before)
-            low = self._up(emit.sub(axis.before, last), apart, elements)
-            high = self._up(emit.sub(image_end, first), apart, elements)
+            first = here[skip.pixel] * stride
+            last = first + (count - 1) * stride
+            image_end = emit.size(axis.size) + axis.before
+            low = self._up(axis.before - last, apart, elements)
+            high = self._up(image_end - first, apart, elements)
             if self._finite is not None:
                 low = emit.select(self._finite, low, 0)
                 high = emit.select(self._finite, high, elements)
@@ -274,5 +274,5 @@ class PaddingTaps:
     def _up(self, distance: Index, apart: int, most: Index) -> Index:
         """Return the first tap at least that far away."""
         emit = self._emit
-        number = emit.div(emit.add(emit.max(distance, 0), apart - 1), apart)
+        number = ceil_div(emit.max(distance, 0), apart)
         return emit.min(number, most)

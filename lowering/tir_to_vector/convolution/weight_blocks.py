@@ -19,7 +19,7 @@ from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
     given_buffer,
 )
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef, add
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 
 
 class WeightBlocks:
@@ -46,16 +46,16 @@ class WeightBlocks:
         self._parts = 1
         if self._blocked:
             self._parts = self._channels // self._lanes
-            self.count = emit.mul(emit.size(conv.iter(self.block).extent), self._parts)
+            self.count = emit.size(conv.iter(self.block).extent) * self._parts
         else:
-            self.count = emit.div(emit.add(self._channels, self._lanes - 1), self._lanes)
+            self.count = ceil_div(self._channels, self._lanes)
         self._packed: ir.Value | None = None
         self._order = self._packed_order()
         self._strides: dict[int, Index] = {}
         self._steps: Index = 1
         for position in reversed(self._order):
-            self._strides[position] = emit.mul(self._steps, self._lanes)
-            self._steps = emit.mul(self._steps, self.extent(position))
+            self._strides[position] = self._steps * self._lanes
+            self._steps *= self.extent(position)
 
     def _packed_order(self) -> list[int]:
         """Return the reductions in the order of packed blocks."""
@@ -67,7 +67,7 @@ class WeightBlocks:
 
     def bytes_at_most(self, limit: int) -> bool:
         """Whether all weights are known to have at most `limit` bytes."""
-        total = self._emit.mul(self._emit.mul(self._steps, self.count), self._lanes)
+        total = self._steps * self.count * self._lanes
         width = max(8, self._vector.element_type.width) // 8
         return isinstance(total, int) and total * width <= limit
 
@@ -77,8 +77,8 @@ class WeightBlocks:
             return
         emit = self._emit
         with emit.outside():
-            rows = emit.add(emit.mul(blocks, self._steps), self._lanes)
-            size = emit.mul(rows, self._lanes)
+            rows = blocks * self._steps + self._lanes
+            size = rows * self._lanes
         self._packed = emit.alloc(size, self._operand.element_type)
 
     def pack(self, env: dict[int, Index], first: Index, last: Index) -> None:
@@ -91,15 +91,15 @@ class WeightBlocks:
             return
         source = self._layout.at(env)
         stride = self._layout.stride(conv.lane)
-        start = emit.mul(first, self._lanes)
-        offset = emit.add(source.offset, emit.mul(start, stride))
-        stop = emit.min(emit.mul(last, self._lanes), self._channels)
+        start = first * self._lanes
+        offset = source.offset + start * stride
+        stop = emit.min(last * self._lanes, self._channels)
         load = Loader(emit, source.base, conv.widen[1], self._vector)
-        packer = Packer(load, self._lanes, self._packed, emit.mul(self._steps, self._lanes))
+        packer = Packer(load, self._lanes, self._packed, self._steps * self._lanes)
         assert conv.unit is not None  # weights in blocks are not packed
         unit = emit.size(conv.unit)
         block = StridedRef(source.base, offset, {"n": stride, "k": unit})
-        packer.pack(block, emit.sub(stop, start), self._steps)
+        packer.pack(block, stop - start, self._steps)
 
     def _convert(self, env: dict[int, Index], first: Index, last: Index) -> None:
         """Copy blocks in the type of the sum."""
@@ -120,11 +120,11 @@ class WeightBlocks:
         with ExitStack() as loops:
             block = loops.enter_context(emit.loop(first, last)).counter
             place = self.source(env, block)
-            to = emit.mul(emit.sub(block, first), emit.mul(self._steps, self._lanes))
+            to = (block - first) * (self._steps * self._lanes)
             for position in order:
                 step = loops.enter_context(emit.loop(0, self.extent(position))).counter
-                place = emit.add(place, emit.mul(step, self._layout.stride(position)))
-                to = emit.add(to, emit.mul(step, self._strides[position]))
+                place += step * self._layout.stride(position)
+                to += step * self._strides[position]
             yield block, place, to
 
     def stride(self, position: int | None) -> Index:
@@ -138,7 +138,7 @@ class WeightBlocks:
         emit = self._emit
         steps = self._conv.weight.strides[position]
         # Packing keeps the order of the steps in memory.
-        return emit.mul(emit.size(steps // self._conv.unit), self._lanes)
+        return emit.size(steps // self._conv.unit) * self._lanes
 
     def at(self, env: dict[int, Index], packed: Index, block: Index) -> Index:
         """Return the place of a block.
@@ -148,9 +148,8 @@ class WeightBlocks:
             packed: the block's number among the packed ones.
             block: its number.
         """
-        emit = self._emit
         if not self.ready:
-            return emit.mul(packed, emit.mul(self._steps, self._lanes))
+            return packed * (self._steps * self._lanes)
         return self.source(env, block)
 
     def source(self, env: dict[int, Index], block: Index) -> Index:
@@ -158,18 +157,16 @@ class WeightBlocks:
         return self._layout.at({**env, **self.place(block)}).offset
 
     def _part(self, block: Index) -> Index:
-        emit = self._emit
         if self._parts == 1:
             return 0
-        return emit.sub(block, emit.mul(emit.div(block, self._parts), self._parts))
+        return block - block // self._parts * self._parts
 
     def place(self, block: Index) -> dict[int, Index]:
         """Return the counters of the first channel of a block."""
-        emit = self._emit
         if self.block is None:
-            return {self._conv.lane: emit.mul(block, self._lanes)}
-        lane = emit.mul(self._part(block), self._lanes)
-        return {self.block: emit.div(block, self._parts), self._conv.lane: lane}
+            return {self._conv.lane: block * self._lanes}
+        lane = self._part(block) * self._lanes
+        return {self.block: block // self._parts, self._conv.lane: lane}
 
     @property
     def parts(self) -> int:
@@ -181,7 +178,7 @@ class WeightBlocks:
         """The steps of a block where those of all blocks follow each other in place, else None."""
         if not self.ready or self.block is None:
             return None
-        size = self._emit.mul(self._steps, self._lanes * self._parts)
+        size = self._steps * (self._lanes * self._parts)
         adjacent = self._layout.stride(self.block) == size
         return self._steps if adjacent and isinstance(self._steps, int) else None
 
@@ -205,7 +202,7 @@ class WeightBlocks:
         whole_blocks = isinstance(self._channels, int) and self._channels % self._lanes == 0
         if self._blocked or whole_blocks:
             return whole
-        return emit.min(emit.sub(self._channels, emit.mul(block, self._lanes)), whole)
+        return emit.min(self._channels - block * self._lanes, whole)
 
 
 # Independent accumulators of one block.
@@ -256,7 +253,7 @@ class VnniWeights(WeightBlocks):
         if self._dot.flips_signs:
             emit = self._emit
             with emit.outside():
-                size = emit.mul(blocks, self._lanes)
+                size = blocks * self._lanes
             self._starts = emit.alloc(size, self._vector.element_type)
 
     def pack(self, env: dict[int, Index], first: Index, last: Index) -> None:
@@ -275,7 +272,7 @@ class VnniWeights(WeightBlocks):
                     self._layout.base, place,
                     {"n": self._layout.stride(self._conv.lane), "k": stride},
                 )  # fmt: skip
-                left = emit.min(emit.sub(self._channels, emit.mul(block, lanes)), lanes)
+                left = emit.min(self._channels - block * lanes, lanes)
                 Packer(self._load, lanes, self._packed, 0, to).pack(source, left, steps)
         if self._dot.flips_signs:
             self._write_starts(first, last)
@@ -285,23 +282,23 @@ class VnniWeights(WeightBlocks):
         emit, lanes, group = self._emit, self._lanes, self._dot.group
 
         def copy(number: Index, live: Index | None) -> None:
-            at = emit.add(place, emit.mul(emit.mul(number, group), stride))
+            at = place + number * group * stride
             if stride == lanes:
                 value = self._load.in_order(at, live)
             else:
                 value = self._strided_group(at, stride, live)
-            emit.vector_store(value, self._packed, [emit.add(to, emit.mul(number, lanes))])
+            emit.vector_store(value, self._packed, [to + number * lanes])
 
-        whole = emit.div(steps, group)
+        whole = steps // group
         with emit.loop(0, whole) as loop:
             copy(loop.counter, None)
-        left = emit.sub(steps, emit.mul(whole, group))
+        left = steps - whole * group
         emit.if_any(left, lambda: copy(whole, left))
 
     def _strided_group(self, at: Index, stride: Index, live: Index | None) -> ir.Value:
         emit, lanes, group = self._emit, self._lanes, self._dot.group
         rows = live if isinstance(live, int) else group
-        places = [emit.add(at, emit.mul(i, stride)) for i in range(rows)]
+        places = [at + i * stride for i in range(rows)]
         masks: list[ir.Value | None] = [None] * rows
         if isinstance(live, ir.Value):
             there = [emit.select(emit.compare("slt", i, live), lanes, 0) for i in range(rows)]
@@ -313,41 +310,39 @@ class VnniWeights(WeightBlocks):
         emit, lanes = self._emit, self._lanes
         zeros = flipped_zeros(emit, self._dot, self._operand)
         nothing = emit.constant(self._vector, 0)
-        with emit.loop(0, emit.sub(last, first)) as block:
+        with emit.loop(0, last - first) as block:
             start = self.at({}, block.counter, 0)
 
             def after(step: Index, total: ir.Value) -> ir.Value:
-                value = self.load(emit.add(start, emit.mul(step, lanes)))
+                value = self.load(start + step * lanes)
                 return self._dot.multiply_add(emit, value, zeros, total)
 
             whole = emit.round_down(self._steps, _IN_FLIGHT)
             with emit.loop(0, whole, _IN_FLIGHT, [nothing] * _IN_FLIGHT) as loop:
-                loop.carry(
-                    [after(emit.add(loop.counter, i), x) for i, x in enumerate(loop.carried)]
-                )
+                loop.carry([after(loop.counter + i, x) for i, x in enumerate(loop.carried)])
             total, *others = loop.results
             for other in others:
                 total = add(emit, total, other)
             with emit.loop(whole, self._steps, 1, [total]) as loop:
                 loop.carry([after(loop.counter, loop.carried[0])])
             value = emit.op("arith.subi", [nothing, loop.results[0]], self._vector)
-            emit.vector_store(value, self._starts, [emit.mul(block.counter, lanes)])
+            emit.vector_store(value, self._starts, [block.counter * lanes])
 
     def at(self, env: dict[int, Index], packed: Index, block: Index) -> Index:
         """Return the place of a packed block."""
         steps = self._steps
         if self.prepacked and self._dot.flips_signs:
-            steps = self._emit.add(steps, 1)
-        return self._emit.mul(packed, self._emit.mul(steps, self._lanes))
+            steps += 1
+        return packed * (steps * self._lanes)
 
     def start(self, packed: Index) -> ir.Value | None:
         """Return the initial sums of a packed block, None for zeros."""
         if self.prepacked and self._dot.flips_signs:
-            end = self._emit.mul(self._steps, self._lanes)
-            return self.load(self._emit.add(self.at({}, packed, packed), end))
+            end = self._steps * self._lanes
+            return self.load(self.at({}, packed, packed) + end)
         if self._starts is None:
             return None
-        place = self._emit.mul(packed, self._lanes)
+        place = packed * self._lanes
         return self._emit.vector_load(self._starts, [place], self._vector)
 
 
@@ -410,8 +405,7 @@ def packed_weights(weights: np.ndarray, note: Sequence[int]) -> np.ndarray:
     if width * 8 != bits:
         matrix = matrix.astype(f"int{bits}")
     whole = np.pad(
-        matrix.view(f"int{bits}"),
-        ((0, -len(matrix) % lanes), (0, 0), (0, -last % group)),
+        matrix.view(f"int{bits}"), ((0, -len(matrix) % lanes), (0, 0), (0, -last % group))
     )
     split = whole.reshape(-1, lanes, steps, whole.shape[2] // group, group)
     packed = np.ascontiguousarray(split.transpose(0, 2, 3, 1, 4)).view("int32")

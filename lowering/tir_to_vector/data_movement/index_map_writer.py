@@ -118,11 +118,11 @@ class IndexMapWriter(NestWriter):
             self._chunk(env, 0, 1, None)
             return
         first, last = self._span(vector)
-        upto = emit.add(first, emit.round_down(emit.sub(last, first), lanes))
+        upto = first + emit.round_down(last - first, lanes)
         if upto != first:
             with emit.loop(first, upto, lanes) as loop:
                 self._chunk(env, loop.counter, lanes, None)
-        left = emit.sub(last, upto)
+        left = last - upto
         if left == 0:
             return
         if self.masked:
@@ -173,7 +173,7 @@ class IndexMapWriter(NestWriter):
         bits = [ir.BoolAttr.get(i % step == 0) for i in range(lanes * step)]
         mask = emit.constant_of(type_, ir.DenseElementsAttr.get(bits, type_))
         if live is not None:
-            mask = emit.both(mask, emit.mask(emit.mul(live, step), lanes * step))
+            mask = emit.both(mask, emit.mask(live * step, lanes * step))
         emit.vector_store(wide, self.bases[self.flat.store], [place], mask)
 
     def step(self, op: ir.Operation) -> tuple[int, ...] | None:
@@ -236,7 +236,7 @@ class Chunk:
         if self._live is None:
             return self._guard
         each = self._each if per else 1
-        mask = self._emit.mask(self._emit.mul(self._live, each), self._lanes * each)
+        mask = self._emit.mask(self._live * each, self._lanes * each)
         return mask if self._guard is None else self._emit.both(mask, self._guard)
 
     def mask_or_all(self) -> ir.Value:
@@ -327,7 +327,7 @@ class Chunk:
         terms = self._writer.index_map.space.terms[value]
         for position, factor in terms.items():
             counter = self._counters.get(position, 0)
-            single = emit.add(single, emit.mul(counter, emit.size(factor)))
+            single += counter * emit.size(factor)
         result = emit.index(single)
         if self._lanes == 1 or not self._writer.varies(value):
             return result
@@ -360,7 +360,7 @@ class Chunk:
         emit, access = self._emit, self._index_map.flat.accesses[op]
         place = emit.size(access.offset)
         for position, counter in self._counters.items():
-            place = emit.add(place, emit.mul(counter, emit.size(access.strides[position])))
+            place += counter * emit.size(access.strides[position])
         for value, stride in self._index_map.nonlinear.get(op, ()):
             if self._lanes == 1 or not self._writer.varies(value):
                 place = emit.add(place, emit.mul(self.value(value), emit.size(stride)))
@@ -387,7 +387,7 @@ class Chunk:
             return emit.shuffle(few, few, [i // self._each for i in range(self._width)])
         if step == (-1,):
             back = list(reversed(range(self._lanes)))
-            start = emit.sub(place, self._lanes - 1)
+            start = place - (self._lanes - 1)
             mask = self.mask()
             if mask is not None:
                 mask = emit.shuffle(mask, mask, back)
@@ -441,7 +441,7 @@ class Chunk:
         singles: list[ir.Value] = []
         if self._each == 1 and all(_is_read(value) for value, _ in self._index_map.nonlinear[op]):
             for lane in range(self._width):
-                at = emit.add(self._at, lane)
+                at = self._at + lane
                 singles.append(Chunk(writer, self._env, at, 1, None).value(op.results[0]))
         else:
             places = self.places(op)

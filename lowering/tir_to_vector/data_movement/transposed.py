@@ -8,7 +8,7 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.kernel_class import Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.non_temporal import reading_order, streams
@@ -102,7 +102,7 @@ class TransposeWriter(NestWriter):
         columns = emit.size(self.flat.iters[self.along].extent)
         first, last = self._span(self.across)
         whole = emit.round_down(columns, lanes)
-        upto = emit.add(first, emit.round_down(emit.sub(last, first), self.height))
+        upto = first + emit.round_down(last - first, self.height)
         ends = (whole, (first, upto))
         far = streams(self)
         condition = self._is_non_temporal(far)
@@ -140,7 +140,7 @@ class TransposeWriter(NestWriter):
         base = self.bases[self.flat.store]
         size = self.bits(self.flat.store) // 8
         address = emit.op("memref.extract_aligned_pointer_as_index", [base], emit.index_type)
-        units = [emit.div(address, size), emit.size(store.offset), *rows]
+        units = [address // size, emit.size(store.offset), *rows]
         odd: Index = 0
         for unit in units:
             odd = self._or(odd, unit)
@@ -175,7 +175,7 @@ class TransposeWriter(NestWriter):
             y: Index = loops.enter_context(emit.loop(*down, height)).counter
             x = loops.enter_context(emit.loop(*right, lanes)).counter
             if start is not rows[0]:
-                y = emit.max(emit.min(y, emit.sub(rows[1], height)), rows[0])
+                y = emit.max(emit.min(y, rows[1] - height), rows[0])
             self._tile(env, x, y, non_temporal=non_temporal)
 
     def _aligned_start(self, env: dict[int, Index], first: Index, upto: Index) -> Index:
@@ -195,7 +195,7 @@ class TransposeWriter(NestWriter):
         for i, stride in enumerate(self.flat.accesses[source].strides):
             if i != self.across:
                 odd = self._or(odd, emit.size(stride))
-        count = emit.sub(upto, first)
+        count = upto - first
         if (isinstance(odd, int) and odd % height) or (
             isinstance(count, int) and count < _MIN_ALIGNED
         ):
@@ -203,14 +203,14 @@ class TransposeWriter(NestWriter):
         place, _ = self._address(source, {**env, self.across: first, self.along: 0}, 0)
         pointer = "memref.extract_aligned_pointer_as_index"
         address = emit.op(pointer, [self.bases[source]], emit.index_type)
-        past = self._rest(emit.add(emit.div(address, size), place), height)
+        past = self._rest(address // size + place, height)
         if not isinstance(count, int):
             long = emit.compare("sge", count, _MIN_ALIGNED)
             past = emit.select(long, past, emit.index(0))
         if not isinstance(odd, int):
             even = emit.compare("eq", self._rest(odd, height), 0)
             past = emit.select(even, past, emit.index(0))
-        return emit.sub(first, past)
+        return first - past
 
     def _rest(self, number: Index, power: int) -> ir.Value:
         """Return a number modulo a power of two."""
@@ -237,25 +237,25 @@ class TransposeWriter(NestWriter):
         emit, side = self.emit, self.height
         (whole, columns), (first, upto, last) = right, down
         edge = (columns, last)
-        each = emit.div(emit.add(emit.sub(columns, whole), side - 1), side)
+        each = ceil_div(columns - whole, side)
         if upto == last and whole == columns:
             return
         # First those to the right, row by row; then those below, from left to right.
-        on_right = emit.mul(emit.div(emit.sub(upto, first), side), each)
-        below = emit.div(emit.add(columns, side - 1), side)
+        on_right = (upto - first) // side * each
+        below = ceil_div(columns, side)
         below = self._if_any(upto, last, below)
-        with emit.loop(0, emit.add(on_right, below)) as loop:
+        with emit.loop(0, on_right + below) as loop:
             at = loop.counter
-            column: Index = emit.mul(emit.sub(at, on_right), side)
+            column: Index = (at - on_right) * side
             row = upto
             if whole != columns:
                 is_right = emit.compare("slt", at, on_right)
                 # There may be none, but a divisor has to be.
-                down_by = emit.div(at, emit.max(each, 1))
-                over = emit.sub(at, emit.mul(down_by, each))
-                here = emit.add(whole, emit.mul(over, side))
+                down_by = at // emit.max(each, 1)
+                over = at - down_by * each
+                here = whole + over * side
                 column = emit.select(is_right, emit.index(here), emit.index(column))
-                here = emit.add(first, emit.mul(down_by, side))
+                here = first + down_by * side
                 row = emit.select(is_right, emit.index(here), emit.index(row))
             self._tile(env, column, row, edge=edge)
 
@@ -285,7 +285,7 @@ class TransposeWriter(NestWriter):
         lanes = self.lanes if edge is None else height
         masks: dict[str, list[ir.Value]] = {}
         if edge is not None:
-            across, down = (emit.sub(end, at) for end, at in zip(edge, (column, row), strict=True))
+            across, down = (end - at for end, at in zip(edge, (column, row), strict=True))
             masks = {
                 "load": self._masks(lanes, across, height, down),
                 "store": self._masks(height, down, lanes, across),
@@ -300,16 +300,16 @@ class TransposeWriter(NestWriter):
             first, _ = self._address(op, {**env, self.across: row, self.along: column}, 0)
             pieces = []
             for lane in range(lanes):
-                place = emit.add(first, emit.mul(lane, stride))
+                place = first + lane * stride
                 mask = masks["load"][lane] if masks else None
                 pieces.append(emit.vector_load(base, [place], type_, mask))
             joined = [join(emit, pieces[i::height]) for i in range(height)]
             self._tiles[op] = transpose_tile(emit, joined)
         self._top = row if edge is None else None
         for self._row in range(height):
-            at = emit.add(row, self._row)
+            at = row + self._row
             # No mask keeps a row beyond the end from reading what all of its elements take.
-            inner = {**env, self.across: emit.min(at, emit.sub(edge[1], 1)) if edge else at}
+            inner = {**env, self.across: emit.min(at, edge[1] - 1) if edge else at}
             mask = masks["store"][self._row] if masks else None
             self._put(self._value(inner, column, lanes, mask), inner, column, mask, non_temporal)
         self._tiles, self._top = {}, None
@@ -342,7 +342,7 @@ class TransposeWriter(NestWriter):
         # How far rows of a tile are from its first one is the same for all tiles.
         place, walks = super()._address(op, {**env, self.across: self._top}, at)
         stride = self.emit.size(self.flat.accesses[op].strides[self.across])
-        return self.emit.add(place, self.emit.mul(self._row, stride)), walks
+        return place + self._row * stride, walks
 
     def _get(
         self, op: ir.Operation, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None

@@ -13,7 +13,7 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import Depthwis
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import MAX_ELEMENTS
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import inner_dims
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, round_up
 from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
 
 # Pixels of a register tile; pixels of shorter dynamic rows go one by one.
@@ -82,15 +82,15 @@ def _is_short(pool: DepthwisePool) -> bool:
 def channel_in_lane_pays(pool: DepthwisePool, emit: Emitter, machine: Machine) -> ir.Value | bool:
     """Return whether transposed planes fit L1, and rows would take longer in place."""
     writer = ChannelInLane(pool, emit, machine)
-    size, lanes = emit.add(writer.size, writer.sums_size), writer.lanes
-    fit = emit.mul(size, max(8, pool.element.width) // 8)
+    size, lanes = writer.size + writer.sums_size, writer.lanes
+    fit = size * (max(8, pool.element.width) // 8)
     rows, cols = writer.extent(pool.row), writer.extent(pool.col)
-    moved = emit.add(writer.source_pixels, writer.pixels)
-    transposed = emit.add(emit.mul(writer.pixels, writer.taps), emit.mul(moved, _TRANSPOSE_CYCLES))
-    vectors = emit.div(emit.add(cols, lanes - 1), lanes)
-    copied = emit.mul(emit.add(rows, writer.reach[-2]), _ROW * pool.stride)
-    by_rows = emit.add(emit.mul(emit.mul(rows, vectors), writer.taps), copied)
-    by_rows = emit.mul(by_rows, lanes)
+    moved = writer.source_pixels + writer.pixels
+    transposed = writer.pixels * writer.taps + moved * _TRANSPOSE_CYCLES
+    vectors = ceil_div(cols, lanes)
+    copied = (rows + writer.reach[-2]) * (_ROW * pool.stride)
+    by_rows = rows * vectors * writer.taps + copied
+    by_rows *= lanes
     if isinstance(transposed, int) and isinstance(by_rows, int) and isinstance(fit, int):
         return transposed < by_rows and fit <= machine.l1_bytes
     faster = emit.compare("slt", transposed, by_rows)
@@ -108,22 +108,22 @@ class ChannelInLane(CopiedNchw):
         self.strides, self.unit = [], lanes
         height, self.pitch = (emit.max(reach, 1) for reach in self.reach[-2:])
         # Pixels that no window sees go behind the plane.
-        self.unseen: Index = emit.mul(emit.mul(height, self.pitch), lanes)
-        self.size = emit.add(self.unseen, lanes)
-        self.pixels: Index = emit.mul(self.extent(pool.row), self.extent(pool.col))
-        self.sums_size: Index = emit.mul(self._rounded(self.pixels), lanes)
+        self.unseen: Index = height * self.pitch * lanes
+        self.size = self.unseen + lanes
+        self.pixels: Index = self.extent(pool.row) * self.extent(pool.col)
+        self.sums_size: Index = self._rounded(self.pixels) * lanes
         self.source_pixels: Index = self.source_strides[-3]
         self.places_size: Index = self._rounded(self.source_pixels)
         self.distance: Index = 0
         for axis, stride in zip(pool.axes, self.source_strides, strict=True):
             factor = axis.outer.get(pool.outer[-1], 0)
-            self.distance = emit.add(self.distance, emit.mul(stride, factor))
+            self.distance += stride * factor
         planes = pool.flat.iters[pool.outer[-1]].extent.value
         self.whole: bool = planes is not None and planes % lanes == 0
         self.taps: int = math.prod(pool.flat.iters[i].extent.value or 1 for i in pool.reductions)
 
     def _rounded(self, count: Index) -> Index:
-        return self.emit.round_down(self.emit.add(count, self.lanes - 1), self.lanes)
+        return round_up(count, self.lanes)
 
     def _together(self) -> Index:
         return 1
@@ -139,7 +139,7 @@ class ChannelInLane(CopiedNchw):
         self._places()
         low, high = spans[last]
         with emit.loop(low, high, self.lanes) as group:
-            self.live: Index = emit.min(emit.sub(high, group.counter), self.lanes)
+            self.live: Index = emit.min(high - group.counter, self.lanes)
             here = {**env, last: group.counter}
             self._fill(here)
             self._outputs(here)
@@ -152,26 +152,24 @@ class ChannelInLane(CopiedNchw):
             emit.store(emit.index(self.unseen), self.places, [at.counter])
         above, left = self.befores[-2:]
         with emit.loop(0, self.counts[-2]) as row:
-            to = emit.add(emit.mul(emit.add(row.counter, above), self.pitch), left)
-            at = emit.mul(row.counter, self.source_strides[-2])
+            to = (row.counter + above) * self.pitch + left
+            at = row.counter * self.source_strides[-2]
             with emit.loop(0, self.counts[-1]) as col:
-                place = emit.mul(emit.add(to, col.counter), self.lanes)
-                emit.store(emit.index(place), self.places, [emit.add(at, col.counter)])
+                place = (to + col.counter) * self.lanes
+                emit.store(emit.index(place), self.places, [at + col.counter])
 
     def _lane(self, lane: int) -> Index:
         """Return the plane of a lane; lanes past the last plane repeat it."""
-        return lane if self.whole else self.emit.min(lane, self.emit.sub(self.live, 1))
+        return lane if self.whole else self.emit.min(lane, self.live - 1)
 
     def _copy(self, place: Index, to: Index) -> None:
         emit, lanes = self.emit, self.lanes
-        starts = [
-            emit.add(place, emit.mul(self._lane(lane), self.distance)) for lane in range(lanes)
-        ]
+        starts = [place + self._lane(lane) * self.distance for lane in range(lanes)]
         with emit.loop(0, self.source_pixels, lanes) as at:
-            mask = emit.mask(emit.sub(self.source_pixels, at.counter), lanes)
-            vectors = [self.load(emit.add(start, at.counter), mask) for start in starts]
+            mask = emit.mask(self.source_pixels - at.counter, lanes)
+            vectors = [self.load(start + at.counter, mask) for start in starts]
             for number, value in enumerate(transpose_tile(emit, vectors)):
-                target = emit.load(self.places, [emit.add(at.counter, number)])
+                target = emit.load(self.places, [at.counter + number])
                 emit.vector_store(value, self.plane, [target])
 
     def _elements(self, env: dict[int, Index]) -> dict[tuple[int, ...], ir.Value | None] | None:
@@ -189,8 +187,8 @@ class ChannelInLane(CopiedNchw):
             mask = None if count == lanes else emit.mask(count, lanes)
             vectors = []
             for lane in range(lanes):
-                there = {**env, last: emit.add(env[last], self._lane(lane))}
-                place = emit.add(self.weight.at(there).offset, first)
+                there = {**env, last: env[last] + self._lane(lane)}
+                place = self.weight.at(there).offset + first
                 vectors.append(self.load_window(place, mask))
             for number, value in enumerate(transpose_tile(emit, vectors)[:count]):
                 emit.vector_store(value, self.window_memory, [(first + number) * lanes])
@@ -200,8 +198,8 @@ class ChannelInLane(CopiedNchw):
             return None
         place: Index = 0
         for i in self.pool.reductions:
-            place = self.emit.add(self.emit.mul(place, self.extent(i)), env[i])
-        at = self.emit.mul(place, self.lanes)
+            place = place * self.extent(i) + env[i]
+        at = place * self.lanes
         return self.emit.vector_load(self.window_memory, [at], self.vector)
 
     def _tiles(self, env: dict[int, Index]) -> None:
@@ -218,7 +216,7 @@ class ChannelInLane(CopiedNchw):
             here = {**env, pool.row: row.counter}
             with emit.when(many) as branch, emit.loop(0, cols, _PIXELS) as col:
                 # The last tile ends with the row, and overlaps the one before.
-                first = emit.min(col.counter, emit.sub(cols, _PIXELS))
+                first = emit.min(col.counter, cols - _PIXELS)
                 self._tile({**here, pool.col: first}, _PIXELS)
             with emit.otherwise(branch), emit.loop(0, cols) as col:
                 self._tile({**here, pool.col: col.counter}, 1)
@@ -230,22 +228,22 @@ class ChannelInLane(CopiedNchw):
         assert pool.flat.init is not None
         sums = [self.splat(pool.flat.init)] * count
         sums = self.window(here, [], pool.reductions, sums)
-        first = emit.add(emit.mul(here[pool.row], self.extent(pool.col)), here[pool.col])
-        at = emit.mul(first, self.lanes)
+        first = here[pool.row] * self.extent(pool.col) + here[pool.col]
+        at = first * self.lanes
         for number, value in enumerate(sums):
-            emit.vector_store(value, self.sums, [emit.add(at, number * self.lanes)])
+            emit.vector_store(value, self.sums, [at + number * self.lanes])
 
     def _pixels(self, env: dict[int, Index], count: int) -> list[ir.Value]:
         emit, pool = self.emit, self.pool
         at: Index = 0
         # The taps along a row are static, and last.
-        steps = emit.mul(self.pitch, self.lanes), self.lanes
+        steps = self.pitch * self.lanes, self.lanes
         for axis, step in zip(pool.axes[-2:], steps, strict=True):
             for i, factor in axis.inner.items():
-                at = emit.add(at, emit.mul(env[i], emit.mul(step, factor)))
+                at += env[i] * (step * factor)
         step = pool.stride * self.lanes
         return [
-            emit.vector_load(self.plane, [emit.add(at, number * step)], self.vector)
+            emit.vector_load(self.plane, [at + number * step], self.vector)
             for number in range(count)
         ]
 
@@ -255,20 +253,20 @@ class ChannelInLane(CopiedNchw):
         assert pool.row is not None  # asked before
         last = pool.outer[-1]
         with emit.loop(0, self.pixels, lanes) as at:
-            mask = emit.mask(emit.sub(self.pixels, at.counter), lanes)
-            first = emit.mul(at.counter, lanes)
+            mask = emit.mask(self.pixels - at.counter, lanes)
+            first = at.counter * lanes
             vectors = [
-                emit.vector_load(self.sums, [emit.add(first, number * lanes)], self.vector)
+                emit.vector_load(self.sums, [first + number * lanes], self.vector)
                 for number in range(lanes)
             ]
             there = {**env, pool.row: 0, pool.col: at.counter}
             transposed = transpose_tile(emit, vectors)
             if self.whole and (self.finish is None or not self.finish.is_long):
                 for lane, value in enumerate(transposed):
-                    self.put(value, {**there, last: emit.add(env[last], lane)}, mask)
+                    self.put(value, {**there, last: env[last] + lane}, mask)
                 return
             for lane, value in enumerate(transposed):
                 emit.vector_store(value, self.square, [lane * lanes])
             with emit.loop(0, self.live) as lane:
-                value = emit.vector_load(self.square, [emit.mul(lane.counter, lanes)], self.vector)
-                self.put(value, {**there, last: emit.add(env[last], lane.counter)}, mask)
+                value = emit.vector_load(self.square, [lane.counter * lanes], self.vector)
+                self.put(value, {**there, last: env[last] + lane.counter}, mask)

@@ -63,7 +63,7 @@ class CopiedNchw(DepthwisePoolWriter):
             spans = dict(zip(order, ranges, strict=False))
             with emit.outside():
                 together = self._together()
-                size = emit.mul(self.size, together)
+                size = self.size * together
             self.plane: ir.Value = emit.alloc(size, pool.element)
             fill = self._fill_value()
             with emit.loop(0, size, self.lanes) as at:
@@ -78,8 +78,8 @@ class CopiedNchw(DepthwisePoolWriter):
         emit, pool = self.emit, self.pool
         if not pool.outer:
             return 1
-        bytes_ = emit.mul(emit.max(self.size, 1), max(8, pool.element.width) // 8)
-        fit = emit.div(self.machine.l1_bytes // 2, bytes_)
+        bytes_ = emit.max(self.size, 1) * (max(8, pool.element.width) // 8)
+        fit = self.machine.l1_bytes // 2 // bytes_
         return emit.max(emit.min(emit.min(fit, self.extent(pool.outer[-1])), _MAX_PLANES), 1)
 
     def _plane_groups(
@@ -94,21 +94,20 @@ class CopiedNchw(DepthwisePoolWriter):
         last = pool.outer[-1]
         low, high = spans[last]
         with emit.loop(low, high, together) as group:
-            count = emit.min(emit.sub(high, group.counter), together)
+            count = emit.min(high - group.counter, together)
             for write in (self._fill, self._outputs):
                 with self.emit.each_step(0, 1 if together == 1 else count) as number:
-                    self.start = emit.mul(number, self.size)
-                    write({**env, last: emit.add(group.counter, number)})
+                    self.start = number * self.size
+                    write({**env, last: group.counter + number})
 
     def _fill(self, env: dict[int, Index]) -> None:
         """Copy a plane to the buffer, whose border stays."""
-        emit = self.emit
         place, to = self.plane_at(env), self.start
         with ExitStack() as loops:
             for d, stride in enumerate(self.strides):
                 step = loops.enter_context(self.emit.each_step(0, self.counts[d]))
-                place = emit.add(place, emit.mul(step, self.source_strides[d]))
-                to = emit.add(to, emit.mul(emit.add(step, self.befores[d]), stride))
+                place += step * self.source_strides[d]
+                to += (step + self.befores[d]) * stride
             self._copy(place, to)
 
     def _outputs(self, env: dict[int, Index]) -> None:
@@ -167,31 +166,27 @@ class CopiedRowsNchw(CopiedNchw):
     """Writes the kernel: register tiles are a vector wide and several rows high."""
 
     def _shape(self) -> None:
-        emit, pool = self.emit, self.pool
+        pool = self.pool
         self.down: int | None = self._window_rows()
         self.phase: Index = self._phase_size()
         self.strides = []
-        size = emit.mul(self.phase, pool.stride)
+        size = self.phase * pool.stride
         for axis, reach in reversed(list(zip(pool.axes[:-1], self.reach, strict=False))):
             self.strides.insert(0, size)
             if not isinstance(self.extent(pool.row), int):
                 # The last tile may begin at the last row.
                 step = 0 if pool.row is None else axis.inner.get(pool.row, 0)
-                reach = emit.add(reach, step * (REST_ROWS - 1))
-            size = emit.mul(size, reach)
+                reach += step * (REST_ROWS - 1)
+            size *= reach
         self.size = size
 
     def _copy(self, place: Index, to: Index) -> None:
-        emit = self.emit
         # The border after a row was filled before, and stays.
         other = self._fill_value()
 
         def load(at: Index, masks: Sequence[ir.Value | None]) -> list[ir.Value]:
-            first = emit.add(place, at)
-            return [
-                self.load(emit.add(first, v * self.lanes), mask, other)
-                for v, mask in enumerate(masks)
-            ]
+            first = place + at
+            return [self.load(first + v * self.lanes, mask, other) for v, mask in enumerate(masks)]
 
         self._store_phases(self.plane, to, self.phase, load)
 
@@ -201,11 +196,11 @@ class CopiedRowsNchw(CopiedNchw):
         for done, upto, height, guarded in self._row_ranges(0, rows):
             with emit.loop(done, upto, height) as loop:
                 row = loop.counter
-                left = emit.sub(rows, row) if guarded else height
+                left = rows - row if guarded else height
                 whole = emit.round_down(cols, self.lanes)
                 with emit.loop(0, whole, self.lanes) as col:
                     self._tile(env, (height, left), row, col.counter, None)
-                rest = emit.sub(cols, whole)
+                rest = cols - whole
 
                 def last(
                     tile: tuple[int, Index] = (height, left), row: Index = row,
@@ -229,7 +224,7 @@ class CopiedRowsNchw(CopiedNchw):
         for r in range(rows):
             there = dict(here)
             if pool.row is not None:
-                there[pool.row] = emit.add(row, r)
+                there[pool.row] = row + r
             places.append(there)
         if init is None:
             at = [[self.out.at(there).offset] for there in places]
@@ -283,7 +278,7 @@ class CopiedRowsNchw(CopiedNchw):
             uses.setdefault(row * step + number * factor, []).append((row, number))
         corner, sums = self._place({**env, down: 0}, 0), list(sums)
         for offset in sorted(uses):
-            at = emit.add(corner, emit.mul(offset, stride))
+            at = corner + offset * stride
             pixel = emit.vector_load(self.plane, [at], self.vector)
             for row, number in uses[offset]:
                 sums[row] = self.combined(sums[row], pixel, elements[number])
@@ -295,20 +290,20 @@ class CopiedRowsNchw(CopiedNchw):
 
     def _place(self, env: dict[int, Index], below: int) -> Index:
         """Return the place of the pixels of a row of the tile, `below` rows below the first."""
-        emit, pool = self.emit, self.pool
+        pool = self.pool
         *outer, last = pool.axes
         shift: Index = 0
         for i, factor in last.inner.items():
             if i != pool.col:
-                shift = emit.add(shift, emit.mul(env[i], factor))
-        quotient = emit.div(shift, pool.stride)
-        phase = emit.sub(shift, emit.mul(quotient, pool.stride))
-        along = emit.add(emit.mul(phase, self.phase), emit.add(env[pool.col], quotient))
-        place = emit.add(self.start, along)
+                shift += env[i] * factor
+        quotient = shift // pool.stride
+        phase = shift - quotient * pool.stride
+        along = phase * self.phase + (env[pool.col] + quotient)
+        place = self.start + along
         for axis, stride in zip(outer, self.strides, strict=True):
             index: Index = 0
             for i, factor in axis.inner.items():
-                at = emit.add(env[i], below) if i == pool.row else env[i]
-                index = emit.add(index, emit.mul(at, factor))
-            place = emit.add(place, emit.mul(index, stride))
+                at = env[i] + below if i == pool.row else env[i]
+                index += at * factor
+            place += index * stride
         return place

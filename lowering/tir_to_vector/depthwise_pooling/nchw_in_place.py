@@ -150,9 +150,9 @@ class InPlaceNchw(DepthwisePoolWriter):
         )
         cols = self.extent(self.pool.col)
         # The last vector holds those at the border, whether it is full or not.
-        self.whole: Index = emit.round_down(emit.sub(cols, 1), lanes)
+        self.whole: Index = emit.round_down(cols - 1, lanes)
         self.first: Tile = Tile(0, 0, 0, 0, self.pixels.kept(emit.mask(cols, lanes)))
-        rest = emit.mask(emit.sub(cols, self.whole), lanes)
+        rest = emit.mask(cols - self.whole, lanes)
         self.last: Tile = Tile(0, 0, 0, self.whole, self.pixels.kept(rest), inside=True)
         around = self._fill_value()
         self.shifter: Shifter = Shifter(emit, self.vector, around, self.machine.isa.tables)
@@ -172,7 +172,7 @@ class InPlaceNchw(DepthwisePoolWriter):
         emit = self.emit
         for done, upto, height, guarded in self._row_ranges(low, high):
             with emit.each_step(done, upto, height) as row:
-                left = emit.sub(high, row) if guarded else height
+                left = high - row if guarded else height
                 yield Tile(row, height, left)
 
     def _columns(self, env: dict[int, Index], tile: Tile) -> None:
@@ -182,7 +182,7 @@ class InPlaceNchw(DepthwisePoolWriter):
             # Partial tiles are few: one code with masks for all.
             cols = self.extent(self.pool.col)
             with emit.loop(0, cols, lanes) as col:
-                mask = emit.mask(emit.sub(cols, col.counter), lanes)
+                mask = emit.mask(cols - col.counter, lanes)
                 self._tile(env, replace(tile, col=col.counter, mask=mask), {})
             return
         self._tile(env, self.first.of_rows(tile), self.first_masks)
@@ -207,7 +207,7 @@ class InPlaceNchw(DepthwisePoolWriter):
         """
         emit, pool = self.emit, self.pool
         sums = [self._begin(env, tile, row) for row in range(tile.rows)]
-        corner = emit.add(self.start, emit.mul(tile.col, pool.stride))
+        corner = self.start + tile.col * pool.stride
         seen = list(self._image_rows(tile))
         for place, (_, live, uses) in zip(self._walk(tile.row, corner, seen), seen, strict=True):
             load = partial(self._vector, masks, tile, place, live)
@@ -259,7 +259,7 @@ class InPlaceNchw(DepthwisePoolWriter):
         """Return the counters of a tile's row."""
         there = {**env, self.pool.col: tile.col}
         if self.pool.row is not None:
-            there[self.pool.row] = self.emit.add(tile.row, row)
+            there[self.pool.row] = tile.row + row
         return there
 
     def _image_rows(self, tile: Tile) -> Iterator[Seen]:
@@ -269,15 +269,15 @@ class InPlaceNchw(DepthwisePoolWriter):
         for row in range(tile.rows):
             for steps, y, x in self.taps:
                 uses.setdefault(row * self.step + y, []).append(Use(row, x, steps))
-        first = emit.sub(emit.mul(tile.row, self.step), self.above)
+        first = tile.row * self.step - self.above
         furthest = (tile.rows - 1) * self.step + self.max_down
         guarded = not isinstance(tile.left, int) or tile.left < tile.rows
         for offset in sorted(uses):
             live: ir.Value | bool = True
             if self.down is not None and offset < self.above:
-                live = emit.holds("slt", -1, emit.add(first, offset))
+                live = emit.holds("slt", -1, first + offset)
             if self.down is not None and (guarded or furthest - offset < self.below):
-                below = emit.holds("slt", emit.add(first, offset), self.counts[-2])
+                below = emit.holds("slt", first + offset, self.counts[-2])
                 live = emit.all_hold((live, below))
             yield offset, live, uses[offset]
 
@@ -289,12 +289,12 @@ class InPlaceNchw(DepthwisePoolWriter):
         """
         emit, place, reached = self.emit, corner, 0
         if self.down is not None:
-            first = emit.sub(emit.mul(row, self.step), self.above)
-            place = emit.add(place, emit.mul(first, self.source_strides[-2]))
+            first = row * self.step - self.above
+            place += first * self.source_strides[-2]
         for offset, live, _ in seen:
             if self.down is not None:
                 # One follows from the last: an addition is cheaper than keeping them all.
-                place = emit.add(place, emit.mul(offset - reached, self.source_strides[-2]))
+                place += (offset - reached) * self.source_strides[-2]
                 reached = offset
             yield place if isinstance(live, bool) else emit.select(live, place, corner)
 
@@ -305,7 +305,7 @@ class InPlaceNchw(DepthwisePoolWriter):
         """Load adjacent pixels of a row, from so far beyond the tile's column."""
         if first not in masks:
             masks[first] = self.pixels.mask(tile, first)
-        return self.load_live(self.emit.add(place, first), masks[first], live)
+        return self.load_live(place + first, masks[first], live)
 
     def load_live(self, at: Index, mask: ir.Value | None, live: ir.Value | bool) -> ir.Value:
         """Load pixels of a row of the image, or what is around it where that is none."""
@@ -339,7 +339,7 @@ class InPlaceNchw(DepthwisePoolWriter):
                 else:
                     self.put(value, self._place(env, tile, row), tile.mask)
             if self.finish is None:
-                at = emit.add(at, self.out.stride(self.pool.row))
+                at += self.out.stride(self.pool.row)
 
 
 # Vectors of a register tile.
@@ -382,7 +382,7 @@ class PairedRowsNchw(InPlaceNchw):
         self.pixels: PixelMasks = PixelMasks(
             emit, self.machine, lanes, self.counts[-1], stride, sure=0
         )
-        mask = emit.mask(emit.sub(self.counts[-1], first), lanes)
+        mask = emit.mask(self.counts[-1] - first, lanes)
         self.row_mask = self.pixels.without(mask, -first) if first < 0 else mask
         self.rest_mask = emit.mask(self.extent(self.pool.col), lanes)
         if not isinstance(self.extent(self.pool.col), int):
@@ -433,20 +433,19 @@ class PairedRowsNchw(InPlaceNchw):
 
     def _tiles(self, spans: dict[int, Span], low: Index, high: Index) -> None:
         """Write tiles one after the other, each of all planes, which share its masks."""
-        emit = self.emit
         for tile in self._row_tiles(low, high):
             half = (tile.rows + 1) // 2
             known = isinstance(tile.left, int)
             below, above = (half, tile.rows - half) if known else (tile.left, tile.left)
             lower = Tile(tile.row, half, below)
-            upper = Tile(emit.add(tile.row, half), half, above)
+            upper = Tile(tile.row + half, half, above)
             tops, bottoms = ([*self._image_rows(part)] for part in (lower, upper))
             masks = [
                 [(live, self.live_mask(self.row_mask, live)) for _, live, _ in seen]
                 for seen in (tops, bottoms)
             ]
             with self._planes(spans) as env:
-                corner = emit.add(self.start, self.shifts[0])
+                corner = self.start + self.shifts[0]
                 places = [
                     self._walk(part.row, corner, seen)
                     for part, seen in ((lower, tops), (upper, bottoms))

@@ -14,7 +14,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import is_zero
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import DepthwisePoolWriter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import Sums
@@ -54,7 +54,7 @@ class SeparableNchw(DepthwisePoolWriter):
     def _shape(self) -> None:
         emit, pool = self.emit, self.pool
         self.phase: Index = self._phase_size()
-        self.size = emit.mul(self.phase, pool.stride)
+        self.size = self.phase * pool.stride
         self.sums: Sums = Sums(pool.flat, emit, self.lanes, shared=False)
 
     def write(self) -> None:
@@ -68,10 +68,10 @@ class SeparableNchw(DepthwisePoolWriter):
                 emit.parallel_region([*parts, ParallelDim(rows)], work_of(emit, pool.flat, 1))
             )
             with emit.outside():
-                bytes_ = emit.mul(self.size, max(8, pool.element.width) // 8)
-                fit = emit.max(emit.min(emit.div(_LINES_BYTES, bytes_), _MAX_LINES), 1)
+                bytes_ = self.size * (max(8, pool.element.width) // 8)
+                fit = emit.max(emit.min(_LINES_BYTES // bytes_, _MAX_LINES), 1)
                 together = emit.min(fit, emit.max(rows, 1))
-                size = emit.mul(self.size, together)
+                size = self.size * together
             self.plane: ir.Value = emit.alloc(size, pool.element)
             fill = self.splat(pool.flat.init)
             with emit.loop(0, size, self.lanes) as at:
@@ -80,13 +80,13 @@ class SeparableNchw(DepthwisePoolWriter):
             for position, span in zip(positions, ranges, strict=False):
                 env[position] = loops.enter_context(self.emit.each_step(*span))
             with emit.loop(*ranges[-1], together) as block:
-                count = emit.min(emit.sub(ranges[-1][1], block.counter), together)
+                count = emit.min(ranges[-1][1] - block.counter, together)
                 for write in (self._line, self._row):
                     with self.emit.each_step(0, 1 if together == 1 else count) as number:
                         here = dict(env)
                         if pool.row is not None:
-                            here[pool.row] = emit.add(block.counter, number)
-                        self.start = emit.mul(number, self.size)
+                            here[pool.row] = block.counter + number
+                        self.start = number * self.size
                         write(here)
 
     def _line(self, env: dict[int, Index]) -> None:
@@ -102,14 +102,14 @@ class SeparableNchw(DepthwisePoolWriter):
             along = d == len(pool.axes) - 1
             for i, factor in (axis.outer | axis.inner).items():
                 if i != tap and not (along and i == pool.col):
-                    first = emit.add(first, emit.mul(env[i], factor))
+                    first += env[i] * factor
             before = 0 if along else self.befores[d]
-            place = emit.add(place, emit.mul(emit.sub(first, before), stride))
+            place += (first - before) * stride
             if tap is None or along:
                 continue
             extent, step = self.extent(tap), axis.inner[tap]
             low, high, inside = self._span(d, first, extent, step)
-            taps.append((extent, emit.mul(stride, step)))
+            taps.append((extent, stride * step))
             spans.append((low, high))
             if inside is not None:
                 whole = inside if whole is None else emit.both(whole, inside)
@@ -140,10 +140,10 @@ class SeparableNchw(DepthwisePoolWriter):
         if padded is None or not (padded.before[d] or padded.after[d]):
             return 0, extent, None
         before = self.befores[d]
-        skipped = emit.max(emit.sub(before, first), 0)
-        low = emit.div(emit.add(skipped, step - 1), step)
-        there = emit.max(emit.sub(emit.add(emit.size(padded.sizes[d]), before), first), 0)
-        high = emit.min(emit.div(emit.add(there, step - 1), step), extent)
+        skipped = emit.max(before - first, 0)
+        low = ceil_div(skipped, step)
+        there = emit.max(emit.size(padded.sizes[d]) + before - first, 0)
+        high = emit.min(ceil_div(there, step), extent)
         inside = emit.both(emit.compare("eq", low, 0), emit.compare("eq", high, extent))
         return low, high, inside
 
@@ -154,7 +154,7 @@ class SeparableNchw(DepthwisePoolWriter):
         """Combine some rows of the image into the buffer; without spans they are unrolled."""
         self._store_phases(
             self.plane, self.start, self.phase,
-            lambda at, masks: self._column(self.emit.add(place, at), taps, spans, masks),
+            lambda at, masks: self._column(place + at, taps, spans, masks),
         )  # fmt: skip
 
     def _column(
@@ -166,9 +166,7 @@ class SeparableNchw(DepthwisePoolWriter):
         width = len(sums.begin(fill))
 
         def loads(at: Index) -> list[ir.Value]:
-            return [
-                self.load(emit.add(at, v * self.lanes), mask, fill) for v, mask in enumerate(masks)
-            ]
+            return [self.load(at + v * self.lanes, mask, fill) for v, mask in enumerate(masks)]
 
         def nested(carried: list[ir.Value], at: Index, number: int) -> list[ir.Value]:
             if number == len(taps):
@@ -177,7 +175,7 @@ class SeparableNchw(DepthwisePoolWriter):
                 return [each for part, value in pairs for each in sums.steps(part, [value])]
             assert spans is not None
             with emit.loop(*spans[number], 1, carried) as loop:
-                further = emit.add(at, emit.mul(loop.counter, taps[number][1]))
+                further = at + loop.counter * taps[number][1]
                 loop.carry(nested(loop.carried, further, number + 1))
             return loop.results
 
@@ -189,7 +187,7 @@ class SeparableNchw(DepthwisePoolWriter):
         for steps in itertools.product(*(range(e) for e, _ in taps if isinstance(e, int))):
             at = place
             for step, (_, stride) in zip(steps, taps, strict=True):
-                at = emit.add(at, emit.mul(step, stride))
+                at += step * stride
             rows.append(loads(at))
         return [sums.end(sums.steps(begun, column)) for column in zip(*rows, strict=True)]
 
@@ -200,7 +198,7 @@ class SeparableNchw(DepthwisePoolWriter):
         whole = emit.round_down(cols, self.lanes)
         with emit.loop(0, whole, self.lanes) as loop:
             self.put(self._along(loop.counter), {**env, pool.col: loop.counter}, None)
-        left = emit.sub(cols, whole)
+        left = cols - whole
 
         def tail() -> None:
             mask = emit.mask(left, self.lanes)
@@ -218,14 +216,14 @@ class SeparableNchw(DepthwisePoolWriter):
             values = [self._element_at(col, r * step) for r in range(extent)]
             return self.sums.end(self.sums.steps(begun, values))
         with emit.loop(0, extent, 1, begun) as loop:
-            value = self._element_at(col, emit.mul(loop.counter, step))
+            value = self._element_at(col, loop.counter * step)
             loop.carry(self.sums.step(loop.carried, value))
         return self.sums.end(loop.results)
 
     def _element_at(self, col: Index, shift: Index) -> ir.Value:
         """Load the elements of a tap of the windows from a column on."""
         emit, stride = self.emit, self.pool.stride
-        quotient = emit.div(shift, stride)
-        phase = emit.sub(shift, emit.mul(quotient, stride))
-        place = emit.add(emit.add(self.start, emit.mul(phase, self.phase)), quotient)
-        return emit.vector_load(self.plane, [emit.add(place, col)], self.vector)
+        quotient = shift // stride
+        phase = shift - quotient * stride
+        place = self.start + phase * self.phase + quotient
+        return emit.vector_load(self.plane, [place + col], self.vector)

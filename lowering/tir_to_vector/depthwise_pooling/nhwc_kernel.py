@@ -205,11 +205,8 @@ class NhwcWriter(DepthwisePoolWriter):
         """Set the first element of the image that a tile sees."""
         if window_axis.axis < 0:
             return
-        emit = self.emit
-        first = emit.add(
-            emit.mul(window_axis.at, window_axis.stride), self.pool.axes[window_axis.axis].constant
-        )
-        window_axis.first = emit.sub(first, self.befores[window_axis.axis])
+        first = window_axis.at * window_axis.stride + self.pool.axes[window_axis.axis].constant
+        window_axis.first = first - self.befores[window_axis.axis]
 
     def _size(self, axis: int) -> Index:
         padded = self.pool.padded
@@ -227,17 +224,13 @@ class NhwcWriter(DepthwisePoolWriter):
         extent = self.extent(window_axis.pixel)
         # Ranges of threads begin with whole tiles.
         whole = isinstance(extent, int) and extent % window_axis.count == 0
-        all_ = (
-            True
-            if whole
-            else self.emit.holds("sle", emit.add(window_axis.at, window_axis.count), stop)
-        )
+        all_ = True if whole else self.emit.holds("sle", window_axis.at + window_axis.count, stop)
         if window_axis.axis < 0 or not self._pads(window_axis.axis):
             return all_
         last = (window_axis.count - 1) * window_axis.stride + (
             self.pool.size(window_axis.step) - 1
         ) * window_axis.dilation
-        seen = self._within(window_axis.axis, window_axis.first, emit.add(window_axis.first, last))
+        seen = self._within(window_axis.axis, window_axis.first, window_axis.first + last)
         return emit.all_hold((all_, seen))
 
     def _deep_inside(self, axis: int, env: dict[int, Index]) -> ir.Value | bool:
@@ -248,7 +241,7 @@ class NhwcWriter(DepthwisePoolWriter):
         walk = {**self.pool.axes[axis].outer, **self.pool.axes[axis].inner}
         for i in self.pool.reductions:
             reach += walk.get(i, 0) * (self.pool.size(i) - 1)
-        return self._within(axis, first, self.emit.add(first, reach))
+        return self._within(axis, first, first + reach)
 
     def _within(self, axis: int, first: Index, last: Index) -> ir.Value | bool:
         low = self.emit.holds("sge", first, 0)
@@ -256,10 +249,10 @@ class NhwcWriter(DepthwisePoolWriter):
 
     def _deep(self, axis: int, env: dict[int, Index]) -> Index:
         """Return an index of the image along an axis before those of a tile."""
-        emit, image_axis = self.emit, self.pool.axes[axis]
-        index = emit.sub(image_axis.constant, self.befores[axis])
+        image_axis = self.pool.axes[axis]
+        index = image_axis.constant - self.befores[axis]
         for i, factor in {**image_axis.outer, **image_axis.inner}.items():
-            index = emit.add(index, emit.mul(env.get(i, 0), factor))
+            index += env.get(i, 0) * factor
         return index
 
     def _channels(self, env: dict[int, Index], inside: ir.Value | bool) -> None:
@@ -277,7 +270,7 @@ class NhwcWriter(DepthwisePoolWriter):
         if inside is not False:
             start = whole if inside is True else emit.select(inside, whole, 0)
         with emit.loop(start, channels, lanes) as loop:
-            left = emit.sub(channels, loop.counter)
+            left = channels - loop.counter
             self._tile(env, loop.counter, left)
 
     def _tile(self, env: dict[int, Index], channel: Index, left: Index | None) -> None:
@@ -318,17 +311,17 @@ class NhwcWriter(DepthwisePoolWriter):
         there, stops = dict(env), (self.row_stop, self.col_stop)
         for window_axis, number, stop in zip((self.fall, self.right), at, stops, strict=True):
             if window_axis.pixel is not None:
-                place = self.emit.add(window_axis.at, number)
+                place = window_axis.at + number
                 if number and masked:
-                    place = self.emit.min(place, self.emit.sub(stop, 1))
+                    place = self.emit.min(place, stop - 1)
                 there[window_axis.pixel] = place
         return there
 
     def _store_mask(self, at: tuple[int, int], live: ir.Value | None) -> ir.Value | None:
         if live is None:
             return None
-        row = self.emit.holds("slt", self.emit.add(self.fall.at, at[0]), self.row_stop)
-        col = self.emit.holds("slt", self.emit.add(self.right.at, at[1]), self.col_stop)
+        row = self.emit.holds("slt", self.fall.at + at[0], self.row_stop)
+        col = self.emit.holds("slt", self.right.at + at[1], self.col_stop)
         return self._masked(live, [row, col])
 
     def _live(self, left: Index) -> ir.Value:
@@ -374,7 +367,7 @@ class NhwcWriter(DepthwisePoolWriter):
         self, env: dict[int, Index], live: ir.Value | None, sums: list[ir.Value]
     ) -> list[ir.Value]:
         """Write the unrolled part of a window."""
-        emit, pool, sums = self.emit, self.pool, list(sums)
+        pool, sums = self.pool, list(sums)
         falls = range(pool.size(pool.fall)) if pool.fall in self.taps else (0,)
         slides = range(pool.size(pool.slide)) if pool.slide in self.taps else (0,)
         masked = live is not None
@@ -395,7 +388,7 @@ class NhwcWriter(DepthwisePoolWriter):
             ):
                 if not pick:
                     mask = None if live is None else self._masked(live, [*deep, below, inside])
-                    place = emit.add(emit.add(base, line), pixel)
+                    place = base + line + pixel
                     other = None if mask is None else self._fill_value()
                     seen[y, x] = self.load(place, mask, other)
                 value = self._picked(seen[y, x], pick)
@@ -441,8 +434,8 @@ class NhwcWriter(DepthwisePoolWriter):
             index = self._deep(axis, env)
             if self._pads(axis):
                 deep.append(self._within(axis, index, index))
-                index = emit.max(emit.min(index, emit.sub(self._size(axis), 1)), 0)
-            place = emit.add(place, emit.mul(index, self.source_strides[axis]))
+                index = emit.max(emit.min(index, self._size(axis) - 1), 0)
+            place += index * self.source_strides[axis]
         return place, deep
 
     def _lines(
@@ -454,16 +447,16 @@ class NhwcWriter(DepthwisePoolWriter):
             return [(0, True, [(0, 0)])]
         first = window_axis.first
         if window_axis.step in self.looped and window_axis.step is not None:
-            first = emit.add(first, emit.mul(env[window_axis.step], window_axis.dilation))
+            first += env[window_axis.step] * window_axis.dilation
         stride, lines = self.source_strides[window_axis.axis], []
         for offset, uses in window_axis.uses(steps).items():
-            index = emit.add(first, offset)
+            index = first + offset
             live = self._within(window_axis.axis, index, index)
             if not self._pads(window_axis.axis):
                 # Outputs past the last one may see pixels that do not exist.
                 live = self.emit.holds("slt", index, self._size(window_axis.axis))
             if masked and live is not True:
                 # A masked load of an unmapped page is slow even if no lane is on.
-                index = emit.max(emit.min(index, emit.sub(self._size(window_axis.axis), 1)), 0)
-            lines.append((emit.mul(index, stride), live, uses))
+                index = emit.max(emit.min(index, self._size(window_axis.axis) - 1), 0)
+            lines.append((index * stride, live, uses))
         return lines

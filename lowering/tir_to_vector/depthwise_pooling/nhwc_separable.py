@@ -23,7 +23,7 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import (
     NhwcDepthwisePool,
     match_nhwc,
 )
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import nest_work
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
@@ -64,7 +64,7 @@ class SeparableNhwc(NhwcWriter):
         emit, pool, lanes = self.emit, self.pool, self.lanes
         rows, cols = self.extent(pool.row), self.extent(pool.across)
         channels = self.extent(pool.col)
-        vectors = emit.div(emit.add(channels, lanes - 1), lanes)
+        vectors = ceil_div(channels, lanes)
         parts = [ParallelDim(self.extent(i), min_extent=2 * emit.threads) for i in pool.outer]
         parts += [ParallelDim(vectors, min_extent=emit.threads), ParallelDim(rows)]
         halo = (pool.size(pool.fall) - 1) * self.fall.dilation
@@ -73,14 +73,14 @@ class SeparableNhwc(NhwcWriter):
                 emit.parallel_region(parts, work_of(emit, pool.flat, 1))
             )
             with emit.outside():
-                self.pitch: Index = emit.mul(cols, lanes)
-                bytes_ = emit.max(emit.mul(self.pitch, max(8, pool.element.width) // 8), 1)
-                fit = emit.sub(emit.div(self.machine.l2_bytes // 4, bytes_), halo)
+                self.pitch: Index = cols * lanes
+                bytes_ = emit.max(self.pitch * (max(8, pool.element.width) // 8), 1)
+                fit = self.machine.l2_bytes // 4 // bytes_ - halo
                 # Rows of windows in two blocks are combined twice.
-                block = emit.max(emit.div(fit, self.fall.stride), halo + _OUTPUTS)
+                block = emit.max(fit // self.fall.stride, halo + _OUTPUTS)
                 block = emit.max(emit.min(block, rows), 1)
-                seen = emit.add(emit.mul(emit.sub(block, 1), self.fall.stride), halo + 1)
-                sizes = emit.mul(self.reach[self.right.axis], lanes), emit.mul(seen, self.pitch)
+                seen = (block - 1) * self.fall.stride + (halo + 1)
+                sizes = self.reach[self.right.axis] * lanes, seen * self.pitch
             kept = pool.element
             if self.ordered is not None:
                 kept = ir.IntegerType.get_signless(pool.element.width)
@@ -93,13 +93,13 @@ class SeparableNhwc(NhwcWriter):
             for position, span in zip(pool.outer, spans, strict=False):
                 env[position] = loops.enter_context(self.emit.each_step(*span))
             vector = loops.enter_context(self.emit.each_step(*spans[-1]))
-            env[pool.col] = emit.mul(vector, lanes)
+            env[pool.col] = vector * lanes
             self.mask: ir.Value | None = None
             if not isinstance(channels, int) or channels % lanes:
-                self.mask = emit.mask(emit.sub(channels, env[pool.col]), lanes)
+                self.mask = emit.mask(channels - env[pool.col], lanes)
             place, _ = self._corner(env)
             with emit.loop(*upto, block) as first:
-                count = emit.min(emit.sub(upto[1], first.counter), block)
+                count = emit.min(upto[1] - first.counter, block)
                 self._rows(place, first.counter, count)
                 self._columns(env, first.counter, count)
 
@@ -110,21 +110,21 @@ class SeparableNhwc(NhwcWriter):
         """Combine, for each row that windows see, the taps of each window."""
         emit, fall = self.emit, self.fall
         reach = (self.pool.size(fall.step) - 1) * fall.dilation + 1
-        stop = emit.add(emit.mul(emit.sub(count, 1), fall.stride), reach)
-        begin = emit.sub(emit.mul(first, fall.stride), self.befores[fall.axis])
+        stop = (count - 1) * fall.stride + reach
+        begin = first * fall.stride - self.befores[fall.axis]
         with emit.loop(0, stop) as row:
-            index = emit.add(begin, row.counter)
-            to = emit.mul(row.counter, self.pitch)
+            index = begin + row.counter
+            to = row.counter * self.pitch
             inside: ir.Value | bool = True
             if self._pads(fall.axis):
                 inside = self._within(fall.axis, index, index)
             if not isinstance(inside, ir.Value):
-                self._row(emit.add(place, emit.mul(index, self.source_strides[fall.axis])), to)
+                self._row(place + index * self.source_strides[fall.axis], to)
                 return
             with emit.when(inside) as branch:
-                self._row(emit.add(place, emit.mul(index, self.source_strides[fall.axis])), to)
+                self._row(place + index * self.source_strides[fall.axis], to)
             with emit.otherwise(branch), emit.loop(0, self.pitch, self.lanes) as at:
-                emit.vector_store(self.fill, self.plane, [emit.add(to, at.counter)])
+                emit.vector_store(self.fill, self.plane, [to + at.counter])
 
     def _row(self, place: Index, to: Index) -> None:
         """Combine the taps of a row of the image.
@@ -137,14 +137,14 @@ class SeparableNhwc(NhwcWriter):
         other = None if self.mask is None else self._fill_value()
         begin, step = self.befores[right.axis], self.source_strides[right.axis]
         with emit.loop(0, self.counts[right.axis]) as at:
-            value = self.load(emit.add(place, emit.mul(at.counter, step)), self.mask, other)
-            target = emit.mul(emit.add(at.counter, begin), lanes)
+            value = self.load(place + at.counter * step, self.mask, other)
+            target = (at.counter + begin) * lanes
             emit.vector_store(self._of(value), self.line, [target])
         for col, outputs in self._outputs(right, self.extent(right.pixel)):
-            from_ = emit.mul(col, right.stride * lanes)
+            from_ = col * (right.stride * lanes)
             values = self._combined(right, outputs, self.line, from_, lanes)
             for number, value in enumerate(values):
-                target = emit.add(to, emit.mul(emit.add(col, number), lanes))
+                target = to + (col + number) * lanes
                 emit.vector_store(value, self.plane, [target])
 
     def _columns(self, env: dict[int, Index], first: Index, count: Index) -> None:
@@ -153,11 +153,11 @@ class SeparableNhwc(NhwcWriter):
         assert pool.row is not None  # asked before
         for row, outputs in self._outputs(fall, count):
             with emit.loop(0, self.extent(pool.across)) as col:
-                from_ = emit.mul(emit.mul(row, fall.stride), self.pitch)
-                from_ = emit.add(from_, emit.mul(col.counter, lanes))
+                from_ = row * fall.stride * self.pitch
+                from_ += col.counter * lanes
                 values = self._combined(fall, outputs, self.plane, from_, self.pitch, begin=True)
                 for number, value in enumerate(values):
-                    there = emit.add(emit.add(first, row), number)
+                    there = first + row + number
                     done = value if self.ordered is None else self.ordered.back(value)
                     self.put(done, {**env, pool.row: there, pool.across: col.counter}, self.mask)
 
@@ -172,7 +172,7 @@ class SeparableNhwc(NhwcWriter):
                 many = guard.enter_context(emit.when(emit.compare("sge", count, together)))
             with emit.loop(0, count, together) as loop:
                 # The last outputs end with the axis, and overlap those before.
-                yield emit.min(loop.counter, emit.sub(count, together)), together
+                yield emit.min(loop.counter, count - together), together
         if isinstance(count, int):
             return
         with emit.otherwise(many), emit.loop(0, count) as loop:
@@ -197,7 +197,7 @@ class SeparableNhwc(NhwcWriter):
 
         def at(offset: int) -> ir.Value:
             if offset not in loaded:
-                where = emit.add(place, emit.mul(step, offset))
+                where = place + step * offset
                 loaded[offset] = emit.vector_load(memory, [where], self.kept)
             return loaded[offset]
 

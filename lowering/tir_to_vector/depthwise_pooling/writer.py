@@ -15,7 +15,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, multiply_add
 from relax_mlir.lowering.tir_to_vector.flat import inner_dims
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.shuffles import every_nth
@@ -83,7 +83,7 @@ class DepthwisePoolWriter(ABC):
     def _count(self, d: int) -> Index:
         """Return how many of them are in the image."""
         emit, padded = self.emit, self.pool.padded
-        count = emit.sub(self.reach[d], self.befores[d])
+        count = self.reach[d] - self.befores[d]
         if padded is not None and not self.pool.axes[d].outer:
             count = emit.min(count, emit.size(padded.sizes[d]))
         return count
@@ -152,13 +152,12 @@ class DepthwisePoolWriter(ABC):
 
     def plane_at(self, env: dict[int, Index]) -> Index:
         """Return the place of a plane's first element in the image."""
-        emit = self.emit
         place: Index = 0
         for axis, stride in zip(self.pool.axes, self.source_strides, strict=True):
             first: Index = axis.constant
             for i, factor in axis.outer.items():
-                first = emit.add(first, emit.mul(env[i], factor))
-            place = emit.add(place, emit.mul(first, stride))
+                first += env[i] * factor
+            place += first * stride
         return place
 
     def _elements(self, env: dict[int, Index]) -> dict[tuple[int, ...], ir.Value | None] | None:
@@ -212,17 +211,17 @@ class DepthwisePoolWriter(ABC):
         for height, guarded in self._heights(low, high):
             upto = high
             if not guarded:
-                upto = emit.add(done, emit.round_down(emit.sub(high, done), height))
+                upto = done + emit.round_down(high - done, height)
             if not isinstance(upto, int) or upto != done:
                 yield done, upto, height, guarded
             done = upto
 
     def _phase_size(self) -> Index:
         """Return the room for the elements of a row with one remainder to the stride."""
-        emit, stride = self.emit, self.pool.stride
-        phase = emit.div(emit.add(self.reach[-1], stride - 1), stride)
+        stride = self.pool.stride
+        phase = ceil_div(self.reach[-1], stride)
         # Vectors that begin before a row's end may end beyond it.
-        return emit.mul(emit.add(emit.div(phase, self.lanes), 2), self.lanes)
+        return (phase // self.lanes + 2) * self.lanes
 
     def _store_phases(
         self, plane: ir.Value, to: Index, phase_size: Index,
@@ -238,20 +237,20 @@ class DepthwisePoolWriter(ABC):
         targets = []
         for r in range(stride):
             phase, quotient = (before + r) % stride, (before + r) // stride
-            targets.append(emit.add(to, emit.add(emit.mul(phase, phase_size), quotient)))
+            targets.append(to + (phase * phase_size + quotient))
 
         def run(at: Index, masks: Sequence[ir.Value | None]) -> None:
-            quotient = emit.div(at, stride)
+            quotient = at // stride
             vectors = list(load(at, masks))
             for r, target in enumerate(targets):
                 value = every_nth(emit, vectors, r)
-                emit.vector_store(value, plane, [emit.add(target, quotient)])
+                emit.vector_store(value, plane, [target + quotient])
 
         with emit.loop(0, whole, lanes * stride) as loop:
             run(loop.counter, [None] * stride)
-        left = emit.sub(count, whole)
+        left = count - whole
         if left != 0:
-            run(whole, [emit.mask(emit.sub(left, v * lanes), lanes) for v in range(stride)])
+            run(whole, [emit.mask(left - v * lanes, lanes) for v in range(stride)])
 
     @abstractmethod
     def _shape(self) -> None:
@@ -432,14 +431,14 @@ class PixelMasks:
             first: the first pixel, relative to the tile's.
         """
         emit, lanes, stride = self._emit, self._lanes, self._stride
-        at = emit.add(emit.mul(tile.col, stride), first)
+        at = tile.col * stride + first
         # A masked vector has at least one output.
         more = 0 if tile.mask is not None else lanes - 1 + tile.follows
         mask = None
         if first + lanes - 1 > self._sure + more * stride:
-            mask = emit.mask(emit.sub(self._count, at), lanes)
+            mask = emit.mask(self._count - at, lanes)
         if first < 0 and not (tile.inside and -first <= lanes * stride):
-            mask = self.without(mask, emit.sub(0, at))
+            mask = self.without(mask, -at)
         return mask
 
     def without(self, mask: ir.Value | None, count: Index) -> ir.Value:

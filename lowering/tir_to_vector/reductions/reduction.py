@@ -9,7 +9,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import product
 from relax_mlir.lowering.tir_to_vector.emit import UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, FlatNest
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
@@ -215,7 +215,7 @@ def _by_rows(writer: ElementWriter, reductions: list[int]) -> bool | ir.Value:
     columns = flat.iters[writer.vector].extent
     total: Index = writer.bits(flat.slice[0]) // 8
     for it in flat.iters:
-        total = emit.mul(total, emit.size(it.extent))
+        total *= emit.size(it.extent)
     limits = ((total, writer.machine.far_bytes), (emit.size(columns), 2 * _COLUMNS * writer.lanes))
     if any(isinstance(value, int) and value < limit for value, limit in limits):
         return False
@@ -248,7 +248,7 @@ def _reduce_rows(
         def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
             total = writer._get(writer.flat.store, env, at, lanes, mask)
             for row in range(count):
-                inner = {**env, reduction: emit.add(first, row)}
+                inner = {**env, reduction: first + row}
                 total = totals.added(total, writer._value(inner, at, lanes, mask))
             writer._put(total, env, at, mask)
 
@@ -324,7 +324,7 @@ def _total(
         done, last = span
         parts = [carried[i : i + count] for i in range(0, len(carried), count)]
         for i, width in enumerate(widths):
-            upto = emit.add(done, emit.round_down(emit.sub(last, done), width))
+            upto = done + emit.round_down(last - done, width)
             if upto == done:
                 continue
             used.add(i)
@@ -352,7 +352,7 @@ def _rest(
     emit, lanes = writer.emit, writer.lanes
     total, *marks = carried
     if writer.masked and lanes > 1:
-        mask = emit.mask(emit.sub(span[1], span[0]), lanes)
+        mask = emit.mask(span[1] - span[0], lanes)
         value = writer._value(env, span[0], lanes, mask)
         if marks:
             value = emit.op("arith.select", [mask, value, totals.neutral(lanes)], value.type)
@@ -390,9 +390,9 @@ def reduce_split(writer: ElementWriter) -> None:
     emit, flat = writer.emit, writer.flat
     assert writer.vector is not None  # it is the reduction that has the lanes
     size = emit.size(flat.iters[writer.vector].extent)
-    pieces = emit.div(emit.add(size, _PIECE - 1), _PIECE)
+    pieces = ceil_div(size, _PIECE)
     free = [i for i in range(len(flat.iters)) if i != writer.vector]
-    count = emit.mul(pieces, _sums(writer) or 0)
+    count = pieces * (_sums(writer) or 0)
     partial = emit.alloc(count, flat.value.type)
     parts = [ParallelDim(emit.size(flat.iters[i].extent), 1, 1 << 30) for i in free]
     totals = Sums(flat, emit, writer.lanes, shared=True)
@@ -401,14 +401,14 @@ def reduce_split(writer: ElementWriter) -> None:
         _each_sum(writer, free, ranges) as (env, row),
         emit.loop(*ranges[-1]) as loop,
     ):
-        first = emit.mul(loop.counter, _PIECE)
-        last = emit.min(emit.add(first, _PIECE), size)
+        first = loop.counter * _PIECE
+        last = emit.min(first + _PIECE, size)
         _, total = _total(writer, env, [], (first, last), None)
-        emit.store(total, partial, [emit.add(emit.mul(row, pieces), loop.counter)])
+        emit.store(total, partial, [row * pieces + loop.counter])
     whole = [(0, emit.size(flat.iters[i].extent)) for i in free]
     with _each_sum(writer, free, whole) as (env, row):
         with emit.loop(0, pieces, 1, [writer._start(env, 0, 1, None)]) as loop:
-            part = emit.load(partial, [emit.add(emit.mul(row, pieces), loop.counter)])
+            part = emit.load(partial, [row * pieces + loop.counter])
             loop.carry([totals.combine(loop.carried[0], part)])
         writer._put(loop.results[0], env, 0, None)
 
@@ -423,5 +423,5 @@ def _each_sum(
         for position, span in zip(free, ranges, strict=False):
             extent = emit.size(writer.flat.iters[position].extent)
             env[position] = loops.enter_context(emit.loop(*span)).counter
-            row = emit.add(emit.mul(row, extent), env[position])
+            row = row * extent + env[position]
         yield env, row

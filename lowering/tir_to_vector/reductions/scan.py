@@ -224,7 +224,7 @@ class ScanWriter(NestWriter):
             def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
                 total = self._get(scan.before, env, at, lanes, mask)
                 for row in range(count):
-                    here = {**env, scan.along: emit.add(first, row)}
+                    here = {**env, scan.along: first + row}
                     after = self._combined(total, self._value(here, at, lanes, mask))
                     stored = self._finished(total if scan.exclusive else after)
                     self._put(stored, here, at, mask)
@@ -261,7 +261,7 @@ class ScanWriter(NestWriter):
             with emit.loop(0, upto, lanes, [emit.splat(first, vector)]) as loop:
                 loop.carry([self._step(env, loop.counter, loop.carried[0], None)])
             carried = loop.results[0]
-        left = emit.sub(extent, upto)
+        left = extent - upto
         if left == 0:
             return
         if lanes > 1 and self.masked:

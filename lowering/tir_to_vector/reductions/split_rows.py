@@ -7,7 +7,7 @@ and are combined in order.
 import functools
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import Sums
@@ -36,9 +36,9 @@ def splits_rows(writer: ElementWriter) -> bool | ir.Value:
     if writer.machine.registers < _MANY_REGISTERS or _sums_of(writer).has_marks:
         return False
     rows, columns = _rows(writer), emit.size(flat.iters[vector].extent)
-    length = emit.mul(columns, writer.bits(flat.slice[0]) // 8)
+    length = columns * (writer.bits(flat.slice[0]) // 8)
     limits: tuple[tuple[Index, str, int], ...] = (
-        (emit.mul(rows, length), "sge", writer.machine.far_bytes),
+        (rows * length, "sge", writer.machine.far_bytes),
         (rows, "sge", 8 * _MIN_ROWS),
         (length, "sge", _SHORT),
         (length, "sle", _LONG),
@@ -55,17 +55,17 @@ def reduce_split_rows(writer: ElementWriter) -> None:
     emit, flat, vector = writer.emit, writer.flat, writer.vector
     assert vector is not None  # or there would be no rows
     rows, columns = _rows(writer), emit.size(flat.iters[vector].extent)
-    height = emit.max(emit.div(emit.add(rows, _PIECES - 1), _PIECES), _MIN_ROWS)
-    pieces = emit.div(emit.add(rows, emit.sub(height, 1)), height)
-    sums = emit.alloc(emit.mul(pieces, columns), flat.value.type)
-    size = emit.mul(emit.mul(rows, columns), writer.bits(flat.slice[0]) // 8)
+    height = emit.max(ceil_div(rows, _PIECES), _MIN_ROWS)
+    pieces = ceil_div(rows, height)
+    sums = emit.alloc(pieces * columns, flat.value.type)
+    size = rows * columns * (writer.bits(flat.slice[0]) // 8)
     with emit.parallel_region([ParallelDim(pieces)], writer._work()) as (own,):
 
         def reduce(together: int) -> None:
             with emit.loop(*own) as loop:
-                first = emit.mul(loop.counter, height)
-                span = (first, emit.min(emit.add(first, height), rows))
-                _reduce_piece(writer, span, sums, emit.mul(loop.counter, columns), together)
+                first = loop.counter * height
+                span = (first, emit.min(first + height, rows))
+                _reduce_piece(writer, span, sums, loop.counter * columns, together)
 
         if isinstance(size, int):
             reduce(1 if size >= writer.machine.l3_bytes else _TOGETHER)
@@ -78,7 +78,7 @@ def reduce_split_rows(writer: ElementWriter) -> None:
 
     def finish(at: Index, lanes: int, mask: ir.Value | None) -> None:
         with emit.loop(0, pieces, 1, [writer._start({}, at, lanes, mask)]) as loop:
-            place = emit.add(emit.mul(loop.counter, columns), at)
+            place = loop.counter * columns + at
             part = _load(writer, sums, place, lanes, mask)
             loop.carry([totals.added(loop.carried[0], part)])
         writer._put(loop.results[0], {}, at, mask)
@@ -95,14 +95,14 @@ def _reduce_piece(
     reduction = 1 - writer.vector
 
     def start(at: Index, lanes: int, mask: ir.Value | None) -> None:
-        emit.vector_store(totals.neutral(lanes), sums, [emit.add(begin, at)], mask)
+        emit.vector_store(totals.neutral(lanes), sums, [begin + at], mask)
 
     def add(first: Index, count: int) -> None:
         def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
-            place = emit.add(begin, at)
+            place = begin + at
             total = _load(writer, sums, place, lanes, mask)
             for row in range(count):
-                value = writer._value({reduction: emit.add(first, row)}, at, lanes, mask)
+                value = writer._value({reduction: first + row}, at, lanes, mask)
                 total = totals.added(total, value)
             emit.vector_store(total, sums, [place], mask)
 
@@ -110,7 +110,7 @@ def _reduce_piece(
 
     writer._chunks(start)
     first, last = span
-    whole = emit.add(first, emit.round_down(emit.sub(last, first), together))
+    whole = first + emit.round_down(last - first, together)
     with emit.loop(first, whole, together) as loop:
         add(loop.counter, together)
     if together > 1:

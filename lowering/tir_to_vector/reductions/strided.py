@@ -63,7 +63,7 @@ def load_strided(
     type_ = ir.VectorType.get([min(lanes, width)], base.type.element_type)
     parts: list[ir.Value] = []
     for first in range(0, lanes, width):
-        here = emit.add(place, emit.mul(emit.size(stride), first))
+        here = place + emit.size(stride) * first
         if step == -1:
             parts.append(_backwards(emit, base, here, type_))
         elif step is not None and 1 < step <= _MAX_STEP:
@@ -75,7 +75,7 @@ def load_strided(
 
 def _backwards(emit: Emitter, base: ir.Value, place: Index, type_: ir.VectorType) -> ir.Value:
     lanes = type_.shape[0]
-    read = emit.vector_load(base, [emit.sub(place, lanes - 1)], type_)
+    read = emit.vector_load(base, [place - (lanes - 1)], type_)
     return emit.shuffle(read, read, list(reversed(range(lanes))))
 
 
@@ -89,7 +89,7 @@ def load_stepped(
         here = range(number * lanes, (number + 1) * lanes)
         last = number == step - 1
         mask = emit.mask(lanes - (step - 1), lanes) if last else None
-        part = emit.vector_load(base, [emit.add(place, number * lanes)], type_, mask)
+        part = emit.vector_load(base, [place + number * lanes], type_, mask)
         if result is None:
             result = emit.shuffle(part, part, [min(i * step, lanes - 1) for i in range(lanes)])
             continue
@@ -104,7 +104,7 @@ def _one_by_one(
 ) -> ir.Value:
     result = emit.constant(type_, 0)
     for lane in range(type_.shape[0]):
-        single = emit.load(base, [emit.add(place, emit.mul(stride, lane))])
+        single = emit.load(base, [place + stride * lane])
         result = emit.insert(single, result, lane)
     return result
 
@@ -149,7 +149,7 @@ class StridedWriter(NestWriter):
         if walks or self.vector is None:
             return place, walks
         by = self.emit.size(self.flat.accesses[op].strides[self.vector])
-        return self.emit.add(place, self.emit.mul(at, by)), False
+        return place + at * by, False
 
     def _get(
         self, op: ir.Operation, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None

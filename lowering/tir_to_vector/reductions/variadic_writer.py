@@ -83,7 +83,7 @@ class VariadicWriter(StridedWriter):
         def run(inner: dict[int, Index], carried: Values) -> Values:
             with emit.loop(0, upto, wide, carried, UNROLL) as loop:
                 loop.carry(self._ordered(inner, loop.carried, loop.counter, wide, None))
-            left = emit.sub(size, upto)
+            left = size - upto
             if not self.masked or wide == 1 or left == 0:
                 return loop.results
             mask, made = emit.mask(left, wide), loop.results

@@ -241,7 +241,7 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
     ]
     work: Index = 0
     for flat in group:
-        work = emit.add(work, work_of(emit, flat, _ELEMENT_WORK))
+        work += work_of(emit, flat, _ELEMENT_WORK)
     near = rows_together(group, length, emit, machine)
     # Rows from memory go one at a time, with prefetches and non-temporal stores; rows in cache go
     # by blocks. If only run time knows where rows come from, there is code for both.
@@ -325,7 +325,7 @@ def _together(
         }
         nests = [placed(flat, places) for flat in group]
         length = row_length(group, 1, emit)
-        most = emit.mul(length, emit.threads - 1)
+        most = length * (emit.threads - 1)
         near = isinstance(most, int) and most <= machine.l2_bytes
         writers = _writers(nests, 1, emit, machine, near=near)
         for writer in writers:
@@ -395,7 +395,7 @@ def _rows(
             for writer in writers:
                 writer.write([*counters, start])
             return
-        here = emit.sub(emit.min(emit.add(start, block), last), start)
+        here = emit.min(start + block, last) - start
         for writer in writers:
             with emit.loop(0, here) as row:
-                writer.write([*counters, emit.add(start, row.counter)], row.counter)
+                writer.write([*counters, start + row.counter], row.counter)

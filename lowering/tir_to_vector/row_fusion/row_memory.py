@@ -173,10 +173,10 @@ def row_length(group: list[FlatNest], count: int, emit: Emitter) -> Index:
             stride = emit.size(access.strides[count - 1])
             if stride != 0 and access.buffer not in lengths:
                 width = max(8, access.buffer.type.element_type.width) // 8
-                lengths[access.buffer] = emit.mul(stride, width)
+                lengths[access.buffer] = stride * width
     total: Index = 1
     for length in lengths.values():
-        total = emit.add(total, length)
+        total += length
     return total
 
 
@@ -191,7 +191,7 @@ def come_from_memory(
     """
     total = length
     for it in group[0].iters[:count]:
-        total = emit.mul(total, emit.size(it.extent))
+        total *= emit.size(it.extent)
     slow = any(map(has_functions, group))
     limits = [(machine.min_non_temporal_bytes(True, slow=slow), total)]
     for each in over:
@@ -212,14 +212,14 @@ def rows_together(group: list[FlatNest], length: Index, emit: Emitter, machine: 
     """
     if not any(flat.total is not None for flat in group):
         return 1
-    return emit.max(emit.min(emit.div(machine.l1_bytes // 2, length), _MAX_ROWS), 1)
+    return emit.max(emit.min(machine.l1_bytes // 2 // length, _MAX_ROWS), 1)
 
 
 def size_of_rows(row: SymExpr, block: Index, emit: Emitter) -> Index:
     """Return the size of a buffer for a block of rows; it is static if it fits the stack."""
     size = emit.size(row)
     known = isinstance(size, int) and size * _MAX_ROWS <= _SMALL
-    return emit.mul(size, _MAX_ROWS if known else block)
+    return size * (_MAX_ROWS if known else block)
 
 
 def merge_shared(group: list[FlatNest], count: int) -> tuple[list[FlatNest], int]:
@@ -307,14 +307,14 @@ class SoftwarePipelinedRows:
         emit = self.last.emit
         with emit.loop(first, end) as loop:
             row = loop.counter
-            before = emit.sub(row, 1)
+            before = row - 1
             for writer in self.before:
                 writer.write([row], self._place(row))
             self._write_pipelined(emit.max(before, first), before, row)
             for writer in self.after:
                 writer.write([row], self._place(row))
         with emit.when(emit.compare("slt", first, end)):
-            row = emit.sub(end, 1)
+            row = end - 1
             self.last.write([row], self._place(row))
 
     def _write_pipelined(self, late: Index, before: Index, row: Index) -> None:
@@ -326,11 +326,11 @@ class SoftwarePipelinedRows:
         extent = emit.size(last.flat.iters[last.vector].extent)
         wide = WIDE * last.lanes
         start = begin_streaming(last, {0: late}, (0, extent), chunk)
-        upto = emit.add(start, emit.round_down(emit.sub(extent, start), wide))
-        most = emit.sub(upto, wide)
+        upto = start + emit.round_down(extent - start, wide)
+        most = upto - wide
 
         def step(at: Index) -> None:
-            chunk(emit.min(emit.add(start, at), most), wide, None, True)
+            chunk(emit.min(start + at, most), wide, None, True)
 
         self.host.also = step
         self.host.write([row], self._place(row))

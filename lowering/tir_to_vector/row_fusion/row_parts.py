@@ -101,7 +101,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         rows = [emit.size(it.extent) for it in parts.maps[0].flat.iters[:-1]]
         work: Index = 0
         for writer in writers:
-            work = emit.add(work, writer.work())
+            work += writer.work()
         with ExitStack() as loops:
             dims = [ParallelDim(extent, 1, _STEPS_EACH * emit.threads) for extent in rows]
             ranges = loops.enter_context(emit.parallel_region(dims, work))

@@ -38,14 +38,14 @@ class SplitRow:
 
     def piece(self, emit: Emitter, number: Index) -> tuple[Index, Index]:
         """Return the range of a part."""
-        first = emit.mul(number, _PIECE)
-        return first, emit.min(emit.add(first, _PIECE), self.length)
+        first = number * _PIECE
+        return first, emit.min(first + _PIECE, self.length)
 
     def span(self, emit: Emitter) -> tuple[Index, Index]:
         """Return the range of this thread's parts."""
         if self.own is None:
             return 0, self.length
-        first, last = (emit.mul(number, _PIECE) for number in self.own)
+        first, last = (number * _PIECE for number in self.own)
         return first, emit.min(last, self.length)
 
 

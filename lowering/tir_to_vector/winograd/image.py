@@ -92,40 +92,38 @@ class TransformedImage:
         """Zero tiles that are read but do not exist."""
         emit, lanes = self._emit, self._lanes
         with (
-            emit.loop(0, emit.mul(self._side, self._side)) as element,
+            emit.loop(0, self._side * self._side) as element,
             emit.loop(0, self.slabs) as slab,
             emit.loop(first, last) as tile,
         ):
-            place = emit.add(
-                emit.mul(element.counter, self.element), emit.mul(slab.counter, self.slab)
-            )
-            place = emit.add(place, emit.mul(tile.counter, lanes))
+            place = element.counter * self.element + slab.counter * self.slab
+            place += tile.counter * lanes
             emit.vector_store(self._zero, self.base, [place])
 
     def transform(self, run: Run, group: Index) -> None:
         """Transform a run of tiles, all channels of a group."""
         emit, side = self._emit, self._side
-        row = emit.sub(run.row, self._conv.before(ROWS))
-        column = emit.sub(run.column, self._conv.before(COLUMNS))
-        count = emit.add(emit.mul(run.tiles, self._outputs), TAPS - 1)
-        low = emit.min(emit.max(emit.sub(0, column), 0), count)
-        high = emit.max(emit.min(emit.sub(self._columns, column), count), low)
+        row = run.row - self._conv.before(ROWS)
+        column = run.column - self._conv.before(COLUMNS)
+        count = run.tiles * self._outputs + (TAPS - 1)
+        low = emit.min(emit.max(-column, 0), count)
+        high = emit.max(emit.min(self._columns - column, count), low)
         images, channels, rows, columns = self._strides
-        start = emit.add(emit.mul(run.image, images), emit.mul(column, columns))
-        first = emit.mul(group, self._inputs)
+        start = run.image * images + column * columns
+        first = group * self._inputs
         with emit.loop(0, self.slabs) as slab:
-            channel = emit.mul(slab.counter, self._lanes)
-            there = emit.add(start, emit.mul(emit.add(first, channel), channels))
+            channel = slab.counter * self._lanes
+            there = start + (first + channel) * channels
             with emit.loop(0, side) as step:
-                here = emit.add(row, step.counter)
-                to = emit.mul(step.counter, self._row)
+                here = row + step.counter
+                to = step.counter * self._row
                 inside = emit.both(
                     emit.compare("sge", here, 0), emit.compare("slt", here, self._rows)
                 )
                 with emit.when(inside) as branch:
-                    from_ = emit.add(there, emit.mul(here, rows))
+                    from_ = there + here * rows
                     self._zeros(to, 0, low)
-                    left = emit.sub(self._inputs, channel)
+                    left = self._inputs - channel
                     if self._conv.channels_last:
                         self._pixels(from_, to, low, high, left)
                     else:
@@ -133,7 +131,7 @@ class TransformedImage:
                     self._zeros(to, high, count)
                 with emit.otherwise(branch):
                     self._zeros(to, 0, count)
-            place = emit.mul(slab.counter, self.slab)
+            place = slab.counter * self.slab
 
             def transformed(variant: WinogradVariant) -> None:
                 self._down(variant, count)
@@ -144,7 +142,7 @@ class TransformedImage:
     def _zeros(self, to: Index, low: Index, high: Index) -> None:
         emit = self._emit
         with emit.loop(low, high) as pixel:
-            place = emit.add(to, emit.mul(pixel.counter, self._lanes))
+            place = to + pixel.counter * self._lanes
             emit.vector_store(self._zero, self._copy, [place])
 
     def _pixels(self, from_: Index, to: Index, low: Index, high: Index, left: Index) -> None:
@@ -152,51 +150,51 @@ class TransformedImage:
         emit, lanes = self._emit, self._lanes
         mask = None if self._inputs % lanes == 0 else emit.mask(left, lanes)
         with emit.loop(low, high) as pixel:
-            place = emit.add(from_, emit.mul(pixel.counter, self._strides[3]))
+            place = from_ + pixel.counter * self._strides[3]
             value = emit.vector_load(self._source, [place], self._vector, mask)
-            emit.vector_store(value, self._copy, [emit.add(to, emit.mul(pixel.counter, lanes))])
+            emit.vector_store(value, self._copy, [to + pixel.counter * lanes])
 
     def _transposed(self, from_: Index, to: Index, low: Index, high: Index, left: Index) -> None:
         """Copy pixels of a row in NCHW."""
         emit, lanes = self._emit, self._lanes
         with emit.loop(low, high, lanes) as pixel:
-            at = emit.add(from_, pixel.counter)
-            mask = emit.mask(emit.sub(high, pixel.counter), lanes)
+            at = from_ + pixel.counter
+            mask = emit.mask(high - pixel.counter, lanes)
             vectors = []
             for lane in range(lanes):
                 # Channels past the last one repeat it, and meet weights of zero.
                 number: Index = lane
                 if self._inputs % lanes:
-                    number = emit.min(lane, emit.sub(left, 1))
-                place = emit.add(at, emit.mul(number, self._strides[1]))
+                    number = emit.min(lane, left - 1)
+                place = at + number * self._strides[1]
                 vectors.append(emit.vector_load(self._source, [place], self._vector, mask))
             for lane, value in enumerate(transpose_tile(emit, vectors)):
-                place = emit.add(to, emit.mul(emit.add(pixel.counter, lane), lanes))
+                place = to + (pixel.counter + lane) * lanes
                 emit.vector_store(value, self._copy, [place])
 
     def _down(self, variant: WinogradVariant, count: Index) -> None:
         """Transform the columns of a run in place."""
         emit = self._emit
         with emit.loop(0, count) as column:
-            at = emit.mul(column.counter, self._lanes)
-            places = [emit.add(at, step * self._line(variant)) for step in range(variant.side)]
+            at = column.counter * self._lanes
+            places = [at + step * self._line(variant) for step in range(variant.side)]
             self._map(variant, places, self._copy, places, self._copy)
 
     def _across(self, variant: WinogradVariant, run: Run, slab: Index) -> None:
         """Transform the rows of each tile, and store all elements for the multiplication."""
         emit, lanes = self._emit, self._lanes
         element = self._element(variant)
-        start = emit.add(slab, emit.mul(run.first, lanes))
+        start = slab + run.first * lanes
         with emit.loop(0, run.tiles) as tile, emit.loop(0, variant.side) as step:
-            at = emit.mul(tile.counter, variant.outputs * lanes)
-            at = emit.add(at, emit.mul(step.counter, self._line(variant)))
-            to = emit.add(start, emit.mul(tile.counter, lanes))
-            to = emit.add(to, emit.mul(step.counter, variant.side * element))
+            at = tile.counter * (variant.outputs * lanes)
+            at += step.counter * self._line(variant)
+            to = start + tile.counter * lanes
+            to += step.counter * (variant.side * element)
             self._map(
                 variant,
-                [emit.add(at, number * lanes) for number in range(variant.side)],
+                [at + number * lanes for number in range(variant.side)],
                 self._copy,
-                [emit.add(to, number * element) for number in range(variant.side)],
+                [to + number * element for number in range(variant.side)],
                 self.base,
             )
 
@@ -272,13 +270,13 @@ class TransformedSums:
             panel: that of the panel in the group.
         """
         emit, lanes = self._emit, self._lanes
-        first = emit.mul(panel, self._panel)
-        left = emit.min(emit.sub(self._channels, first), self._panel)
+        first = panel * self._panel
+        left = emit.min(self._channels - first, self._panel)
         rows, columns = (
-            emit.min(emit.sub(extent, at), most)
+            emit.min(extent - at, most)
             for extent, at, most in zip(
                 self._extents, (run.row, run.column),
-                (self._outputs, emit.mul(run.tiles, self._outputs)), strict=True,
+                (self._outputs, run.tiles * self._outputs), strict=True,
             )
         )  # fmt: skip
         with emit.loop(0, left, lanes) as vector:
@@ -288,9 +286,9 @@ class TransformedSums:
                 self._down(variant, columns)
 
             self._variants.each(transformed)
-            channel = emit.add(first, vector.counter)
+            channel = first + vector.counter
             env = {IMAGES: run.image, GROUPS: group}
-            live = emit.min(emit.sub(left, vector.counter), lanes)
+            live = emit.min(left - vector.counter, lanes)
             if self._conv.along == OUTPUTS:
                 self._pixels(env, run, channel, live, (rows, columns))
             else:
@@ -299,18 +297,18 @@ class TransformedSums:
     def _across(self, variant: WinogradVariant, run: Run, vector: Index) -> None:
         """Transform the rows of each tile to sums for its outputs' columns."""
         emit, lanes, element = self._emit, self._lanes, self._element(variant)
-        start = emit.add(emit.mul(run.first, self._panel), vector)
+        start = run.first * self._panel + vector
         with emit.loop(0, run.tiles) as tile, emit.loop(0, variant.side) as step:
-            at = emit.add(start, emit.mul(tile.counter, self._panel))
-            at = emit.add(at, emit.mul(step.counter, variant.side * element))
+            at = start + tile.counter * self._panel
+            at += step.counter * (variant.side * element)
             products = [
-                emit.vector_load(self.base, [emit.add(at, i * element)], self._vector)
+                emit.vector_load(self.base, [at + i * element], self._vector)
                 for i in range(variant.side)
             ]
-            to = emit.mul(tile.counter, variant.outputs * lanes)
-            to = emit.add(to, emit.mul(step.counter, self._line(variant)))
+            to = tile.counter * (variant.outputs * lanes)
+            to += step.counter * self._line(variant)
             for number, value in enumerate(variant.transforms.sums(products)):
-                emit.vector_store(value, self._copy, [emit.add(to, number * lanes)])
+                emit.vector_store(value, self._copy, [to + number * lanes])
 
     def _down(self, variant: WinogradVariant, columns: Index) -> None:
         """Transform columns to outputs in place, and test whether these are finite."""
@@ -318,8 +316,8 @@ class TransformedSums:
         zero = emit.constant(self._vector, 0)
         not_finite = emit.vector_load(self.not_finite, [0], self._vector)
         with emit.loop(0, columns, 1, [not_finite]) as column:
-            at = emit.mul(column.counter, lanes)
-            places = [emit.add(at, step * self._line(variant)) for step in range(variant.side)]
+            at = column.counter * lanes
+            places = [at + step * self._line(variant) for step in range(variant.side)]
             values = [emit.vector_load(self._copy, [place], self._vector) for place in places]
             (not_finite,) = column.carried
             for place, value in zip(places, variant.transforms.sums(values), strict=False):
@@ -337,14 +335,10 @@ class TransformedSums:
         emit = self._emit
         mask = None if self._channels % self._lanes == 0 else emit.mask(live, self._lanes)
         with emit.loop(0, sizes[0]) as row, emit.loop(0, sizes[1]) as column:
-            at = emit.mul(row.counter, self._row)
-            at = emit.add(at, emit.mul(column.counter, self._lanes))
+            at = row.counter * self._row
+            at += column.counter * self._lanes
             value = emit.vector_load(self._copy, [at], self._vector)
-            there = {
-                **env,
-                ROWS: emit.add(run.row, row.counter),
-                COLUMNS: emit.add(run.column, column.counter),
-            }
+            there = {**env, ROWS: run.row + row.counter, COLUMNS: run.column + column.counter}
             self._put(there, value, OUTPUTS, channel, mask)
 
     def _transposed(
@@ -354,22 +348,20 @@ class TransformedSums:
         """Write vectors of adjacent pixels."""
         emit, lanes = self._emit, self._lanes
         with emit.loop(0, sizes[0]) as row, emit.loop(0, sizes[1], lanes) as column:
-            at = emit.mul(row.counter, self._row)
-            at = emit.add(at, emit.mul(column.counter, lanes))
+            at = row.counter * self._row
+            at += column.counter * lanes
             pixels = [
-                emit.vector_load(self._copy, [emit.add(at, lane * lanes)], self._vector)
+                emit.vector_load(self._copy, [at + lane * lanes], self._vector)
                 for lane in range(lanes)
             ]
             for lane, value in enumerate(transpose_tile(emit, pixels)):
                 emit.vector_store(value, self._square, [lane * lanes])
-            mask = emit.mask(emit.sub(sizes[1], column.counter), lanes)
-            there = {**env, ROWS: emit.add(run.row, row.counter)}
-            where = emit.add(run.column, column.counter)
+            mask = emit.mask(sizes[1] - column.counter, lanes)
+            there = {**env, ROWS: run.row + row.counter}
+            where = run.column + column.counter
             with emit.loop(0, live) as lane:
-                value = emit.vector_load(
-                    self._square, [emit.mul(lane.counter, lanes)], self._vector
-                )
-                here = {**there, OUTPUTS: emit.add(channel, lane.counter)}
+                value = emit.vector_load(self._square, [lane.counter * lanes], self._vector)
+                here = {**there, OUTPUTS: channel + lane.counter}
                 self._put(here, value, COLUMNS, where, mask)
 
     def _put(

@@ -18,7 +18,7 @@ from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
     find_packed_convolution,
 )
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter, StridedRef
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.kernel_class import (
     Candidate,
     KernelClass,
@@ -154,18 +154,13 @@ class _Writer:
         self.is_far: bool = weights * 4 > machine.l2_bytes
         # Tiles of a column and of a row; runs of a row, of all images, and of a block.
         self.high, self.wide = (
-            emit.div(
-                emit.add(emit.size(conv.extent(axis)), emit.sub(self.outputs, 1)), self.outputs
-            )
-            for axis in (ROWS, COLUMNS)
+            ceil_div(emit.size(conv.extent(axis)), self.outputs) for axis in (ROWS, COLUMNS)
         )
-        self.across = emit.div(emit.add(self.wide, emit.sub(self.run, 1)), self.run)
-        self.runs = emit.mul(emit.mul(emit.size(conv.extent(IMAGES)), self.high), self.across)
+        self.across = ceil_div(self.wide, self.run)
+        self.runs = emit.size(conv.extent(IMAGES)) * self.high * self.across
         self.together = emit.max(
-            emit.div(
-                variants.pick(lambda variant: variant.sizes.tiles),
-                emit.max(emit.min(self.wide, self.run), 1),
-            ),
+            variants.pick(lambda variant: variant.sizes.tiles)
+            // emit.max(emit.min(self.wide, self.run), 1),
             1,
         )
 
@@ -180,12 +175,12 @@ class _Writer:
                 emit.blocks(*runs, self.together) as (first, last),
             ):
                 start = self._number(first)
-                tiles = emit.sub(self._number(last), start)
+                tiles = self._number(last) - start
                 with emit.loop(first, last) as run:
                     self.image.transform(self._run(run.counter, start), group)
-                self.image.clear(tiles, emit.add(tiles, self.rest - 1))
+                self.image.clear(tiles, tiles + (self.rest - 1))
                 with emit.loop(*panels) as panel:
-                    self._products(emit.add(emit.mul(group, self.panels), panel.counter), tiles)
+                    self._products(group * self.panels + panel.counter, tiles)
                     with emit.loop(first, last) as run:
                         self.sums.write(self._run(run.counter, start), group, panel.counter)
             self._store_not_finite()
@@ -197,7 +192,7 @@ class _Writer:
         # With fewer runs each thread would read all weights from memory for a part of a block.
         least = emit.max(self.together, 2) if self.is_far else 2
         dims = {
-            "runs": ParallelDim(self.runs, min_extent=emit.mul(least, emit.threads)),
+            "runs": ParallelDim(self.runs, min_extent=least * emit.threads),
             "groups": ParallelDim(self.groups), "panels": ParallelDim(self.panels),
         }  # fmt: skip
         order = [
@@ -215,21 +210,20 @@ class _Writer:
 
     def _number(self, run: Index) -> Index:
         """Return the number of tiles before a run."""
-        emit = self.emit
-        row = emit.div(run, self.across)
-        part = emit.sub(run, emit.mul(row, self.across))
-        return emit.add(emit.mul(row, self.wide), emit.mul(part, self.run))
+        row = run // self.across
+        part = run - row * self.across
+        return row * self.wide + part * self.run
 
     def _run(self, number: Index, start: Index) -> Run:
         """Return a run of a block that begins with a tile."""
         emit, size = self.emit, self.run
-        line = emit.div(number, self.across)
-        first = emit.mul(emit.sub(number, emit.mul(line, self.across)), size)
-        image = emit.div(line, self.high)
-        row = emit.sub(line, emit.mul(image, self.high))
+        line = number // self.across
+        first = (number - line * self.across) * size
+        image = line // self.high
+        row = line - image * self.high
         return Run(
-            image, emit.mul(row, self.outputs), emit.mul(first, self.outputs),
-            emit.min(emit.sub(self.wide, first), size), emit.sub(self._number(number), start),
+            image, row * self.outputs, first * self.outputs,
+            emit.min(self.wide - first, size), self._number(number) - start,
         )  # fmt: skip
 
     def _products(self, panel: Index, tiles: Index) -> None:
@@ -239,29 +233,29 @@ class _Writer:
         """
         emit, rows, rest = self.emit, self.rows, self.rest
         elements = (self.variants.largest + TAPS - 1) ** 2
-        size, last = self.inputs * self.panel, emit.mul(self.side, self.side)
-        base = emit.mul(panel, elements * size)
+        size, last = self.inputs * self.panel, self.side * self.side
+        base = panel * (elements * size)
         share = self._pieces(self.panel, emit.max(self._pieces(tiles, rows), 1))
         with emit.loop(0, last) as element:
-            image = emit.mul(element.counter, self.image.element)
-            sums = emit.mul(element.counter, self.sums.element)
+            image = element.counter * self.image.element
+            sums = element.counter * self.sums.element
             number, following = self.variants.element(element.counter), None
-            weights = emit.add(base, emit.mul(number, size))
+            weights = base + number * size
             if self.is_far:
-                after = emit.add(element.counter, 1)
+                after = element.counter + 1
                 number = self.variants.element(after)
                 number = emit.select(emit.compare("eq", after, last), elements, number)
-                following = emit.add(base, emit.mul(number, size))
+                following = base + number * size
 
             def tile(count: int, first: Index) -> None:
                 ahead = None
                 if following is not None:
-                    done = emit.mul(emit.div(first, rows), emit.mul(share, self.inputs))
-                    ahead = emit.add(following, done), share
+                    done = first // rows * (share * self.inputs)
+                    ahead = following + done, share
                 b = StridedRef(self.weights, weights, {"k": self.panel}, ahead=ahead)
                 self._tile(
-                    count, emit.add(image, emit.mul(first, self.lanes)), b,
-                    emit.add(sums, emit.mul(first, self.panel)),
+                    count, image + first * self.lanes, b,
+                    sums + first * self.panel,
                 )  # fmt: skip
 
             whole = emit.round_down(tiles, rows)
@@ -270,7 +264,7 @@ class _Writer:
                     tile(count, loop.counter)
 
     def _pieces(self, total: Index, each: Index) -> Index:
-        return self.emit.div(self.emit.add(total, self.emit.sub(each, 1)), each)
+        return ceil_div(total, each)
 
     def _tile(self, rows: int, image: Index, b: StridedRef, sums: Index) -> None:
         """Multiply some tiles by a panel."""
@@ -283,7 +277,7 @@ class _Writer:
             held = emit.mask(emit.select(first, 0, self.lanes), self.lanes)
             for row in range(rows):
                 for v in range(vectors):
-                    place = emit.add(sums, row * self.panel + v * self.lanes)
+                    place = sums + (row * self.panel + v * self.lanes)
                     value = total[row * vectors + v]
                     if several:
                         before = emit.vector_load(self.sums.base, [place], self.vector, held)
@@ -298,20 +292,20 @@ class _Writer:
         self, rows: int, vectors: int, image: Index, b: StridedRef, part: Index, slabs: Index
     ) -> list[ir.Value]:
         emit, lanes = self.emit, self.lanes
-        last = emit.min(emit.add(part, slabs), self.image.slabs)
+        last = emit.min(part + slabs, self.image.slabs)
         zero = emit.constant(self.vector, 0)
         with emit.loop(part, last, 1, [zero] * (rows * vectors), KEEP) as slab:
-            at = emit.add(image, emit.mul(slab.counter, self.image.slab))
-            channel = emit.mul(slab.counter, lanes)
+            at = image + slab.counter * self.image.slab
+            channel = slab.counter * lanes
             count: Index = lanes
             if self.inputs % lanes:
-                count = emit.min(emit.sub(self.inputs, channel), lanes)
+                count = emit.min(self.inputs - channel, lanes)
             tile = RegisterTile(emit, rows, vectors, self.vector, self.machine.fma, in_order=True)
             a = StridedRef(self.image.base, at, {"m": lanes, "k": 1})
-            here = replace(b, offset=emit.add(b.offset, emit.mul(channel, self.panel)))
+            here = replace(b, offset=b.offset + channel * self.panel)
             if b.ahead is not None:
                 start, apart = b.ahead
-                here.ahead = emit.add(start, emit.mul(channel, apart)), apart
+                here.ahead = start + channel * apart, apart
             slab.carry(tile_sums(tile, a, here, count, begin=slab.carried))
         return slab.results
 

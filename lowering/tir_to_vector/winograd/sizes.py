@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_cost import tile_cycles
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     COLUMNS,
@@ -126,12 +126,12 @@ def fastest_variant(
     taken = []
     for outputs in tiles:
         cost = winograd_cost(conv, machine, outputs)
-        high, wide = (emit.div(emit.add(size, outputs - 1), outputs) for size in (rows, columns))
-        count = emit.mul(emit.mul(images, high), wide)
-        each = emit.mul(count, int(cost.each * MARGIN))
-        taken.append(emit.add(each, int(cost.fixed * MARGIN)))
-    pixels = emit.mul(emit.mul(images, rows), columns)
-    direct = emit.mul(pixels, int(direct_cost(conv, machine).each))
+        high, wide = (ceil_div(size, outputs) for size in (rows, columns))
+        count = images * high * wide
+        each = count * int(cost.each * MARGIN)
+        taken.append(each + int(cost.fixed * MARGIN))
+    pixels = images * rows * columns
+    direct = pixels * int(direct_cost(conv, machine).each)
     best = emit.min(taken[0], taken[-1])
     return emit.compare("slt", best, direct), emit.compare("sle", taken[0], taken[-1])
 
@@ -270,10 +270,10 @@ class WinogradVariants:
         emit, small = self._emit, self.all[0]
         if small.outputs == self.largest:
             return number
-        down = emit.div(number, small.side)
+        down = number // small.side
         places = []
-        for place in (down, emit.sub(number, emit.mul(down, small.side))):
+        for place in (down, number - down * small.side):
             last = emit.compare("eq", place, small.side - 1)
             places.append(emit.select(last, small.transforms.elements[-1], place))
-        element = emit.add(emit.mul(places[0], self.largest + TAPS - 1), places[1])
+        element = places[0] * (self.largest + TAPS - 1) + places[1]
         return element if self.first is None else emit.select(self.first, element, number)
