@@ -318,6 +318,14 @@ class PrimFuncBuilder:
         if entry not in accesses.seen:
             accesses.seen.append(entry)
 
+    @contextmanager
+    def unrecorded(self) -> Iterator[None]:
+        """Note no accesses: what is loaded inside is not kept."""
+        seen = self._accesses[-1].seen if self._accesses else []
+        count = len(seen)
+        yield
+        del seen[count:]
+
     def declare(self, kind: str, accesses: Sequence[Access]) -> None:
         """Say what the innermost open block touches, in the place of what its body does.
 

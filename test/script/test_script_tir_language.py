@@ -186,6 +186,18 @@ for i in range(8):
     T.evaluate(A[i] + T.float32(1))
     B[i] = T.Select(T.likely(T.GE(A[i], T.float32(0))), A[i], T.undef(dtype="float32"))
 """, lambda: np.where(A >= 0, A, 0)),
+    "promises_of_a_block": ("""
+C = T.alloc_buffer(A.shape, "float32")
+for i in range(8):
+    with T.block("promise"):
+        vi = T.axis.spatial(8, i)
+        T.reads(A[vi])
+        T.assume(A[vi] > T.float32(-100))
+    with T.block("copy"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = A[vi]
+        B[vi] = C[vi]
+""", lambda: A),
     "rounding": ("""
 for i in range(8):
     B[i] = T.floor(A[i]) + T.ceil(A[i]) + T.trunc(A[i]) + T.nearbyint(A[i])

@@ -324,3 +324,36 @@ def test_builtins_of_the_machine() -> None:
     assert tuple(vm["main"](np.zeros((2, 4), "float32"))) == (4, 7)
     with pytest.raises(ScriptError, match="takes a builtin's name and its arguments"):
         from_source(module('return R.call_builtin_with_ctx("vm.builtin.alloc_shape_heap", 2)'))
+
+
+def test_calls_of_made_closures_stay_pure() -> None:
+    text = """
+@I.ir_module
+class Module:
+    @R.function
+    def add(x: R.Any, y: R.Any):
+        return R.call_pure_packed("add", x, y, ty_args=R.Any)
+
+    @R.function
+    def main(x: R.Any):
+        return R.invoke_pure_closure(R.make_closure(Module.add, (x,)), (x,), ty_args=R.Any)
+"""
+    made = from_source(text)
+    ir.assert_structural_equal(from_source(made.script()), made)
+
+
+def test_numbers_of_branches_have_dtypes() -> None:
+    body = "if b:\n    size = n\nelse:\n    size = m\nreturn size"
+    signature = 'b: R.Prim("bool"), n: R.Prim("int64"), m: R.Prim("int64")'
+    made = from_source(module(body, signature))
+    assert made.script(show_all_ty=False).count("size: T.int64 = ") == 2
+    ir.assert_structural_equal(from_source(made.script()), made)
+
+
+def test_immediates_of_tir() -> None:
+    body = """
+scale = I.meta_var(T.FloatImm("float32", 0.5))
+return R.clip(x, T.IntImm("int64", 0), scale)
+"""
+    text = from_source(module(body, 'x: R.Tensor((3,), "float32")')).script()
+    assert "R.clip(x, min=0, max=0.5)" in text

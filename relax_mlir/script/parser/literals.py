@@ -31,6 +31,7 @@ _TYPED_LITERALS = {
     "T.bool": bool, "R.prim_value": _prim, "R.str": str, "R.dtype": str,
     "T.meta_var": lambda value: value, "I.meta_var": lambda value: value,
 }  # fmt: skip
+_IMMEDIATES = ("T.FloatImm", "T.IntImm")
 _ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
@@ -79,10 +80,16 @@ def literal(scope: Scope, node: Node) -> Any:
             return float(literal(scope, node.args[0]))
         except (ValueError, TypeError, OverflowError) as error:
             scope.fail(node, str(error))
-    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
-        convert = _TYPED_LITERALS.get(scope.path(node.func) or "")
+    if isinstance(node, ast.Call) and node.args and not node.keywords:
+        path = scope.path(node.func) or ""
+        if path in _IMMEDIATES and len(node.args) == 2:
+            # T.FloatImm("float32", 0.1) is T.float32(0.1).
+            path = f"T.{literal(scope, node.args[0])}"
+        elif len(node.args) > 1:
+            path = ""
+        convert = _TYPED_LITERALS.get(path)
         if convert is not None:
-            value = literal(scope, node.args[0])
+            value = literal(scope, node.args[-1])
             try:
                 return convert(value)
             except (ValueError, TypeError) as error:
@@ -141,6 +148,8 @@ def scalar_literal(scope: Scope, node: Node) -> Any:
     """
     inner = node.operand if isinstance(node, ast.UnaryOp) else node
     path = scope.path(inner.func) if isinstance(inner, ast.Call) else ""
+    if isinstance(inner, ast.Call) and path in _IMMEDIATES and len(inner.args) == 2:
+        path = f"T.{literal(scope, inner.args[0])}"
     if path in _SCALARS:
         value = literal(scope, node)
         return value if path in ("T.bool", "T.float32") else numpy_dtype(_SCALARS[path]).type(value)

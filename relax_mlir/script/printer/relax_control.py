@@ -6,6 +6,7 @@ from typing import Protocol
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import location_name
+from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import field_types, known_fields
@@ -165,7 +166,7 @@ class ControlPrinter:
             if not self._is_read_after(name, value, block):
                 self._printer.forced.setdefault(value, name)
         self._printer.block(block)
-        self._rebind(block, values, names)
+        self._rebind(block, values, names, typed=True)
 
     def _is_local(self, value: ir.Value, block: ir.Block) -> bool:
         """Whether a value is a binding of a block that may get a name of our choice."""
@@ -189,11 +190,16 @@ class ControlPrinter:
 
         return _holds_after(value, block, reads)
 
-    def _rebind(self, block: ir.Block, values: Sequence[ir.Value], names: Sequence[str]) -> None:
-        """Print the bindings at the end of a block, unless its last ones are in that order."""
+    def _rebind(
+        self, block: ir.Block, values: Sequence[ir.Value], names: Sequence[str], typed: bool = False
+    ) -> None:
+        """Print the bindings at the end of a block, numbers with their dtypes if `typed`.
+
+        Its last ones may be these, in that order.
+        """
         p = self._printer
         positions = {view.operation: i for i, view in enumerate(block.operations)}
-        floor, pending = -1, []
+        floor, pending, notes = -1, [], {}
         for value, name in zip(values, names, strict=True):
             text = p.expr.value(value)
             owner = value.owner
@@ -202,6 +208,8 @@ class ControlPrinter:
                 floor = place
             else:
                 pending.append((name, text))
+                if typed and T.is_scalar(value.type):
+                    notes[name] = f": {spelling.type_text(value.type)}"
         targets = [name for name, _ in pending]
         clash = any(
             set(re.findall(r"\w+", text)) & set(targets[:i]) for i, (_, text) in enumerate(pending)
@@ -210,7 +218,7 @@ class ControlPrinter:
             p.line(f"{', '.join(targets)} = {', '.join(text for _, text in pending)}")
         else:
             for name, text in pending:
-                p.line(f"{name} = {text}")
+                p.line(f"{name}{notes.get(name, '')} = {text}")
 
     # Loops
 
@@ -389,12 +397,11 @@ class ControlPrinter:
     def _range(self, bounds: ir.Value) -> str:
         p = self._printer
         fields = known_fields(bounds)
-        texts = [p.expr.integer(value) for value in fields] if fields is not None else [
-            f"{p.expr.value(bounds)}[{i}]" for i in range(3)
-        ]  # fmt: skip
+        whole = [f"{p.expr.value(bounds)}[{i}]" for i in range(3)] if fields is None else []
+        texts = [p.expr.integer(value) for value in fields or ()] or whole
         start, stop, step = texts
         if step != "1":
-            return f"{start}, {stop}, {step}"
+            return ", ".join(texts)
         return stop if start == "0" else f"{start}, {stop}"
 
     def _condition(self, block: ir.Block) -> str:

@@ -30,7 +30,7 @@ _BUILTINS = {"vm.builtin.print": "print", "vm.builtin.assert_op": "assert_op"}
 
 
 # What makes functions of which a reader knows whether they have side effects.
-_KNOWN_FUNCTIONS = ("relax.lambda", "relax.make_closure", "relax.invoke_closure")
+_KNOWN_FUNCTIONS = ("relax.lambda", "relax.invoke_closure")
 
 
 class Metadata:

@@ -38,7 +38,7 @@ def _buffer_store(stmts: TirStmtParser, call: Node) -> None:
 def _assume(stmts: TirStmtParser, call: Node) -> None:
     """Parse `T.assume(condition)`, which is checked for sense and promises nothing here."""
     stmts.expr.count(call, 1)
-    with forgotten():
+    with stmts.builder.unrecorded(), forgotten():
         stmts.expr.condition(call.args[0])
 
 

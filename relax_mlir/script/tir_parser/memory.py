@@ -45,6 +45,8 @@ def declared(p: TirExprParser, node: Node) -> tuple[dict[str, Node], list[SymExp
         p.scope.fail(node, f"{ast.unparse(node.func)} needs a shape")
     if isinstance(shape, (ast.Tuple, ast.List)):
         dims = reader.dims.dims(shape.elts)
+    elif isinstance(shape, ast.Attribute) and shape.attr == "shape":
+        dims = list(p.buffer(shape.value).dims)
     else:
         raw = reader.shape(shape) if isinstance(shape, ast.Name) and isinstance(
             p.scope.env.lookup(shape.id), (tuple, list)) else None  # fmt: skip
