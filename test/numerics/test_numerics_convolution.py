@@ -88,6 +88,20 @@ FAR: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
 ]
 
 
+def test_infinite_weights_between_the_elements_of_a_transposed_convolution() -> None:
+    """As the guide to numbers says it: zeros between elements are read where the rank is known."""
+    builder = relax.BlockBuilder()
+    for name, shape in (("known", (1, 1, 3)), ("unknown", None)):
+        x, w = (relax.Var(each, relax.TensorType(shape, "float32")) for each in "xw")
+        with builder.function(name, [x, w]):
+            builder.emit_func_output(builder.emit(relax.op.nn.conv1d_transpose(x, w)))
+    run = relax.VirtualMachine(relax.build(builder.get()))
+    weight = np.array([[[np.inf, 1, 1]]], np.float32)
+    for name, end in (("known", [np.nan, np.nan]), ("unknown", [2, 1])):
+        found = run[name](np.ones((1, 1, 3), np.float32), weight)
+        np.testing.assert_array_equal(found.reshape(-1), [np.inf] * 3 + end)
+
+
 @pytest.mark.parametrize("weird", [None, np.inf, -np.nan])
 def test_windows_that_meet_the_border(weird: float | None) -> None:
     """Zeros around an image are left out only where all kernels are finite."""

@@ -1,7 +1,7 @@
 """Arguments of calls from Python: bound to parameters, converted to VM values."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from relax_mlir.errors import ArgumentTypeError, VMError, did_you_mean
 from relax_mlir.runtime.program import Program, VMFunction
 from relax_mlir.runtime.values.convert import to_value
-from relax_mlir.runtime.vm.signature import integer_parameters, parameters
+from relax_mlir.runtime.vm.signature import integer_places, parameters
 
 
 def bind(func: VMFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -59,22 +59,31 @@ def plain_integers(executable: Program, func: VMFunction, args: tuple[Any, ...])
 
     Anywhere else a number of numpy's is a tensor without dimensions.
     """
-    if not any(_holds_integer(arg) for arg in args):
+    try:
+        if not _holds_integer(args):
+            return args
+    except RecursionError:
+        # Refused where the parameter is known.
         return args
-    kinds = integer_parameters(executable, func)
-    return tuple(
-        arg.item()
-        if isinstance(arg, np.integer) and kinds.get(i) == "int"
-        else tuple([int(n) if isinstance(n, np.integer) else n for n in arg])
-        if isinstance(arg, (tuple, list)) and kinds.get(i) == "shape"
-        else arg
-        for i, arg in enumerate(args)
-    )
+    return tuple(_plain(args, (), integer_places(executable, func)))
 
 
-def _holds_integer(arg: Any) -> bool:
-    items = arg if isinstance(arg, (tuple, list)) else (arg,)
-    return any(isinstance(item, np.integer) for item in items)
+def _plain(values: Any, at: tuple[int, ...], kinds: dict[tuple[int, ...], str]) -> Iterator[Any]:
+    for i, value in enumerate(values):
+        kind = kinds.get((*at, i))
+        if kind == "int" and isinstance(value, np.integer):
+            yield value.item()
+        elif kind == "shape" and isinstance(value, (tuple, list)):
+            yield tuple([int(n) if isinstance(n, np.integer) else n for n in value])
+        else:
+            nested = isinstance(value, (tuple, list))
+            yield tuple(_plain(value, (*at, i), kinds)) if nested else value
+
+
+def _holds_integer(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(map(_holds_integer, value))
+    return isinstance(value, np.integer)
 
 
 def with_placeholders(

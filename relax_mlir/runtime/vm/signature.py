@@ -55,16 +55,24 @@ def parameters(executable: Program, func: VMFunction) -> list[Parameter]:
     return result
 
 
-def integer_parameters(executable: Program, func: VMFunction) -> dict[int, str]:
-    """Return which parameters are integers ("int") or shapes ("shape"), by their number."""
-    result: dict[int, str] = {}
+def integer_places(executable: Program, func: VMFunction) -> dict[tuple[int, ...], str]:
+    """Return where a function takes integers ("int") and shapes ("shape").
+
+    A place is the number of a parameter, and behind it those of fields of tuples.
+    """
+    result: dict[tuple[int, ...], str] = {}
+    places = {i: (i,) for i in range(func.num_args)}
     for instr in executable.instructions(func):
         if instr.op is not Opcode.CALL or not instr.args:
             continue
-        kind = _INTEGER_CHECKS.get(executable.func_names[instr.func_idx])
-        register = instr.args[0]
-        if kind and register.kind is ArgKind.REGISTER and register.value < func.num_args:
-            result[register.value] = kind
+        register, name = instr.args[0], executable.func_names[instr.func_idx]
+        place = places.get(register.value) if register.kind is ArgKind.REGISTER else None
+        if place is None:
+            continue
+        if name in _INTEGER_CHECKS:
+            result[place] = _INTEGER_CHECKS[name]
+        elif name == "vm.builtin.tuple_getitem" and instr.args[1].kind is ArgKind.IMMEDIATE:
+            places[instr.dst.value] = (*place, instr.args[1].value)
     return result
 
 

@@ -22,6 +22,14 @@ class Module:
         return (R.shape([n, 2, n]), k)
 
     @R.function
+    def nested(
+        t: R.Tuple(
+            R.Prim("int64"), R.Tuple(R.Prim("int64"), R.Shape(["n"])), R.Tensor((), "int64")
+        ),
+    ):
+        return (t[1][0], t[0], t[1][1], t[2])
+
+    @R.function
     def scalar(x: R.Tensor((), "int64")) -> R.Tensor((), "int64"):
         return R.add(x, x)
 
@@ -41,6 +49,8 @@ def test_integers_of_numpy_are_integers_where_a_function_takes_them(
     vm: relax.VirtualMachine, kind: Any
 ) -> None:
     assert vm["count"](kind(3), (kind(5), kind(2))) == ((5, 2, 5), 3)
+    *found, tensor = vm["nested"]((kind(3), [kind(4), (kind(5),)], np.int64(7)))
+    assert (found, int(tensor)) == ([4, 3, (5,)], 7)
     vm.set_input("count", kind(3), [kind(5), 2])
     vm.invoke_stateful("count")
     assert vm.get_outputs("count") == ((5, 2, 5), 3)
@@ -50,6 +60,10 @@ def test_a_number_of_numpy_is_a_tensor_elsewhere(vm: relax.VirtualMachine) -> No
     assert vm["scalar"](np.int64(4)).numpy() == 8
     with pytest.raises(ArgumentTypeError, match="expected an integer, got a float32 tensor"):
         vm["count"](np.float32(3), (5, 2))
+    endless: list[Any] = [np.int64(3)]
+    endless.append(endless)
+    with pytest.raises(ArgumentTypeError, match="argument 't': maximum recursion depth"):
+        vm["nested"](endless)
 
 
 def test_a_size_past_64_bits_is_said_to_be_so(vm: relax.VirtualMachine) -> None:
