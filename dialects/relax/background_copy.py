@@ -23,6 +23,7 @@ class _Copies:
     def __init__(self) -> None:
         self.executor = ThreadPoolExecutor(1, "relax_mlir.copy")
         self.running: dict[int, Future[None]] = {}
+        self.deferred: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
 
 _CURRENT: ContextVar[_Copies | None] = ContextVar("relax_mlir.copies", default=None)
@@ -45,6 +46,8 @@ def copy_in_background() -> Iterator[None]:
     try:
         with copies.executor:
             yield
+            for target, source in copies.deferred.values():
+                copies.running[target.ctypes.data] = copies.executor.submit(_copy, target, source)
     finally:
         _CURRENT.reset(token)
     for future in copies.running.values():
@@ -98,13 +101,49 @@ def start_filling(target: np.ndarray, fill: Callable[[], None]) -> None:
         copies.running[target.ctypes.data] = copies.executor.submit(fill)
 
 
+def defer_copy(target: np.ndarray, source: np.ndarray) -> None:
+    """Fill an array as `start_copy` does, but not before somebody needs its elements.
+
+    What only copies an array again takes them from `origin_of` it, and calls `drop_copy` where
+    nothing else reads it.
+    """
+    copies = _CURRENT.get()
+    if copies is None or target.nbytes < _MIN_BYTES:
+        _copy(target, source)
+    else:
+        copies.deferred[target.ctypes.data] = target, source
+
+
+def origin_of(array: np.ndarray) -> np.ndarray:
+    """Return what an array is to be filled with where that is put off, else the array.
+
+    Copies of what is returned may be started: it is filled, or will be before them.
+    """
+    copies = _CURRENT.get()
+    pair = None if copies is None else copies.deferred.get(array.ctypes.data)
+    if pair is None:
+        return array
+    return pair[1] if pair[1].shape == array.shape else finish_copy(array)
+
+
+def drop_copy(array: np.ndarray) -> None:
+    """Never fill an array whose copy was put off: nobody reads it."""
+    copies = _CURRENT.get()
+    if copies is not None:
+        copies.deferred.pop(array.ctypes.data, None)
+
+
 def finish_copy(array: np.ndarray) -> np.ndarray:
     """Wait until an array is filled, if it is being copied to; return it."""
     copies = _CURRENT.get()
-    if copies is not None and copies.running:
-        future = copies.running.get(array.ctypes.data)
-        if future is not None:
-            future.result()
+    if copies is None:
+        return array
+    pair = copies.deferred.pop(array.ctypes.data, None)
+    if pair is not None:
+        _copy(*pair)
+    future = copies.running.get(array.ctypes.data)
+    if future is not None:
+        future.result()
     return array
 
 
@@ -131,5 +170,5 @@ def _release(array: np.ndarray) -> None:
     place = array.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
     first = place + -place % mmap.PAGESIZE
     size = place + array.nbytes - first
-    if hasattr(base, "madvise") and size >= mmap.PAGESIZE and array.flags.c_contiguous:
+    if hasattr(base, "madvise") and size >= mmap.PAGESIZE and array.flags.forc:
         base.madvise(mmap.MADV_DONTNEED, first, size)

@@ -127,7 +127,9 @@ def reduction(m: Any) -> Any:
 
 def along(m: Any) -> Any:
     """Reductions and running ones by one axis."""
-    function, x = getattr(torch, m.choice(ALONG)), m.pick((*FLOATS, "int64", "int32"), rank=1)
+    name = m.choice(ALONG)
+    dtypes = FLOATS if "softmax" in name else (*FLOATS, "int64", "int32")
+    function, x = getattr(torch, name), m.pick(dtypes, rank=1)
     axis = m.axis(x)
     if m.flag() and function in (torch.argmax, torch.max, torch.prod):
         return m.node(lambda x: function(x), x)
@@ -232,7 +234,7 @@ def pooling(m: Any) -> Any:
     function = getattr(F, f"{kind}_{name}")
     if kind == "lp":
         return m.node(lambda x: function(x, 2, kernel, stride, up), x) if len(sizes) < 3 else None
-    places = bool(m.flag())
+    places = bool(m.flag()) and not m.is_dynamic
     return m.node(lambda x: function(x, kernel, stride, pad, 1, up, return_indices=places), x)
 
 

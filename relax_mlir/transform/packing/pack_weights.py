@@ -20,7 +20,12 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.background_copy import finish_copy, release_pages
+from relax_mlir.dialects.relax.background_copy import (
+    drop_copy,
+    finish_copy,
+    origin_of,
+    release_pages,
+)
 from relax_mlir.dialects.relax.constants import (
     aligned,
     constant_array,
@@ -175,8 +180,8 @@ class _Packer:
         self._contractions: dict[str, Contraction | None] = {}
         # Constants by their attribute: what several calls share is packed once.
         self._constants: dict[tuple[str, _Layout], ir.Attribute] = {}
-        # Bytes of what was packed, by the attribute it was.
-        self._sources: dict[str, int] = {}
+        # What was packed, by the attribute it was.
+        self._sources: dict[str, np.ndarray] = {}
 
     def account(self) -> None:
         """Record on the module what was packed, and which of it is dead."""
@@ -187,7 +192,10 @@ class _Packer:
             left.pop(str(op.attributes["value"]), None)
         packed = (constant_array(each, filled=False) for each in self._constants.values())
         panels = sum(array.nbytes for array in packed)
-        numbers = len(self._constants), panels, sum(self._sources.values()), sum(left.values())
+        for array in left.values():
+            drop_copy(array)
+        made, freed = (sum(a.nbytes for a in each.values()) for each in (self._sources, left))
+        numbers = len(self._constants), panels, made, freed
         self._module.attributes[_ACCOUNT] = ir.DenseI64ArrayAttr.get(numbers)
 
     def function(self, function: ir.Operation) -> None:
@@ -299,7 +307,8 @@ class _Packer:
         key = str(value), layout
         if key not in self._constants:
             array = constant_array(value, filled=False)
-            self._sources[str(value)] = array.nbytes
+            self._sources[str(value)] = array
+            array = origin_of(array if array.shape == source.shape else finish_copy(array))
             self._constants[key] = constant_attribute(layout.pack(array.reshape(source.shape)))
             release_pages(array)
         return self._constants[key]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.relax.background_copy import finish_copy, origin_of
 from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.side_effects import (
@@ -183,19 +184,23 @@ def _contents_of_constants(func: ir.Operation) -> dict[ir.Value, bytes]:
     alike: dict[tuple[ir.Type, bytes], list[tuple[ir.Value, np.ndarray]]] = {}
     for op in (op for group in by_type.values() if len(group) > 1 for op in group):
         try:
-            array = constant_array(op.attributes["value"])
+            array = constant_array(op.attributes["value"], filled=False)
         except ValueError:
             continue
-        elements = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         # A network's weights differ nearly everywhere, and reading all of them takes long.
-        key = op.results[0].type, elements[:_HEAD].tobytes()
-        alike.setdefault(key, []).append((op.results[0], elements))
+        source = origin_of(array)
+        head = (finish_copy(array) if source is array else source).flat[: _HEAD // array.itemsize]
+        alike.setdefault((op.results[0].type, head.tobytes()), []).append((op.results[0], array))
     return {
-        value: hashlib.blake2b(elements.data).digest()
+        value: hashlib.blake2b(_elements(array)).digest()
         for group in alike.values()
         if len(group) > 1
-        for value, elements in group
+        for value, array in group
     }
+
+
+def _elements(array: np.ndarray) -> memoryview:
+    return np.ascontiguousarray(finish_copy(array)).reshape(-1).view(np.uint8).data
 
 
 def _field_after(op: ir.Operation, index: int | None) -> ir.Value:

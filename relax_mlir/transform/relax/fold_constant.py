@@ -7,9 +7,10 @@ import numpy as np
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.background_copy import release_pages
+from relax_mlir.dialects.relax.background_copy import defer_copy, finish_copy, release_pages
 from relax_mlir.dialects.relax.constants import (
     aligned,
+    aligned_room,
     constant_array,
     constant_attribute,
     constant_op,
@@ -176,9 +177,15 @@ class _Folder:
         again = {use.owner.operation.name for use in op.results[0].uses} == {"relax.permute_dims"}
         if again and view.flags.c_contiguous:
             _put_constants(op, [view])
-        else:
+        elif view.flags.c_contiguous:
             _put_constants(op, [aligned(view)])
             release_pages(array)
+        else:
+            # What packs it for a kernel then reads the elements where they are now.
+            finish_copy(array)
+            copy = aligned_room(view.size, view.dtype).reshape(view.shape)
+            defer_copy(copy, view)
+            _put_constants(op, [copy])
         return True
 
     def _known(

@@ -9,7 +9,14 @@ from relax_mlir import relax, script
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.dialects.relax import background_copy
-from relax_mlir.dialects.relax.background_copy import copy_in_background, finish_copy, start_copy
+from relax_mlir.dialects.relax.background_copy import (
+    copy_in_background,
+    defer_copy,
+    drop_copy,
+    finish_copy,
+    origin_of,
+    start_copy,
+)
 from relax_mlir.dialects.relax.constants import aligned, constant_array, constant_attribute
 from relax_mlir.instrument import PrintAfterAll
 from relax_mlir.transform import PassContext
@@ -106,3 +113,40 @@ def test_transposed_arrays_are_copied(shape: tuple[int, ...], dtype: str) -> Non
     target = np.empty(source.shape, dtype)
     start_copy(target, source)
     np.testing.assert_array_equal(target, source)
+
+
+def test_a_copy_is_put_off_until_it_is_needed() -> None:
+    needed, left, dropped = targets = [np.zeros_like(LARGE) for _ in range(3)]
+    with copy_in_background():
+        for target in targets:
+            defer_copy(target, LARGE.T)
+            assert np.shares_memory(origin_of(target), LARGE)
+        assert origin_of(left.reshape(-1)).any(), "of another shape it is filled"
+        np.testing.assert_array_equal(finish_copy(needed), LARGE.T)
+        assert origin_of(needed) is needed
+        drop_copy(dropped)
+    np.testing.assert_array_equal(left, LARGE.T)
+    assert not dropped.any()
+
+
+def test_transposed_weights_are_packed_as_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RELAX_MLIR_CACHE", "0")
+    monkeypatch.setattr(background_copy.os, "cpu_count", lambda: 2)
+    weights = [LARGE, LARGE + 1]
+    x = relax.Var("x", relax.TensorType(("n", 512), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        y = x
+        for weight in weights:
+            y = builder.emit(relax.op.matmul(y, relax.op.permute_dims(relax.const(weight))))
+        # Read whole, so that its elements are needed where they would lie.
+        again = builder.emit(relax.op.add(relax.op.permute_dims(relax.const(LARGE + 2)), y))
+        builder.emit_func_output(again)
+    copied = []
+    copy = background_copy._copy
+    monkeypatch.setattr(background_copy, "_copy", lambda *a: (copied.append(a[0].shape), copy(*a)))
+    main = relax.VirtualMachine(relax.build(builder.get()))["main"]
+    given = np.full((512, 512), 1e-3, "float32")
+    expected = LARGE.T + 2 + given @ weights[0].T @ weights[1].T
+    np.testing.assert_allclose(main(given), expected, rtol=1e-4)
+    assert copied.count((512, 512)) == 1

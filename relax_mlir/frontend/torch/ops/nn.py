@@ -192,9 +192,22 @@ def _max_pool(rank: int) -> Callable[..., Any]:
         ceil_mode: bool = False,
     ) -> Any:  # fmt: skip
         attributes = _pool_attributes(rank, size, stride, padding, dilation, ceil_mode)
-        return _batched(m, x, rank, None, lambda data: _MAX_POOL[rank](data, **attributes))
+        pooled = _batched(m, x, rank, None, lambda data: _MAX_POOL[rank](data, **attributes))
+        pooled = m.emit(pooled)
+        return _windows_of_torch(m, pooled, rank)
 
     return convert
+
+
+def _windows_of_torch(m: Importer, pooled: Any, rank: int) -> Any:
+    """Return the windows that torch has: with `ceil_mode`, none begins behind the data."""
+    value = m.value[0] if isinstance(m.value, (list, tuple)) else m.value
+    ends = [_plain(size_of(dim)) for dim in value.shape[-rank:]]
+    known = [_plain(dim) for dim in pooled.ty.dims[-rank:]]
+    if ends == known or any(isinstance(each, SymExpr) for each in (*ends, *known)):
+        return pooled
+    axes = list(range(pooled.ty.ndim - rank, pooled.ty.ndim))
+    return op.strided_slice(pooled, axes=axes, begin=[0] * rank, end=ends)
 
 
 def _max_pool_indices(rank: int) -> Callable[..., Any]:
@@ -266,6 +279,7 @@ def _avg_pool(rank: int) -> Callable[..., Any]:
             count_include_pad = True
         attributes["count_include_pad"] = count_include_pad
         pooled = _batched(m, x, rank, None, lambda data: _AVG_POOL[rank](data, **attributes))
+        pooled = _windows_of_torch(m, m.emit(pooled), rank)
         if divisor_override is None:
             return pooled
         count = 1
@@ -338,8 +352,8 @@ def _resampled(m: Importer, x: Any, axis: int, scale: float, method: str, coordi
     if method == "linear":
         taps = {0: back, 1: t}
     elif method == "cubic":
-        taps = {-1: _outer(m, op.add(t, one)), 0: _inner(m, t), 1: _inner(m, back),
-                2: _outer(m, op.subtract(two, t))}  # fmt: skip
+        taps = {-1: _far(m, op.add(t, one)), 0: _near(m, t), 1: _near(m, back),
+                2: _far(m, op.subtract(two, t))}  # fmt: skip
     last = op.subtract(m.cast(x.ty.dims[axis], "int64"), m.cast(1, "int64"))
     total = None
     for offset, weight in taps.items():
@@ -357,13 +371,13 @@ def _f32(value: float) -> Any:
     return const(value, "float32")
 
 
-def _inner(m: Importer, t: Any) -> Any:
+def _near(m: Importer, t: Any) -> Any:
     """Return the weight of a neighbour at a distance of at most 1, for cubes with A = -0.75."""
     cube = op.subtract(op.multiply(m.cast(1.25, m.dtype), t), m.cast(2.25, m.dtype))
     return op.add(op.multiply(cube, op.multiply(t, t)), m.cast(1, m.dtype))
 
 
-def _outer(m: Importer, t: Any) -> Any:
+def _far(m: Importer, t: Any) -> Any:
     """Return the weight of a neighbour at a distance from 1 to 2."""
     cube = op.add(op.multiply(m.cast(-0.75, m.dtype), t), m.cast(3.75, m.dtype))
     cube = op.subtract(op.multiply(cube, t), m.cast(6, m.dtype))

@@ -6,6 +6,7 @@ from typing import Any
 from relax_mlir.frontend.torch.importer import Importer
 from relax_mlir.frontend.torch.ops.elementwise import converted
 from relax_mlir.frontend.torch.ops.table import converts
+from relax_mlir.frontend.torch.symbols import size
 from relax_mlir.relax import op
 
 
@@ -21,7 +22,8 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def convert(m: Importer, x: Any, dim: Any = None, keepdim: bool = False, **_: Any) -> Any:
         x = converted(m, x, m.dtype)
-        return function(x, axis=_axes(dim), keepdims=keepdim) if x.ty.ndim else x
+        # Whether any of uint8 is true has that dtype too.
+        return m.cast(function(x, axis=_axes(dim), keepdims=keepdim), m.dtype) if x.ty.ndim else x
 
     return convert
 
@@ -187,5 +189,8 @@ def _topk(
     largest: bool = True,
     sorted: bool = True,
 ) -> list[Any]:
+    if k == 0:
+        shape = [size(dim) for dim in m.value[0].shape]
+        return [op.zeros(shape, x.ty.dtype), op.zeros(shape, "int64")]
     both = m.emit(op.topk(x, k=k, axis=dim, largest=largest, dtype="int64"))
     return [both[0], both[1]]

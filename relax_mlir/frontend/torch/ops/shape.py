@@ -8,6 +8,7 @@ from relax_mlir.errors import ExprError
 from relax_mlir.frontend.torch.importer import Importer, as_sequence
 from relax_mlir.frontend.torch.ops.table import converts
 from relax_mlir.relax import op
+from relax_mlir.relax.expr.values import ShapeExpr
 
 # What torch writes for "to the end".
 _END = 2**63 - 1
@@ -27,7 +28,8 @@ def _same(m: Importer, x: Any, *_: Any, **__: Any) -> Any:
     "flatten.using_ints", "unflatten.int", "_reshape_alias.default",
 )  # fmt: skip
 def _view(m: Importer, x: Any, *_: Any) -> Any:
-    return op.reshape(x, m.dims)
+    # Of a shape, other than of numbers, 0 is a size.
+    return op.reshape(x, ShapeExpr(m.dims))
 
 
 @converts("permute.default", "permute_copy.default")
