@@ -184,6 +184,16 @@ def fuse_depth(value: int) -> int:
     return value
 
 
+def kept_params(value: bool) -> bool:
+    """Return False: LiftTransformParams keeps the weights that its functions take."""
+    if value is not False:
+        raise ValueError(
+            f"weights are kept, so it is False, got {value!r}; LazyTransformParams gets them one "
+            "by one, and frees each after its last use"
+        )
+    return value
+
+
 register_config_option(
     TRANSITIVE_REQUIRED,
     bool,
@@ -234,6 +244,12 @@ register_config_option(
     4,
     "Most outputs along an axis of the tiles of Winograd's convolutions: 4, 2 (errors are smaller "
     "than those of direct sums), or 0 for direct sums only",
+)
+register_config_option(
+    "relax.lift_transform_params.consume_params",
+    kept_params,
+    False,
+    "Whether transforms of weights free them: TVM's option, of which only false exists",
 )
 register_config_option(
     tir_config.UNROLL_LOOP,

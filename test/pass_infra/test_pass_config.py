@@ -88,6 +88,12 @@ class TestConfig:
         with pytest.raises(TypeError, match=r"config option 'test\.depth'"):
             PassContext(config={"test.depth": value})
 
+    def test_an_option_that_has_one_value_says_what_to_do(self):
+        key = "relax.lift_transform_params.consume_params"
+        assert PassContext(config={key: False}).config == {key: False}
+        with pytest.raises(TypeError, match="LazyTransformParams gets them one"):
+            PassContext(config={key: True})
+
     def test_list_configs(self):
         assert PassContext.list_configs()["test.depth"] == {
             "type": "int",

@@ -35,6 +35,7 @@ from relax_mlir.transform.signatures.parameters import body, end_of, name_of, pa
 func: ModuleType = submodule("dialects.func")
 
 SUFFIX = "transform_params"
+_STOP = "relax.builtin_stop_lift_params"
 _ENDS = ("func.return", "relax.output", DATAFLOW)
 
 
@@ -44,7 +45,8 @@ def LiftTransformParams(shared_transform: bool | Sequence[str] = False) -> Modul
     Weights are the parameters after the first `num_input`. The function `main_transform_params`
     takes the tuple of the weights of `main` and returns what `main` takes in their place: first the
     weights that it still needs, then what has been computed of them. Only bindings of dataflow
-    blocks move. A second run moves what is left, and puts the new function behind the old one.
+    blocks move, up to `R.builtin.stop_lift_params`. A second run moves what is left, and puts the
+    new function behind the old one.
 
     Args:
         shared_transform: whether all functions with weights, or those of these names, share one
@@ -109,7 +111,7 @@ class _Function:
     def _note(self, op: ir.Operation, known: set[str]) -> None:
         """Note an operation that can be lifted, and whether it needs a weight."""
         given = list(_operands(op))
-        if len(op.regions) or op.name in ("relax.match_cast", "relax.call"):
+        if len(op.regions) or op.name in ("relax.match_cast", "relax.call", _STOP):
             return
         if not set(symbols_in(op)) <= known:
             return
@@ -374,6 +376,9 @@ def _shorten(
     for op in reversed(lifted):
         if not list(op.results[0].uses):
             erase(op)
+    for op in named(each.op, (_STOP,)):
+        op.results[0].replace_all_uses_with(op.operands[0])
+        erase(op)
     forward_copies(each.op)
     for index in reversed(range(each.count, each.count + len(each.weights))):
         block.erase_argument(index)

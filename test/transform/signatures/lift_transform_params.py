@@ -33,11 +33,29 @@ class Model:
             R.output(y)
         return y
 
+    # What is to stay is a mark, and goes.
+    # CHECK-LABEL: def stays(x: {{.*}}, turned: {{.*}})
+    # CHECK: R.add(turned, turned)
+    # CHECK-NOT: stop_lift_params
+    @R.function
+    def stays(x: R.Tensor((2, 4)), w: R.Tensor((3, 4))):
+        R.func_attr({"num_input": 1})
+        with R.dataflow():
+            turned = R.permute_dims(w)
+            twice = R.builtin.stop_lift_params(turned)
+            y = R.matmul(x, R.add(twice, twice))
+            R.output(y)
+        return y
+
     # CHECK-LABEL: def main_transform_params(model_params: R.Tuple(
     # CHECK: "num_input": 0
     # CHECK: scaled: {{.*}} = R.multiply({{.*}})
     # CHECK: (b, scaled)
     # CHECK-LABEL: def outside_transform_params(model_params: R.Tuple(
+    # CHECK-LABEL: def stays_transform_params(model_params: R.Tuple(
+    # CHECK: R.permute_dims
+    # CHECK-NOT: R.add
+    # CHECK: return
 
 
 @I.ir_module
