@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.isa.isa import Isa
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, IndexValue
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, IndexValue
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelEmitter
 
 # Elements up to which a buffer may live on the stack.
@@ -396,8 +396,10 @@ class Emitter(ParallelEmitter):
             yield loop.counter, self.min(self.add(loop.counter, size), upper)
 
     @contextmanager
-    def when(self, condition: ir.Value) -> Iterator[ir.Operation]:
+    def when(self, condition: Bool) -> Iterator[ir.Operation]:
         """Write an `scf.if` without results; yields it, for `otherwise`."""
+        if isinstance(condition, bool):
+            condition = self.constant(self.bool_type, condition)
         made = ir.Operation.create("scf.if", operands=[condition], regions=2)
         with ir.InsertionPoint(made.regions[0].blocks.append()):
             yield made

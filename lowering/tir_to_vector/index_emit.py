@@ -1,5 +1,6 @@
 """Index arithmetic with constant folding; constants and sizes of a function."""
 
+import functools
 import operator
 from collections.abc import Iterable, Sequence
 from typing import overload
@@ -47,6 +48,43 @@ class IndexValue(ir.Value):
 
     def __rfloordiv__(self, other: Index) -> Index:
         return self._emit.div(other, self)
+
+    def __lt__(self, other: Index) -> "BoolValue":
+        return self._emit.compare("slt", self, other)
+
+    def __le__(self, other: Index) -> "BoolValue":
+        return self._emit.compare("sle", self, other)
+
+    def __gt__(self, other: Index) -> "BoolValue":
+        return self._emit.compare("sgt", self, other)
+
+    def __ge__(self, other: Index) -> "BoolValue":
+        return self._emit.compare("sge", self, other)
+
+
+Bool = bool | ir.Value
+
+
+class BoolValue(ir.Value):
+    """A condition that run time knows, with `&` and `|` of it and of other ones, known or not."""
+
+    def __init__(self, value: ir.Value, emit: "IndexEmitter") -> None:
+        super().__init__(value)
+        self._emit = emit
+
+    def __bool__(self) -> bool:
+        raise TypeError("a condition of run-time sizes decides nothing when the kernel is written")
+
+    def __and__(self, other: Bool) -> Bool:
+        return self._emit.both(self, other)
+
+    def __rand__(self, other: Bool) -> Bool:
+        return self._emit.both(other, self)
+
+    def __or__(self, other: Bool) -> Bool:
+        return self._emit.either_holds(self, other)
+
+    __ror__ = __or__
 
 
 _KNOWN = {
@@ -105,6 +143,8 @@ class IndexEmitter:
         if result is None:
             return made
         value = made.results[0]
+        if result is self.bool_type:
+            return BoolValue(value, self)
         return IndexValue(value, self) if isinstance(result, ir.IndexType) else value
 
     def constant(self, type_: ir.Type, value: float) -> ir.Value:
@@ -194,25 +234,24 @@ class IndexEmitter:
         operands = [self.index(a), self.index(b)]
         return self.op("arith.cmpi", operands, self.bool_type, predicate=attr)
 
-    def holds(self, predicate: str, a: Index, b: Index) -> bool | ir.Value:
+    def holds(self, predicate: str, a: Index, b: Index) -> Bool:
         """Return whether `a predicate b`, as a bool if both are static, else as an i1."""
         if isinstance(a, int) and isinstance(b, int):
             return _KNOWN[predicate](a, b)
         return self.compare(predicate, a, b)
 
-    def all_hold(self, conditions: Iterable[bool | ir.Value]) -> bool | ir.Value:
+    def all_hold(self, conditions: Iterable[Bool]) -> Bool:
         """Return whether all conditions hold; any may be static."""
-        unknown: bool | ir.Value = True
-        for each in conditions:
-            if each is False:
-                return False
-            if isinstance(each, ir.Value):
-                unknown = self.both(unknown, each) if isinstance(unknown, ir.Value) else each
-        return unknown
+        return functools.reduce(self.both, conditions, True)
 
-    def both(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """Return the conjunction of conditions or of masks."""
-        return self.op("arith.andi", [a, b], a.type)
+    def both(self, a: Bool, b: Bool) -> Bool:
+        """Return the conjunction of conditions, or of masks; conditions may be static."""
+        if isinstance(a, bool):
+            return b if a else False
+        if isinstance(b, bool):
+            return a if b else False
+        is_mask = isinstance(a.type, ir.VectorType)
+        return self.op("arith.andi", [a, b], a.type if is_mask else self.bool_type)
 
     def either_holds(self, a: bool | ir.Value, b: bool | ir.Value) -> bool | ir.Value:
         """Return whether one of two conditions holds; either may be static."""
@@ -228,8 +267,10 @@ class IndexEmitter:
             return not a
         return self.op("arith.xori", [a, self.constant(self.bool_type, 1)], self.bool_type)
 
-    def select(self, condition: ir.Value, a: Index, b: Index) -> ir.Value:
+    def select(self, condition: Bool, a: Index, b: Index) -> Index:
         """Return a where the condition holds, else b; indices or values of one type."""
+        if isinstance(condition, bool):
+            return a if condition else b
         yes, no = self.index(a), self.index(b)
         return self.op("arith.select", [condition, yes, no], yes.type)
 

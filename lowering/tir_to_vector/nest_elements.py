@@ -179,7 +179,7 @@ class ElementWriter:
             chunk(done, lanes, emit.mask(left, lanes))
         else:
             mask = emit.mask(left, lanes)
-            with emit.when(emit.compare("sgt", left, 0)):
+            with emit.when(left > 0):
                 chunk(done, lanes, mask)
 
     def _loops(

@@ -119,7 +119,7 @@ def streams(writer: ElementWriter) -> bool | ir.Value:
     least = writer.machine.min_non_temporal_bytes(_in_order(flat))
     if isinstance(total, int):
         return total >= least
-    return emit.compare("sge", total, least)
+    return total >= least
 
 
 def _in_order(flat: FlatNest) -> bool:
@@ -173,7 +173,7 @@ def begin_streaming(
     writer.streamed = True
     first, last = span
     head = emit.min(_ahead(writer, env, first), last - first)
-    with emit.when(emit.compare("sgt", head, 0)):
+    with emit.when(head > 0):
         chunk(first, lanes, emit.mask(head, lanes), False)
     return first + head
 
@@ -190,7 +190,7 @@ def end_streaming(
             chunk(loop.counter, width, None, True)
         done = upto
     left = last - done
-    with emit.when(emit.compare("sgt", left, 0)):
+    with emit.when(left > 0):
         chunk(done, lanes, emit.mask(left, lanes), False)
 
 
@@ -240,11 +240,11 @@ def write_compactly(
     start = upto
     if condition is not False:
         # The first step is for the elements before the first aligned one.
-        start = upto - emit.select(emit.compare("sgt", head, 0), lanes, 0)
+        start = upto - emit.select(head > 0, lanes, 0)
     with emit.loop(start, last, lanes, hints=KEEP) as loop:
         at, live = loop.counter, last - loop.counter
         if condition is not False:
-            is_head = emit.compare("slt", at, upto)
+            is_head = at < upto
             live = emit.select(is_head, head, live)
             at = emit.select(is_head, first, at)
         mask = emit.mask(live, lanes)

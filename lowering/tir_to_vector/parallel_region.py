@@ -160,7 +160,7 @@ class ParallelEmitter(IndexEmitter):
                 enough = dim.extent >= dim.min_extent
             else:
                 enough = self.compare("sge", dim.extent, dim.min_extent)
-            here = enough is not False and self.all_hold((enough, self.negated(taken)))
+            here = enough is not False and self.both(enough, self.negated(taken))
             taken = self.either_holds(taken, enough)
             if here is False:
                 ranges.append((0, dim.extent))

@@ -45,7 +45,7 @@ from relax_mlir.lowering.tir_to_vector.attention.tile import (
 )
 from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import WinogradDot
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, round_up
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, round_up
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import FUNCTION, Size, Work, bits_of, step_cycles
 
@@ -74,20 +74,26 @@ class _Head:
 
 
 @dataclass(frozen=True)
-class _Keys:
-    """A block of keys.
+class _Block:
+    """A block of queries by a block of keys.
 
     Attributes:
-        first: the first key.
-        count: the number of keys.
-        goes_on: whether there are earlier blocks.
-        is_last: whether it is the last block.
+        head: the operands.
+        first, rows: the first query, and the number of queries.
+        key, keys: the first key, and the number of keys.
+        goes_on: whether there are earlier blocks of keys.
+        is_last: whether it is the last block of keys.
+        bounded: whether scores are bounded; None for no.
     """
 
+    head: _Head
     first: Index
-    count: Index
-    goes_on: bool | ir.Value
-    is_last: bool | ir.Value
+    rows: Index
+    key: Index
+    keys: Index
+    goes_on: Bool
+    is_last: Bool
+    bounded: BoundedScores | None
 
 
 def _match(nests: Nests) -> Problem | str:
@@ -110,7 +116,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         if any(place.column != 1 for place in places):
             return False
         rows = attention.rows.value
-        return emit.holds("sle", setup(emit).rows if rows is None else rows, DECODE_MAX_QUERIES)
+        return (setup(emit).rows if rows is None else rows) <= DECODE_MAX_QUERIES
 
     def work(tile: tuple[int, int], size: Size) -> Work:
         points = math.prod(map(size, (*attention.outer, attention.rows, attention.keys)))
@@ -231,7 +237,7 @@ class _Kernel(Plan):
         )  # fmt: skip
 
     def _if_enough_keys(self, count: Index) -> Index:
-        return count if self.enough_keys is True else self.emit.select(self.enough_keys, count, 0)
+        return self.emit.select(self.enough_keys, count, 0)
 
     def _bounded(self, head: _Head, first: Index, rows: Index) -> BoundedScores | None:
         """Return whether the scores of a block of queries are bounded, None for no."""
@@ -244,7 +250,7 @@ class _Kernel(Plan):
             self.use, queries, self._if_enough_keys(rows), self.steps, self.pairs
         )
         bounded = are_bounded(self.use, max_norm, head.max_norm, factor)
-        bounded = bounded if self.enough_keys is True else emit.both(bounded, self.enough_keys)
+        bounded = bounded & self.enough_keys
         if winograd_dot is None:
             return BoundedScores(bounded, None)
         return BoundedScores(
@@ -267,7 +273,7 @@ class _Kernel(Plan):
                 copy_row_pairs(head.query, self.pairs, copied, self.depth, *to)
         bounded = self._bounded(head, first, rows)
         if self.alone:
-            self._block(head, _Keys(0, self.keys, False, True), first, rows, bounded)
+            self._block(_Block(head, first, rows, 0, self.keys, False, True, bounded))
         else:
             softmax.begin(rows)
             self._blocks(head, first, rows, bounded)
@@ -287,19 +293,16 @@ class _Kernel(Plan):
             columns = KEY_BLOCK if even else emit.min(left, KEY_BLOCK)
             if not known:
                 columns = emit.max(columns, 0)
-            goes_on = emit.compare("sgt", key, lower)
-            is_last = emit.compare("sle", left, KEY_BLOCK)
-            self._block(head, _Keys(key, columns, goes_on, is_last), first, rows, bounded)
+            goes_on, is_last = key > lower, left <= KEY_BLOCK
+            self._block(_Block(head, first, rows, key, columns, goes_on, is_last, bounded))
 
-    def _block(
-        self, head: _Head, keys: _Keys, first: Index, rows: Index, bounded: BoundedScores | None
-    ) -> None:  # fmt: skip
+    def _block(self, block: _Block) -> None:
         """Write what is done for a block of keys."""
-        emit, use, softmax, columns = self.emit, self.use, self.buffers.softmax, keys.count
-        at = (first, keys.first)
+        emit, use, softmax, rows = self.emit, self.use, self.buffers.softmax, block.rows
+        columns, bounded = block.keys, block.bounded
         # A panel whose second half is empty is computed in part.
         whole = emit.round_down(columns + use.lanes * (VECTORS - 1), self.panel)
-        seen = self._seen_by_all(at, rows, columns)
+        seen = self._seen_by_all(block)
         full = emit.round_down(seen, self.panel)
         softmax.reset_partial_sums(rows)
         for lower, upper, vectors in ((0, whole, VECTORS), (whole, columns, VECTORS - 1)):
@@ -308,35 +311,33 @@ class _Kernel(Plan):
             with emit.loop(lower, upper, self.panel) as panel:
                 here = None
                 if bounded is not None and vectors == VECTORS:
-                    all_see = emit.compare("slt", panel.counter, full)
-                    here = replace(bounded, holds=emit.both(bounded.holds, all_see))
-                self._products(head, at, rows, panel.counter, vectors, here)
-        self._adjust(head, at, rows, columns, seen)
+                    all_see = panel.counter < full
+                    here = replace(bounded, holds=bounded.holds & all_see)
+                self._products(block, panel.counter, vectors, here)
+        self._adjust(block, seen)
         exponentiated = None if bounded is None else bounded.holds
         softmax.write(rows, columns, exponentiated, full)
         with emit.loop(0, self.columns, self.panel) as panel:
-            values = self._values(head, at[1], panel.counter)
+            values = self._values(block, panel.counter)
 
             def shares(row: Index, count: int) -> None:
                 exps = rows_of(softmax.scores, row * softmax.stride, softmax.stride)
-                start = self.buffers.sums.before(keys.goes_on, row, panel.counter, count)
+                start = self.buffers.sums.before(block.goes_on, row, panel.counter, count)
                 sums = self._sums(count, exps, values, columns, start)
-                where = (first, row, rows)
-                self.buffers.sums.put(head.out, keys.is_last, where, panel.counter, sums)
+                where = (block.first, row, rows)
+                self.buffers.sums.put(block.head.out, block.is_last, where, panel.counter, sums)
 
             self._tiles(rows, shares)
 
     def _products(
-        self, head: _Head, at: tuple[Index, Index], rows: Index, column: Index, vectors: int,
-        bounded: BoundedScores | None,
-    ) -> None:  # fmt: skip
+        self, block: _Block, column: Index, vectors: int, bounded: BoundedScores | None
+    ) -> None:
         """Write the scores of a panel that begins at a column of a block of keys.
 
         Bounded scores are exponentiated at once; `bounded` is None if they never are.
         """
-        emit, use, softmax = self.emit, self.use, self.buffers.softmax
-        first, key = at
-        start = (key + column) * self.steps
+        emit, use, softmax, rows = self.emit, self.use, self.buffers.softmax, block.rows
+        start = (block.key + column) * self.steps
         keys = StridedRef(self.buffers.keys, start, {"k": self.panel})
         # That takes more code than kernels of unknown sizes have time to be compiled.
         known = isinstance(self.rows, int) and isinstance(self.keys, int)
@@ -347,9 +348,9 @@ class _Kernel(Plan):
             last = None
             if not isinstance(self.rows, int) and count < self.tile:
                 last = self.rows - 1
-            queries = self._queries(head.query, first, row, last)
+            queries = self._queries(block.head.query, block.first, row, last)
             shape = (count, vectors)
-            sums = self._scores(shape, queries, keys, (row, key + column), bounded)
+            sums = self._scores(shape, queries, keys, (row, block.key + column), bounded)
             if self.pairs is not None:
                 # Scaling bfloat16 queries would round them once more.
                 sums = [[use.mul(x, self.setup.factor) for x in each] for each in sums]
@@ -415,46 +416,38 @@ class _Kernel(Plan):
             FirstsOfPairs(),
         )  # fmt: skip
 
-    def _values(self, head: _Head, key: Index, column: Index) -> StridedRef:
-        """Return a panel of values from a key on."""
+    def _values(self, block: _Block, column: Index) -> StridedRef:
+        """Return a panel of the values of a block."""
         packed = self.buffers.values
         if packed is None:
-            value = head.value
-            return StridedRef(value.base, value.place(key, column), {"k": value.row})
-        line = key // self.unit
+            value = block.head.value
+            return StridedRef(value.base, value.place(block.key, column), {"k": value.row})
+        line = block.key // self.unit
         start = column * self._units(self.keys) + line * self.panel
         return StridedRef(packed, start, {"k": self.panel})
 
-    def _seen_by_all(self, at: tuple[Index, Index], rows: Index, columns: Index) -> Index:
-        """Return how many keys of a block, from its first on, all queries of a block see.
-
-        Args:
-            at: the first query, and the first key.
-            rows: how many queries.
-            columns: how many keys.
-        """
+    def _seen_by_all(self, block: _Block) -> Index:
+        """Return how many keys of a block, from its first on, all its queries see."""
         emit, mask = self.emit, self.setup.mask
         if mask is None:
-            return columns
-        upto = at[0] + mask.offset + 1
-        seen = emit.max(emit.min(upto - at[1], columns), 0)
+            return block.keys
+        upto = block.first + mask.offset + 1
+        seen = emit.max(emit.min(upto - block.key, block.keys), 0)
         if mask.window is None:
             return seen
-        last = upto + (rows - 1)
-        gone = emit.compare("sgt", last - mask.window, at[1])
-        return emit.select(gone, 0, seen)
+        last = upto + (block.rows - 1)
+        return emit.select(last - mask.window > block.key, 0, seen)
 
-    def _adjust(
-        self, head: _Head, at: tuple[Index, Index], rows: Index, columns: Index, seen: Index
-    ) -> None:
-        emit, softmax = self.emit, self.buffers.softmax
+    def _adjust(self, block: _Block, seen: Index) -> None:
+        emit, softmax, score_mod = self.emit, self.buffers.softmax, block.head.score_mod
+        rows, columns, at = block.rows, block.keys, (block.first, block.key)
         softmax.mask_tail(rows, columns)
-        if head.score_mod.reads:
-            softmax.adjust(rows, (0, columns), at, head.score_mod)
+        if score_mod.reads:
+            softmax.adjust(rows, (0, columns), at, score_mod)
         elif self.setup.mask is not None:
             start = emit.round_down(seen, self.use.lanes)
-            with emit.when(emit.compare("slt", seen, columns)):
-                softmax.adjust(rows, (start, columns), at, head.score_mod)
+            with emit.when(seen < columns):
+                softmax.adjust(rows, (start, columns), at, score_mod)
 
     def _tiles(self, rows: Index, write: Callable[[Index, int], None], small: bool = False) -> None:
         """Write register tiles over the rows of a block, and half tiles if rows are dynamic.

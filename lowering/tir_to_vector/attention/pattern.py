@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, match_nest
+from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest
 from relax_mlir.lowering.tir_to_vector.attention.score_mod import (
     Scores,
     is_constant,
@@ -135,7 +135,7 @@ class _Matcher:
         first = self._flat()
         self._scores = first.written
         self._between.append(self._scores)
-        dims = self._dims(first, self._scores)
+        dims = _dims(first.nest, self._scores)
         (query, key), depth = self._products(first, dims)
         self._extents = [self._extent(first, dim) for dim in dims]
         scores, places = self._summands()
@@ -162,10 +162,6 @@ class _Matcher:
 
     def _flat(self) -> FlatNest:
         return flatten_nest(self._next())
-
-    def _dims(self, flat: FlatNest, buffer: ir.Value) -> list[int]:
-        """Return the iterator of each dimension of a buffer, the same at all accesses."""
-        return _dims(flat.nest, buffer)
 
     def _extent(self, flat: FlatNest, iterator: int) -> SymExpr:
         return flat.iters[flat.nest.loop_of[iterator]].extent
@@ -209,7 +205,7 @@ class _Matcher:
         return scores, places
 
     def _same_walk(self, flat: FlatNest) -> list[int]:
-        dims = self._dims(flat, self._scores)
+        dims = _dims(flat.nest, self._scores)
         _require([self._extent(flat, dim) for dim in dims] == self._extents)
         return dims
 
@@ -219,8 +215,8 @@ class _Matcher:
         dims = self._same_walk(flat)
         _require(flat.total is not None and flat.combiner == combiner)
         _require(flat.init is not None and ir.FloatAttr(flat.init).value == init)
-        _require(self._is_load(flat, flat.value, self._scores))
-        _require(self._dims(flat, flat.written) == dims[:-1])
+        _require(_is_load(flat.value, self._scores))
+        _require(_dims(flat.nest, flat.written) == dims[:-1])
         self._between.append(flat.written)
         return flat.written
 
@@ -228,20 +224,20 @@ class _Matcher:
         flat = self._in_place(peak)
         (raised,) = _operands(flat.value, "math.exp")
         pair = _operands(raised, "arith.subf")
-        _require(self._is_load(flat, pair[0], self._scores))
+        _require(_is_load(pair[0], self._scores))
         return self._replaced(flat, pair[1], peak, _LOWEST, 0.0)
 
     def _shares(self, total: ir.Value) -> bool:
         flat = self._in_place(total)
         pair = _operands(flat.value, "arith.divf")
-        _require(self._is_load(flat, pair[0], self._scores))
+        _require(_is_load(pair[0], self._scores))
         return self._replaced(flat, pair[1], total, 0.0, 1.0)
 
     def _in_place(self, rows: ir.Value) -> FlatNest:
         flat = self._flat()
         dims = self._same_walk(flat)
         _require(flat.written == self._scores and flat.total is None)
-        _require(self._dims(flat, rows) == dims[:-1])
+        _require(_dims(flat.nest, rows) == dims[:-1])
         return flat
 
     def _replaced(
@@ -250,19 +246,15 @@ class _Matcher:
         """Whether a special value of the rows is replaced."""
         choice = operation(value, "arith.select")
         if choice is None:
-            _require(self._is_load(flat, value, rows))
+            _require(_is_load(value, rows))
             return False
         condition, chosen, kept = choice
         pair = _operands(condition, "arith.cmpf")
-        _require(self._is_load(flat, pair[0], rows))
+        _require(_is_load(pair[0], rows))
         predicate = ir.IntegerAttr(condition.owner.operation.attributes["predicate"]).value
         _require(predicate == _EQUAL and is_constant(pair[1], special))
-        _require(is_constant(chosen, other) and self._is_load(flat, kept, rows))
+        _require(is_constant(chosen, other) and _is_load(kept, rows))
         return True
-
-    def _is_load(self, flat: FlatNest, value: ir.Value, buffer: ir.Value) -> bool:
-        operands = operation(value, "memref.load")
-        return operands is not None and operands[0] == buffer
 
     def _sum(self) -> tuple[Place, Place, SymExpr]:
         flat = self._flat()
@@ -285,15 +277,15 @@ class _Matcher:
         count = len(self.nests)
         if defining_op(buffer) is None or count == len(self._tops):
             return None
-        where = self._dims(flat, buffer)
+        where = _dims(flat.nest, buffer)
         try:
             last = self._flat()
             narrow = operation(last.value, "arith.truncf")
-            _require(narrow is not None and self._is_load(last, narrow[0], buffer))
+            _require(narrow is not None and _is_load(narrow[0], buffer))
         except (_Differs, NotFlat):
             del self.nests[count:]
             return None
-        dims = self._dims(last, buffer)
+        dims = _dims(last.nest, buffer)
         _require(len(last.iters) == len(dims) and sorted(where) == sorted(roles))
         extents = [self._extent(flat, dim) for dim in where]
         _require([self._extent(last, dim) for dim in dims] == extents)
@@ -316,19 +308,22 @@ class _Matcher:
         _require(all(root(place.buffer) not in self._between for place in read))
 
 
+def _is_load(value: ir.Value, buffer: ir.Value) -> bool:
+    operands = operation(value, "memref.load")
+    return operands is not None and operands[0] == buffer
+
+
 def _strides(flat: FlatNest, access: FlatAccess) -> list[SymExpr]:
     """Return the strides of an access by iterator of the block."""
     return [access.strides[loop] for loop in flat.nest.loop_of]
 
 
 def _dims(nest: Nest, buffer: ir.Value) -> list[int]:
-    attention = {tuple(access.iters) for access in _accesses(nest) if access.buffer == buffer}
-    _require(len(attention) == 1)
-    (iters,) = attention
+    """Return the iterator of each dimension of a buffer, the same at all accesses."""
+    accesses = (*nest.loads, *nest.stores)
+    walks = {tuple(access.iters) for access in accesses if access.buffer == buffer}
+    _require(len(walks) == 1)
+    (iters,) = walks
     plain = [i for i in iters if i is not None and i >= 0]
     _require(len(plain) == len(iters) == len(set(plain)))
     return plain
-
-
-def _accesses(nest: Nest) -> list[Access]:
-    return [*nest.loads, *nest.stores]

@@ -151,7 +151,7 @@ class Setup:
         none = emit.compare_floats("oeq", total, zero)
         if not self.attention.zeros:
             # No keys give zeros; keys that are all masked give NaN.
-            none = emit.both(none, emit.compare("eq", self.keys, 0))
+            none = none & emit.compare("eq", self.keys, 0)
         total = emit.select(none, one, total)
         share = emit.op("arith.divf", [one, total], element)
         self.write(out, row, sums, share)
@@ -237,12 +237,7 @@ class Plan:
         # With a sliding window few keys are seen by all queries of a block.
         windowed = setup.mask is not None and setup.mask.window is not None
         unchanged = not (self.attention.added or self.attention.seen is not None or windowed)
-        known = isinstance(self.keys, int)
-        self.enough_keys = (
-            self.keys >= BOUNDED_MIN_KEYS
-            if known
-            else self.emit.compare("sge", self.keys, BOUNDED_MIN_KEYS)
-        )
+        self.enough_keys = self.keys >= BOUNDED_MIN_KEYS
         self.may_be_bounded: bool = (
             unchanged and self.enough_keys is not False and self.use.is_single
         )

@@ -487,7 +487,7 @@ class Sums:
             share = use.splat(emit.load(self.state.shares, [here]))
             columns = width
             if not all_there:
-                columns = emit.select(emit.compare("slt", here, rows), width, 0)
+                columns = emit.select(here < rows, width, 0)
             for h, value in enumerate(vectors):
                 start = column + h * use.lanes
                 needed = not (whole and all_there)

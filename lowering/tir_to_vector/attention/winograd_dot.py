@@ -90,7 +90,7 @@ class WinogradDot:
         use, emit = self.use, self.use.emit
         element, lanes = use.vector.element_type, use.lanes
         for square in max_norm:
-            bounded = emit.both(bounded, use.is_less(square, MAX_BOUNDED_SCORE))
+            bounded = bounded & use.is_less(square, MAX_BOUNDED_SCORE)
         zero = emit.constant(use.vector, 0)
         # Each product is in two lanes, hence the half.
         halves = [-0.5 if i % GROUP < 2 else 0.0 for i in range(lanes)]

@@ -85,7 +85,6 @@ class TileLoop:
         rows: rows of each.
         first, last: the range of tile numbers.
         base: the row of tile number 0.
-        step: rows from one tile to the next.
         partial: whether the last tile may be partial.
         end: the end of the rows; None for the end of all.
     """
@@ -94,7 +93,6 @@ class TileLoop:
     first: Index
     last: Index
     base: Index
-    step: int
     partial: bool = False
     end: Index | None = None
 
@@ -180,7 +178,7 @@ class RowTiles:
                 tiles = ((tile, 0, large, 0), (left, large, count, large * (tile - left)))
             for rows, low, high, base in tiles:
                 if low < high:
-                    yield TileLoop(rows, emit.max(first, low), emit.min(last, high), base, rows)
+                    yield TileLoop(rows, emit.max(first, low), emit.min(last, high), base)
             return
         if self.fine:
             yield from self._fine_loops(first, last)
@@ -193,16 +191,16 @@ class RowTiles:
         single = self.single and small > 1 and not self.full
         spare = 1 if single else small - 1
         large = (self.rows + spare) // most
-        yield TileLoop(most, first, emit.min(last, large), 0, most, partial=True)
+        yield TileLoop(most, first, emit.min(last, large), 0, partial=True)
         done = large * most
         left = emit.max(self.rows - done, 0)
-        here = emit.both(emit.compare("sle", first, large), emit.compare("slt", large, last))
+        here = (first <= large) & (large < last)
         left = emit.select(here, left, 0)
         count = (left + spare) // small
-        yield TileLoop(small, 0, count, done, small, partial=True)
+        yield TileLoop(small, 0, count, done, partial=True)
         if single:
             more = count * small
-            yield TileLoop(1, 0, left - more, done + more, 1)
+            yield TileLoop(1, 0, left - more, done + more)
 
     def _halved_loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
         """Cut a range of rows; the tail has tiles of a half, rounded up, and of a third.
@@ -215,7 +213,7 @@ class RowTiles:
         rows = last - first
         large = (rows if self.narrow else rows + 1) // most
         left = rows - large * most
-        alone = emit.both(emit.compare("eq", left, 1), emit.compare("sgt", large, 0))
+        alone = emit.compare("eq", left, 1) & (large > 0)
         large = large - emit.select(alone, 1, 0)
         done = large * most
         left = emit.max(rows - done, 0)
@@ -229,7 +227,7 @@ class RowTiles:
         base = first
         for size, count in ((most, large), (half, halves), (small, rest)):
             partial = size == small or not self.narrow
-            yield TileLoop(size, 0, count, base, size, partial, end=last)
+            yield TileLoop(size, 0, count, base, partial, end=last)
             base = base + count * size
 
     def _fine_loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
@@ -241,7 +239,7 @@ class RowTiles:
             base = rows - done * size
             partial = 1 < size < self.most - 1
             low, high = emit.max(first, done), emit.min(last, upto)
-            yield TileLoop(size, low, high, base, size, partial)
+            yield TileLoop(size, low, high, base, partial)
             done, rows = upto, rows + count * size
 
     def _plan(self) -> list[tuple[int, Index]]:
@@ -253,7 +251,7 @@ class RowTiles:
             many = emit.max(rows - taken, 0)
             count = ceil_div(many, most)
             missing = count * most - many
-            fits = emit.compare("sle", missing, count)
+            fits = missing <= count
             large = emit.select(fits, count - missing, large)
             less = emit.select(fits, missing, less)
         made = [(most, large), (most - 1, less)] if most > 1 else [(most, large)]

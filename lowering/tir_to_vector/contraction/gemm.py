@@ -95,16 +95,11 @@ class GemmWriter:
         most: Index = DOT_MIN_ROWS - 1
         if not along_k:
             # More rows pay only if B comes from beyond L2.
-            emit, size = self.emit, self._b_bytes()
-            if isinstance(size, int):
-                most = self._max_rows(size)
-            else:
-                far = emit.compare("sgt", size, self.machine.l2_bytes)
-                most = emit.select(far, SKINNY_MAX_ROWS, most)
-        known = isinstance(m, int)
-        if known and (isinstance(most, int) or m < DOT_MIN_ROWS or m > SKINNY_MAX_ROWS):
-            return m < DOT_MIN_ROWS or (isinstance(most, int) and m <= most)
-        return self.emit.compare("sle", m, most)
+            far = self._b_bytes() > self.machine.l2_bytes
+            most = self.emit.select(far, SKINNY_MAX_ROWS, most)
+        if isinstance(m, int) and not DOT_MIN_ROWS <= m <= SKINNY_MAX_ROWS:
+            return m < DOT_MIN_ROWS
+        return m <= most
 
     def _b_bytes(self) -> Index:
         width = max(8, self.gemm.b.buffer.type.element_type.width) // 8
@@ -273,10 +268,10 @@ class GemmWriter:
         wide = (block[1] - block[0]) // blocking.panel_width
         far = wide * blocking.b.stride(blocking.panel) - to_k
         # After the last block nothing is left to prefetch.
-        following = emit.select(emit.compare("slt", block[1], columns[1]), far, 0)
+        following = emit.select(block[1] < columns[1], far, 0)
         if blocking.is_one_block:
             return following
-        more = emit.compare("slt", steps[1], blocking.k)
+        more = steps[1] < blocking.k
         return emit.select(more, blocking.kc * blocking.panel_width, following)
 
     def _fill(self) -> None:

@@ -120,10 +120,7 @@ class GemmBlocking:
         if not self.prefetches:
             return most
         few = max_nc(machine.panel_bytes // _FEW, steps, self.width, size)
-        fit = emit.holds("sle", self.m * steps, machine.panel_bytes // 2 // size)
-        if isinstance(fit, bool):
-            return few if fit else most
-        return emit.select(fit, few, most)
+        return emit.select(self.m * steps <= machine.panel_bytes // 2 // size, few, most)
 
     @property
     def prefetches(self) -> bool:

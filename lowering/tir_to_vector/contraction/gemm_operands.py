@@ -60,8 +60,7 @@ class BOperand:
 
     def decide(self) -> None:
         """Decide whether to pack."""
-        blocking = self._blocking
-        emit, gemm = blocking.emit, blocking.gemm
+        blocking, gemm = self._blocking, self._blocking.gemm
         if blocking.panel_width:
             # Each tile of rows would convert the panels again.
             self.pack = blocking.load.converts
@@ -75,10 +74,7 @@ class BOperand:
         if known or (isinstance(blocking.m, int) and blocking.m < PACK_ROWS):
             self.pack = False
             return
-        self.pack = emit.all_hold((
-            emit.holds("sge", blocking.m, self._min_rows(many)),
-            emit.holds("sgt", many, PACK_ELEMENTS),
-        ))  # fmt: skip
+        self.pack = (blocking.m >= self._min_rows(many)) & (many > PACK_ELEMENTS)
 
     def _min_rows(self, many: Index) -> Index:
         """Return the number of rows from which on packing B pays.
@@ -94,16 +90,12 @@ class BOperand:
         apart = emit.holds("ne", emit.round_down(stride, PAGE // 2), stride)
         bytes_ = many * size
         least: Index = PACK_ROWS
-        steps = emit.holds("sge", blocking.k, _MIN_STEPS)
-        for rows, conditions in (
-            (_L3_ROWS, (steps, apart, emit.holds("sle", bytes_, machine.panel_bytes))),
-            (_L2_ROWS, (steps, emit.holds("sle", bytes_, machine.l2_bytes // 2))),
+        steps = blocking.k >= _MIN_STEPS
+        for rows, holds in (
+            (_L3_ROWS, steps & apart & (bytes_ <= machine.panel_bytes)),
+            (_L2_ROWS, steps & (bytes_ <= machine.l2_bytes // 2)),
         ):
-            holds = emit.all_hold(conditions)
-            if isinstance(holds, ir.Value):
-                least = emit.select(holds, rows + 1, least)
-            elif holds:
-                least = rows + 1
+            least = emit.select(holds, rows + 1, least)
         return least
 
     def allocate(self) -> None:
@@ -215,7 +207,7 @@ class BOperand:
         left = count - from_
         wanted = False if by_masks else self._reads_edge
         if self.pack is not False:
-            wanted = emit.either_holds(wanted, self.pack)
+            wanted = wanted | self.pack
         if wanted is not False:
             left = left if wanted is True else emit.select(wanted, left, 0)
             replace(packer, first=first).pack(last, left, many)
@@ -314,13 +306,13 @@ class BOperand:
     @property
     def _reads_edge(self) -> bool | ir.Value:
         """Whether there are tiles of two vectors, which read packed last columns."""
-        blocking, emit = self._blocking, self._blocking.emit
+        blocking = self._blocking
         if not blocking.rows.is_narrow(1):
             return True
-        wide = emit.compare("sge", blocking.m, blocking.rows.most)
+        wide = blocking.m >= blocking.rows.most
         if not blocking.may_be_narrow:
             return wide
-        return emit.both(wide, emit.compare("sgt", blocking.n, blocking.lanes))
+        return wide & (blocking.n > blocking.lanes)
 
     @property
     def _panel_rows(self) -> Index:
@@ -396,14 +388,9 @@ class AOperand:
             if stride != 0:
                 walked = walked * blocking.extent(position)
         step = blocking.a.stride(blocking.gemm.k) * size
-        return emit.all_hold(
-            emit.holds(*each)
-            for each in (
-                ("sle", blocking.n, _FEW_TILES * blocking.width),
-                ("sgt", walked, blocking.machine.l2_bytes),
-                ("eq", step - emit.round_down(step, PAGE // 4), 0),
-            )
-        )
+        conflict = emit.holds("eq", step - emit.round_down(step, PAGE // 4), 0)
+        few = blocking.n <= _FEW_TILES * blocking.width
+        return few & (walked > blocking.machine.l2_bytes) & conflict
 
     def _has_set_conflicts(self, stride: int) -> bool:
         """Whether the rows of a tile conflict in L1 sets."""
@@ -451,8 +438,8 @@ class AOperand:
         load = self._blocking.loader(0, rows.base)
         assert copies is not None
         if copied is not True and rows.last is not None:
-            part = emit.compare("slt", rows.last, tile - 1)
-            copied = emit.either_holds(copied, part)
+            part = rows.last < tile - 1
+            copied = copied | part
         if copied is False:
             return rows
         if copied is True:

@@ -120,7 +120,7 @@ class TileWriter:
                     done = (number.counter - loop_.first) * (share * many)
                     ahead = following + done, share
                     panels = [(zone, replace(each, ahead=ahead)) for zone, each in column_tiles]
-                row = number.counter * loop_.step + loop_.base
+                row = number.counter * tile + loop_.base
                 upto = blocking.m if loop_.end is None else loop_.end
                 there = emit.min(upto - row, tile) if loop_.partial else None
                 end = None if there is None else there - 1
@@ -146,7 +146,7 @@ class TileWriter:
             return
         with ExitStack() as branch:
             if rows == blocking.rows.largest and blocking.may_be_narrow:
-                few = emit.compare("sle", column_tiles[-1][0].last, blocking.lanes)
+                few = column_tiles[-1][0].last <= blocking.lanes
                 with emit.when(few) as made:
                     self._narrow(rows, a, column_tiles[-1:], store, steps)
                 branch.enter_context(emit.otherwise(made))
@@ -181,7 +181,7 @@ class TileWriter:
             to = store.at(column)
             masks = [self._mask(left, i * lanes) for i in range(zone.vectors)]
             if not isinstance(left, int) and zone.whole:
-                to = replace(to, whole=emit.compare("sge", left, width))
+                to = replace(to, whole=left >= width)
             groups = blocking.groups(steps)
             if blocking.matrices:
                 emit_matrix_sums(emit, tile.dot, rows, zone.vectors, a, b, groups, to.scratch)
@@ -219,7 +219,7 @@ class TileWriter:
             ]
             base, places = made[-1]
             if len(made) > 1:
-                here = emit.compare("slt", number.counter, before[1])
+                here = number.counter < before[1]
                 pairs = zip(made[0][1], places, strict=True)
                 places = [emit.select(here, x, y) for x, y in pairs]
                 base = base if base == made[0][0] else emit.select(here, made[0][0], base)
@@ -262,9 +262,7 @@ class TileWriter:
                 place = place + (at - number * panels.width)
         base, offset, stride = panels.base, panels.offset + place, panels.row_stride
         if panels.edge is not None and left != width:
-            edge = emit.compare("slt", left, width)
-            if panels.edge.used is not True:
-                edge = emit.both(edge, panels.edge.used)
+            edge = (left < width) & panels.edge.used
             base = emit.select(edge, panels.edge.base, base)
             # A row of the copy is as wide as the panels, however few vectors the tile reads.
             offset, stride = emit.select(edge, 0, offset), emit.select(edge, panels.width, stride)

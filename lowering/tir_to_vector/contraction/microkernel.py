@@ -1,5 +1,7 @@
 """The micro-kernel: the loop over k that updates one register tile."""
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -315,10 +317,10 @@ def _store(
         return
     if isinstance(store.first, ir.Value) and tile.short:
         # Edges add later blocks of k to C in the loop over rows, which is shorter.
-        full = store.first if full is None else emit.both(full, store.first)
+        full = store.first if full is None else full & store.first
         store = replace(store, first=True)
-    conditions = [x for x in (full, store.whole) if x is not None]
-    whole = conditions[0] if len(conditions) == 1 else emit.both(*conditions)
+    conditions = (x for x in (full, store.whole) if x is not None)
+    whole = functools.reduce(operator.and_, conditions)
     masks_of_whole = masks if store.whole is None else [None] * tile.vectors
     # Masked stores are slower than plain ones, and a loop over rows is slower still.
     with emit.when(whole) as branch:

@@ -166,7 +166,7 @@ class VnniLoader:
             if live is None or isinstance(live, int):
                 values.append(emit.load(self.base, [at + k_stride * i]))
                 continue
-            there = emit.compare("slt", i, live)
+            there = i < live
             step = emit.select(there, i, 0)
             value = emit.load(self.base, [at + k_stride * step])
             none = emit.constant(self.base.type.element_type, 0)

@@ -32,7 +32,7 @@ _L1_PREFETCH_ROWS = 4
 
 def is_packed_gemv(blocking: GemmBlocking) -> bool | ir.Value:
     """Return whether few rows share the panels, so that each panel is read from end to end."""
-    emit, size = blocking.emit, blocking.vector.element_type.width // 8
+    size = blocking.vector.element_type.width // 8
     if not isinstance(blocking.k, int) or blocking.matrices:
         return False
     # The rows of A stay in L2 while panels stream through it.
@@ -41,7 +41,7 @@ def is_packed_gemv(blocking: GemmBlocking) -> bool | ir.Value:
     )
     if isinstance(blocking.m, int):
         return 0 < blocking.m <= most
-    return False if most < 1 else emit.compare("sle", blocking.m, most)
+    return False if most < 1 else blocking.m <= most
 
 
 def panels_at_once(blocking: GemmBlocking) -> int:

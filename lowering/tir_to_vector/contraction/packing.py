@@ -177,7 +177,7 @@ class Packer:
             # If the last panel is whole there is no tail: the next place is beyond the buffer.
             upto = groups
             if not isinstance(left, int):
-                upto = emit.select(emit.compare("sgt", left, 0), groups, 0)
+                upto = emit.select(left > 0, groups, 0)
             with emit.loop(0, upto) as p:
                 self._copy(b, whole, p.counter, 1, masks)
 
@@ -197,7 +197,7 @@ class Packer:
             for i in range(live if isinstance(live, int) else self.load.group):
                 there: Index = lanes if left is None else left - start
                 if isinstance(live, ir.Value):
-                    there = emit.select(emit.compare("slt", i, live), there, 0)
+                    there = emit.select(i < live, there, 0)
                 masks[-1].append(None if there == lanes else emit.mask(there, lanes))
         return masks
 

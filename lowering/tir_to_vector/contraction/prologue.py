@@ -121,7 +121,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         if not prologue.reads_once or not isinstance(along, int) or m is None:
             return False
         rows = emit.size(flat.iters[m].extent)
-        return False if isinstance(rows, int) else emit.compare("slt", rows, _FEW)
+        return False if isinstance(rows, int) else rows < _FEW
 
     def in_place(emit: Emitter, machine: Machine) -> None:
         assert isinstance(along, int)  # as `few_rows` says

@@ -185,7 +185,7 @@ class SkinnyGemm:
         whole, rest = _Columns(span.first, upto, True), _Columns(upto, span.last)
         with emit.loop(0, steps, group) as k:
             left = steps - k.counter
-            with emit.when(emit.compare("sge", left, group)) as branch:
+            with emit.when(left >= group) as branch:
                 if one is None:
                     self._all_rows(whole, k.counter, several)
                 else:
@@ -211,7 +211,7 @@ class SkinnyGemm:
         mask = emit.mask(left, self._lanes)
         together = min(rows, _TOGETHER) if isinstance(rows, int) else _TOGETHER
         with (
-            emit.when(emit.compare("sgt", left, 0)),
+            emit.when(left > 0),
             emit.loop(0, rows, together) as group,
         ):
             # Rows past the last one repeat it.

@@ -139,13 +139,13 @@ def _at_run_time(gemm: Contraction, emit: Emitter, machine: Machine) -> bool | i
     if (n or 0) > most or (k is not None and k < _STEPS_EACH):
         return False
     columns, steps = (emit.size(gemm.flat.iters[i].extent) for i in (gemm.n, gemm.k))
-    skinny = emit.compare("sle", columns, most)
+    skinny = columns <= most
     for value, limit in (
         # A single column needs no copy.
         (columns * _STEPS_EACH, steps + _STEPS_EACH // 2),
         (columns * steps, size),
     ):
-        skinny = emit.both(skinny, emit.compare("sle", value, limit))
+        skinny = skinny & (value <= limit)
     return skinny
 
 

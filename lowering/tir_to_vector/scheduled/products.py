@@ -72,7 +72,7 @@ def regain_products(
     """
     for top in list(top_level(func)):
         leaves = _leaves(top, [])
-        if not leaves or not _is_scheduled(top, leaves) or not _are_disjoint(leaves):
+        if not leaves or not _is_scheduled(leaves) or not _are_disjoint(leaves):
             continue
         made = _own_nests(top, leaves)
         if made and all(map(is_fast, made)) and any(map(is_product, made)):
@@ -99,7 +99,7 @@ def _leaves(op: ir.Operation, loops: list[ir.Operation]) -> list[_Leaf]:
     return result
 
 
-def _is_scheduled(top: ir.Operation, leaves: list[_Leaf]) -> bool:
+def _is_scheduled(leaves: list[_Leaf]) -> bool:
     kinds = {kind_of_loop(loop) for leaf in leaves for loop in leaf.loops}
     sums = any(
         ir.StringAttr(kind).value == "reduction"
