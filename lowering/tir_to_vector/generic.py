@@ -75,14 +75,12 @@ def address_of(buffer: ir.Value) -> ir.Value:
             "memref.extract_strided_metadata", operands=[buffer],
             results=[base, *[index] * (1 + 2 * type_.rank)],
         )  # fmt: skip
-        size = arith.constant(index, ir.IntegerAttr.get(index, _bytes(type_.element_type)))
+        size = arith.constant(
+            index, ir.IntegerAttr.get(index, max(1, type_.element_type.width // 8))
+        )
         address = arith.addi(address, arith.muli(made.results[1], size))
     pointer = ir.Type.parse("!llvm.ptr")
     return llvm.inttoptr(pointer, arith.index_cast(i64, address))
-
-
-def _bytes(type_: ir.Type) -> int:
-    return max(1, type_.width // 8)
 
 
 def _declared(op: ir.Operation, name: str, inputs: list[ir.Type], results: list[ir.Type]) -> str:

@@ -81,12 +81,12 @@ class LaneCopier(Copier):
         if isinstance(result, int):
             return self.emit.constant(type_, result)
         if not isinstance(result, Along):
-            return self._splat(result, type_)
+            return self.emit.splat(result, type_)
         numbers = self.emit.op("vector.step", [], type_)
         if not (isinstance(result.step, int) and result.step == 1):
-            steps = self._splat(self.emit.index(result.step), type_)
+            steps = self.emit.splat(self.emit.index(result.step), type_)
             numbers = self.emit.op("arith.muli", [numbers, steps], type_)
-        base = self._splat(self.emit.index(result.base), type_)
+        base = self.emit.splat(self.emit.index(result.base), type_)
         return self.emit.op("arith.addi", [base, numbers], type_)
 
     def op(self, op: ir.Operation) -> None:
@@ -196,13 +196,12 @@ class LaneCopier(Copier):
         if not self._may_be_empty:
             return self.emit.load(base, places)
         element = base.type.element_type
-        some = self._some()
-        made = ir.Operation.create("scf.if", results=[element], operands=[some], regions=2)
-        with ir.InsertionPoint(made.regions[0].blocks.append()):
-            self.emit.op("scf.yield", [self.emit.load(base, places)])
-        with ir.InsertionPoint(made.regions[1].blocks.append()):
-            self.emit.op("scf.yield", [self.emit.constant(element, 0)])
-        return made.results[0]
+        some = self.emit.reduced(self._mask(), "or")
+        (value,) = self.emit.either(
+            some, [element], lambda: [self.emit.load(base, places)],
+            lambda: [self.emit.constant(element, 0)],
+        )  # fmt: skip
+        return value
 
     def _store(self, op: ir.Operation, reps: list[Lane]) -> None:
         base, indices = self.value(op.operands[1]), reps[2:]
@@ -247,7 +246,7 @@ class LaneCopier(Copier):
             if isinstance(index, Wide):
                 scaled = self.wide(values[position])
                 if stride != 1:
-                    factor = self._splat(emit.index(stride), type_)
+                    factor = self.emit.splat(emit.index(stride), type_)
                     scaled = emit.op("arith.muli", [scaled, factor], type_)
                 strided = (
                     scaled if strided is None else emit.op("arith.addi", [strided, scaled], type_)
@@ -259,7 +258,7 @@ class LaneCopier(Copier):
             if position:
                 stride = emit.mul(stride, emit.dim(base, position))
         if step != 0:
-            steps = self._splat(emit.index(step), type_)
+            steps = self.emit.splat(emit.index(step), type_)
             walked = emit.op("arith.muli", [emit.op("vector.step", [], type_), steps], type_)
             strided = walked if strided is None else emit.op("arith.addi", [strided, walked], type_)
         # An empty buffer has no lanes.
@@ -310,13 +309,6 @@ class LaneCopier(Copier):
 
     def _not(self, mask: ir.Value) -> ir.Value:
         return self.emit.op("arith.xori", [mask, self.emit.constant(mask.type, 1)], mask.type)
-
-    def _some(self) -> ir.Value:
-        """Return whether any lane is on."""
-        return self.emit.reduced(self._mask(), "or")
-
-    def _splat(self, value: ir.Value, type_: ir.VectorType) -> ir.Value:
-        return self.emit.splat(value, type_)
 
     def _set(self, result: ir.Value, vector: ir.Value) -> None:
         self.env[result] = Wide(vector)

@@ -176,16 +176,15 @@ class _Merged:
         sums = [self._sum(self._parts(linear(value))) for value in bound]
         sizes = [_contiguous(each) for each in sums]
         self._use_each_once(sums)
-        order = sorted(range(len(sums)), key=lambda i: self._place(sums[i]))
+        outermost = [
+            min((at for at, _ in self._loops_of(x)), default=len(self._loops)) for x in sums
+        ]
+        order = sorted(range(len(sums)), key=outermost.__getitem__)
         kinds = [self._kind_of(each) for each in sums]
-        if len(set(kinds) & {"parallel"}) and "reduction" in self._types_of(kinds):
+        types = (ir.StringAttr(kind).value for kind in types)
+        if ("reduction", "parallel") in zip(types, kinds, strict=True):
             raise _Unknown
         return self._write(order, sizes, kinds)
-
-    def _types_of(self, kinds: list[str]) -> set[str]:
-        """Return the types of iterators whose loops are parallel."""
-        types = (ir.StringAttr(kind).value for kind in self._block.attributes["iter_types"])
-        return {type_ for type_, kind in zip(types, kinds, strict=True) if kind == "parallel"}
 
     def _take_predicate(self, predicate: ir.Value | None, extents: list[SymExpr]) -> None:
         """Make counters of the loops, one of those that a part of the predicate limits together."""
@@ -272,10 +271,6 @@ class _Merged:
         ]
         if len(set(used)) != len(used) or set(used) != set(digits):
             raise _Unknown
-
-    def _place(self, digits: _Sum) -> int:
-        """Return the number of an iterator's outermost loop."""
-        return min((at for at, _ in self._loops_of(digits)), default=len(self._loops))
 
     def _loops_of(self, digits: _Sum) -> Iterable[tuple[int, ir.Operation]]:
         for digit in digits:

@@ -5,6 +5,7 @@ be shortened, a branch chooses a copy with static extents, which unrolls and vec
 """
 
 from dataclasses import dataclass
+from functools import reduce
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -86,13 +87,9 @@ def _clip(loop: ir.Operation, emit: Emitter, clipped: list[_Clipped], serial: bo
             if chosen and isinstance(extent, int) and not isinstance(size, int):
                 clipped.append(_Clipped(loop, extent, limits))
         if outside:
-            condition = copier.pull(outside[0], loop)
-            for each in outside[1:]:
-                condition = emit.both(condition, copier.pull(each, loop))
-            made = ir.Operation.create("scf.if", operands=[condition], regions=2)
-            with ir.InsertionPoint(made.regions[0].blocks.append()):
-                end = ir.Operation.create("scf.yield")
-            loop.move_before(end)
+            with emit.when(reduce(emit.both, [copier.pull(each, loop) for each in outside])):
+                inside = ir.InsertionPoint.current.block
+            loop.move_before(inside.operations[0])
 
 
 class _Guard:
@@ -132,10 +129,7 @@ class _Guard:
         ]  # fmt: skip
         with self.op.location, ir.InsertionPoint(self.op):
             if kept:
-                rest = kept[0]
-                for each in kept[1:]:
-                    rest = emit.both(rest, each)
-                self.op.operands[0] = rest
+                self.op.operands[0] = reduce(emit.both, kept)
                 return
             for view in list(self.op.regions[0].blocks[0].operations):
                 if view.operation.name != "scf.yield":
@@ -212,7 +206,7 @@ def _choose_whole(clipped: list[_Clipped], emit: Emitter) -> None:
     while todo:
         homes = [(each, _home(each)) for each in todo]
         deepest = max(homes, key=lambda pair: _depth(pair[1]))[1]
-        here = [each for each, home in homes if _encloses(deepest, each.loop)]
+        here = [each for each, home in homes if _child(deepest, each.loop) is not None]
         todo = [each for each in todo if not any(each is other for other in here)]
         _copy_whole(deepest, here, emit)
 
@@ -229,15 +223,12 @@ def _home(each: _Clipped) -> ir.Block:
     ]  # fmt: skip
     values = [value for limit in each.left for value in limit.terms]
     outer = sorted(counters, key=lambda value: _depth(value.owner))
-    if outer and len(counters) == len([v for v in values if _in_loop(v)]) and all(
+    inside = [v for v in values if block_of(v).owner.operation.name != "func.func"]
+    if outer and len(counters) == len(inside) and all(
         isinstance(_extent(value), int) for value in outer[1:]
     ):  # fmt: skip
         return outer[0].owner
     return max(map(block_of, values), key=_depth)
-
-
-def _in_loop(value: ir.Value) -> bool:
-    return block_of(value).owner.operation.name != "func.func"
 
 
 def _extent(counter: ir.Value) -> Index:
@@ -249,10 +240,6 @@ def _depth(block: ir.Block) -> int:
     while op.name != "func.func":
         depth, op = depth + 1, op.parent.operation
     return depth
-
-
-def _encloses(block: ir.Block, op: ir.Operation) -> bool:
-    return _child(block, op) is not None
 
 
 def _child(block: ir.Block, op: ir.Operation) -> ir.Operation | None:
@@ -287,12 +274,11 @@ def _copy_whole(home: ir.Block, here: list[_Clipped], emit: Emitter) -> None:
                 test = emit.compare("sge", value_of(least, emit), each.whole)
                 whole = test if whole is None else emit.both(whole, test)
         assert whole is not None
-        made = ir.Operation.create("scf.if", operands=[whole], regions=2)
-        with ir.InsertionPoint(made.regions[1].blocks.append()):
+        with emit.when(whole) as made:
+            inside = ir.InsertionPoint.current.block
+        with emit.otherwise(made):
             Copier(emit, {}).ops(part)
-            ir.Operation.create("scf.yield")
-        with ir.InsertionPoint(made.regions[0].blocks.append()):
-            end = ir.Operation.create("scf.yield")
+    end = inside.operations[0]
     for op in part:
         op.move_before(end)
     for each in here:

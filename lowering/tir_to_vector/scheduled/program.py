@@ -31,7 +31,7 @@ from relax_mlir.lowering.tir_to_vector.scheduled.threads import (
     sink_allocs,
     unroll,
 )
-from relax_mlir.lowering.walk import collect, defining_op
+from relax_mlir.lowering.walk import collect, defining_op, first_below
 
 # Loops of more vectors than this stay loops over vectors.
 _MAX_VECTORS = 16
@@ -224,7 +224,7 @@ class _Vectorizer:
         if len(stores) > 1 or store.block != self.body:
             raise NotVectorizable("all steps store to one place")
         combine = defining_op(store.operands[0], *COMBINERS)
-        if combine is None or _is_shared(combine):
+        if combine is None or len(list(combine.results[0].uses)) > 1:
             raise NotVectorizable("all steps store to one place and do not combine into it")
         for load, value in (combine.operands, reversed(list(combine.operands))):
             inner = defining_op(load, "memref.load")
@@ -278,11 +278,6 @@ class _Vectorizer:
         return any(is_inside(v, self.loop) and self._moves(v) for v in op.operands)
 
 
-def _is_shared(op: ir.Operation) -> bool:
-    """Whether an operation's result is used more than once."""
-    return len(list(op.results[0].uses)) > 1
-
-
 _PURE = ("arith.", "math.", "tir.symbol", "memref.dim")
 _MEMORY = ("memref.load", "memref.store")
 
@@ -307,7 +302,7 @@ SCHEDULED = ("vectorized", "unrolled", "parallel")
 
 def is_scheduled(op: ir.Operation) -> bool:
     """Whether an operation is, or contains, a loop of a kind that somebody chose, or vectors."""
-    return bool(collect(op, _has_kind))
+    return first_below(op, _has_kind) is not None
 
 
 def apply_kinds(func: ir.OpView, emit: Emitter, machine: Machine) -> None:
@@ -315,7 +310,9 @@ def apply_kinds(func: ir.OpView, emit: Emitter, machine: Machine) -> None:
 
     Blocks of the nests concerned are inlined; they have no init regions any more.
     """
-    tops = [op for op in _outermost(func) if is_scheduled(op)]
+    nests = collect(func.operation, lambda op: op.name in ("tir.for", "tir.block"))
+    outermost = (op for op in nests if op.parent.operation.name not in ("tir.for", "tir.block"))
+    tops = [op for op in outermost if is_scheduled(op)]
     if not tops:
         return
     for top in tops:
@@ -366,9 +363,3 @@ def _loops(func: ir.OpView, kind: str) -> list[ir.Operation]:
 
 def _has_kind(op: ir.Operation) -> bool:
     return kind_of_loop(op) in SCHEDULED or op.name.startswith("vector.")
-
-
-def _outermost(func: ir.OpView) -> list[ir.Operation]:
-    """Return the loops and blocks that are in no other."""
-    result = collect(func.operation, lambda op: op.name in ("tir.for", "tir.block"))
-    return [op for op in result if op.parent.operation.name not in ("tir.for", "tir.block")]

@@ -119,10 +119,9 @@ def _carry(loop: ir.Operation, places: list[_Place], emit: Emitter) -> None:
             if len(loop.results):
                 return
             condition = emit.compare("slt", lower, upper)
-            guard = ir.Operation.create("scf.if", operands=[condition], regions=2)
-            with ir.InsertionPoint(guard.regions[0].blocks.append()):
-                end = ir.Operation.create("scf.yield")
-            loop.move_before(end)
+            with emit.when(condition):
+                inside = ir.InsertionPoint.current.block
+            loop.move_before(inside.operations[0])
     with loop.location, ir.InsertionPoint(loop):
         copier = Copier(emit, {})
         operands: list[list[ir.Value]] = []
