@@ -15,7 +15,6 @@ from relax_mlir.runtime.bytecode.checking import check_executable
 from relax_mlir.runtime.files import text
 from relax_mlir.runtime.files.access import aligned_copy, map_file, read_aligned
 from relax_mlir.runtime.files.constants import CheckedConstants
-from relax_mlir.runtime.files.safetensors import load_file, save_file
 from relax_mlir.runtime.files.serialize import dump, parse
 from relax_mlir.runtime.module import Module
 from relax_mlir.runtime.native.loader import load_objects, taking_bfloat16
@@ -85,6 +84,8 @@ class Executable(Program):
             ExecutableFormatError: they are not one, or its arrays are in a file and `weights`
                 does not say in which.
         """
+        from relax_mlir.runtime.files.safetensors import load_file
+
         loader = None if weights is None else lambda _: load_file(weights)
         executable = parse(Executable, aligned_copy(data), loader)
         executable.verify()
@@ -116,6 +117,8 @@ class Executable(Program):
         if weights is None:
             write_file(path, dump(self))
             return
+        from relax_mlir.runtime.files.safetensors import save_file
+
         folder = Path(path).resolve().parent
         where = Path(os.path.relpath(Path(weights).resolve(), folder)).as_posix()
         tensors: dict[str, np.ndarray] = {}
@@ -154,6 +157,9 @@ class Executable(Program):
                     f"'{os.fspath(path)}' has its weights in '{file}', which is not there: "
                     "say where with weights="
                 )
+            # Programs that hold their weights need none of it.
+            from relax_mlir.runtime.files.safetensors import load_file
+
             return load_file(file, read)
 
         try:

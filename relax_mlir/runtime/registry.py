@@ -1,7 +1,7 @@
 """Functions by name: the runtime's own, then the TVM FFI's global registry."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from sys import getrecursionlimit
 from typing import Any, Literal, overload
 
@@ -14,11 +14,8 @@ from relax_mlir.runtime.bytecode.builtins import (
     MODEL_PREFIX,
     PREFIX,
 )
-from relax_mlir.runtime.bytecode.kv_cache import KV_CACHE
-from relax_mlir.runtime.bytecode.paged_kv_cache import PAGED_KV_CACHE
 from relax_mlir.runtime.bytecode.shape_builtins import SHAPE_BUILTINS
 from relax_mlir.runtime.bytecode.tensor_cache import TENSOR_CACHE
-from relax_mlir.runtime.bytecode.tvm_builtins import TVM_BUILTINS
 from relax_mlir.runtime.native.ffi_errors import register_errors
 from relax_mlir.runtime.random_key import next_key
 from relax_mlir.runtime.specializer import dispatching
@@ -28,7 +25,7 @@ from relax_mlir.runtime.values.ownership import guarded
 from relax_mlir.runtime.vm.call_depth import TRUSTED_LIMIT, bounded
 
 # One table, so that a look-up is one dictionary access.
-BUILTINS.update({**SHAPE_BUILTINS, **TVM_BUILTINS, PREFIX + "next_random_key": next_key})
+BUILTINS.update({**SHAPE_BUILTINS, **TENSOR_CACHE, PREFIX + "next_random_key": next_key})
 
 # Functions of imported models; the name has their configuration.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -89,7 +86,6 @@ def invoke_debug_func(state: Any, name: str, place: str, *args: Any) -> None:
     func(place, *args)
 
 
-BUILTINS.update({**KV_CACHE, **PAGED_KV_CACHE, **TENSOR_CACHE})
 BUILTINS["vm.builtin.invoke_debug_func"] = invoke_debug_func
 BUILTINS["vm.builtin.debug_print"] = lambda place, value: print(f"{place}: {value}")
 
@@ -97,8 +93,20 @@ BUILTINS["vm.builtin.debug_print"] = lambda place, value: print(f"{place}: {valu
 register_global_func = register_func
 
 
+def load_builtins(names: Iterable[str]) -> None:
+    """Import the builtins that few programs call if a name may be one of theirs."""
+    if all(name in BUILTINS or not name.startswith(PREFIX) for name in names):
+        return
+    from relax_mlir.runtime.bytecode.kv_cache import KV_CACHE
+    from relax_mlir.runtime.bytecode.paged_kv_cache import PAGED_KV_CACHE
+    from relax_mlir.runtime.bytecode.tvm_builtins import TVM_BUILTINS
+
+    BUILTINS.update({**TVM_BUILTINS, **KV_CACHE, **PAGED_KV_CACHE})
+
+
 def find_func(name: str) -> Callable[..., Any] | None:
     """Return what a name stands for, or None: builtins, registered, TVM FFI's, passes."""
+    load_builtins([name])
     func = BUILTINS.get(name) or _FUNCTIONS.get(name)
     if func is None:
         import tvm_ffi

@@ -194,6 +194,8 @@ def convolution(m: Any) -> Any:
     """Convolutions in one to three dimensions, and transposed ones."""
     x = m.pick(("float32",), rank=3, most=5)
     dims = m.dims(x)
+    if 0 in dims:
+        return None
     rank, channels = len(dims) - 2, dims[1]
     kernel = [int(m.rng.integers(1, min(size, 4) + 1)) if size else 1 for size in dims[2:]]
     groups = m.choice([n for n in range(1, channels + 1) if channels % n == 0] or [1])
@@ -420,6 +422,8 @@ def attention(m: Any) -> Any:
 def recurrent(m: Any) -> Any:
     """Recurrent layers of one or two directions."""
     x = m.pick(("float32",), rank=3, most=3)
+    if 0 in m.dims(x):
+        return None
     kind, ways, size = m.choice(("lstm", "gru", "rnn_tanh", "rnn_relu")), m.choice((1, 2)), 3
     rows = size * {"lstm": 4, "gru": 3}.get(kind, 1)
     shapes = [[rows, m.dims(x)[-1]], [rows, size], [rows], [rows]] * ways

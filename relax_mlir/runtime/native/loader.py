@@ -130,7 +130,7 @@ def load_objects(objects: Iterable[NativeObject]) -> dict[str, Any]:
 
     register_errors()
     objects = list(objects)
-    for obj in objects:
+    for obj in {(obj.triple, obj.cpu, obj.features): obj for obj in objects}.values():
         check_host(obj)
     # tvm_ffi's library is not global in the process, so what kernels call of it is given by hand.
     imports = {n: ctypes.cast(tvm_ffi.LIB[n], ctypes.c_void_p).value or 0 for n in _FFI_SYMBOLS}

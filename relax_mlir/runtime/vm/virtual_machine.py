@@ -31,7 +31,7 @@ from relax_mlir.runtime.device.placement import Placement
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.native.loader import ffi_tensor, native_call, native_error
 from relax_mlir.runtime.profiling.costs import takes_views, written_tensors
-from relax_mlir.runtime.registry import find_func, is_registered, not_found
+from relax_mlir.runtime.registry import find_func, is_registered, load_builtins, not_found
 from relax_mlir.runtime.values.convert import BFLOAT16, DTYPES, describe, numpy_dtype, to_value
 from relax_mlir.runtime.values.ndarray import Tensor, as_tensors
 from relax_mlir.runtime.values.ownership import (
@@ -115,6 +115,7 @@ class VirtualMachine(StatefulCalls):
         self._placement = Placement(self.state)
         self._funcs = {f.name: i for i, f in enumerate(executable.global_funcs)}
         self._native = executable.load_native()
+        load_builtins(executable.func_names)
         self._native_only = frozenset(self._native) - frozenset(self._funcs)
         self._lock = threading.RLock()
         self._bodies: dict[int, Callable[..., Any]] = {}
