@@ -225,7 +225,7 @@ def test_numbers(case: Case, kind: str) -> None:
     types = {
         "static": [relax.TensorType(a.shape, a.dtype) for a in case.arrays],
         "symbolic": [relax.TensorType(d, t) for d, t in zip(case.dims, dtypes, strict=True)],
-        "unknown": [relax.TensorType() for _ in case.arrays],
+        "unknown": [relax.TensorType(dtype=None) for _ in case.arrays],
     }[kind]
     module, got = case.run(types)
     wanted = case.expected(*case.arrays)
@@ -255,7 +255,7 @@ def test_hamming_window(size: int, periodic: bool) -> None:
 
 
 def test_what_does_not_fit_is_rejected_at_run_time() -> None:
-    unknown = [relax.TensorType()] * 2
+    unknown = [relax.TensorType(dtype=None)] * 2
     data = floats(3, 7)
     for case in (
         Case("slice_scatter", [data, floats(3, 4)], [], slices,

@@ -179,7 +179,8 @@ def test_types_as_people_write_them() -> None:
     ):  # fmt: skip
         assert as_type(written) == expected
         assert hash(as_type(written)) == hash(expected)
-    assert as_type(R.Tensor) == relax.TensorType()
+    assert as_type(R.Tensor) == relax.TensorType(dtype=None)
+    assert relax.TensorType((3,)) == relax.TensorType((3,), "float32")
     assert as_type(R.Tensor("float32")) == relax.TensorType(dtype="float32")
     assert as_type(R.Tensor(ndim=3)).shape is None
     assert as_type(R.Tuple(R.Object, R.Shape(ndim=2))).fields[1].ndim == 2

@@ -28,7 +28,7 @@ CASES = {
     "shape": (ShapeType((1, "n", 3)), ["n = T.int64()", "R.Shape([1, n, 3])"]),
     "tensor": (TensorType(("n * 2", "m"), "int8"),
                ["n = T.int64()", "m = T.int64()", 'R.Tensor((n * 2, m), dtype="int8")']),
-    "rank": (TensorType(ndim=2), ["R.Tensor(ndim=2)"]),
+    "rank": (TensorType(dtype=None, ndim=2), ["R.Tensor(ndim=2)"]),
     "nothing": (TupleType([]), ["R.Tuple"]),
     "tuple": (TupleType([relax.AnyType(), PrimType("int64")]), ["R.Tuple(R.Any, T.int64)"]),
     "function": (FuncType([relax.AnyType()], PrimType("bool"), purity=False),

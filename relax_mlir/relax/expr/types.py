@@ -4,7 +4,7 @@ A type object belongs to no MLIR context, so types can be made before any module
 and used in any thread.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -79,7 +79,8 @@ class TensorType(Type):
 
     Attributes:
         dims: dimensions where they are known symbolically (V0), else None.
-        dtype: TVM's name, `""` when unknown.
+        dtype: TVM's name, `""` when unknown; `float32` when left out, as in TVM, which makes it
+            unknown for `R.Tensor` alone.
         ndim: number of dimensions, -1 when unknown.
         shape_expr: an expression of a shape that gives the dimensions at run time (V1), or None.
         vdevice: where the tensor is, or None. Programs run on a CPU, so IR does not keep it.
@@ -88,9 +89,9 @@ class TensorType(Type):
     __slots__ = ("dims", "dtype", "ndim", "shape_expr", "vdevice")
 
     def __init__(
-        self, shape: Any = None, dtype: Any = None, vdevice: Any = None, ndim: int = -1
+        self, shape: Any = None, dtype: Any = "float32", vdevice: Any = None, ndim: int = -1
     ) -> None:
-        if isinstance(shape, str) and dtype is None:
+        if isinstance(shape, str):
             shape, dtype = None, shape
         self.dtype: str = as_dtype(dtype)
         self.dims: tuple[SymExpr, ...] | None = None
@@ -379,8 +380,13 @@ def _tuple_text(items: Sequence[Any]) -> str:
     return f"({', '.join(map(str, items))}{',' if len(items) == 1 else ''})"
 
 
-_MARKERS = {
-    "R.Tensor": TensorType,
+def _tensor(shape: Any = None, dtype: Any = None, vdevice: Any = None, ndim: int = -1) -> Type:
+    """Return what `R.Tensor` means: a dtype that is not written is not known."""
+    return TensorType(shape, dtype, vdevice, ndim)
+
+
+_MARKERS: dict[str, Callable[..., Type]] = {
+    "R.Tensor": _tensor,
     "R.Shape": ShapeType,
     "R.Tuple": TupleType,
     "R.Object": ObjectType,
@@ -407,7 +413,7 @@ def as_type(type_: Any) -> Type:
         if made is not None:
             return _called(made, type_)
     elif isinstance(type_, type) and issubclass(type_, Type):
-        return type_()
+        return _tensor() if type_ is TensorType else type_()
     elif isinstance(type_, ir.Type):
         return from_mlir(type_)
     raise ExprTypeError(f'expected a type such as R.Tensor((n, 4), "float32"), got {type_!r}')
@@ -417,9 +423,9 @@ def _called(made: Any, marker: Marker) -> Type:
     if marker.script_call is None:
         return made()
     args, kwargs = marker.script_call
-    if marker.script_subscript and made is TensorType:
+    if marker.script_subscript and made is _tensor:
         # `R.Tensor[(n, k), "f32"]` and `R.Tensor[n, k]`.
         (item,) = args
         pair = isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], (tuple, list))
-        return TensorType(*item) if pair else TensorType(item)
+        return _tensor(*item) if pair else _tensor(item)
     return made(*args, **kwargs)
