@@ -160,6 +160,12 @@ def defining_op(value: ir.Value, *names: str) -> ir.Operation | None:
     return op if not names or op.name in names else None
 
 
+def operands_of(value: ir.Value, *names: str) -> list[ir.Value] | None:
+    """Return the operands of what computes a value, None if it has none of these names."""
+    op = defining_op(value, *names)
+    return None if op is None else list(op.operands)
+
+
 def block_of(value: ir.Value) -> ir.Block:
     """Return the block that a value is an argument of, or made in."""
     op = defining_op(value)

@@ -13,7 +13,8 @@ from relax_mlir.lowering.tir_to_vector.int4 import is_int4
 from relax_mlir.lowering.walk import defining_op
 
 BRANCH = "scf.if"
-_DIVIDES = (
+# Operations that must not divide by zero.
+DIVIDES = (
     "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi",
     "arith.ceildivsi", "arith.ceildivui", "math.ipowi",
 )  # fmt: skip
@@ -49,7 +50,7 @@ def is_plain(op: ir.Operation) -> bool:
 def _computes(op: ir.Operation) -> bool:
     if op.name == BRANCH:
         return len(op.results) == 1
-    if op.name in _DIVIDES:
+    if op.name in DIVIDES:
         by = constant_or_value(op.operands[1])
         return isinstance(by, int) and by not in (0, -1)
     return op.name in ("memref.load", "memref.store") or op.name.startswith(("arith.", "math."))

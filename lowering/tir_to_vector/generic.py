@@ -9,6 +9,7 @@ from relax_mlir.errors import PassError
 from relax_mlir.lowering.tir_to_vector.emit import AS_IT_LIKES, Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import MARK, write_parallel
+from relax_mlir.lowering.tir_to_vector.symbols import strided_metadata
 from relax_mlir.lowering.walk import collect, outermost
 
 arith: ModuleType = submodule("dialects.arith")
@@ -70,15 +71,10 @@ def address_of(buffer: ir.Value) -> ir.Value:
     i64, index = ir.IntegerType.get_signless(64), ir.IndexType.get()
     address = memref.extract_aligned_pointer_as_index(buffer)
     if type_.get_strides_and_offset()[1] != 0:
-        base = ir.MemRefType.get([], type_.element_type)
-        made = ir.Operation.create(
-            "memref.extract_strided_metadata", operands=[buffer],
-            results=[base, *[index] * (1 + 2 * type_.rank)],
-        )  # fmt: skip
         size = arith.constant(
             index, ir.IntegerAttr.get(index, max(1, type_.element_type.width // 8))
         )
-        address = arith.addi(address, arith.muli(made.results[1], size))
+        address = arith.addi(address, arith.muli(strided_metadata(buffer)[0], size))
     pointer = ir.Type.parse("!llvm.ptr")
     return llvm.inttoptr(pointer, arith.index_cast(i64, address))
 
@@ -186,13 +182,8 @@ def _arguments(op: ir.Operation, operands: list[ir.Value]) -> tuple[list[ir.Valu
 
 def _sizes(value: ir.Value, type_: ir.MemRefType, strided: bool) -> list[ir.Value]:
     """Return a buffer's shape, and its strides if it is not dense."""
-    index, i64 = ir.IndexType.get(), ir.IntegerType.get_signless(64)
-    made = ir.Operation.create(
-        "memref.extract_strided_metadata", operands=[value],
-        results=[ir.MemRefType.get([], type_.element_type), *[index] * (1 + 2 * type_.rank)],
-    )  # fmt: skip
-    last = 2 + (2 if strided else 1) * type_.rank
-    return [arith.index_cast(i64, each) for each in list(made.results)[2:last]]
+    i64, last = ir.IntegerType.get_signless(64), 1 + (2 if strided else 1) * type_.rank
+    return [arith.index_cast(i64, each) for each in strided_metadata(value)[1:last]]
 
 
 def _narrowed(number: ir.Value, type_: ir.Type) -> ir.Value:

@@ -6,6 +6,7 @@ from typing import Protocol
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_llvm.math.outlined_functions import CALLED, called_functions
+from relax_mlir.lowering.tir_to_vector.analysis import DIVIDES
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
@@ -23,10 +24,6 @@ WIDE = 4
 _ELEMENT, _MATH = 6, 32
 # The prefetch distance of a stream, in bytes. It goes into L2, which has more misses in flight.
 _AHEAD = 12 << 10
-DIVIDES = (
-    "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi",
-    "arith.ceildivsi", "arith.ceildivui", "math.ipowi",
-)  # fmt: skip
 
 
 class LoopDistribution(Protocol):
@@ -219,7 +216,7 @@ class ElementWriter:
         for position, counter in env.items():
             if access.in_rows and self._in_block is not None and position == self._in_block[0]:
                 counter = self._in_block[1]
-            place = place + counter * emit.size(access.strides[position])
+            place += counter * emit.size(access.strides[position])
         walks = self.vector is not None and access.strides[self.vector] == 1
         return (place + at if walks else place), walks
 
@@ -253,7 +250,7 @@ class ElementWriter:
     def _prefetch(self, op: ir.Operation, place: Index, lanes: int) -> None:
         if op not in self._ahead:
             return
-        place = place + self._ahead[op]
+        place += self._ahead[op]
         for lane in range(0, lanes, self.emit.isa.line(self.bits(op))):
             here = place + lane
             write = op == self.flat.store
@@ -341,5 +338,5 @@ def work_of(emit: Emitter, flat: FlatNest, each: int) -> Index:
         return 0
     total: Index = each
     for it in flat.iters:
-        total = total * emit.size(it.extent)
+        total *= emit.size(it.extent)
     return total

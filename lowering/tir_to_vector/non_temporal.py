@@ -78,7 +78,7 @@ def blocked_loops(
     if non_temporal and inside[0] == split:
         block = 1
     elif non_temporal and block != 1:
-        block = block * 2
+        block *= 2
     result: dict[int, Index] = {}
     ranges = dict(spans)
 
@@ -115,7 +115,7 @@ def streams(writer: ElementWriter) -> bool | ir.Value:
     )
     total: Index = width
     for it in flat.iters:
-        total = total * emit.size(it.extent)
+        total *= emit.size(it.extent)
     least = writer.machine.min_non_temporal_bytes(_in_order(flat))
     if isinstance(total, int):
         return total >= least
@@ -155,7 +155,7 @@ def write_streaming(
             for number in range(_STRETCHES):
                 begin = done + stretch * number
                 chunk(begin + loop.counter, step, None, True)
-        done = done + stretch * _STRETCHES
+        done += stretch * _STRETCHES
     elif writer.distribution is not None:
         done = writer.distribution.write(
             env, (done, last), lanes * _WIDE,

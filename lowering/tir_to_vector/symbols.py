@@ -12,6 +12,7 @@ from relax_mlir.dialects.symbolic.binding import Solution, solutions
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.parse import leaf
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, IndexValue
 from relax_mlir.lowering.walk import defining_op
 
 _ARITHMETIC = {"arith.addi": operator.add, "arith.subi": operator.sub, "arith.muli": operator.mul}
@@ -36,6 +37,16 @@ def size_value(size: SymExpr) -> ir.Value:
     else:
         name, attr = "tir.symbol", Dims.of([size])
     return ir.Operation.create(name, results=[index], attributes={"value": attr}).result
+
+
+def strided_metadata(buffer: ir.Value) -> list[ir.Value]:
+    """Write a buffer's offset, its sizes and its strides; return them in this order."""
+    type_, index = ir.MemRefType(buffer.type), ir.IndexType.get()
+    made = ir.Operation.create(
+        "memref.extract_strided_metadata", operands=[buffer],
+        results=[ir.MemRefType.get([], type_.element_type), *[index] * (1 + 2 * type_.rank)],
+    )  # fmt: skip
+    return list(made.results)[1:]
 
 
 def symbolic(value: ir.Value) -> SymExpr | None:
@@ -150,20 +161,20 @@ class _Writer:
 
     def __init__(self, sources: dict[str, _Source], emit: Emitter) -> None:
         self.sources, self._emit = sources, emit
-        self._plain: dict[str, ir.Value | int] = {}
+        self._plain: dict[str, Index] = {}
 
-    def value(self, expr: SymExpr) -> ir.Value | int:
+    def value(self, expr: SymExpr) -> Index:
         """Return the value of an expression."""
         names = sorted(expr.leaves)
         affine = expr.to_affine({name: i for i, name in enumerate(names)})
         return self._affine(affine, [self._symbol(name) for name in names])
 
-    def _symbol(self, name: str) -> ir.Value | int:
+    def _symbol(self, name: str) -> Index:
         if name not in self._plain:
             self._plain[name] = self._read(name)
         return self._plain[name]
 
-    def _read(self, name: str) -> ir.Value | int:
+    def _read(self, name: str) -> Index:
         atom = leaf(name).atom
         if isinstance(atom, Extremum):
             pick = self._emit.max if atom.kind == "max" else self._emit.min
@@ -179,32 +190,25 @@ class _Writer:
         if source.solution.is_plain:
             return value
         # What does not divide was refused by the function's checks of its arguments.
-        value = self._emit.sub(value, self.value(source.solution.rest))
+        value -= self.value(source.solution.rest)
         return self._divide("arith.floordivsi", value, source.solution.factor)
 
-    def _stride(self, buffer: ir.Value, axis: int) -> ir.Value | int:
+    def _stride(self, buffer: ir.Value, axis: int) -> Index:
         type_ = ir.MemRefType(buffer.type)
         known = type_.get_strides_and_offset()[0][axis]
         if known != ir.ShapedType.get_dynamic_stride_or_offset():
             return known
-        index, rank = self._emit.index_type, type_.rank
-        base = ir.MemRefType.get([], type_.element_type)
-        made = ir.Operation.create(
-            "memref.extract_strided_metadata", operands=[buffer],
-            results=[base, *[index] * (1 + 2 * rank)],
-        )  # fmt: skip
-        return made.results[2 + rank + axis]
+        return IndexValue(strided_metadata(buffer)[1 + type_.rank + axis], self._emit)
 
-    def _affine(self, expr: ir.AffineExpr, symbols: list[ir.Value | int]) -> ir.Value | int:
+    def _affine(self, expr: ir.AffineExpr, symbols: list[Index]) -> Index:
         expr = expr.maybe_downcast()
         if isinstance(expr, ir.AffineConstantExpr):
             return expr.value
         if isinstance(expr, ir.AffineSymbolExpr):
             return symbols[expr.position]
-        emit = self._emit
         lhs, rhs = self._affine(expr.lhs, symbols), self._affine(expr.rhs, symbols)
         if isinstance(expr, ir.AffineAddExpr):
-            return emit.add(lhs, rhs)
+            return lhs + rhs
         if isinstance(expr, ir.AffineMulExpr):
             return self._times(lhs, rhs)
         # Sizes may be differences, so quotients round as the language says, not as the CPU does.
@@ -214,13 +218,13 @@ class _Writer:
             rhs,
         )
         if isinstance(expr, ir.AffineModExpr):
-            return emit.sub(lhs, emit.mul(quotient, rhs))
+            return lhs - quotient * rhs
         return quotient
 
-    def _times(self, lhs: ir.Value | int, rhs: ir.Value | int) -> ir.Value | int:
+    def _times(self, lhs: Index, rhs: Index) -> Index:
         """Return a product, -1 where it does not fit: no loop runs and no allocation accepts it."""
         emit = self._emit
-        product = emit.mul(lhs, rhs)
+        product = lhs * rhs
         if isinstance(product, int) or _is_small(lhs) or _is_small(rhs):
             return product
         f64, i64 = ir.F64Type.get(), ir.IntegerType.get_signless(64)
@@ -233,7 +237,7 @@ class _Writer:
         too_large = emit.compare_floats("ogt", size, limit)
         return emit.select(too_large, -1, product)
 
-    def _divide(self, name: str, lhs: ir.Value | int, rhs: ir.Value | int) -> ir.Value:
+    def _divide(self, name: str, lhs: Index, rhs: Index) -> ir.Value:
         emit = self._emit
         write: Callable[..., ir.Value] = emit.op
         if isinstance(rhs, int):
@@ -245,6 +249,6 @@ class _Writer:
         return emit.select(zero, -1, quotient)
 
 
-def _is_small(value: ir.Value | int) -> bool:
+def _is_small(value: Index) -> bool:
     """Whether a factor is so small that no size times it leaves 64 bits."""
     return isinstance(value, int) and abs(value) <= _SMALL

@@ -83,7 +83,7 @@ class DecodeAttention:
         with emit.outside():
             slots: Index = setup.rows
             for position in inside:
-                slots = slots * emit.size(setup.attention.outer[position])
+                slots *= emit.size(setup.attention.outer[position])
             self.depth: Index = round_up(setup.depth, lanes)
             self.width: Index = round_up(setup.width, lanes)
             sizes = [slots * size for size in (1, lanes, self.depth, self.width)]

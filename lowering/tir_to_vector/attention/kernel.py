@@ -184,7 +184,7 @@ class _Kernel(Plan):
             key_size = panels * self.steps + lanes * self.panel
             self.columns = round_up(self.width, self.panel)
             value_size = self._units(self.keys) * self.columns
-            value_size = value_size + lanes * self.panel
+            value_size += lanes * self.panel
             self.query_stride = round_up(self.steps, lanes) + lanes
             sum_stride = self.columns + lanes
             query_size = self.query_stride * self.block
@@ -250,7 +250,7 @@ class _Kernel(Plan):
             self.use, queries, self._if_enough_keys(rows), self.steps, self.pairs
         )
         bounded = are_bounded(self.use, max_norm, head.max_norm, factor)
-        bounded = bounded & self.enough_keys
+        bounded &= self.enough_keys
         if winograd_dot is None:
             return BoundedScores(bounded, None)
         return BoundedScores(

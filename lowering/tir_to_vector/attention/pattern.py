@@ -15,7 +15,6 @@ from relax_mlir.lowering.tir_to_vector.attention.score_mod import (
     Scores,
     is_constant,
     match_scores,
-    operation,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product
 from relax_mlir.lowering.tir_to_vector.flat import (
@@ -27,7 +26,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     flatten_nest,
     root,
 )
-from relax_mlir.lowering.walk import defining_op, enclosing
+from relax_mlir.lowering.walk import defining_op, enclosing, operands_of
 
 _EQUAL = 1  # arith's ordered equality
 _LOWEST = float("-inf")
@@ -105,22 +104,22 @@ def _require(condition: bool) -> None:
         raise _Differs
 
 
-def _operands(value: ir.Value, name: str) -> list[ir.Value]:
+def _required_operands(value: ir.Value, name: str) -> list[ir.Value]:
     """Return the operands of the operation of a value, which must have this name."""
-    attention = operation(value, name)
-    if attention is None:
+    operands = operands_of(value, name)
+    if operands is None:
         raise _Differs
-    return attention
+    return operands
 
 
 def _product(flat: FlatNest) -> tuple[list[tuple[FlatAccess, str | None]], FlatAccess]:
     """Return the factors of a sum of products that begins with zero, and the sum."""
-    attention = match_product(flat)
-    if isinstance(attention, str):
+    product = match_product(flat)
+    if isinstance(product, str):
         raise _Differs
     _require(flat.combiner == "arith.addf")
     _require(flat.init is not None and ir.FloatAttr(flat.init).value == 0.0)
-    return attention
+    return product
 
 
 class _Matcher:
@@ -222,14 +221,14 @@ class _Matcher:
 
     def _powers(self, peak: ir.Value) -> bool:
         flat = self._in_place(peak)
-        (raised,) = _operands(flat.value, "math.exp")
-        pair = _operands(raised, "arith.subf")
+        (raised,) = _required_operands(flat.value, "math.exp")
+        pair = _required_operands(raised, "arith.subf")
         _require(_is_load(pair[0], self._scores))
         return self._replaced(flat, pair[1], peak, _LOWEST, 0.0)
 
     def _shares(self, total: ir.Value) -> bool:
         flat = self._in_place(total)
-        pair = _operands(flat.value, "arith.divf")
+        pair = _required_operands(flat.value, "arith.divf")
         _require(_is_load(pair[0], self._scores))
         return self._replaced(flat, pair[1], total, 0.0, 1.0)
 
@@ -244,12 +243,12 @@ class _Matcher:
         self, flat: FlatNest, value: ir.Value, rows: ir.Value, special: float, other: float
     ) -> bool:
         """Whether a special value of the rows is replaced."""
-        choice = operation(value, "arith.select")
+        choice = operands_of(value, "arith.select")
         if choice is None:
             _require(_is_load(value, rows))
             return False
         condition, chosen, kept = choice
-        pair = _operands(condition, "arith.cmpf")
+        pair = _required_operands(condition, "arith.cmpf")
         _require(_is_load(pair[0], rows))
         predicate = ir.IntegerAttr(condition.owner.operation.attributes["predicate"]).value
         _require(predicate == _EQUAL and is_constant(pair[1], special))
@@ -280,7 +279,7 @@ class _Matcher:
         where = _dims(flat.nest, buffer)
         try:
             last = self._flat()
-            narrow = operation(last.value, "arith.truncf")
+            narrow = operands_of(last.value, "arith.truncf")
             _require(narrow is not None and _is_load(narrow[0], buffer))
         except (_Differs, NotFlat):
             del self.nests[count:]
@@ -309,7 +308,7 @@ class _Matcher:
 
 
 def _is_load(value: ir.Value, buffer: ir.Value) -> bool:
-    operands = operation(value, "memref.load")
+    operands = operands_of(value, "memref.load")
     return operands is not None and operands[0] == buffer
 
 

@@ -8,7 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
 from relax_mlir.lowering.tir_to_vector.attention.tile import Arithmetic, Matrix
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.walk import defining_op
+from relax_mlir.lowering.walk import defining_op, operands_of
 
 LOWEST = float("-inf")
 LOG2_E = 1.4426950408889634
@@ -43,12 +43,6 @@ class Scores:
     unseen: float = LOWEST
 
 
-def operation(value: ir.Value, name: str) -> list[ir.Value] | None:
-    """Return the operands of the operation of a value, if it has that name, else None."""
-    op = defining_op(value, name)
-    return None if op is None else list(op.operands)
-
-
 def is_constant(value: ir.Value, number: float) -> bool:
     """Whether a value is a floating-point constant."""
     return _float(value) == number
@@ -74,7 +68,7 @@ def match_scores(nest: Nest, buffer: ir.Value) -> Scores | None:
         return None
     result = Scores()
     value = stores[0].op.operands[0]
-    while (hidden := operation(value, "arith.select")) is not None:
+    while (hidden := operands_of(value, "arith.select")) is not None:
         condition, value, other = hidden
         if result.seen is not None:
             return None
@@ -83,7 +77,7 @@ def match_scores(nest: Nest, buffer: ir.Value) -> Scores | None:
             result.unseen = number
         elif result.causal or number != LOWEST or not _visible(result, condition, nest):
             return None
-    while (pair := operation(value, "arith.addf")) is not None:
+    while (pair := operands_of(value, "arith.addf")) is not None:
         value, summand = pair[0], _summand(loads, pair[1], buffer)
         if summand is None:
             value, summand = pair[1], _summand(loads, pair[0], buffer)
@@ -92,7 +86,7 @@ def match_scores(nest: Nest, buffer: ir.Value) -> Scores | None:
         load, widen = summand
         result.added.insert(0, load)
         result.widened.insert(0, widen)
-    while (pair := operation(value, "arith.mulf")) is not None:
+    while (pair := operands_of(value, "arith.mulf")) is not None:
         if not is_fixed(pair[1], nest):
             pair.reverse()
         if not is_fixed(pair[1], nest):
@@ -108,7 +102,7 @@ def match_scores(nest: Nest, buffer: ir.Value) -> Scores | None:
 def _flag(loads: dict[ir.Value, Access], condition: ir.Value) -> Access | None:
     """Return the load of the byte of a condition, None for other conditions."""
     pair = _comparison(condition, _DIFFERS)
-    if pair is None or operation(pair[1], "arith.constant") is None:
+    if pair is None or operands_of(pair[1], "arith.constant") is None:
         return None
     zero = ir.IntegerAttr(pair[1].owner.operation.attributes["value"]).value == 0
     return loads.get(pair[0]) if zero else None
@@ -117,7 +111,7 @@ def _flag(loads: dict[ir.Value, Access], condition: ir.Value) -> Access | None:
 def _summand(
     loads: dict[ir.Value, Access], value: ir.Value, buffer: ir.Value
 ) -> tuple[Access, str | None] | None:
-    wide = operation(value, _WIDEN)
+    wide = operands_of(value, _WIDEN)
     load = loads.get(wide[0] if wide else value)
     if load is None or load.buffer == buffer:
         return None
@@ -151,12 +145,12 @@ def copy_fixed(value: ir.Value) -> ir.Value:
 def _visible(scores: Scores, condition: ir.Value, nest: Nest) -> bool:
     """Match `key <= query + offset`, and with it `query + offset - key < window`."""
     queries, keys = list(nest.block.regions[0].blocks[0].arguments)[len(nest.types) - 2 :]
-    both = operation(condition, "arith.andi")
+    both = operands_of(condition, "arith.andi")
     pair = _comparison(both[0] if both else condition, _AT_MOST)
     if pair is None or _number(pair[0]) != keys:
         return False
     row = pair[1]
-    terms = operation(row, "arith.addi")
+    terms = operands_of(row, "arith.addi")
     if terms is not None:
         row, scores.offset = terms
         if not is_fixed(scores.offset, nest):
@@ -169,10 +163,10 @@ def _visible(scores: Scores, condition: ir.Value, nest: Nest) -> bool:
     within = _comparison(both[1], _LESS)
     if within is None:
         return False
-    distance = operation(within[0], "arith.subi")
+    distance = operands_of(within[0], "arith.subi")
     if distance is None or distance[0] != pair[1] or _number(distance[1]) != keys:
         return False
-    if operation(within[1], "arith.constant") is None:
+    if operands_of(within[1], "arith.constant") is None:
         return False
     scores.window = ir.IntegerAttr(within[1].owner.operation.attributes["value"]).value
     return True
@@ -187,7 +181,7 @@ def _comparison(value: ir.Value, predicate: int) -> list[ir.Value] | None:
 
 def _number(value: ir.Value) -> ir.Value:
     """Return the iterator of a value, or the value itself."""
-    cast = operation(value, "arith.index_cast")
+    cast = operands_of(value, "arith.index_cast")
     return cast[0] if cast else value
 
 

@@ -94,7 +94,7 @@ class Setup:
             return
         work: Index = self.rows * self.keys * (self.depth + self.width)
         for extent in extents:
-            work = work * extent
+            work *= extent
         dims = [ParallelDim(self.rows, unit)]
         # The outermost loop is split that has two steps for each thread, or more than those inside.
         most = ceil_div(self.rows, unit)
@@ -109,7 +109,7 @@ class Setup:
         emit = self.emit
         offset = emit.size(place.offset)
         for position, counter in env.items():
-            offset = offset + counter * emit.size(place.outer[position])
+            offset += counter * emit.size(place.outer[position])
         base = emit.flatten_once(place.buffer)
         row, column = emit.size(place.row), emit.size(place.column)
         return Matrix(self.use, base, offset, row, column, place.widen)
@@ -151,7 +151,7 @@ class Setup:
         none = emit.compare_floats("oeq", total, zero)
         if not self.attention.zeros:
             # No keys give zeros; keys that are all masked give NaN.
-            none = none & emit.compare("eq", self.keys, 0)
+            none &= emit.compare("eq", self.keys, 0)
         total = emit.select(none, one, total)
         share = emit.op("arith.divf", [one, total], element)
         self.write(out, row, sums, share)

@@ -90,7 +90,7 @@ class WinogradDot:
         use, emit = self.use, self.use.emit
         element, lanes = use.vector.element_type, use.lanes
         for square in max_norm:
-            bounded = bounded & use.is_less(square, MAX_BOUNDED_SCORE)
+            bounded &= use.is_less(square, MAX_BOUNDED_SCORE)
         zero = emit.constant(use.vector, 0)
         # Each product is in two lanes, hence the half.
         halves = [-0.5 if i % GROUP < 2 else 0.0 for i in range(lanes)]
@@ -181,7 +181,7 @@ def _winograd_sums(
     assert isinstance(b_row, int)
     size = use.vector.element_type.width // 8
     start = emit.op("memref.extract_aligned_pointer_as_index", [a.base], emit.index_type)
-    start = start + a.offset * size
+    start += a.offset * size
     with emit.loop(0, steps, GROUP, sums) as loop:
         at = b.offset + loop.counter * b_row
         place = start + loop.counter * size

@@ -151,7 +151,7 @@ class RowTiles:
             return ceil_div(self.rows, self.most)
         total: Index = 0
         for _, count in self._plan():
-            total = total + count
+            total += count
         return total
 
     @property
@@ -214,7 +214,7 @@ class RowTiles:
         large = (rows if self.narrow else rows + 1) // most
         left = rows - large * most
         alone = emit.compare("eq", left, 1) & (large > 0)
-        large = large - emit.select(alone, 1, 0)
+        large -= emit.select(alone, 1, 0)
         done = large * most
         left = emit.max(rows - done, 0)
         if self.narrow:
@@ -228,7 +228,7 @@ class RowTiles:
         for size, count in ((most, large), (half, halves), (small, rest)):
             partial = size == small or not self.narrow
             yield TileLoop(size, 0, count, base, partial, end=last)
-            base = base + count * size
+            base += count * size
 
     def _fine_loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
         emit = self.emit
@@ -259,7 +259,7 @@ class RowTiles:
             return made
         left = rows
         for size, count in made:
-            left = left - count * size
+            left -= count * size
         left = emit.max(left, 0)
         if not self.single or small == 1:
             return [*made, (small, ceil_div(left, small))]

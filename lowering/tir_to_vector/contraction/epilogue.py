@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.analysis import Nest, is_adjacent, match_nest
+from relax_mlir.lowering.tir_to_vector.analysis import DIVIDES, Nest, is_adjacent, match_nest
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     Contraction,
     match_packed_contraction,
@@ -22,7 +22,6 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     root,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.nest_elements import DIVIDES
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 from relax_mlir.lowering.walk import defining_op, enclosing
 
@@ -120,7 +119,7 @@ def _chained(
         if inner is None:
             return None
         result.insert(0, (inner, steps))
-        steps = steps * flat.iters[inner].extent
+        steps *= flat.iters[inner].extent
     return result
 
 

@@ -108,7 +108,7 @@ class BOperand:
             columns = emit.min(blocking.n, blocking.nc_max)
             if blocking.panel_width:
                 # A block may begin and end inside panels, which are copied whole.
-                columns = columns + 2 * (blocking.panel_width - blocking.width)
+                columns += 2 * (blocking.panel_width - blocking.width)
             panels = ceil_div(columns, blocking.width)
             if self.pack is not True:
                 panels = 1 if self.pack is False else emit.select(self.pack, panels, 1)
@@ -207,7 +207,7 @@ class BOperand:
         left = count - from_
         wanted = False if by_masks else self._reads_edge
         if self.pack is not False:
-            wanted = wanted | self.pack
+            wanted |= self.pack
         if wanted is not False:
             left = left if wanted is True else emit.select(wanted, left, 0)
             replace(packer, first=first).pack(last, left, many)
@@ -247,7 +247,7 @@ class BOperand:
         none = emit.constant(groups_type(blocking.lanes), 0)
         with emit.loop(0, count, blocking.width) as panel, emit.loop(groups, upto) as row:
             at = panel.counter // blocking.width * size
-            at = at + row.counter * blocking.width
+            at += row.counter * blocking.width
             for start in range(0, blocking.width, blocking.lanes):
                 emit.vector_store(none, self._packed, [at + start])
 
@@ -386,7 +386,7 @@ class AOperand:
         walked: Index = size
         for position, stride in enumerate(blocking.gemm.a.strides):
             if stride != 0:
-                walked = walked * blocking.extent(position)
+                walked *= blocking.extent(position)
         step = blocking.a.stride(blocking.gemm.k) * size
         conflict = emit.holds("eq", step - emit.round_down(step, PAGE // 4), 0)
         few = blocking.n <= _FEW_TILES * blocking.width
@@ -439,7 +439,7 @@ class AOperand:
         assert copies is not None
         if copied is not True and rows.last is not None:
             part = rows.last < tile - 1
-            copied = copied | part
+            copied |= part
         if copied is False:
             return rows
         if copied is True:

@@ -259,7 +259,7 @@ class TileWriter:
             number = at // panels.width
             place = number * panels.panel_stride
             if panels.width != width:
-                place = place + (at - number * panels.width)
+                place += at - number * panels.width
         base, offset, stride = panels.base, panels.offset + place, panels.row_stride
         if panels.edge is not None and left != width:
             edge = (left < width) & panels.edge.used

@@ -132,7 +132,7 @@ class VnniLoader:
         """Return a group for each of adjacent columns; missing rows are zeros."""
         emit = self.emit
         none = emit.constant(ir.VectorType.get([self.lanes], self.dot.part), 0)
-        rows = rows + [none] * (self.dot.group - len(rows))
+        rows = [*rows, *[none] * (self.dot.group - len(rows))]
         while len(rows) > 1:
             # Interleaving halves leaves the rows in order.
             half = len(rows) // 2
@@ -249,7 +249,7 @@ class DequantizedPanels(NestWriter):
         left = step
         for i, (position, size) in enumerate(zip(self._grouped, self._sizes, strict=True)):
             place[position] = known[i] if i < len(known) else left // size
-            left = left - place[position] * size
+            left -= place[position] * size
         return self._value({**place, self._k: left}, column, lanes, None)
 
 
@@ -316,7 +316,7 @@ class PanelLoad:
         size = self.bytes(base)
         for start in range(0, columns * size, emit.isa.line_bytes):
             place = at + start // size
-            place = place * (1 if self.dot is None else self.dot.group)
+            place *= 1 if self.dot is None else self.dot.group
             emit.prefetch(base, place, far=far)
 
 
@@ -392,5 +392,5 @@ class Layout:
         """Return the element at given counters."""
         offset = self._offset
         for iterator, value in env.items():
-            offset = offset + value * self.stride(iterator)
+            offset += value * self.stride(iterator)
         return StridedRef(self.base, offset, self._strides)

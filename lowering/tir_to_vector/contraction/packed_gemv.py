@@ -115,7 +115,7 @@ class PackedGemv:
         width = self._panels_at_once * panel_width
         count = last - first
         if blocking.is_ragged:
-            count = count + (panel_width - 1)
+            count += panel_width - 1
         whole = first + emit.round_down(count, width)
         far, step = b.stride(blocking.panel), b.stride(blocking.gemm.k)
         zero = emit.constant(blocking.vector, 0)

@@ -18,7 +18,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
 )
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import ceil_div
-from relax_mlir.lowering.walk import defining_op
+from relax_mlir.lowering.walk import operands_of
 
 _ADD = ("arith.addf", "arith.addi")
 _MUL = ("arith.mulf", "arith.muli")
@@ -94,11 +94,11 @@ def match_product(
     return sides, flat.accesses[flat.store]
 
 
-def factors_of(flat: FlatNest) -> tuple[ir.Value, ...] | None:
+def factors_of(flat: FlatNest) -> list[ir.Value] | None:
     """Return the two factors of a reduction's products, None for other reductions."""
     if flat.total is None or flat.combiner not in _ADD:
         return None
-    return _operands(flat.value, _MUL)
+    return operands_of(flat.value, *_MUL)
 
 
 def loaded(flat: FlatNest, factor: ir.Value) -> tuple[FlatAccess, str | None] | None:
@@ -110,15 +110,10 @@ def loaded(flat: FlatNest, factor: ir.Value) -> tuple[FlatAccess, str | None] | 
     return None
 
 
-def _operands(value: ir.Value, names: tuple[str, ...]) -> tuple[ir.Value, ...] | None:
-    op = defining_op(value, *names)
-    return None if op is None else tuple(op.operands)
-
-
 def widened(value: ir.Value) -> tuple[ir.Value, str | None]:
     """Return what a conversion widens, and its name."""
     for name in _WIDEN:
-        operands = _operands(value, (name,))
+        operands = operands_of(value, name)
         if operands is not None:
             return operands[0], name
     return value, None
@@ -264,7 +259,7 @@ def _by_steps(gemm: Contraction) -> Contraction | None:
     for position in outer:
         if walked.value is None or gemm.a.strides[position] != gemm.a.strides[inner] * walked:
             return None
-        walked = walked * flat.iters[position].extent
+        walked *= flat.iters[position].extent
     if not outer:
         return gemm
     accesses = {

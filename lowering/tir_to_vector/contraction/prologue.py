@@ -179,7 +179,7 @@ def _strides(flat: FlatNest, walk: list[int]) -> list[SymExpr]:
     strides, step = [_ZERO] * len(flat.iters), _ONE
     for position in reversed(walk):
         strides[position] = step
-        step = step * flat.iters[position].extent
+        step *= flat.iters[position].extent
     return strides
 
 
@@ -232,7 +232,7 @@ def _map(flat: FlatNest, computed: Computed, buffer: ir.Value) -> FlatNest:
 def _write_down(flat: FlatNest, computed: Computed, emit: Emitter, machine: Machine) -> ir.Value:
     size: Index = 1
     for position in computed.walk:
-        size = size * emit.size(flat.iters[position].extent)
+        size *= emit.size(flat.iters[position].extent)
     buffer = emit.alloc(size, flat.store.operands[0].type)
     made = _map(flat, computed, buffer)
     along = vector_iter(made)

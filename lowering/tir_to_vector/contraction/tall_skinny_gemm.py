@@ -145,7 +145,7 @@ def _at_run_time(gemm: Contraction, emit: Emitter, machine: Machine) -> bool | i
         (columns * _STEPS_EACH, steps + _STEPS_EACH // 2),
         (columns * steps, size),
     ):
-        skinny = skinny & (value <= limit)
+        skinny &= value <= limit
     return skinny
 
 

@@ -8,6 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BRANCH,
+    DIVIDES,
     guard_of,
     is_within,
     operations,
@@ -24,7 +25,7 @@ from relax_mlir.lowering.tir_to_vector.data_movement.transposed import transpose
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, constant_or_value
 from relax_mlir.lowering.tir_to_vector.kernel_class import Final, Nests, one_nest
-from relax_mlir.lowering.tir_to_vector.nest_elements import DIVIDES, work_of
+from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.reductions.strided import load_stepped
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 

@@ -187,6 +187,8 @@ def conjuncts(condition: ir.Value) -> list[ir.Value]:
     return [each for operand in op.operands for each in conjuncts(operand)]
 
 
+# Predicates of arith.cmpi.
+LESS, AT_MOST, GREATER, AT_LEAST = 2, 3, 4, 5
 _FOLDS = {"arith.addi": "add", "arith.subi": "sub", "arith.muli": "mul"}
 _COMPARE = {
     0: lambda a, b: a == b, 1: lambda a, b: a != b, 2: lambda a, b: a < b,

@@ -5,18 +5,21 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
+from relax_mlir.lowering.tir_to_vector.analysis import DIVIDES
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.int4 import is_int4
-from relax_mlir.lowering.tir_to_vector.scheduled.index import Copier, integer_of
+from relax_mlir.lowering.tir_to_vector.scheduled.index import (
+    AT_LEAST,
+    AT_MOST,
+    GREATER,
+    LESS,
+    Copier,
+    integer_of,
+)
 from relax_mlir.lowering.walk import defining_op
 
-DIVIDES = (
-    "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi",
-    "arith.ceildivsi", "arith.ceildivui", "math.ipowi",
-)  # fmt: skip
 _ELEMENTWISE = ("arith.", "math.")
-_LESS, _AT_MOST, _GREATER, _AT_LEAST = 2, 3, 4, 5
 
 
 class NotVectorizable(Exception):
@@ -140,15 +143,15 @@ class LaneCopier(Copier):
             return False
         predicate = ir.IntegerAttr(op.attributes["predicate"]).value
         along, bound = reps
-        if predicate in (_GREATER, _AT_LEAST):
+        if predicate in (GREATER, AT_LEAST):
             along, bound = bound, along
-            predicate = {_GREATER: _LESS, _AT_LEAST: _AT_MOST}[predicate]
-        if predicate not in (_LESS, _AT_MOST) or isinstance(bound, Along):
+            predicate = {GREATER: LESS, AT_LEAST: AT_MOST}[predicate]
+        if predicate not in (LESS, AT_MOST) or isinstance(bound, Along):
             return False
         if not (isinstance(along, Along) and isinstance(along.step, int) and along.step == 1):
             return False
         left = self.emit.sub(bound, along.base)
-        left = self.emit.add(left, 1) if predicate == _AT_MOST else left
+        left = self.emit.add(left, 1) if predicate == AT_MOST else left
         self.env[op.results[0]] = Wide(self.emit.mask(left, self.lanes))
         return True
 

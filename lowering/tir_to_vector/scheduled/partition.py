@@ -11,6 +11,10 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.scheduled.index import (
+    AT_LEAST,
+    AT_MOST,
+    GREATER,
+    LESS,
     Copier,
     Lin,
     conjuncts,
@@ -22,8 +26,6 @@ from relax_mlir.lowering.tir_to_vector.scheduled.threads import size_of
 from relax_mlir.lowering.walk import block_of, collect, defining_op
 
 _PURE = ("arith.", "tir.symbol", "memref.dim")
-# `a predicate b` as `a + first * b >= second`, by arith.cmpi's number.
-_LESS, _AT_MOST, _GREATER, _AT_LEAST = 2, 3, 4, 5
 # Operations up to which code is copied for whole tiles.
 _MAX_OPS = 1 << 11
 
@@ -155,12 +157,12 @@ def _limit(condition: ir.Value, counter: ir.Value) -> Lin | None:
         return None
     predicate = ir.IntegerAttr(op.attributes["predicate"]).value
     a, b = (linear(operand) for operand in op.operands)
-    if predicate in (_GREATER, _AT_LEAST):
+    if predicate in (GREATER, AT_LEAST):
         a, b = b, a
-    elif predicate not in (_LESS, _AT_MOST):
+    elif predicate not in (LESS, AT_MOST):
         return None
     # a < b: the counter is below what is left of b.
-    left = b.plus(a, -1).plus(Lin(int(predicate in (_AT_MOST, _AT_LEAST))))
+    left = b.plus(a, -1).plus(Lin(int(predicate in (AT_MOST, AT_LEAST))))
     factor = -left.factor(counter)
     # A larger factor needs a division; those conditions stay.
     return left.without(counter) if factor == 1 else None
