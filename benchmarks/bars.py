@@ -1,4 +1,4 @@
-"""What the project asks of its kernels beside those of others."""
+"""What the project asks of its kernels next to the peers'."""
 
 from dataclasses import dataclass
 

@@ -71,7 +71,7 @@ def each_of_many(make, count, rounds):
 
 
 def facade():
-    """What each further pass of a Sequential costs, beside MLIR's own PassManager.
+    """What each further pass of a Sequential costs, next to MLIR's own PassManager.
 
     Both do the same: the passes, and after each MLIR's verifier or not. The difference is all that
     the facade adds: the context's rules, the instruments, the reproducer, diagnostics as data.

@@ -21,7 +21,7 @@ import numpy as np
 from busy_core import busy_core
 from kernels import difference
 from tabulating import aligned, geomean
-from team import Worker
+from workers import Worker
 from workloads import WORKLOADS
 
 HERE = Path(__file__).resolve().parent

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import tabulating
 from busy_core import busy_core
-from team import Worker
+from workers import Worker
 from workloads import WORKLOADS
 
 HERE = Path(__file__).resolve().parent
@@ -54,7 +54,7 @@ def chosen(pattern):
     return [w for w in WORKLOADS.values() if wanted.search(w.name) or wanted.search(w.group)]
 
 
-def team(given, threads, names, log):
+def start_workers(given, threads, names, log):
     """Return the processes: ours, the machine's, each peer's."""
     ours = [sys.executable, str(HERE / "kernels_relax_mlir.py")]
     workers = {
@@ -100,8 +100,8 @@ def measure(work, workers, threads, seconds, folder, *, mean=False):
         order = {"flops": True, "bytes": work.bytes, "only_reads": work.only_reads}
         roofs = workers["roofs"].ask({**limits, **order})
         if "error" in roofs:
-            told = f"see {workers['roofs'].log_path}"
-            raise SystemExit(f"error: the machine's limits: {roofs['error']}; {told}")
+            log_path = workers["roofs"].log_path
+            raise SystemExit(f"error: the machine's limits: {roofs['error']}; see {log_path}")
         found = {**found, **{k: max(found[k], v) for k, v in roofs["answer"].items()}}
         for key, worker, version in turns:
             order = {"do": "run", "version": version, "seconds": seconds / ROUNDS, "mean": mean}
@@ -150,7 +150,7 @@ def main(argv=None):
             names = []
         for threads in map(int, given.threads.split(",")):
             with tempfile.TemporaryDirectory() as folder, (given.out / "log").open("w") as log:
-                workers = team(given, threads, names, log)
+                workers = start_workers(given, threads, names, log)
                 try:
                     for work in works:
                         with busy_core(given.busy_cpu):

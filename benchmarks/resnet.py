@@ -58,7 +58,7 @@ class Network:
         return self._add("max_pool", (x,), (n, c, (h + 1) // 2, (w + 1) // 2))
 
     def block(self, x: str, sizes: list[tuple[int, int]], stride: int) -> str:
-        """Write convolutions beside a shortcut; the first with a window has the stride."""
+        """Write the convolutions of a residual branch; the first with a window has the stride."""
         y, left = x, stride
         for number, (channels, k) in enumerate(sizes):
             step = left if k > 1 else 1

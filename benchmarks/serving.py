@@ -1,4 +1,4 @@
-"""A process that measures: prepares workloads and runs them when told, by lines of JSON.
+"""A process that measures: prepares workloads and runs them on request, by lines of JSON.
 
 It needs nothing but numpy, for the peers' processes use it too.
 """

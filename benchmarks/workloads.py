@@ -113,7 +113,7 @@ def _convs() -> list[Workload]:
 
 
 def _others() -> list[Workload]:
-    """Return kernels of other classes, each beside its peers."""
+    """Return kernels of other classes, each with its peers."""
     return [
         light("cumsum_512x1024", "other", (512, 1024), [("cumsum", ("x",), {"axis": 1})]),
         light("cumsum_columns_512x1024", "other", (512, 1024), [("cumsum", ("x",), {"axis": 0})]),

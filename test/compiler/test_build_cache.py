@@ -179,10 +179,10 @@ def test_rules_of_ones_own_are_followed(builds: list[IRModule]) -> None:
     assert len(builds) == 3
 
 
-def test_kernels_without_a_fast_path_are_told_again(
+def test_kernels_without_a_fast_path_are_reported_again(
     builds: list[IRModule], caplog: pytest.LogCaptureFixture
 ) -> None:
-    with silence_warnings():  # nobody hears: what would be told is not known
+    with silence_warnings():  # what would be reported is not known
         relax.build(script.from_source(SLOW))
     lines = []
     for _ in range(2):

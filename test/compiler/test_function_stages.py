@@ -44,11 +44,11 @@ _SHAPES = [["a", "b"], ["a", "b"], ["b"]]
 _ROWS = [(0, 5), (3, 0), (1, 1), (5, 63), (3, 257), (2, 1023), (3, 1025), (2, 2111), (1, 5003)]
 
 
-@pytest.fixture(scope="module", params=["cached", "past the cache", "threads"])
+@pytest.fixture(scope="module", params=["cached", "non-temporal", "threads"])
 def built(request: Any) -> dict[str, Any]:
     options = {
         "cached": {},
-        "past the cache": {"l3_bytes": 4000},
+        "non-temporal": {"l3_bytes": 4000},
         "threads": {"l3_bytes": 20000, "threads": 2},
     }[request.param]
     functions = [

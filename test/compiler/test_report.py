@@ -1,4 +1,4 @@
-"""What is told of kernels: those without a fast path, and the report's numbers."""
+"""What is reported of kernels: those without a fast path, and the report's numbers."""
 
 import logging
 import re
@@ -41,7 +41,7 @@ def _rows(mod, target=DEFAULT, **sizes):
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_a_slow_kernel_is_told_once_in_each_build(caplog, again):
+def test_a_slow_kernel_is_reported_once_in_each_build(caplog, again):
     # Also when its code was in the cache.
     relax.build(from_source(SCRIPT))
     assert [r.getMessage() for r in caplog.records] == [SLOW]
@@ -76,7 +76,7 @@ class Module:
 """
 
 
-def test_loops_without_blocks_are_told_of_too(caplog):
+def test_loops_without_blocks_are_reported_too(caplog):
     mod = from_source(LOOPS)
     relax.build(mod)
     assert [r.getMessage() for r in caplog.records] == [
@@ -101,13 +101,13 @@ def test_classes_are_those_of_kernels():
     assert re.search(r" GB/s  -  +\S+ ms|  -         \S+", small["matmul"])
 
 
-def test_it_is_quiet_when_told_to(caplog):
+def test_warnings_can_be_silenced(caplog):
     caplog.set_level(logging.ERROR, "relax_mlir.kernels")
     relax.build(from_source(SCRIPT))
     assert not caplog.records
 
 
-def test_nothing_is_told_of_fast_and_of_tiny_kernels(caplog):
+def test_fast_and_tiny_kernels_are_not_reported(caplog):
     relax.build(_module(lambda x: op.exp(x), x=(("n", 7), "float32")))
     small = SCRIPT.replace("n = T.int64()", "").replace("(n,)", "(9,)").replace("n - 1", "8")
     relax.build(from_source(small.replace('"m"', "9")))
@@ -140,8 +140,8 @@ def test_sizes_that_are_missing_are_named():
     assert _rows(mod)["matmul"].endswith("for times give --report-size=n=...,k=...")
     assert _rows(mod, k=4)["matmul"].endswith("for times give --report-size=n=...")
     assert LIMIT.search(_rows(mod, k=40, n=500)["matmul"])
-    told = report(mod, Target.default(), builds.DEFAULT_PIPELINE, {"kk": 3, "n": 2})
-    assert told.endswith("\nno kernel has a size 'kk'; did you mean 'k'?")
+    text = report(mod, Target.default(), builds.DEFAULT_PIPELINE, {"kk": 3, "n": 2})
+    assert text.endswith("\nno kernel has a size 'kk'; did you mean 'k'?")
 
 
 @pytest.mark.parametrize(

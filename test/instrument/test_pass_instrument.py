@@ -288,9 +288,9 @@ def test_the_hook_of_another_that_raises_ends_the_pass_for_everyone(mod, hook):
     instruments = [watcher("a:"), recorder(log, "b:", (hook,)), watcher("c:")]
     with pytest.raises(ValueError, match=f"b:{hook}"), PassContext(instruments=instruments):
         noop()(mod)
-    told = [line for line in log if "failed" in line]
+    failures = [line for line in log if "failed" in line]
     # Whoever has heard of the beginning and not of the end.
-    assert told == [f"{'a' if hook == 'before' else 'c'}:failed P b:{hook}"]
+    assert failures == [f"{'a' if hook == 'before' else 'c'}:failed P b:{hook}"]
 
 
 def test_timing_stays_right_when_another_instrument_raises(mod):
@@ -324,7 +324,7 @@ def test_an_end_without_a_beginning_does_no_harm(mod, instrument):
 
 
 def test_a_failing_pass_failed_hides_neither_the_error_nor_the_pass_from_others(mod):
-    told = []
+    ran = []
 
     @pass_instrument
     class Clumsy:
@@ -334,7 +334,7 @@ def test_a_failing_pass_failed_hides_neither_the_error_nor_the_pass_from_others(
     @pass_instrument
     class Listener:
         def pass_failed(self, mod, info, error):
-            told.append(info.name)
+            ran.append(info.name)
 
     @module_pass(opt_level=0, name="Bad")
     def bad(mod, ctx):
@@ -345,7 +345,7 @@ def test_a_failing_pass_failed_hides_neither_the_error_nor_the_pass_from_others(
         PassContext(instruments=[Clumsy(), Listener()]),
     ):
         bad(mod)
-    assert told == ["Bad"]
+    assert ran == ["Bad"]
     assert "'Clumsy' failed in pass_failed" in raised.value.__notes__[0]
 
 

@@ -1,5 +1,5 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --lower-tir | FileCheck %s
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-threads=2" --legalize-ops --lower-tir | FileCheck %s --check-prefix=TEAM
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-threads=2" --legalize-ops --lower-tir | FileCheck %s --check-prefix=THREADS
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-threads=8" --legalize-ops --lower-tir | FileCheck %s --check-prefix=MANY
 
 #s = #relax.dims<["n"], affine_map<()[s0] -> (2, s0, 8, 64)>>
@@ -17,10 +17,10 @@
 // CHECK: vector.fma
 
 // The heads are split among threads.
-// TEAM-LABEL: func.func private @attention(
-// TEAM-COUNT-1: omp.parallel
-// TEAM-NOT: omp.parallel
-// TEAM-LABEL: func.func private @attention1(
+// THREADS-LABEL: func.func private @attention(
+// THREADS-COUNT-1: omp.parallel
+// THREADS-NOT: omp.parallel
+// THREADS-LABEL: func.func private @attention1(
 
 func.func @f(%q: tensor<1x77x12x64xf32>) -> tensor<1x77x12x64xf32> attributes {relax.function} {
   %none = builtin.unrealized_conversion_cast to tuple<>

@@ -2,7 +2,7 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server -num-threads=2" --lower-tir --split-input-file | FileCheck %s --check-prefix=TWO
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4 -num-threads=2" --lower-tir --split-input-file | FileCheck %s --check-prefix=SMALL
 
-// What does not fit the cache is stored past it, aligned, in four stretches at a time.
+// What does not fit the cache is stored non-temporally, aligned, in four stretches at a time.
 
 // Two cores do better with plain stores as long as some of it stays in the last-level cache.
 
