@@ -61,7 +61,7 @@ def integer_places(executable: Program, func: VMFunction) -> dict[tuple[int, ...
     A place is the number of a parameter, and behind it those of fields of tuples.
     """
     result: dict[tuple[int, ...], str] = {}
-    places = {i: (i,) for i in range(func.num_args)}
+    places: dict[int, tuple[int, ...]] = {i: (i,) for i in range(func.num_args)}
     for instr in executable.instructions(func):
         if instr.op is not Opcode.CALL or not instr.args:
             continue

@@ -53,7 +53,8 @@ def _main(options: Options) -> int:
     loading.load(options["load"] or ())
     source, context = read(options.file), make_context()
     module, diagnostics = reading.parse(source, context)
-    pipeline = read_pipeline(source.text) if "mlir_reproducer" in (source.text or "") else None
+    text = source.text or ""
+    pipeline = read_pipeline(text) if "mlir_reproducer" in text else None
     if pipeline is not None:
         diagnostics = [each for each in diagnostics if "'mlir_reproducer'" not in each.message]
     reading.report(source, diagnostics, context)
