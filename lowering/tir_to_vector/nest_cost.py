@@ -148,22 +148,18 @@ def has_functions(flat: FlatNest) -> bool:
 
 def is_slow(flat: FlatNest) -> bool:
     """Whether a step takes longer than its loads and stores."""
-    names = {op.name for op in flat.slice if bits_of(op.results[0].type) == 64}
-    names |= {op.name for op in flat.slice if op.name == "math.powf"}
-    if any(name.startswith("math.") and name not in _QUICK for name in names):
-        return True
-    every = [op.name for op in flat.slice if op.name.startswith("math.")]
-    return sum(name not in _QUICK for name in every) >= _MANY
+    functions = list(filter(is_function, flat.slice))
+    return len(functions) >= _MANY or any(
+        op.name == "math.powf" or bits_of(op.results[0].type) == 64 for op in functions
+    )
 
 
 def is_long(flat: FlatNest) -> bool:
     """Whether a step takes many instructions."""
-    names = [op.name for op in flat.slice if op.name.startswith("math.")]
-    wide = any(bits_of(op.results[0].type) == 64 for op in flat.slice if op.name in names)
-    least = 1 if wide else 3
-    return any(name in _LONG for name in names) or (
-        sum(name not in _QUICK for name in names) >= least
-    )
+    functions = list(filter(is_function, flat.slice))
+    math_ops = (op for op in flat.slice if op.name.startswith("math."))
+    wide = any(bits_of(op.results[0].type) == 64 for op in math_ops)
+    return any(op.name in _LONG for op in functions) or len(functions) >= (1 if wide else 3)
 
 
 def bits_of(type_: ir.Type) -> int:

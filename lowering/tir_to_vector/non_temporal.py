@@ -1,5 +1,7 @@
 """Non-temporal stores of maps, and the loop order of copies."""
 
+import functools
+import operator
 from collections.abc import Sequence
 from contextlib import ExitStack
 
@@ -220,13 +222,11 @@ def write_compactly(
     begin = first + head
 
     def put(value: ir.Value, at: Index) -> None:
-        if not isinstance(condition, ir.Value):
-            writer._put(value, env, at, None, condition)
-            return
-        with emit.when(condition) as branch:
-            writer._put(value, env, at, None, True)
-        with emit.otherwise(branch):
-            writer._put(value, env, at, None)
+        emit.choose(
+            condition,
+            lambda: writer._put(value, env, at, None, True),
+            lambda: writer._put(value, env, at, None),
+        )
 
     if writer.distribution is not None:
         upto = writer.distribution.write(env, (begin, last), wide, put)
@@ -265,14 +265,11 @@ def _ahead(writer: ElementWriter, env: dict[int, Index], first: Index) -> ir.Val
 def fence(emit: Emitter, writers: Sequence[ElementWriter]) -> None:
     """Fence non-temporal stores of these writers, before other threads may read them."""
     streamed = [streams(writer) for writer in writers if writer.streamed]
-    conditions: list[ir.Value] = [each for each in streamed if isinstance(each, ir.Value)]
-    if any(each is True for each in streamed):
+    condition = functools.reduce(operator.or_, streamed, False)
+    if condition is True:
         _fence(emit)
-    elif conditions:
-        either = conditions[0]
-        for other in conditions[1:]:
-            either = emit.op("arith.ori", [either, other], either.type)
-        with emit.when(either):
+    elif condition is not False:
+        with emit.when(condition):
             _fence(emit)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
@@ -164,13 +165,12 @@ class NestWriter(ElementWriter):
             write_compactly(self, env, span, condition, wide)
             return
         stretches = len(self.flat.iters) == 1 and not has_functions(self.flat)
-        if condition is True:
-            write_streaming(self, env, span, stretches, chunk)
-            return
-        with self.emit.when(condition) as branch:
-            write_streaming(self, env, span, stretches, chunk)
-        with self.emit.otherwise(branch):
+
+        def plain() -> None:
             if self.is_long:
                 write_compactly(self, env, span, False, wide)
             else:
                 write_cached(self, env, chunk, wide)
+
+        streaming = partial(write_streaming, self, env, span, stretches, chunk)
+        self.emit.choose(condition, streaming, plain)

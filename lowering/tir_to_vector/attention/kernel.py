@@ -315,8 +315,7 @@ class _Kernel(Plan):
                     here = replace(bounded, holds=bounded.holds & all_see)
                 self._products(block, panel.counter, vectors, here)
         self._adjust(block, seen)
-        exponentiated = None if bounded is None else bounded.holds
-        softmax.write(rows, columns, exponentiated, full)
+        softmax.write(rows, columns, False if bounded is None else bounded.holds, full)
         with emit.loop(0, self.columns, self.panel) as panel:
             values = self._values(block, panel.counter)
 
@@ -354,14 +353,15 @@ class _Kernel(Plan):
             if self.pairs is not None:
                 # Scaling bfloat16 queries would round them once more.
                 sums = [[use.mul(x, self.setup.factor) for x in each] for each in sums]
-            if bounded is None or not in_registers or count < self.tile:
-                softmax.keep(row, column, sums)
-            else:
-                with emit.when(bounded.holds) as branch:
-                    for r, scores in enumerate(sums):
-                        softmax.exp_row(row + r, column, scores)
-                with emit.otherwise(branch):
-                    softmax.keep(row, column, sums)
+            at_once = bounded is not None and in_registers and count == self.tile
+
+            def exponentiate() -> None:
+                for r, scores in enumerate(sums):
+                    softmax.exp_row(row + r, column, scores)
+
+            emit.choose(
+                at_once and bounded.holds, exponentiate, lambda: softmax.keep(row, column, sums)
+            )
 
         # Half the rows keep one FMA unit busy, so there is no tile of all rows.
         one_unit = self.pairs is not None or self.setup.machine.fma_units == 1

@@ -20,7 +20,7 @@ from relax_mlir.lowering.tir_to_vector.attention.tile import (
 )
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct
 from relax_mlir.lowering.tir_to_vector.emit import StridedRef
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
 
 # Independent vectors of sums of squares, which hide the latency of an FMA.
 _TOGETHER = 4
@@ -262,9 +262,7 @@ class Softmax:
             total = use.add(total, exp)
         emit.vector_store(total, parts, [part])
 
-    def write(
-        self, rows: Index, columns: Index, bounded: ir.Value | None, done: Index
-    ) -> None:  # fmt: skip
+    def write(self, rows: Index, columns: Index, bounded: Bool, done: Index) -> None:
         """Exponentiate the scores of a block, and update the state of its rows.
 
         Args:
@@ -274,14 +272,10 @@ class Softmax:
             done: how many those are.
         """
         emit = self.use.emit
-        if bounded is None:
-            self._prepare(rows, columns)
-        else:
-            with emit.when(bounded) as branch:
-                self._prepare_bounded(rows)
-            with emit.otherwise(branch):
-                self._prepare(rows, columns)
-        start = 0 if bounded is None else emit.select(bounded, done, 0)
+        emit.choose(
+            bounded, lambda: self._prepare_bounded(rows), lambda: self._prepare(rows, columns)
+        )
+        start = emit.select(bounded, done, 0)
         with emit.loop(0, rows) as row:
             self._exp_row(row.counter, start, columns)
         with emit.loop(0, rows, self.use.lanes) as row:
@@ -427,7 +421,7 @@ class Sums:
         return whole and attention.out.column == 1 and not narrow
 
     def put(
-        self, out: Matrix, is_last: bool | ir.Value, at: tuple[Index, Index, Index],
+        self, out: Matrix, is_last: Bool, at: tuple[Index, Index, Index],
         column: Index, sums: list[list[ir.Value]],
     ) -> None:  # fmt: skip
         """Store the sums of a tile; those of the last block of keys are divided first.
@@ -448,15 +442,8 @@ class Sums:
                 for place, value in zip(places, vectors, strict=True):
                     emit.vector_store(value, self.base, [place])
 
-        if not self.at_once:
-            keep()
-        elif is_last is True:
-            self._share(out, at, column, sums)
-        else:
-            with emit.when(is_last) as branch:
-                self._share(out, at, column, sums)
-            with emit.otherwise(branch):
-                keep()
+        divides = self.at_once and is_last
+        emit.choose(divides, lambda: self._share(out, at, column, sums), keep)
 
     def finish(self, out: Matrix, first: Index, rows: Index) -> None:
         """Store the results of `rows` queries whose sums are kept."""

@@ -25,7 +25,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.packing import (
     write_starts,
 )
 from relax_mlir.lowering.tir_to_vector.emit import StridedRef
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, ceil_div
 
 # Rows and elements of B from which on packing pays.
 PACK_ROWS = 32
@@ -51,7 +51,7 @@ class BOperand:
     def __init__(self, blocking: GemmBlocking) -> None:
         self._blocking = blocking
         self._packed: ir.Value | None = None
-        self.pack: bool | ir.Value = False
+        self.pack: Bool = False
 
     @property
     def in_place(self) -> bool:
@@ -109,9 +109,7 @@ class BOperand:
             if blocking.panel_width:
                 # A block may begin and end inside panels, which are copied whole.
                 columns += 2 * (blocking.panel_width - blocking.width)
-            panels = ceil_div(columns, blocking.width)
-            if self.pack is not True:
-                panels = 1 if self.pack is False else emit.select(self.pack, panels, 1)
+            panels = emit.select(self.pack, ceil_div(columns, blocking.width), 1)
             rows = self._panel_rows * panels + blocking.lanes
             size = rows * blocking.width
         self._packed = emit.alloc_scratch(size, blocking.operand)
@@ -128,11 +126,9 @@ class BOperand:
         """
         blocking, (first, last) = self._blocking, columns
         emit, count = blocking.emit, last - first
-        if blocking.panel_width:
-            panels = self._prepacked(b, columns, steps)
-        elif not blocking.has_n_tail:
-            panels = self._panels(b, columns, steps)
         if not blocking.has_n_tail:
+            find = self._prepacked if blocking.panel_width else self._panels
+            panels = find(b, columns, steps)
             cut = panel_tiles(blocking, count, panels.padded)
             return [(tiles, panels.beginning(tiles.first)) for tiles in cut]
         exact = isinstance(blocking.n, int) and blocking.n % blocking.lanes == 0
@@ -194,46 +190,26 @@ class BOperand:
         So tiles read whole panels. `by_masks` reads the last columns in place with masks instead;
         with two FMA units masked loads would take one of them.
         """
-        emit, width, size = self._blocking.emit, packer.width, packer.panel_size
+        emit, width, pack = self._blocking.emit, packer.width, self.pack
         n_stride, k_stride = block.stride("n"), block.stride("k")
-        from_, first = emit.round_down(count, width), packer.first
-        used: bool | ir.Value = True
-        if self.pack is not False:
-            from_, first = emit.select(self.pack, 0, from_), emit.select(self.pack, first, 0)
-            used = emit.negated(self.pack)
-        else:
-            first = 0
+        from_ = emit.select(pack, 0, emit.round_down(count, width))
+        first, used = emit.select(pack, packer.first, 0), emit.negated(pack)
         last = replace(block, offset=block.offset + from_ * n_stride)
         left = count - from_
-        wanted = False if by_masks else self._reads_edge
-        if self.pack is not False:
-            wanted |= self.pack
+        wanted = (not by_masks and self._reads_edge) | pack
         if wanted is not False:
-            left = left if wanted is True else emit.select(wanted, left, 0)
-            replace(packer, first=first).pack(last, left, many)
+            replace(packer, first=first).pack(last, emit.select(wanted, left, 0), many)
         packed, base = emit.dynamic(packer.to), emit.dynamic(block.base)
-        if self.pack is False:
-            panels = Panels(
-                base, block.offset, k_stride, width, width, prefetch_distance=_PREFETCH_STEPS
-            )
-        else:
-            stride = emit.select(self.pack, width, k_stride)
-            if isinstance(k_stride, int):
-                # LLVM would shift by a select of exponents in each step.
-                stride = emit.opaque_index(stride)
-            panels = Panels(
-                emit.select(self.pack, packed, base),
-                emit.select(self.pack, first, block.offset),
-                stride,
-                emit.select(self.pack, size, width),
-                width,
-                prefetch_distance=0 if self._blocking.has_n_tail else _PREFETCH_STEPS,
-                chosen=True,
-            )
-        panels.padded = not by_masks
-        if self._has_edge and not by_masks:
-            panels.edge = Edge(packed, used)
-        return panels
+        stride, chosen = emit.select(pack, width, k_stride), pack is not False
+        if chosen and isinstance(k_stride, int):
+            # LLVM would shift by a select of exponents in each step.
+            stride = emit.opaque_index(stride)
+        return Panels(
+            emit.select(pack, packed, base), emit.select(pack, first, block.offset), stride,
+            emit.select(pack, packer.panel_size, width), width, padded=not by_masks,
+            prefetch_distance=0 if chosen and self._blocking.has_n_tail else _PREFETCH_STEPS,
+            edge=Edge(packed, used) if self._has_edge and not by_masks else None, chosen=chosen,
+        )  # fmt: skip
 
     def _clear(self, columns: Span, steps: Span, size: Index) -> None:
         """Zero what matrix tiles read past the last group: NaN times zero is NaN."""
@@ -246,8 +222,7 @@ class BOperand:
             return
         none = emit.constant(groups_type(blocking.lanes), 0)
         with emit.loop(0, count, blocking.width) as panel, emit.loop(groups, upto) as row:
-            at = panel.counter // blocking.width * size
-            at += row.counter * blocking.width
+            at = panel.counter // blocking.width * size + row.counter * blocking.width
             for start in range(0, blocking.width, blocking.lanes):
                 emit.vector_store(none, self._packed, [at + start])
 
@@ -304,7 +279,7 @@ class BOperand:
         return not isinstance(n, int) or n % blocking.width != 0
 
     @property
-    def _reads_edge(self) -> bool | ir.Value:
+    def _reads_edge(self) -> Bool:
         """Whether there are tiles of two vectors, which read packed last columns."""
         blocking = self._blocking
         if not blocking.rows.is_narrow(1):

@@ -351,16 +351,15 @@ class _Sink:
 
     def directly(self, sums: list[ir.Value]) -> None:
         """Store all rows by inline code."""
-        first, emit = self._store.first, self._emit
+        first = self._store.first
         if not isinstance(first, ir.Value) or self._store.finish is not None:
             self._all(sums)
             return
         # The first block of k reads nothing, not even with empty masks: a load waits for stores to
         # the bytes that it covers, such as those of the row before.
-        with emit.when(first) as branch:
-            self._knowing(True)._all(sums)
-        with emit.otherwise(branch):
-            self._knowing(None)._all(sums)
+        self._emit.choose(
+            first, lambda: self._knowing(True)._all(sums), lambda: self._knowing(None)._all(sums)
+        )
 
     def _knowing(self, first: bool | None) -> "_Sink":
         return _Sink(self._tile, replace(self._store, first=first), self._masks)
@@ -408,15 +407,7 @@ class _Sink:
             for value, column, mask in zip(totals, self._columns, self._masks, strict=True):
                 put(value, column, mask)
 
-        if store.finish is None:
-            keep()
-        elif store.last is True:
-            finish()
-        else:
-            with emit.when(store.last) as branch:
-                finish()
-            with emit.otherwise(branch):
-                keep()
+        emit.choose(False if store.finish is None else store.last, finish, keep)
 
     def _totals(self, values: list[ir.Value], places: list[Index]) -> list[ir.Value]:
         """Return the sums of a row so far; the first block of k does not read C."""

@@ -88,15 +88,11 @@ class PackedGemv:
         a = replace(a, strides={"m": a.stride(gemm.m), "k": a.stride(gemm.k)})
         if self._copies is not None:
             a = self._copied(a, self._copies)
-        if self._panels_at_once == 1 or (isinstance(m, int) and m > 1):
-            self._panels(a, b, columns, store)
-        elif isinstance(m, int):
-            self._single(a, b, columns, store)
-        else:
-            with emit.when(emit.compare("eq", m, 1)) as branch:
-                self._single(a, b, columns, store)
-            with emit.otherwise(branch):
-                self._panels(a, b, columns, store)
+        emit.choose(
+            self._panels_at_once > 1 and emit.holds("eq", m, 1),
+            lambda: self._single(a, b, columns, store),
+            lambda: self._panels(a, b, columns, store),
+        )
 
     def _copied(self, a: StridedRef, copies: ir.Value) -> StridedRef:
         """Copy the rows of A in the type that is multiplied."""
