@@ -1,6 +1,6 @@
 """Nests over flat memory: each access is an offset and a stride for each iterator."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from relax_mlir.dialects.bindings import ir
@@ -142,10 +142,7 @@ def _flatten(nest: Nest) -> FlatNest:
         raise NotFlat("it has an iterator that neither maps nor reduces")
     store = nest.stores[0]
     order = nest.order
-    iters = [
-        FlatIter(extent_of(nest.loops[nest.loop_of[i]].operands[1]), nest.types[i] == "reduction")
-        for i in order
-    ]
+    iters = iterators(nest)
     accesses = {access.op: flat_access(access, order) for access in (*nest.loads, store)}
     value, total, init = store.op.operands[0], None, None
     if "reduction" in nest.types:
@@ -155,11 +152,29 @@ def _flatten(nest: Nest) -> FlatNest:
         raise NotFlat("it has an init region and no reduction")
     flat = FlatNest(nest, iters, accesses, store.op, total, value, slice_of(nest, value), init)
     _check_writes(flat)
-    arguments = list(nest.block.regions[0].blocks[0].arguments)
-    used = {value for op in flat.slice if op not in accesses for value in op.operands} | {value}
-    flat.counters = {arguments[i]: order.index(i) for i in order if arguments[i] in used}
+    flat.counters = counters_of(flat, [value])
     flat.final = _is_final(flat)
     return flat
+
+
+def iterators(nest: Nest) -> list[FlatIter]:
+    """Return a nest's iterators, in the order of its loops.
+
+    Raises:
+        NotFlat: an extent has no name.
+    """
+    return [
+        FlatIter(extent_of(nest.loops[nest.loop_of[i]].operands[1]), nest.types[i] == "reduction")
+        for i in nest.order
+    ]
+
+
+def counters_of(flat: FlatNest, values: Sequence[ir.Value]) -> dict[ir.Value, int | None]:
+    """Return the block's arguments that these values are computed with, and their positions."""
+    arguments = list(flat.nest.block.regions[0].blocks[0].arguments)
+    used = {value for op in flat.slice if op not in flat.accesses for value in op.operands}
+    used.update(values)
+    return {arguments[i]: n for n, i in enumerate(flat.nest.order) if arguments[i] in used}
 
 
 def _is_final(flat: FlatNest) -> bool:
@@ -309,6 +324,15 @@ def linear(expr: ir.AffineExpr) -> tuple[int, dict[int, int]]:
         return a + b, {i: left.get(i, 0) + right.get(i, 0) for i in {**left, **right}}
     factor, terms, constant = (b, left, a) if not right else (a, right, b)
     return constant * factor, {i: value * factor for i, value in terms.items()}
+
+
+def plus_constant(expr: ir.AffineExpr | None, position: int) -> int | None:
+    """Return the constant that an index adds to an iterator, None for other indices."""
+    try:
+        constant, factors = (0, {}) if expr is None else linear(expr)
+    except NotFlat:
+        return None
+    return constant if factors == {position: 1} else None
 
 
 def index_terms(flat: FlatNest, access: FlatAccess) -> list[tuple[int, dict[int, int]]] | None:

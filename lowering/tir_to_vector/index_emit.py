@@ -157,12 +157,12 @@ class IndexEmitter:
             if floating
             else ir.IntegerAttr.get(element, int(value))
         )
-        if vector:
-            attr = ir.DenseElementsAttr.get_splat(type_, attr)
         return self.constant_of(type_, attr)
 
     def constant_of(self, type_: ir.Type, attr: ir.Attribute) -> ir.Value:
-        """Return the constant of that attribute."""
+        """Return the constant of an attribute; a number's is in all lanes of a vector."""
+        if isinstance(type_, ir.VectorType) and isinstance(attr, (ir.FloatAttr, ir.IntegerAttr)):
+            attr = ir.DenseElementsAttr.get_splat(type_, attr)
         key = (type_, attr)
         if key not in self._constants:
             with ir.InsertionPoint(self._marks[0]):
@@ -243,6 +243,11 @@ class IndexEmitter:
     def all_hold(self, conditions: Iterable[Bool]) -> Bool:
         """Return whether all conditions hold; any may be static."""
         return functools.reduce(self.both, conditions, True)
+
+    def all_at_most(self, *pairs: tuple[Index, Index]) -> Bool:
+        """Return whether the first of each pair is at most the second; known ones decide first."""
+        known = [a <= b for a, b in pairs if isinstance(a, int) and isinstance(b, int)]
+        return all(known) and self.all_hold(self.holds("sle", a, b) for a, b in pairs)
 
     def both(self, a: Bool, b: Bool) -> Bool:
         """Return the conjunction of conditions, or of masks; conditions may be static."""

@@ -201,10 +201,7 @@ class ElementWriter:
     ) -> ir.Value:
         if self.flat.init is None:
             return self._get(self.flat.store, env, at, lanes, mask)
-        type_ = self._typed(self.flat.value.type, lanes)
-        if lanes == 1:
-            return self.emit.constant_of(type_, self.flat.init)
-        return self.emit.constant_of(type_, ir.DenseElementsAttr.get_splat(type_, self.flat.init))
+        return self.emit.constant_of(self._typed(self.flat.value.type, lanes), self.flat.init)
 
     def _typed(self, element: ir.Type, lanes: int) -> ir.Type:
         return element if lanes == 1 else ir.VectorType.get([lanes], element)

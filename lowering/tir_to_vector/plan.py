@@ -24,7 +24,6 @@ from relax_mlir.lowering.tir_to_vector.data_movement.index_map_writer import BRA
 from relax_mlir.lowering.tir_to_vector.data_movement.transposed import TRANSPOSE
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_kernel import NCHW_WINDOW
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_separable import NHWC_WINDOW
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import split_paddings
 from relax_mlir.lowering.tir_to_vector.init import split_data_inits
 from relax_mlir.lowering.tir_to_vector.kernel_class import Final, KernelClass, Nests, Plan, Problem
 from relax_mlir.lowering.tir_to_vector.reductions.indexed import INDEXED_REDUCTION
@@ -43,6 +42,7 @@ from relax_mlir.lowering.tir_to_vector.row_fusion.row_parts import ROW_PARTS
 from relax_mlir.lowering.tir_to_vector.scheduled.merged_loops import merge_loops
 from relax_mlir.lowering.tir_to_vector.scheduled.products import regain_products
 from relax_mlir.lowering.tir_to_vector.scheduled.program import is_scheduled
+from relax_mlir.lowering.tir_to_vector.window import split_paddings
 from relax_mlir.lowering.tir_to_vector.winograd.kernel import WINOGRAD
 from relax_mlir.lowering.walk import names_below
 

@@ -96,10 +96,14 @@ class NestWriter(ElementWriter):
                 self._maps(env, free)
                 return
             env.update(self._outer_loops(loops, free))
-            if self.vector is not None and self.flat.iters[self.vector].reduction:
-                reduce_along(self, env, reductions)
-            else:
-                reduce_across(self, env, reductions)
+            self._reduce(env, reductions)
+
+    def _reduce(self, env: dict[int, Index], reductions: list[int]) -> None:
+        """Write the reduction of a result, or of vectors of results."""
+        if self.vector is not None and self.flat.iters[self.vector].reduction:
+            reduce_along(self, env, reductions)
+        else:
+            reduce_across(self, env, reductions)
 
     def _maps(self, env: dict[int, Index], free: list[int]) -> None:
         """Write a map with its loops; twice if run time chooses non-temporal stores."""

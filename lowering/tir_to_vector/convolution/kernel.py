@@ -351,8 +351,8 @@ class _Writer:
         start = self.weights.start(packed)
         if init is None or (start is not None and emit.is_zero(init)):
             return emit.constant(self.vector, 0) if start is None else start
-        prepacked = emit.constant_of(self.vector, ir.DenseElementsAttr.get_splat(self.vector, init))
-        return prepacked if start is None else add(emit, prepacked, start)
+        begun = emit.constant_of(self.vector, init)
+        return begun if start is None else add(emit, begun, start)
 
     def _reduce(
         self, loops: list[int], spans: dict[int, Span], image: Index, pixels: list[Index],

@@ -20,7 +20,6 @@ from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     match_product,
     product_tile,
 )
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import Padded, Window, find_window
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
@@ -33,6 +32,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     terms_of,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
+from relax_mlir.lowering.tir_to_vector.window import Padded, Window, find_window
 
 # Taps along an axis up to which they are unrolled.
 MAX_TAPS = 8

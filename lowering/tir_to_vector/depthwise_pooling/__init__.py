@@ -1,1 +1,1 @@
-"""Depthwise convolution and pooling in NCHW and NHWC, and padding."""
+"""Depthwise convolution and pooling in NCHW and NHWC."""

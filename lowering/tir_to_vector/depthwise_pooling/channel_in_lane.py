@@ -83,7 +83,7 @@ def channel_in_lane_pays(pool: DepthwisePool, emit: Emitter, machine: Machine) -
     """Return whether transposed planes fit L1, and rows would take longer in place."""
     writer = ChannelInLane(pool, emit, machine)
     size, lanes = writer.size + writer.sums_size, writer.lanes
-    fit = size * (max(8, pool.element.width) // 8)
+    fit = size * writer.element_bytes
     rows, cols = writer.extent(pool.row), writer.extent(pool.col)
     moved = writer.source_pixels + writer.pixels
     transposed = writer.pixels * writer.taps + moved * _TRANSPOSE_CYCLES
@@ -91,10 +91,8 @@ def channel_in_lane_pays(pool: DepthwisePool, emit: Emitter, machine: Machine) -
     copied = (rows + writer.reach[-2]) * (_ROW * pool.stride)
     by_rows = rows * vectors * writer.taps + copied
     by_rows *= lanes
-    if isinstance(transposed, int) and isinstance(by_rows, int) and isinstance(fit, int):
-        return transposed < by_rows and fit <= machine.l1_bytes
-    faster = emit.compare("slt", transposed, by_rows)
-    return emit.both(emit.compare("sle", fit, machine.l1_bytes), faster)
+    faster = emit.holds("slt", transposed, by_rows)
+    return emit.all_hold((emit.holds("sle", fit, machine.l1_bytes), faster))
 
 
 class ChannelInLane(CopiedNchw):

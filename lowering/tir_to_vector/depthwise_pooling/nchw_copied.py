@@ -51,23 +51,16 @@ class CopiedNchw(DepthwisePoolWriter):
     def write(self) -> None:
         """Write the loops."""
         emit, pool = self.emit, self.pool
-        extents = {i: self.extent(i) for i in pool.outer}
-        order = sorted(pool.outer, key=lambda i: -e if isinstance(e := extents[i], int) else 0)
+        order, last = self._longest_first(), pool.outer[-1:]
+        dims = [ParallelDim(self.extent(i), self.unit if i in last else 1) for i in order]
         with ExitStack() as loops:
-            last = pool.outer[-1:]
-            parts = [ParallelDim(extents[i], self.unit if i in last else 1) for i in order] or [
-                ParallelDim(1)
-            ]
             work = work_of(emit, pool.flat, 1)
-            ranges = loops.enter_context(emit.parallel_region(parts, work))
+            ranges = loops.enter_context(emit.parallel_region(dims or [ParallelDim(1)], work))
             spans = dict(zip(order, ranges, strict=False))
             with emit.outside():
                 together = self._together()
                 size = self.size * together
-            self.plane: ir.Value = emit.alloc(size, pool.element)
-            fill = self._fill_value()
-            with emit.loop(0, size, self.lanes) as at:
-                emit.vector_store(fill, self.plane, [at.counter])
+            self.plane: ir.Value = self._filled(size, pool.fill)
             env: dict[int, Index] = {}
             for position in pool.outer[:-1]:
                 env[position] = loops.enter_context(self.emit.each_step(*spans[position]))
@@ -78,7 +71,7 @@ class CopiedNchw(DepthwisePoolWriter):
         emit, pool = self.emit, self.pool
         if not pool.outer:
             return 1
-        bytes_ = emit.max(self.size, 1) * (max(8, pool.element.width) // 8)
+        bytes_ = emit.max(self.size, 1) * self.element_bytes
         fit = self.machine.l1_bytes // 2 // bytes_
         return emit.max(emit.min(emit.min(fit, self.extent(pool.outer[-1])), _MAX_PLANES), 1)
 
@@ -86,19 +79,17 @@ class CopiedNchw(DepthwisePoolWriter):
         self, env: dict[int, Index], spans: dict[int, tuple[Index, Index]], together: Index
     ) -> None:
         """Write the innermost loop over planes: some are copied, then read."""
-        emit, pool = self.emit, self.pool
-        if not pool.outer:
+        if not self.pool.outer:
             self._fill(env)
             self._outputs(env)
             return
-        last = pool.outer[-1]
-        low, high = spans[last]
-        with emit.loop(low, high, together) as group:
-            count = emit.min(high - group.counter, together)
-            for write in (self._fill, self._outputs):
-                with self.emit.each_step(0, 1 if together == 1 else count) as number:
-                    self.start = number * self.size
-                    write({**env, last: group.counter + number})
+        last = self.pool.outer[-1]
+        self._in_turn(
+            spans[last],
+            together,
+            lambda plane: self._fill({**env, last: plane}),
+            lambda plane: self._outputs({**env, last: plane}),
+        )
 
     def _fill(self, env: dict[int, Index]) -> None:
         """Copy a plane to the buffer, whose border stays."""

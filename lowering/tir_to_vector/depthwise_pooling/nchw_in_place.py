@@ -365,9 +365,7 @@ def pairing_pays(pool: DepthwisePool, emit: Emitter, machine: Machine) -> ir.Val
     assert pool.row is not None  # asked before
     cols, rows = (emit.size(pool.flat.iters[i].extent) for i in (pool.col, pool.row))
     most = max_paired_columns(pool, machine)
-    if isinstance(cols, int) and isinstance(rows, int):
-        return cols <= most and rows > 1
-    return emit.both(emit.compare("sle", cols, most), emit.compare("sgt", rows, 1))
+    return emit.all_hold((emit.holds("sle", cols, most), emit.holds("sgt", rows, 1)))
 
 
 class PairedRowsNchw(InPlaceNchw):

@@ -1,9 +1,8 @@
 """The kernel of depthwise convolution and pooling in NCHW: in place, or by copies of planes."""
 
-import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from relax_mlir.dialects.bindings import ir
@@ -27,7 +26,6 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_separable import (
     SeparableNchw,
     is_separable,
 )
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import Padded, find_window
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool, match_nchw
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import DepthwisePoolWriter
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -41,44 +39,44 @@ from relax_mlir.lowering.tir_to_vector.kernel_class import (
 )
 from relax_mlir.lowering.tir_to_vector.nest_cost import nest_work
 from relax_mlir.lowering.tir_to_vector.row_fusion.fusion import emit_fused, shared_loops
+from relax_mlir.lowering.tir_to_vector.window import Padded, find_window
 
 Match = Callable[[FlatNest, Padded | None, Machine], DepthwisePool | None]
 # Taps from which on a window may be a whole image.
 _MIN_ELEMENTS = 16
 
 
-@dataclass
-class GlobalPool:
-    """Pooling as a reduction, for windows as large as images.
+def global_pool(pool: DepthwisePool, machine: Machine) -> list[Candidate]:
+    """Return the candidate for windows as large as images of dynamic size, if there can be such.
 
-    Attributes:
-        sizes: the values that symbols have then.
-        nests: the reduction and its epilogue.
-        shared: outer loops that they share.
+    It is a reduction.
     """
-
-    sizes: dict[str, int]
-    nests: list[FlatNest]
-    shared: int
-
-
-def match_global_pool(pool: DepthwisePool) -> GlobalPool | None:
-    """Return pooling of dynamic sizes as a reduction, None if it cannot be one."""
-    flat = pool.flat
-    if pool.weight is not None or pool.padded is not None or flat.init is None:
-        return None
+    if pool.weight is not None or pool.padded is not None or pool.flat.init is None:
+        return []
     sizes = _window_sizes(pool)
     if not sizes:
-        return None
+        return []
     known = {name: SymExpr.const(size) for name, size in sizes.items()}
     followers = [] if pool.epilogue is None else pool.epilogue.nests
-    nests = [_with(nest, known) for nest in (flat, *followers)]
-    if math.prod(it.extent.value or 0 for it in nests[0].iters if it.reduction) < _MIN_ELEMENTS:
-        return None
-    shared = shared_loops(nests) if len(nests) > 1 else 0
-    if len(nests) > 1 and not shared:
-        return None
-    return GlobalPool(sizes, nests, shared)
+    nests = [_with(nest, known) for nest in (pool.flat, *followers)]
+    shared = shared_loops(nests) if followers else 0
+    taps = math.prod(it.extent.value or 0 for it in nests[0].iters if it.reduction)
+    if taps < _MIN_ELEMENTS or (followers and not shared):
+        return []
+
+    def is_whole(emit: Emitter) -> bool | ir.Value:
+        return emit.all_hold(
+            emit.holds("eq", emit.size(SymExpr.var(name)), size) for name, size in sizes.items()
+        )
+
+    return [
+        Candidate(
+            "a reduction",
+            lambda emit, machine: emit_fused(nests, shared, emit, machine),
+            lambda size: nest_work(nests[0], machine, size),
+            when=is_whole,
+        )
+    ]
 
 
 def _window_sizes(pool: DepthwisePool) -> dict[str, int] | None:
@@ -112,31 +110,6 @@ def _with(nest: FlatNest, known: dict[str, SymExpr]) -> FlatNest:
         iters=[FlatIter(it.extent.substitute(known), it.reduction) for it in nest.iters],
         accesses={op: place(access) for op, access in nest.accesses.items() if op in own},
     )
-
-
-def global_pool(pool: DepthwisePool, machine: Machine) -> list[Candidate]:
-    """Return the candidate for windows as large as images, if there can be such."""
-    whole = match_global_pool(pool)
-    if whole is None:
-        return []
-
-    def is_whole(emit: Emitter) -> ir.Value:
-        return functools.reduce(
-            emit.both,
-            [
-                emit.compare("eq", emit.size(SymExpr.var(s)), size)
-                for s, size in whole.sizes.items()
-            ],
-        )
-
-    return [
-        Candidate(
-            "a reduction",
-            lambda emit, machine: emit_fused(whole.nests, whole.shared, emit, machine),
-            lambda size: nest_work(whole.nests[0], machine, size),
-            when=is_whole,
-        )
-    ]
 
 
 def match_window(nests: Nests, match: Match) -> Problem | str:

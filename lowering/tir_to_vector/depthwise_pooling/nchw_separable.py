@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import is_zero
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import DepthwisePoolWriter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import Sums
+from relax_mlir.lowering.tir_to_vector.window import is_zero
 
 # Rows, or columns, of windows up to which they are unrolled.
 _MAX_TAPS = 16
@@ -68,26 +68,24 @@ class SeparableNchw(DepthwisePoolWriter):
                 emit.parallel_region([*parts, ParallelDim(rows)], work_of(emit, pool.flat, 1))
             )
             with emit.outside():
-                bytes_ = self.size * (max(8, pool.element.width) // 8)
-                fit = emit.max(emit.min(_LINES_BYTES // bytes_, _MAX_LINES), 1)
+                fit = _LINES_BYTES // (self.size * self.element_bytes)
+                fit = emit.max(emit.min(fit, _MAX_LINES), 1)
                 together = emit.min(fit, emit.max(rows, 1))
                 size = self.size * together
-            self.plane: ir.Value = emit.alloc(size, pool.element)
-            fill = self.splat(pool.flat.init)
-            with emit.loop(0, size, self.lanes) as at:
-                emit.vector_store(fill, self.plane, [at.counter])
+            self.plane: ir.Value = self._filled(size, pool.flat.init)
             env: dict[int, Index] = {}
             for position, span in zip(positions, ranges, strict=False):
                 env[position] = loops.enter_context(self.emit.each_step(*span))
-            with emit.loop(*ranges[-1], together) as block:
-                count = emit.min(ranges[-1][1] - block.counter, together)
-                for write in (self._line, self._row):
-                    with self.emit.each_step(0, 1 if together == 1 else count) as number:
-                        here = dict(env)
-                        if pool.row is not None:
-                            here[pool.row] = block.counter + number
-                        self.start = number * self.size
-                        write(here)
+
+            def at(row: Index) -> dict[int, Index]:
+                return env if pool.row is None else {**env, pool.row: row}
+
+            self._in_turn(
+                ranges[-1],
+                together,
+                lambda row: self._line(at(row)),
+                lambda row: self._row(at(row)),
+            )
 
     def _line(self, env: dict[int, Index]) -> None:
         """Combine the rows of all windows of a row of outputs into the buffer."""

@@ -5,8 +5,8 @@ image; masked-off pixels are padding.
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
@@ -70,9 +70,7 @@ class OrderedFloats:
 
     def _splat(self, number: int) -> ir.Value:
         attr = ir.IntegerAttr.get(self._integers.element_type, number)
-        return self._emit.constant_of(
-            self._integers, ir.DenseElementsAttr.get_splat(self._integers, attr)
-        )
+        return self._emit.constant_of(self._integers, attr)
 
 
 # Taps of windows that are unrolled whole; of larger windows one row is.
@@ -129,13 +127,12 @@ class NhwcWriter(DepthwisePoolWriter):
 
     def _shape(self) -> None:
         pool, machine = self.pool, self.machine
-        self.right: WindowAxis = self._window_axis(len(pool.axes) - 2, pool.across, pool.slide)
         rest = len(pool.axes) - 2
-        self.fall: WindowAxis = self._window_axis(
-            -1 if pool.fall is None else rest - 1, pool.row, pool.fall
-        )
+        self.right: WindowAxis = self._window_axis(rest, pool.across, pool.slide)
         # The axes before those of a tile.
         self.deep: range = range(rest if pool.fall is None else rest - 1)
+        fall = -1 if pool.fall is None else rest - 1
+        self.fall: WindowAxis = self._window_axis(fall, pool.row, pool.fall)
         most = max(4, machine.registers // 2)
         group = pool.size(pool.picks)
         if group > _SMALL_GROUP:
@@ -148,19 +145,11 @@ class NhwcWriter(DepthwisePoolWriter):
             self.taps.append(pool.fall)
         self.looped: list[int] = [i for i in pool.reductions if i not in self.taps]
         down, right = (
-            (
-                window_axis.stride,
-                1 if window_axis.step in self.looped else pool.size(window_axis.step),
-                window_axis.dilation,
-            )
-            for window_axis in (self.fall, self.right)
+            (each.stride, 1 if each.step in self.looped else pool.size(each.step), each.dilation)
+            for each in (self.fall, self.right)
         )
-        extents = (
-            None if i is None else pool.flat.iters[i].extent.value for i in (pool.row, pool.across)
-        )
-        rows, cols = extents
-        if pool.row is None:
-            rows = 1
+        rows = 1 if pool.row is None else pool.flat.iters[pool.row].extent.value
+        cols = pool.flat.iters[pool.across].extent.value
         self.fall.count, self.right.count = nhwc_tile(most, rows, cols, down, right)
         self.ordered: OrderedFloats | None = None
         if OrderedFloats.suit(pool.flat.combiner, pool.element):
@@ -173,7 +162,7 @@ class NhwcWriter(DepthwisePoolWriter):
     def _window_axis(self, axis: int, pixel: int | None, step: int | None) -> WindowAxis:
         if axis < 0:
             return WindowAxis(axis, None, None, 1, 1)
-        walk: dict[int | None, int] = {**self.pool.axes[axis].outer, **self.pool.axes[axis].inner}
+        walk: dict[int | None, int] = dict(self.pool.axes[axis].factors)
         return WindowAxis(axis, pixel, step, walk.get(pixel, 1), walk.get(step, 1))
 
     def write(self) -> None:
@@ -182,31 +171,23 @@ class NhwcWriter(DepthwisePoolWriter):
             spans, rows = loops.enter_context(self._spread(self.fall.count))
             env = {i: loops.enter_context(self.emit.each_step(*span)) for i, span in spans.items()}
             self.row_stop, self.col_stop = rows[1], self.extent(self.pool.across)
-            self.fall.at = loops.enter_context(self._tiles(rows, self.fall.count))
+            self.fall.at = loops.enter_context(self.emit.each_step(*rows, self.fall.count))
             self._place(self.fall)
             inside = self._inside(self.fall, self.row_stop)
-            self.right.at = loops.enter_context(self._tiles((0, self.col_stop), self.right.count))
+            cols = self.emit.each_step(0, self.col_stop, self.right.count)
+            self.right.at = loops.enter_context(cols)
             self._place(self.right)
             within = self._inside(self.right, self.col_stop)
             for axis in self.deep:
                 within = self.emit.all_hold((within, self._deep_inside(axis, env)))
             self._channels(env, self.emit.all_hold((inside, within)))
 
-    @contextmanager
-    def _tiles(self, span: tuple[Index, Index], step: int) -> Iterator[Index]:
-        low, high = span
-        if isinstance(low, int) and isinstance(high, int) and low < high <= low + step:
-            yield low
-            return
-        with self.emit.loop(low, high, step) as loop:
-            yield loop.counter
-
-    def _place(self, window_axis: WindowAxis) -> None:
+    def _place(self, along: WindowAxis) -> None:
         """Set the first element of the image that a tile sees."""
-        if window_axis.axis < 0:
+        if along.axis < 0:
             return
-        first = window_axis.at * window_axis.stride + self.pool.axes[window_axis.axis].constant
-        window_axis.first = first - self.befores[window_axis.axis]
+        first = along.at * along.stride + self.pool.axes[along.axis].constant
+        along.first = first - self.befores[along.axis]
 
     def _size(self, axis: int) -> Index:
         padded = self.pool.padded
@@ -218,19 +199,17 @@ class NhwcWriter(DepthwisePoolWriter):
         padded = self.pool.padded
         return padded is not None and bool(padded.before[axis] or padded.after[axis])
 
-    def _inside(self, window_axis: WindowAxis, stop: Index) -> ir.Value | bool:
+    def _inside(self, along: WindowAxis, stop: Index) -> ir.Value | bool:
         """Return whether all outputs of a tile exist, and all pixels that they see."""
         emit = self.emit
-        extent = self.extent(window_axis.pixel)
+        extent = self.extent(along.pixel)
         # Ranges of threads begin with whole tiles.
-        whole = isinstance(extent, int) and extent % window_axis.count == 0
-        all_ = True if whole else self.emit.holds("sle", window_axis.at + window_axis.count, stop)
-        if window_axis.axis < 0 or not self._pads(window_axis.axis):
+        whole = isinstance(extent, int) and extent % along.count == 0
+        all_ = True if whole else self.emit.holds("sle", along.at + along.count, stop)
+        if along.axis < 0 or not self._pads(along.axis):
             return all_
-        last = (window_axis.count - 1) * window_axis.stride + (
-            self.pool.size(window_axis.step) - 1
-        ) * window_axis.dilation
-        seen = self._within(window_axis.axis, window_axis.first, window_axis.first + last)
+        last = (along.count - 1) * along.stride + (self.pool.size(along.step) - 1) * along.dilation
+        seen = self._within(along.axis, along.first, along.first + last)
         return emit.all_hold((all_, seen))
 
     def _deep_inside(self, axis: int, env: dict[int, Index]) -> ir.Value | bool:
@@ -238,7 +217,7 @@ class NhwcWriter(DepthwisePoolWriter):
         if not self._pads(axis):
             return True
         first, reach = self._deep(axis, env), 0
-        walk = {**self.pool.axes[axis].outer, **self.pool.axes[axis].inner}
+        walk = self.pool.axes[axis].factors
         for i in self.pool.reductions:
             reach += walk.get(i, 0) * (self.pool.size(i) - 1)
         return self._within(axis, first, first + reach)
@@ -251,7 +230,7 @@ class NhwcWriter(DepthwisePoolWriter):
         """Return an index of the image along an axis before those of a tile."""
         image_axis = self.pool.axes[axis]
         index = image_axis.constant - self.befores[axis]
-        for i, factor in {**image_axis.outer, **image_axis.inner}.items():
+        for i, factor in image_axis.factors.items():
             index += env.get(i, 0) * factor
         return index
 
@@ -260,15 +239,13 @@ class NhwcWriter(DepthwisePoolWriter):
         emit, lanes = self.emit, self.lanes
         channels = self.extent(self.pool.col)
         whole = emit.round_down(channels, lanes)
-        if inside is not False:
-            stop = whole if inside is True else emit.select(inside, whole, 0)
-            with emit.loop(0, stop, lanes) as loop:
-                self._tile(env, loop.counter, None)
-            if inside is True and whole == channels:
-                return
         start: Index = 0
         if inside is not False:
             start = whole if inside is True else emit.select(inside, whole, 0)
+            with emit.loop(0, start, lanes) as loop:
+                self._tile(env, loop.counter, None)
+            if inside is True and whole == channels:
+                return
         with emit.loop(start, channels, lanes) as loop:
             left = channels - loop.counter
             self._tile(env, loop.counter, left)
@@ -283,38 +260,33 @@ class NhwcWriter(DepthwisePoolWriter):
         """
         emit, pool = self.emit, self.pool
         env = {**env, pool.col: channel}
-        live = None
-        if left is not None:
-            live = self._live(left)
+        live = None if left is None else self._live(left)
         outputs = list(itertools.product(range(self.fall.count), range(self.right.count)))
-        sums = dict.fromkeys(outputs)
-        if pool.flat.init is not None:
-            begin = self.splat(pool.flat.init)
-            sums = dict.fromkeys(outputs, begin)
         stores = {at: self._store_mask(at, live) for at in outputs}
-        if pool.flat.init is None:
+        if pool.flat.init is not None:
+            values = [self.splat(pool.flat.init)] * len(outputs)
+        else:
+            values = []
             for at in outputs:
                 place = self.out.at(self._output(env, at, live is not None)).offset
-                sums[at] = emit.vector_load(self.out.base, [place], self.vector, stores[at])
-        begun = [sums[at] for at in outputs]
-        if self.ordered is None:
-            values = self._reduce(self.looped, env, live, begun)
-        else:
-            begun = [self.ordered.of(value) for value in begun]
-            done = self._reduce(self.looped, env, live, begun)
-            values = [self.ordered.back(value) for value in done]
+                values.append(emit.vector_load(self.out.base, [place], self.vector, stores[at]))
+        if self.ordered is not None:
+            values = [self.ordered.of(value) for value in values]
+        values = self._reduce(self.looped, env, live, values)
+        if self.ordered is not None:
+            values = [self.ordered.back(value) for value in values]
         for at, value in zip(outputs, values, strict=True):
             self.put(value, self._output(env, at, live is not None), stores[at])
 
     def _output(self, env: dict[int, Index], at: tuple[int, int], masked: bool) -> dict[int, Index]:
         """Return the counters of an output of a tile; outputs past the last one repeat it."""
         there, stops = dict(env), (self.row_stop, self.col_stop)
-        for window_axis, number, stop in zip((self.fall, self.right), at, stops, strict=True):
-            if window_axis.pixel is not None:
-                place = window_axis.at + number
+        for along, number, stop in zip((self.fall, self.right), at, stops, strict=True):
+            if along.pixel is not None:
+                place = along.at + number
                 if number and masked:
                     place = self.emit.min(place, stop - 1)
-                there[window_axis.pixel] = place
+                there[along.pixel] = place
         return there
 
     def _store_mask(self, at: tuple[int, int], live: ir.Value | None) -> ir.Value | None:
@@ -439,24 +411,24 @@ class NhwcWriter(DepthwisePoolWriter):
         return place, deep
 
     def _lines(
-        self, window_axis: WindowAxis, env: dict[int, Index], steps: Sequence[int], masked: bool
+        self, along: WindowAxis, env: dict[int, Index], steps: Sequence[int], masked: bool
     ) -> list[tuple[Index, ir.Value | bool, list[tuple[int, int]]]]:
         """Return the lines that a tile sees along an axis: place, existence, and uses."""
         emit = self.emit
-        if window_axis.axis < 0:
+        if along.axis < 0:
             return [(0, True, [(0, 0)])]
-        first = window_axis.first
-        if window_axis.step in self.looped and window_axis.step is not None:
-            first += env[window_axis.step] * window_axis.dilation
-        stride, lines = self.source_strides[window_axis.axis], []
-        for offset, uses in window_axis.uses(steps).items():
+        first = along.first
+        if along.step in self.looped and along.step is not None:
+            first += env[along.step] * along.dilation
+        stride, lines = self.source_strides[along.axis], []
+        for offset, uses in along.uses(steps).items():
             index = first + offset
-            live = self._within(window_axis.axis, index, index)
-            if not self._pads(window_axis.axis):
+            live = self._within(along.axis, index, index)
+            if not self._pads(along.axis):
                 # Outputs past the last one may see pixels that do not exist.
-                live = self.emit.holds("slt", index, self._size(window_axis.axis))
+                live = self.emit.holds("slt", index, self._size(along.axis))
             if masked and live is not True:
                 # A masked load of an unmapped page is slow even if no lane is on.
-                index = emit.max(emit.min(index, self._size(window_axis.axis) - 1), 0)
+                index = emit.max(emit.min(index, self._size(along.axis) - 1), 0)
             lines.append((index * stride, live, uses))
         return lines

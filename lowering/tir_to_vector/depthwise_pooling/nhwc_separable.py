@@ -74,7 +74,7 @@ class SeparableNhwc(NhwcWriter):
             )
             with emit.outside():
                 self.pitch: Index = cols * lanes
-                bytes_ = emit.max(self.pitch * (max(8, pool.element.width) // 8), 1)
+                bytes_ = emit.max(self.pitch * self.element_bytes, 1)
                 fit = self.machine.l2_bytes // 4 // bytes_ - halo
                 # Rows of windows in two blocks are combined twice.
                 block = emit.max(fit // self.fall.stride, halo + _OUTPUTS)
@@ -161,7 +161,7 @@ class SeparableNhwc(NhwcWriter):
                     done = value if self.ordered is None else self.ordered.back(value)
                     self.put(done, {**env, pool.row: there, pool.across: col.counter}, self.mask)
 
-    def _outputs(self, window_axis: WindowAxis, count: Index) -> Iterator[tuple[Index, int]]:
+    def _outputs(self, along: WindowAxis, count: Index) -> Iterator[tuple[Index, int]]:
         """Write loops over outputs of an axis; yields the first and how many go together."""
         emit = self.emit
         together = min(_OUTPUTS, count) if isinstance(count, int) else _OUTPUTS
@@ -179,20 +179,20 @@ class SeparableNhwc(NhwcWriter):
             yield loop.counter, 1
 
     def _combined(
-        self, window_axis: WindowAxis, outputs: int, memory: ir.Value, place: Index, step: Index, *,
+        self, along: WindowAxis, outputs: int, memory: ir.Value, place: Index, step: Index, *,
         begin: bool = False,
     ) -> list[ir.Value]:  # fmt: skip
         """Combine what adjacent outputs see along an axis.
 
         Args:
-            window_axis: the axis.
+            along: the axis.
             outputs: the number of outputs.
             memory: the buffer.
             place: of the first.
             step: from one to the next.
             begin: whether to begin with the reduction's initial value.
         """
-        emit, size = self.emit, self.pool.size(window_axis.step)
+        emit, size = self.emit, self.pool.size(along.step)
         loaded: dict[int, ir.Value] = {}
 
         def at(offset: int) -> ir.Value:
@@ -202,14 +202,9 @@ class SeparableNhwc(NhwcWriter):
             return loaded[offset]
 
         def taps(output: int) -> list[ir.Value]:
-            return [
-                at(output * window_axis.stride + tap * window_axis.dilation) for tap in range(size)
-            ]
+            return [at(output * along.stride + tap * along.dilation) for tap in range(size)]
 
-        shared = (
-            self.pool.flat.combiner in IDEMPOTENT
-            and window_axis.stride == window_axis.dilation == 1
-        )
+        shared = self.pool.flat.combiner in IDEMPOTENT and along.stride == along.dilation == 1
         if shared and outputs <= size:
             values = self._shared([at(offset) for offset in range(outputs + size - 1)], outputs)
         else:

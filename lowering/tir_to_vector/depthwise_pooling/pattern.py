@@ -8,8 +8,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product, widened
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import Padded, Window
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest, index_terms
+from relax_mlir.lowering.tir_to_vector.window import Padded, Window
 
 # Output channels of a group from which on vectors of channels are better.
 _FEW_CHANNELS = 4
@@ -30,6 +30,11 @@ class ImageAxis:
     outer: dict[int, int]
     inner: dict[int, int]
     constant: int
+
+    @property
+    def factors(self) -> dict[int, int]:
+        """All its iterators, each with its factor."""
+        return {**self.outer, **self.inner}
 
 
 @dataclass(kw_only=True)
@@ -358,7 +363,7 @@ def _assign_channels(
 
 def _is_still(axis: ImageAxis, channels: Mapping[int, int | None], many: Sequence[int]) -> bool:
     """Whether only channels walk an axis."""
-    walk = {i: f for i, f in {**axis.outer, **axis.inner}.items() if i in many or i in channels}
+    walk = {i: f for i, f in axis.factors.items() if i in many or i in channels}
     return walk == channels and axis.constant == 0
 
 
@@ -366,7 +371,7 @@ def _window_axis(
     axis: ImageAxis, many: Sequence[int], reductions: Sequence[int]
 ) -> tuple[int | None, int | None] | None:
     """Return the output's iterator of an axis and the reduction, None if there are more."""
-    walk = [i for i in {**axis.outer, **axis.inner} if i in many]
+    walk = [i for i in axis.factors if i in many]
     pixels = [i for i in walk if i not in reductions]
     steps = [i for i in walk if i in reductions]
     if len(pixels) > 1 or len(steps) > 1:

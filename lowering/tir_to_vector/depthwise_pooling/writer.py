@@ -98,18 +98,47 @@ class DepthwisePoolWriter(ABC):
         Yields:
             What a thread does of the outer iterators, in the order of loops, and of rows.
         """
-        emit, pool = self.emit, self.pool
-        extents = {i: self.extent(i) for i in pool.outer}
-        order = sorted(pool.outer, key=lambda i: -e if isinstance(e := extents[i], int) else 0)
-        parts = [ParallelDim(extents[i], min_extent=2 * emit.threads) for i in order]
-        parts.append(ParallelDim(self.extent(pool.row), unit))
-        with emit.parallel_region(parts, work_of(emit, pool.flat, 1)) as (*ranges, rows):
+        emit, order = self.emit, self._longest_first()
+        parts = [ParallelDim(self.extent(i), min_extent=2 * emit.threads) for i in order]
+        parts.append(ParallelDim(self.extent(self.pool.row), unit))
+        with emit.parallel_region(parts, work_of(emit, self.pool.flat, 1)) as (*ranges, rows):
             yield dict(zip(order, ranges, strict=True)), rows
+
+    def _longest_first(self) -> list[int]:
+        """Return the iterators over planes, those of known extents by them."""
+        extents = {i: self.extent(i) for i in self.pool.outer}
+        return sorted(extents, key=lambda i: -e if isinstance(e := extents[i], int) else 0)
+
+    def _filled(self, size: Index, number: ir.Attribute | None) -> ir.Value:
+        """Allocate a buffer and fill it, with whole vectors of a number, zeros for None."""
+        emit = self.emit
+        buffer = emit.alloc(size, self.pool.element)
+        fill = self.splat(number)
+        with emit.loop(0, size, self.lanes) as at:
+            emit.vector_store(fill, buffer, [at.counter])
+        return buffer
+
+    def _in_turn(self, span: Span, together: Index, *writers: Callable[[Index], None]) -> None:
+        """Write loops over blocks of a range; each piece of code runs for a whole block.
+
+        `start` is the place of each step's part of the buffer.
+        """
+        emit = self.emit
+        with emit.loop(*span, together) as block:
+            count = emit.min(span[1] - block.counter, together)
+            for write in writers:
+                with emit.each_step(0, 1 if together == 1 else count) as number:
+                    self.start = number * self.size
+                    write(block.counter + number)
+
+    @property
+    def element_bytes(self) -> int:
+        """The bytes of an element of the buffer."""
+        return max(8, self.pool.element.width) // 8
 
     def _fill_value(self) -> ir.Value:
         """Return a vector of padding."""
-        fill = self.pool.fill
-        return self.emit.constant(self.vector, 0) if fill is None else self.splat(fill)
+        return self.splat(self.pool.fill)
 
     def load(
         self, at: Index, mask: ir.Value | None = None, other: ir.Value | None = None
@@ -135,11 +164,11 @@ class DepthwisePoolWriter(ABC):
         value = self.emit.vector_load(base, [at], type_, mask)
         return value if widen is None else self.emit.op(widen, [value], self.vector)
 
-    def splat(self, number: ir.Attribute) -> ir.Value:
-        """Return a number in all lanes."""
-        return self.emit.constant_of(
-            self.vector, ir.DenseElementsAttr.get_splat(self.vector, number)
-        )
+    def splat(self, number: ir.Attribute | None) -> ir.Value:
+        """Return a number in all lanes, zeros for None."""
+        if number is None:
+            return self.emit.constant(self.vector, 0)
+        return self.emit.constant_of(self.vector, number)
 
     def put(self, value: ir.Value, env: dict[int, Index], mask: ir.Value | None) -> None:
         """Store a vector of sums, or its epilogue."""

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import BRANCH, Nest, guard_of, operations
-from relax_mlir.lowering.tir_to_vector.data_movement.index_map import IndexMap, Varying
+from relax_mlir.lowering.tir_to_vector.data_movement.index_map import IndexMap, Varying, spaces
 from relax_mlir.lowering.tir_to_vector.data_movement.index_map_writer import Chunk, IndexMapWriter
-from relax_mlir.lowering.tir_to_vector.data_movement.index_space import spaces
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatNest,

@@ -178,7 +178,7 @@ _FEW_SUMS = 16
 
 def reduce_across(writer: ElementWriter, env: dict[int, Index], reductions: list[int]) -> None:
     """Reduce with a lane for each result."""
-    totals = _sums_of(writer, shared=False)
+    totals = sums_of(writer, shared=False)
 
     def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
         start = totals.begin(writer._start(env, at, lanes, mask))
@@ -197,12 +197,13 @@ def reduce_across(writer: ElementWriter, env: dict[int, Index], reductions: list
     by_rows = many and _by_rows(writer, reductions)
     writer.emit.choose(
         by_rows,
-        lambda: _reduce_rows(writer, env, reductions[0], totals),
+        lambda: _reduce_rows(writer, env, reductions[0]),
         lambda: writer._chunks(chunk, most),
     )
 
 
-def _sums_of(writer: ElementWriter, *, shared: bool) -> Sums:
+def sums_of(writer: ElementWriter, *, shared: bool) -> Sums:
+    """Return the accumulators of a nest, as `Sums` has them."""
     fma = writer.machine.fma
     return Sums(writer.flat, writer.emit, writer.lanes, shared=shared, fma=fma)
 
@@ -216,18 +217,12 @@ def _by_rows(writer: ElementWriter, reductions: list[int]) -> bool | ir.Value:
     total: Index = writer.bits(flat.slice[0]) // 8
     for it in flat.iters:
         total *= emit.size(it.extent)
-    limits = ((total, writer.machine.far_bytes), (emit.size(columns), 2 * _COLUMNS * writer.lanes))
-    if any(isinstance(value, int) and value < limit for value, limit in limits):
-        return False
-    unknown = [
-        emit.compare("sge", value, limit) for value, limit in limits if not isinstance(value, int)
-    ]
-    return functools.reduce(emit.both, unknown) if unknown else True
+    return emit.all_at_most(
+        (writer.machine.far_bytes, total), (2 * _COLUMNS * writer.lanes, emit.size(columns))
+    )
 
 
-def _reduce_rows(
-    writer: ElementWriter, env: dict[int, Index], reduction: int, totals: Sums
-) -> None:
+def _reduce_rows(writer: ElementWriter, env: dict[int, Index], reduction: int) -> None:
     """Reduce whole rows, with the sums in the result.
 
     One thread reads row after row, in memory order, with as many sums as fit L1. Threads that share
@@ -244,24 +239,51 @@ def _reduce_rows(
     def start(at: Index, lanes: int, mask: ir.Value | None) -> None:
         writer._put(writer._start(env, at, lanes, mask), env, at, mask)
 
-    def add(first: Index, count: int) -> None:
-        def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
-            total = writer._get(writer.flat.store, env, at, lanes, mask)
-            for row in range(count):
-                inner = {**env, reduction: first + row}
-                total = totals.added(total, writer._value(inner, at, lanes, mask))
-            writer._put(total, env, at, mask)
+    def get(at: Index, lanes: int, mask: ir.Value | None) -> ir.Value:
+        return writer._get(writer.flat.store, env, at, lanes, mask)
 
-        writer._chunks(chunk)
+    def put(total: ir.Value, at: Index, mask: ir.Value | None) -> None:
+        writer._put(total, env, at, mask)
 
     with emit.blocks(first, last, most) as block:
         writer._ranges[vector] = block
         writer._chunks(start)
-        for begin, end, count in ((0, whole, together), (whole, rows, 1)):
-            if begin != end:
-                with emit.loop(begin, end, count) as loop:
-                    add(loop.counter, count)
+        sum_rows(writer, env, reduction, ((0, whole, together), (whole, rows, 1)), get, put)
     writer._ranges[vector] = span
+
+
+def sum_rows(
+    writer: ElementWriter, env: dict[int, Index], reduction: int,
+    ranges: Sequence[tuple[Index, Index, int]],
+    get: Callable[[Index, int, ir.Value | None], ir.Value],
+    put: Callable[[ir.Value, Index, ir.Value | None], None],
+) -> None:  # fmt: skip
+    """Add rows to sums in memory.
+
+    Args:
+        writer: of the nest.
+        env: counters of the iterators other than the rows and the vector.
+        reduction: the iterator over rows.
+        ranges: of rows, and how many of them go together.
+        get: loads the sums of some lanes from a place on.
+        put: stores them.
+    """
+    totals = sums_of(writer, shared=False)
+
+    def add(first: Index, count: int) -> None:
+        def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
+            total = get(at, lanes, mask)
+            for row in range(count):
+                value = writer._value({**env, reduction: first + row}, at, lanes, mask)
+                total = totals.added(total, value)
+            put(total, at, mask)
+
+        writer._chunks(chunk)
+
+    for begin, end, count in ranges:
+        if begin != end:
+            with writer.emit.loop(begin, end, count) as loop:
+                add(loop.counter, count)
 
 
 def reduce_along(writer: ElementWriter, env: dict[int, Index], reductions: list[int]) -> None:
@@ -280,7 +302,7 @@ def reduce_along(writer: ElementWriter, env: dict[int, Index], reductions: list[
 def _reduce_long(writer: ElementWriter, row: SplitRow, env: dict[int, Index]) -> None:
     """Reduce a split row: all parts in turn, or those of this thread."""
     emit, sums = writer.emit, row.sums
-    totals = _sums_of(writer, shared=True)
+    totals = sums_of(writer, shared=True)
     even = row.length % (WIDE * writer.lanes) == 0
 
     def part(number: Index) -> ir.Value:
@@ -315,7 +337,7 @@ def _total(
     wide = lanes * WIDE
     widths = (wide, lanes) if known is None or known >= 2 * wide else (lanes,)
     widths = (wide,) if even else widths
-    totals = _sums_of(writer, shared=True)
+    totals = sums_of(writer, shared=True)
     begun = [totals.begin(totals.neutral(width)) for width in widths]
     count = len(begun[0])
     used: set[int] = set()

@@ -6,7 +6,6 @@ before the vector. So float sums are grouped by vectors from the start of the ro
 the target only.
 """
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -16,11 +15,11 @@ from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     COMBINERS,
-    FlatIter,
     FlatNest,
     NotFlat,
-    extent_of,
+    counters_of,
     flat_access,
+    iterators,
     root,
     slice_of,
 )
@@ -95,7 +94,6 @@ def _match(nest: Nest) -> Scan:
     slice_ = slice_of(nest, value)
     if before.op in slice_:
         raise NotFlat("it combines more than once")
-    iters = [FlatIter(extent_of(nest.loops[nest.loop_of[i]].operands[1]), False) for i in order]
     accesses = {access.op: flat_access(access, order) for access in (*nest.loads, *nest.stores)}
     store, running = accesses[out.op], accesses[before.op]
     if running.strides[along] != 0 or accesses[kept.op].strides != running.strides:
@@ -109,10 +107,8 @@ def _match(nest: Nest) -> Scan:
         same = (load.offset, load.strides) == (store.offset, store.strides)
         if root(load.buffer) == root(store.buffer) and not same:
             raise NotFlat("it reads the buffer that it writes")
-    flat = FlatNest(nest, iters, accesses, out.op, None, value, slice_, None)
-    arguments = list(nest.block.regions[0].blocks[0].arguments)
-    used = {v for op in slice_ if op not in accesses for v in op.operands} | {value}
-    if any(argument in used for argument in arguments):
+    flat = FlatNest(nest, iterators(nest), accesses, out.op, None, value, slice_, None)
+    if counters_of(flat, [value]):
         raise NotFlat("it computes with its position")
     vector = _vector(flat, along, before.op)
     return Scan(flat, along, before.op, combine, finish, last != combine.results[0], vector)
@@ -170,27 +166,24 @@ class ScanWriter(NestWriter):
         self._scan = scan
         self.inner: set[int] = {scan.along, scan.vector}
 
-    def write(self, counters: Sequence[Index]) -> None:
-        """Write the loops; threads may share rows or columns."""
-        emit, scan = self.emit, self._scan
-        env: dict[int, Index] = dict(enumerate(counters))
-        free = [i for i in range(len(self.flat.iters)) if i not in self.inner]
-        columns = scan.vector != scan.along
-        split = [*free, *([scan.vector] if columns else [])]
+    def _work(self) -> Index:
+        return work_of(self.emit, self.flat, _ELEMENT)
+
+    def _split_inside(self) -> list[int]:
+        """Return the columns, which threads may share as they do rows."""
+        return [i for i in self.inner if i != self._scan.along]
+
+    def _maps(self, env: dict[int, Index], free: list[int]) -> None:
+        """Write the scan with its loops over rows."""
         with ExitStack() as loops:
-            dims = [self._part(position, position in free) for position in split]
-            ranges = loops.enter_context(
-                emit.parallel_region(dims, work_of(emit, self.flat, _ELEMENT))
-            )
-            self._ranges = dict(zip(split, ranges, strict=True))
             for position in free:
-                env[position] = loops.enter_context(emit.loop(*self._ranges[position])).counter
-            if columns and self._is_narrow():
-                self._chunks(lambda at, lanes, mask: self._column(env, at, lanes, mask), _WIDE)
-            elif columns:
-                self._rows(env)
-            else:
+                env[position] = loops.enter_context(self.emit.loop(*self._ranges[position])).counter
+            if self._scan.vector == self._scan.along:
                 self._row(env)
+            elif self._is_narrow():
+                self._chunks(lambda at, lanes, mask: self._column(env, at, lanes, mask), _WIDE)
+            else:
+                self._rows(env)
 
     def _column(
         self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None

@@ -4,13 +4,11 @@ A part is read in memory order, with its sums in L1. Parts do not depend on the 
 and are combined in order.
 """
 
-import functools
-
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
-from relax_mlir.lowering.tir_to_vector.reductions.reduction import Sums
+from relax_mlir.lowering.tir_to_vector.reductions.reduction import sum_rows, sums_of
 
 # The maximal number of parts, and the minimal rows of one.
 _PIECES, _MIN_ROWS = 32, 64
@@ -33,21 +31,16 @@ def splits_rows(writer: ElementWriter) -> bool | ir.Value:
         return False
     if flat.value.type != flat.written.type.element_type:
         return False
-    if writer.machine.registers < _MANY_REGISTERS or _sums_of(writer).has_marks:
+    if writer.machine.registers < _MANY_REGISTERS or sums_of(writer, shared=False).has_marks:
         return False
     rows, columns = _rows(writer), emit.size(flat.iters[vector].extent)
     length = columns * (writer.bits(flat.slice[0]) // 8)
-    limits: tuple[tuple[Index, str, int], ...] = (
-        (rows * length, "sge", writer.machine.far_bytes),
-        (rows, "sge", 8 * _MIN_ROWS),
-        (length, "sge", _SHORT),
-        (length, "sle", _LONG),
+    return emit.all_at_most(
+        (writer.machine.far_bytes, rows * length),
+        (8 * _MIN_ROWS, rows),
+        (_SHORT, length),
+        (length, _LONG),
     )
-    known = [(size, how, limit) for size, how, limit in limits if isinstance(size, int)]
-    if any(size < limit if how == "sge" else size > limit for size, how, limit in known):
-        return False
-    unknown = [emit.compare(how, size, at) for size, how, at in limits if not isinstance(size, int)]
-    return functools.reduce(emit.both, unknown) if unknown else True
 
 
 def reduce_split_rows(writer: ElementWriter) -> None:
@@ -74,7 +67,7 @@ def reduce_split_rows(writer: ElementWriter) -> None:
                 reduce(1)
             with emit.otherwise(branch):
                 reduce(_TOGETHER)
-    totals = _sums_of(writer)
+    totals = sums_of(writer, shared=False)
 
     def finish(at: Index, lanes: int, mask: ir.Value | None) -> None:
         with emit.loop(0, pieces, 1, [writer._start({}, at, lanes, mask)]) as loop:
@@ -90,41 +83,28 @@ def _reduce_piece(
     writer: ElementWriter, span: tuple[Index, Index], sums: ir.Value, begin: Index, together: int
 ) -> None:
     """Reduce some rows, several at a time, to sums in a buffer."""
-    emit, totals = writer.emit, _sums_of(writer)
+    emit, totals = writer.emit, sums_of(writer, shared=False)
     assert writer.vector is not None  # or there would be no rows
-    reduction = 1 - writer.vector
 
     def start(at: Index, lanes: int, mask: ir.Value | None) -> None:
         emit.vector_store(totals.neutral(lanes), sums, [begin + at], mask)
 
-    def add(first: Index, count: int) -> None:
-        def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
-            place = begin + at
-            total = _load(writer, sums, place, lanes, mask)
-            for row in range(count):
-                value = writer._value({reduction: first + row}, at, lanes, mask)
-                total = totals.added(total, value)
-            emit.vector_store(total, sums, [place], mask)
+    def get(at: Index, lanes: int, mask: ir.Value | None) -> ir.Value:
+        return _load(writer, sums, begin + at, lanes, mask)
 
-        writer._chunks(chunk)
+    def put(total: ir.Value, at: Index, mask: ir.Value | None) -> None:
+        emit.vector_store(total, sums, [begin + at], mask)
 
     writer._chunks(start)
     first, last = span
     whole = first + emit.round_down(last - first, together)
-    with emit.loop(first, whole, together) as loop:
-        add(loop.counter, together)
-    if together > 1:
-        with emit.loop(whole, last) as loop:
-            add(loop.counter, 1)
+    ranges = [(first, whole, together), *([(whole, last, 1)] if together > 1 else [])]
+    sum_rows(writer, {}, 1 - writer.vector, ranges, get, put)
 
 
 def _rows(writer: ElementWriter) -> Index:
     assert writer.vector is not None
     return writer.emit.size(writer.flat.iters[1 - writer.vector].extent)
-
-
-def _sums_of(writer: ElementWriter) -> Sums:
-    return Sums(writer.flat, writer.emit, writer.lanes, shared=False, fma=writer.machine.fma)
 
 
 def _load(

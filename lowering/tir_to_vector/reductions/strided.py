@@ -10,6 +10,7 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Nests, one_nest
+from relax_mlir.lowering.tir_to_vector.shuffles import every_nth, join
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
 # With a larger stride elements are loaded one by one.
@@ -70,7 +71,7 @@ def load_strided(
             parts.append(load_stepped(emit, base, here, type_, step))
         else:
             parts.append(_one_by_one(emit, base, here, type_, emit.size(stride)))
-    return _joined(emit, parts)
+    return join(emit, parts)
 
 
 def _backwards(emit: Emitter, base: ir.Value, place: Index, type_: ir.VectorType) -> ir.Value:
@@ -84,19 +85,14 @@ def load_stepped(
 ) -> ir.Value:
     """Load every n-th element: whole vectors, the last with a mask."""
     lanes = type_.shape[0]
-    result = None
-    for number in range(step):
-        here = range(number * lanes, (number + 1) * lanes)
-        last = number == step - 1
-        mask = emit.mask(lanes - (step - 1), lanes) if last else None
-        part = emit.vector_load(base, [place + number * lanes], type_, mask)
-        if result is None:
-            result = emit.shuffle(part, part, [min(i * step, lanes - 1) for i in range(lanes)])
-            continue
-        picks = [lanes + i * step - here.start if i * step in here else i for i in range(lanes)]
-        result = emit.shuffle(result, part, picks)
-    assert result is not None
-    return result
+    mask = emit.mask(lanes - (step - 1), lanes)
+    parts = [
+        emit.vector_load(
+            base, [place + number * lanes], type_, mask if number == step - 1 else None
+        )
+        for number in range(step)
+    ]
+    return every_nth(emit, parts, 0)
 
 
 def _one_by_one(
@@ -107,14 +103,6 @@ def _one_by_one(
         single = emit.load(base, [place + stride * lane])
         result = emit.insert(single, result, lane)
     return result
-
-
-def _joined(emit: Emitter, parts: list[ir.Value]) -> ir.Value:
-    """Concatenate vectors; their number is a power of two."""
-    while len(parts) > 1:
-        lanes = list(range(2 * parts[0].type.shape[0]))
-        parts = [emit.shuffle(a, b, lanes) for a, b in zip(parts[::2], parts[1::2], strict=True)]
-    return parts[0]
 
 
 @dataclass

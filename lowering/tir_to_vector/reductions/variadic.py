@@ -12,12 +12,12 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, affine_of
 from relax_mlir.lowering.tir_to_vector.flat import (
     COMBINERS,
-    FlatIter,
     FlatNest,
     NotFlat,
     collapse,
-    extent_of,
+    counters_of,
     flat_access,
+    iterators,
     root,
     slice_of,
 )
@@ -103,10 +103,7 @@ def _match(nest: Nest) -> VariadicReduction | str:
     written = {root(store.buffer) for store in nest.stores}
     if any(load.op not in totals and root(load.buffer) in written for load in nest.loads):
         raise NotFlat("it reads the buffer that it writes")
-    iters = [
-        FlatIter(extent_of(nest.loops[nest.loop_of[i]].operands[1]), nest.types[i] == "reduction")
-        for i in order
-    ]
+    iters = iterators(nest)
     accesses = {access.op: flat_access(access, order) for access in (*nest.loads, *nest.stores)}
     for store in nest.stores:
         for it, stride in zip(iters, accesses[store.op].strides, strict=True):
@@ -115,13 +112,9 @@ def _match(nest: Nest) -> VariadicReduction | str:
     values = [store.op.operands[0] for store in nest.stores]
     needed = {op for value in values for op in slice_of(nest, value)}
     slice_ = [op for op in nest.body() if op in needed and op not in totals]
-    arguments = list(nest.block.regions[0].blocks[0].arguments)
-    used = {v for op in slice_ if op not in accesses for v in op.operands} | set(values)
-    counters: dict[ir.Value, int | None] = {
-        arguments[i]: order.index(i) for i in order if arguments[i] in used
-    }
     first = nest.stores[0].op
-    flat = FlatNest(nest, iters, accesses, first, totals[0], values[0], slice_, None, counters)
+    flat = FlatNest(nest, iters, accesses, first, totals[0], values[0], slice_, None)
+    flat.counters = counters_of(flat, values)
     stores = [store.op for store in nest.stores]
     reduction = VariadicReduction(collapse(flat), stores, totals, _starts(nest), 0)
     return _with_lanes(reduction)

@@ -1,7 +1,6 @@
 """Vector code of variadic reductions."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
@@ -41,20 +40,13 @@ class VariadicWriter(StridedWriter):
 
     def write(self, counters: Sequence[Index], row: Index = 0) -> None:
         """Write the loops over results, and the reduction in them."""
-        emit, iters = self.emit, self.flat.iters
-        rest = [i for i in range(len(iters)) if i != self.vector]
-        free = [i for i in rest if not iters[i].reduction]
-        reductions = [i for i in rest if iters[i].reduction]
-        split = [*free, *self._split_inside()]
-        with ExitStack() as loops:
-            dims = [self._part(position, position in free) for position in split]
-            ranges = loops.enter_context(emit.parallel_region(dims, self._work()))
-            self._ranges = dict(zip(split, ranges, strict=True))
-            env = {p: loops.enter_context(emit.loop(*self._ranges[p])).counter for p in free}
-            if self.reduction.along:
-                self._along(env, reductions)
-            else:
-                self._chunks(lambda *chunk: self._across(env, reductions, *chunk), _WIDE)
+        self._write(dict(enumerate(counters)), len(counters))
+
+    def _reduce(self, env: dict[int, Index], reductions: list[int]) -> None:
+        if self.reduction.along:
+            self._along(env, reductions)
+        else:
+            self._chunks(lambda *chunk: self._across(env, reductions, *chunk), _WIDE)
 
     def _across(
         self, env: dict[int, Index], reductions: list[int], at: Index, lanes: int,
@@ -271,12 +263,9 @@ class VariadicWriter(StridedWriter):
         emit, reduction = self.emit, self.reduction
         if reduction.starts is None:
             return [self._get(store, env, at, lanes, mask) for store in reduction.stores]
-        types = [self._typed(store.operands[0].type, lanes) for store in reduction.stores]
         return [
-            emit.constant_of(
-                type_, start if lanes == 1 else ir.DenseElementsAttr.get_splat(type_, start)
-            )
-            for start, type_ in zip(reduction.starts, types, strict=True)
+            emit.constant_of(self._typed(store.operands[0].type, lanes), start)
+            for store, start in zip(reduction.stores, reduction.starts, strict=True)
         ]
 
     def _store(

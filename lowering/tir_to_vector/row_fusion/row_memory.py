@@ -1,6 +1,5 @@
 """Rows that nests share: the memory between nests, blocks of rows, and software pipelining."""
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -193,16 +192,10 @@ def come_from_memory(
     for it in group[0].iters[:count]:
         total *= emit.size(it.extent)
     slow = any(map(has_functions, group))
-    limits = [(machine.min_non_temporal_bytes(True, slow=slow), total)]
+    limits: list[tuple[Index, Index]] = [(machine.min_non_temporal_bytes(True, slow=slow), total)]
     for each in over:
         limits += [(length, machine.l2_bytes), (MIN_PIPELINED_ELEMENTS, emit.size(each.size))]
-    unknown = []
-    for low, high in limits:
-        if not (isinstance(low, int) and isinstance(high, int)):
-            unknown.append(emit.compare("sle", low, high))
-        elif low > high:
-            return False
-    return functools.reduce(emit.both, unknown) if unknown else True
+    return emit.all_at_most(*limits)
 
 
 def rows_together(group: list[FlatNest], length: Index, emit: Emitter, machine: Machine) -> Index:

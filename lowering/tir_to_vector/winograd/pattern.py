@@ -15,7 +15,6 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution, given_buffer
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.padding import Padded, Window, find_window
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
@@ -24,6 +23,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     index_terms,
     inner_dims,
 )
+from relax_mlir.lowering.tir_to_vector.window import Padded, Window, find_window
 
 # Taps along an axis.
 TAPS = 3

@@ -28,7 +28,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     NotFlat,
     extent_of,
     flatten_nest,
-    linear,
+    plus_constant,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import is_constant
 from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
@@ -142,15 +142,6 @@ def _offsets(store: Access) -> list[int] | None:
             return None
         offsets.append(offset)
     return offsets
-
-
-def plus_constant(expr: ir.AffineExpr | None, position: int) -> int | None:
-    """Return the constant that an index adds to an iterator, None for other indices."""
-    try:
-        constant, factors = (0, {}) if expr is None else linear(expr)
-    except NotFlat:
-        return None
-    return constant if factors == {position: 1} else None
 
 
 # Predicates of `arith.cmpi`, and the same with exchanged operands.
