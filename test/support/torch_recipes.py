@@ -228,7 +228,7 @@ def pooling(m: Any) -> Any:
     stride, pad = m.ints(len(sizes), 1, 3), [m.choice((0, each // 2)) for each in kernel]
     up, name = bool(m.flag()), f"pool{len(sizes)}d"
     if kind == "adaptive":
-        function, to = getattr(F, f"adaptive_avg_{name}"), m.size()
+        function, to = getattr(F, f"adaptive_avg_{name}"), max(m.size(), 1)
         return m.node(lambda x: function(x, to), x)
     if kind == "avg":
         counted, function = bool(m.flag()), getattr(F, f"avg_{name}")

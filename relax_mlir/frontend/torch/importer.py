@@ -57,6 +57,11 @@ class Importer:
         """The dimensions of the node's result."""
         return [size(dim) for dim in self.value.shape]
 
+    @property
+    def shape(self) -> ShapeExpr:
+        """The shape of the node's result; `reshape` takes a 0 in it for a size, not in `dims`."""
+        return ShapeExpr(self.dims)
+
     def fake(self, index: int) -> Any:
         """Return the fake value, or number, that torch had for an argument of the node."""
         argument = self.node.args[index]

@@ -24,7 +24,7 @@ def _attention(
         masks["causal_mask"] = "TopLeft"
     # A row of which all is masked: torch gives zeros (2.5 on), as `zero_unseen` says.
     result = op.attention(*wide, layout="BNSH", scale=scale, **masks)
-    return result if ndim == 4 else op.reshape(result, m.dims)
+    return result if ndim == 4 else op.reshape(result, m.shape)
 
 
 def _as_4d(x: Any) -> Any:

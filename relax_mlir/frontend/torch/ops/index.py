@@ -265,7 +265,7 @@ def _masked_scatter(m: Importer, x: Any, mask: Any, source: Any) -> Any:
     mask = op.reshape(op.broadcast_to(mask, x.ty.dims), (-1,))
     order = op.subtract(op.cumsum(m.cast(mask, "int64"), axis=0), m.cast(1, "int64"))
     picked = op.take(op.reshape(source, (-1,)), order, axis=0, mode="clip")
-    return op.reshape(op.where(mask, picked, op.reshape(x, (-1,))), m.dims)
+    return op.reshape(op.where(mask, picked, op.reshape(x, (-1,))), m.shape)
 
 
 @converts("diagonal.default", "diagonal_copy.default")

@@ -193,18 +193,17 @@ def _max_pool(rank: int) -> Callable[..., Any]:
     ) -> Any:  # fmt: skip
         attributes = _pool_attributes(rank, size, stride, padding, dilation, ceil_mode)
         pooled = _batched(m, x, rank, None, lambda data: _MAX_POOL[rank](data, **attributes))
-        pooled = m.emit(pooled)
-        return _windows_of_torch(m, pooled, rank)
+        return _windows_of_torch(m, m.emit(pooled), rank) if ceil_mode else pooled
 
     return convert
 
 
 def _windows_of_torch(m: Importer, pooled: Any, rank: int) -> Any:
-    """Return the windows that torch has: with `ceil_mode`, none begins behind the data."""
+    """Return the windows that torch has with `ceil_mode`: none begins behind the data."""
     value = m.value[0] if isinstance(m.value, (list, tuple)) else m.value
     ends = [_plain(size_of(dim)) for dim in value.shape[-rank:]]
     known = [_plain(dim) for dim in pooled.ty.dims[-rank:]]
-    if ends == known or any(isinstance(each, SymExpr) for each in (*ends, *known)):
+    if ends == known:
         return pooled
     axes = list(range(pooled.ty.ndim - rank, pooled.ty.ndim))
     return op.strided_slice(pooled, axes=axes, begin=[0] * rank, end=ends)
@@ -279,7 +278,7 @@ def _avg_pool(rank: int) -> Callable[..., Any]:
             count_include_pad = True
         attributes["count_include_pad"] = count_include_pad
         pooled = _batched(m, x, rank, None, lambda data: _AVG_POOL[rank](data, **attributes))
-        pooled = _windows_of_torch(m, m.emit(pooled), rank)
+        pooled = _windows_of_torch(m, m.emit(pooled), rank) if ceil_mode else pooled
         if divisor_override is None:
             return pooled
         count = 1

@@ -65,7 +65,7 @@ def _multinomial(m: Importer, x: Any, count: int, replacement: bool = False, **_
         unit = op.random.uniform(next_key(m.emit), wide.ty.dims, dtype=wide.ty.dtype)
         times = op.divide(op.negative(op.log(op.subtract(m.cast(1.0, wide.ty.dtype), unit))), wide)
         samples = op.topk(times, count, axis=-1, ret_type="indices", largest=False, dtype="int64")
-    return op.reshape(samples, m.dims)
+    return op.reshape(samples, m.shape)
 
 
 @converts(

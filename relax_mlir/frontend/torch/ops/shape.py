@@ -8,7 +8,6 @@ from relax_mlir.errors import ExprError
 from relax_mlir.frontend.torch.importer import Importer, as_sequence
 from relax_mlir.frontend.torch.ops.table import converts
 from relax_mlir.relax import op
-from relax_mlir.relax.expr.values import ShapeExpr
 
 # What torch writes for "to the end".
 _END = 2**63 - 1
@@ -28,8 +27,7 @@ def _same(m: Importer, x: Any, *_: Any, **__: Any) -> Any:
     "flatten.using_ints", "unflatten.int", "_reshape_alias.default",
 )  # fmt: skip
 def _view(m: Importer, x: Any, *_: Any) -> Any:
-    # Of a shape, other than of numbers, 0 is a size.
-    return op.reshape(x, ShapeExpr(m.dims))
+    return op.reshape(x, m.shape)
 
 
 @converts("permute.default", "permute_copy.default")
@@ -73,7 +71,7 @@ def _as(m: Importer, x: Any, other: Any) -> Any:
 
 @converts("squeeze.default", "squeeze.dim", "squeeze.dims", "squeeze_copy.dims")
 def _squeeze(m: Importer, x: Any, dim: Any = None) -> Any:
-    return op.reshape(x, m.dims)
+    return op.reshape(x, m.shape)
 
 
 @converts("unsqueeze.default", "unsqueeze_copy.default")
@@ -113,7 +111,7 @@ def _select(m: Importer, x: Any, dim: int, index: Any) -> Any:
     else:
         end = index + 1
     part = op.strided_slice(x, axes=[dim], begin=[begin], end=[end], strides=[1])
-    return op.reshape(part, m.dims)
+    return op.reshape(part, m.shape)
 
 
 @converts("narrow.default")
@@ -166,7 +164,7 @@ def _repeat(m: Importer, x: Any, repeats: Sequence[Any]) -> Any:
     own = [SymExpr.const(1)] * (len(repeats) - x.ty.ndim) + list(x.ty.dims)
     interleaved = [dim for size in own for dim in (SymExpr.const(1), size)]
     wide = [SymExpr.of(dim) for pair in zip(repeats, own, strict=True) for dim in pair]
-    return op.reshape(op.broadcast_to(op.reshape(x, interleaved), wide), m.dims)
+    return op.reshape(op.broadcast_to(op.reshape(x, interleaved), wide), m.shape)
 
 
 @converts("repeat_interleave.self_int")
@@ -239,7 +237,7 @@ def _pixel_shuffle(m: Importer, x: Any, factor: int) -> Any:
     parts = [*batch, channels // factor**2, factor, factor, height, width]
     n = len(batch)
     axes = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
-    return op.reshape(op.permute_dims(op.reshape(x, parts), axes), m.dims)
+    return op.reshape(op.permute_dims(op.reshape(x, parts), axes), m.shape)
 
 
 @converts("pixel_unshuffle.default")
@@ -248,7 +246,7 @@ def _pixel_unshuffle(m: Importer, x: Any, factor: int) -> Any:
     parts = [*batch, channels, height // factor, factor, width // factor, factor]
     n = len(batch)
     axes = [*range(n), n, n + 2, n + 4, n + 1, n + 3]
-    return op.reshape(op.permute_dims(op.reshape(x, parts), axes), m.dims)
+    return op.reshape(op.permute_dims(op.reshape(x, parts), axes), m.shape)
 
 
 @converts("meshgrid.default", "meshgrid.indexing")
