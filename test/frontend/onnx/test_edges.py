@@ -163,3 +163,18 @@ def test_slices_that_have_the_size_of_what_they_meet() -> None:
         main(long, table)
     with pytest.raises(RelaxMLIRError, match="6"):
         fewer(long[..., 0], table[:, 0])
+
+
+@pytest.mark.parametrize(("kernel", "stride", "pads"), [(3, 2, (2, 1)), (2, 4, (0, 0))])
+def test_norms_of_windows_past_the_end(kernel: int, stride: int, pads: tuple[int, int]) -> None:
+    norms = relax_mlir.compile(from_onnx(model(
+        f"(float[1,2,n] x) => (float[a,b,c] y) {{ y = LpPool<kernel_shape = [{kernel}], "
+        f"strides = [{stride}], pads = {list(pads)}, ceil_mode = 1>(x) }}"
+    )))  # fmt: skip
+    for size in range(2, 10):
+        x = RNG.normal(size=(1, 2, size)).astype("float32")
+        # Windows that begin in the padding at the end are none.
+        begins = range(0, min(size + sum(pads) - kernel + stride, size + pads[0]), stride)
+        zeros = np.pad(x, ((0, 0), (0, 0), (pads[0], pads[1] + kernel + stride)))
+        wanted = [np.linalg.norm(zeros[..., i : i + kernel], axis=-1) for i in begins]
+        np.testing.assert_allclose(norms(x), np.stack(wanted, -1), rtol=1e-5)

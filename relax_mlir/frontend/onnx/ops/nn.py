@@ -252,9 +252,13 @@ def lp_pool(node: Any) -> Any:
         raise node.fail(f"pooling in {len(kernel)} dimensions is not supported")
     powers = op.power(op.abs(node.x()), const(np.asarray(p), dtype))
     pads = _known(node, pads)
+    # All windows are whole: a mean divides by fewer where `ceil_mode` lets one reach past the end.
+    begins, ends = pads[: len(kernel)], pads[len(kernel) :]
+    if node.attrs.get("ceil_mode", 0):
+        ends = [pad + stride - 1 for pad, stride in zip(ends, strides, strict=True)]
     mean = pool(
-        powers, kernel, strides=strides, padding=pads, dilation=dilations,
-        ceil_mode=bool(node.attrs.get("ceil_mode", 0)), count_include_pad=True,
+        powers, kernel, strides=strides, padding=[*begins, *ends], dilation=dilations,
+        count_include_pad=True,
     )  # fmt: skip
     total = op.multiply(mean, const(np.asarray(np.prod(kernel)), dtype))
     return op.power(trimmed(node, total, strides, pads), const(np.asarray(1 / p), dtype))
