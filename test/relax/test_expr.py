@@ -423,6 +423,8 @@ def test_a_variable_of_int64_is_a_dimension() -> None:
     func = relax.Function([n, x], relax.op.exp(x))
     assert 'n: R.Prim(value="n"), x: R.Tensor(("n", 3)' in func.script()
     assert ir.is_prim_var(n)
+    assert ir.is_prim_var(relax.TensorType(("m",)).shape[0])
+    assert not ir.is_prim_var(relax.TensorType(("m + 1",)).shape[0])
     assert ir.is_prim_expr(tir.Var("m", "int64") + 1)
     assert not ir.is_prim_expr(x)
     for wrong in (x, relax.Var("f", relax.PrimType("float32"))):

@@ -238,10 +238,10 @@ def test_printed_loops_are_what_one_would_write(module: IRModule) -> None:
         'y: R.Tensor((n,), dtype="float32") = R.add(y, x)',
         'while R.less(x, R.const(100.0, "float32")):',
         "while i < k:",
-        "i = R.prim_value(i + 1)",
+        "i: T.int64 = i + 1",
         "for i in range(5, -3, -2):",
         "if k > 2 and k < 10:",
-        "p = R.prim_value(p * 2)",
+        "p: T.int64 = p * 2",
     ):
         assert f" {line}\n" in text
 

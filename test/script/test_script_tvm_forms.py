@@ -357,3 +357,26 @@ return R.clip(x, T.IntImm("int64", 0), scale)
 """
     text = from_source(module(body, 'x: R.Tensor((3,), "float32")')).script()
     assert "R.clip(x, min=0, max=0.5)" in text
+
+
+def test_call_tir_dyn_names_its_function_first() -> None:
+    body = """
+out = R.builtin.alloc_tensor(R.shape([2, 4]), "float32")
+done = R.vm.call_tir_dyn("f", (x, out, R.shape([2, 4])))
+R.vm.call_tir_dyn(Module.exp, (x, out, R.shape([2, 4])))
+return out, done
+"""
+    made = from_source(module(body))
+    text = made.script()
+    for function in ("f", "exp"):
+        assert f'R.vm.call_tir_dyn(x, out, R.shape([2, 4]), func="{function}")' in text
+    ir.assert_structural_equal(from_source(text), made)
+    with pytest.raises(ScriptError, match="the name of one"):
+        from_source(module(body.replace('"f"', "3")))
+
+
+def test_sizes_that_are_computed_have_their_dtype() -> None:
+    body = "more = n + 1\nsame = R.prim_value(n)\nreturn more, same"
+    made = from_source(module(body, 'n: R.Prim("int64")'))
+    assert "more: T.int64 = n + 1" in made.script()
+    ir.assert_structural_equal(from_source(made.script()), made)

@@ -47,7 +47,7 @@ def is_leaf(op: ir.Operation) -> bool:
     name = op.name
     if name in _NUMBERS:
         return True
-    if name in _LEAVES:
+    if name in _LEAVES or (name == MAKE_TUPLE and not len(op.operands)):
         return next(iter(op.results[0].uses), None) is not None
     if name != MAKE_TUPLE or len(op.results) != 1:
         return False

@@ -19,7 +19,7 @@ from relax_mlir.relax.builder.names import Names
 from relax_mlir.relax.builder.purity import is_pure
 from relax_mlir.relax.expr.blocks import BindingBlock, DataflowBlock, block_of
 from relax_mlir.relax.expr.leaves import Var
-from relax_mlir.relax.expr.places import is_binding, location_name
+from relax_mlir.relax.expr.places import defining_op, is_binding, location_name
 from relax_mlir.relax.expr.types import PrimType
 
 
@@ -259,6 +259,11 @@ class DataflowScope:
 
     def _finish(self, outer: Frame, frame: Frame) -> None:
         builder, place, block = self._builder, self._place, frame.blocks[0]
+        if len(frame.outputs) > 1:
+            # What is equal is in one order, that of the bindings, as in scripts.
+            places: dict[Any, int] = {view.operation: i for i, view in enumerate(block.operations)}
+            made = {var: defining_op(var._value) for var in frame.outputs if var._value is not None}
+            frame.outputs.sort(key=lambda var: places.get(made.get(var), -1))
         values: list[Any] = [var._value for var in frame.outputs]
         operands = values
         with frame.ip, place:

@@ -216,5 +216,10 @@ def is_prim_expr(value: object) -> bool:
 
 
 def is_prim_var(value: object) -> bool:
-    """Whether something is a variable of primitive type that is not a dataflow block's own."""
+    """Whether something is a variable of primitive type that is not a dataflow block's own.
+
+    A dimension that is one symbol is such a variable.
+    """
+    if isinstance(value, SymExpr):
+        return bool(value.name)
     return isinstance(value, Var) and not isinstance(value, DataflowVar) and is_prim_expr(value)

@@ -10,6 +10,7 @@ from relax_mlir.dialects.relax.ops.control import LOOPS
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.dialects.relax.well_formed import type_symbols
 from relax_mlir.dialects.symbolic.atoms import variable
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.walk import collect, first_below
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer, own_name
@@ -269,6 +270,10 @@ class RelaxPrinter:
         else:
             hint = own_name(op) or ("lv" if self.in_dataflow else "gv")
             name = self.namer.name(result, hint)
+        if op.name == "relax.prim_value" and not (size := _value(op)).name:
+            # A name alone would be another name of that variable.
+            self.line(f"{name}: T.int64 = {size}")
+            return
         self.line(f"{name}{self._annotation(op)} = {text}")
 
     def _annotation(self, op: ir.Operation) -> str:
@@ -301,6 +306,13 @@ _TUPLE_USERS = (
 def _takes_tuple(op: ir.Operation) -> bool:
     """Whether a tuple appears inside the expression of an operation that uses it."""
     return is_make_tuple(op) or op.name.removeprefix("relax.") in COMPUTE_OPS
+
+
+def _value(op: ir.Operation) -> SymExpr:
+    """Return the integer that a `relax.prim_value` is."""
+    dims = op.attributes["value"].maybe_downcast()
+    assert isinstance(dims, Dims), "checked by the verifier"
+    return dims.dims[0]
 
 
 def _calls_functions(op: ir.Operation) -> bool:

@@ -84,6 +84,30 @@ def _vm_alloc_tensor(p: ExprParser, node: Node, name: str | None, hint: Hint) ->
     return parse(p, node, name, hint)
 
 
+def _call_tir_dyn(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
+    """Parse `R.vm.call_tir_dyn(cls.f, (x, y, shape))`, or as it is printed: the function last."""
+    given = node.args[1] if len(node.args) == 2 else None
+    if not isinstance(given, (ast.Tuple, ast.List)) or not given.elts:
+        return VM_CALLS["vm.call_tir_dyn"](p, node, name, hint)
+    outside_dataflow(p, node)
+    function = p.module.find(p.scope, node.args[0])
+    func = literal(p.scope, node.args[0]) if function is None else function.name
+    if not isinstance(func, str):
+        p.scope.fail(node.args[0], "expected a function of the module or the name of one")
+    *args, last = given.elts
+    place = p.scope.location(node)
+    ir.Operation.create(
+        "vm.call_tir_dyn",
+        operands=[
+            make_tuple([p.value(arg) for arg in args], place),
+            p.shape(p.evaluate(last), last),
+        ],
+        attributes={"func": ir.StringAttr.get(func)},
+        loc=place,
+    )
+    return make_tuple([], place)
+
+
 def _kill(p: ExprParser, node: Node, name: str | None, hint: Hint) -> None:
     outside_dataflow(p, node)
     given = arguments(p.scope, node, ["value"], 1)
@@ -98,6 +122,7 @@ MEMORY_CALLS: dict[str, Callable[..., Any]] = {
     ),
     "vm.alloc_storage": _vm_alloc_storage,
     "memory.alloc_tensor": _alloc_tensor,
+    "vm.call_tir_dyn": _call_tir_dyn,
     "vm.alloc_tensor": _vm_alloc_tensor,
     **dict.fromkeys(("memory.kill_storage", "memory.kill_tensor", "vm.kill_object"), _kill),
 }

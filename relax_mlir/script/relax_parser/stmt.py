@@ -10,7 +10,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
-from relax_mlir.dialects.relax.ops.base import build
+from relax_mlir.dialects.relax.ops.base import build, is_absent
 from relax_mlir.dialects.relax.ops.core import impurity
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.relax.type_lattice import meet
@@ -177,6 +177,9 @@ class StmtParser(interfaces.StmtParser):
             if path in ("R.output", "R.outputs"):
                 self.scope.fail(node, f"{path} belongs at the end of a 'with R.dataflow()' block")
             raw = self.expr.evaluate(node)
+            if isinstance(raw, ir.Value) and is_absent(raw) and is_effect(node, path):
+                raw.owner.erase()
+                return
             if raw is None and (
                 is_effect(node, path) or macros.captured_macro(self.scope, node.func)
             ):

@@ -391,3 +391,17 @@ def test_memory_that_is_not_set() -> None:
         bb.emit_func_output(bb.emit(op.shape_of(y)))
     assert "R.builtin.alloc_tensor(R.shape([n])" in bb.get().script()
     assert tuple(run(bb.get(), np.ones(3, "float32"))) == (3,)
+
+
+def test_outputs_are_in_the_order_of_bindings() -> None:
+    texts = []
+    for order in (0, 1), (1, 0):
+        bb = relax.BlockBuilder()
+        x = relax.Var("x", tensor(4))
+        with bb.function("main", [x]):
+            with bb.dataflow():
+                made = [bb.emit(op.exp(x)), bb.emit(op.sin(x))]
+                out = {index: bb.emit_output(made[index]) for index in order}
+            bb.emit_func_output(relax.Tuple([out[0], out[1]]))
+        texts.append(bb.get().script())
+    assert texts[0] == texts[1]
