@@ -102,7 +102,7 @@ def _transposed(rank: int) -> Rule:
         for axis, (extent, window) in enumerate(zip(data[2:], weight[2:], strict=True)):
             reach = (window - 1) * dilation[axis] + 1 + extra[axis]
             size = (extent - 1) * strides[axis] + reach - around[axis]
-            if size.value is not None and size.value < 0:
+            if size.value is not None and size.value < 1:
                 raise InferError(f"padding leaves {size} elements along a spatial axis")
             sizes.append(size)
         return T.tensor_type(result.dims(sizes), dtype)

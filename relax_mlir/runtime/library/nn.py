@@ -119,7 +119,7 @@ def _conv_transpose(rank: int) -> Callable[..., _Array]:
             for n, k, d, extra in zip(spread, size, dilation, more, strict=True)
         ]
         left = [n - b - a for n, (b, a) in zip(full, pads, strict=True)]
-        if min(left) < 0:
+        if min(left) < 1:
             raise ShapeMismatchError(f"padding leaves {tuple(left)} elements along spatial axes")
         batch = image.shape[0]
         result = np.zeros((batch, groups, outer, *full), image.dtype)
