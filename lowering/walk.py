@@ -168,8 +168,8 @@ def operands_of(value: ir.Value, *names: str) -> list[ir.Value] | None:
 
 def block_of(value: ir.Value) -> ir.Block:
     """Return the block that a value is an argument of, or made in."""
-    op = defining_op(value)
-    return value.owner if op is None else op.block
+    owner = value.owner
+    return owner if isinstance(owner, ir.Block) else owner.operation.block
 
 
 def enclosing(op: ir.Operation, name: str) -> ir.Operation | None:

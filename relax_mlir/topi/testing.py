@@ -49,11 +49,12 @@ def strided_slice_python(
     With `slice_mode="size"`, `end` is how many, -1 for all that are left, and strides are 1.
     """
     index = [slice(None)] * data.ndim
+    steps = strides or ()
     for i, (axis, first, last) in enumerate(
         zip(range(len(begin)) if axes is None else axes, begin, end, strict=True)
     ):
         if slice_mode == "size":
             index[axis] = slice(first, None if last < 0 else first + last)
         else:
-            index[axis] = slice(first, last, strides[i] if i < len(strides or ()) else None)
+            index[axis] = slice(first, last, steps[i] if i < len(steps) else None)
     return data[tuple(index)]

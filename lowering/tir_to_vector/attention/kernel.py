@@ -353,15 +353,14 @@ class _Kernel(Plan):
             if self.pairs is not None:
                 # Scaling bfloat16 queries would round them once more.
                 sums = [[use.mul(x, self.setup.factor) for x in each] for each in sums]
-            at_once = bounded is not None and in_registers and count == self.tile
+            all_at_once = in_registers and count == self.tile
+            at_once = bounded.holds if bounded is not None and all_at_once else False
 
             def exponentiate() -> None:
                 for r, scores in enumerate(sums):
                     softmax.exp_row(row + r, column, scores)
 
-            emit.choose(
-                at_once and bounded.holds, exponentiate, lambda: softmax.keep(row, column, sums)
-            )
+            emit.choose(at_once, exponentiate, lambda: softmax.keep(row, column, sums))
 
         # Half the rows keep one FMA unit busy, so there is no tile of all rows.
         one_unit = self.pairs is not None or self.setup.machine.fma_units == 1

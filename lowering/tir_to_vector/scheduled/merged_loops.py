@@ -23,7 +23,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, linear
 from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
-from relax_mlir.lowering.walk import defining_op
+from relax_mlir.lowering.walk import defining_op, operands_of
 
 _PURE = ("tir.yield", "tir.symbol", "arith.")
 # Predicates of arith.cmpi: below a bound, and a bound that is above.
@@ -312,11 +312,11 @@ def _add(total: _Sum, digit: _Digit, times: int) -> None:
 
 def _division(value: ir.Value, lin: Lin) -> _Division:
     """Return the quotient that a term of a sum is, or the remainder with the terms next to it."""
-    op = defining_op(value, "arith.floordivsi")
-    by = None if op is None else constant_or_value(op.operands[1])
-    if not isinstance(by, int) or by < 1:
+    given = operands_of(value, "arith.floordivsi")
+    by = None if given is None else constant_or_value(given[1])
+    if given is None or not isinstance(by, int) or by < 1:
         raise _Unknown
-    of, times = linear(op.operands[0]), lin.factor(value)
+    of, times = linear(given[0]), lin.factor(value)
     if times % by == 0:
         # `x - x // by * by`, times a factor.
         whole = of.plus(Lin(0, {value: 1}), -by).times(-times // by)
