@@ -78,6 +78,12 @@ class Emitter(ParallelEmitter):
         self._flat: dict[ir.Value, ir.Value] = {}
         self._masks: dict[tuple[int, int], ir.Value] = {}
 
+    def close(self) -> None:
+        """Remove the marks at the entry; nothing can be written afterwards."""
+        super().close()
+        self._flat.clear()
+        self._masks.clear()
+
     @property
     def isa(self) -> Isa:
         """The instruction set that the code is for."""

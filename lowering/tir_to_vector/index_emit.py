@@ -177,6 +177,9 @@ class IndexEmitter:
         """Remove the marks at the entry; nothing can be written afterwards."""
         for mark in self._marks:
             mark.erase()
+        # Values refer to what writes their arithmetic: no cycles are left to the collector.
+        self._constants.clear()
+        self._sizes.clear()
 
     def index(self, value: Index) -> ir.Value:
         """Return an index value."""

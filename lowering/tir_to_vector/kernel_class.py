@@ -266,7 +266,11 @@ def _dropped(machine: Machine) -> Iterator[Emitter]:
     with ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
-            yield _Nowhere(module.body, machine.threads, machine.isa)
+            emit = _Nowhere(module.body, machine.threads, machine.isa)
+            try:
+                yield emit
+            finally:
+                emit.close()
 
 
 class _Nowhere(Emitter):
