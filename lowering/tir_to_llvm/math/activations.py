@@ -5,10 +5,12 @@ import math
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.math.exponential import (
     EXP,
+    LIFT,
     NEAR,
     bell,
     clamp,
     growing_power,
+    lifted_exp,
     one_plus_exp,
     scaled,
     whole_and_rest,
@@ -71,12 +73,11 @@ def gelu(x: Lanes) -> Lanes:
     distance = (magnitude < _FAR).select(magnitude, _FAR)
     halved = distance * -0.5
     square = distance * halved
-    _, whole, rest = whole_and_rest(square, _lost_of_product(distance, halved, square))
+    more, power = lifted_exp(square, _lost_of_product(distance, halved, square))
     part = _by_quotient(distance)
-    more = (rest * rest).times_plus(rest.polynomial(EXP), rest)
     # Minus infinity times nothing is NaN.
     is_above = (x > 0.0).select(x.like(1.0), 0.0)
-    return x.times_plus(is_above, scaled(part.times_plus(more, part) * -1.0, whole))
+    return (part.times_plus(more, part) * power).times_plus(-(2.0**-LIFT), x * is_above)
 
 
 def _lost_of_far(x: Lanes) -> Lanes:
@@ -124,6 +125,8 @@ def over_one_plus_exp(x: Lanes, y: Lanes) -> Lanes:
             [near],
         )
         return result
+    if _is_one(x) or _is_negative(y, x):
+        return _share(x, y)
     _, whole, rest = whole_and_rest(clamp(y, -104.0, 200.0))
     power = rest.polynomial((1.0, 1.0, *EXP))
     # Where e**y might overflow, a part of its exponent is taken off x. If nothing is left of that
@@ -132,6 +135,23 @@ def over_one_plus_exp(x: Lanes, y: Lanes) -> Lanes:
     over = _ONE_IS_LOST - whole
     over = (over > 0.0).select(x.like(0.0), over)
     return (x * scaled(x.like(1.0), over)).over(scaled(power, bounded) + 1.0)
+
+
+# -y / (1 + e**y) is less than half of the least subnormal number from here on.
+_NOTHING = 110.0
+
+
+def _share(x: Lanes, y: Lanes) -> Lanes:
+    """Return x / (1 + e**y) for x of 1 or -y: x * e**-y / (1 + e**-y) for positive y."""
+    away = (y.bits() | -(1 << 31)).from_bits()
+    more, power = lifted_exp((away < -_NOTHING).select(away.like(-_NOTHING), away))
+    power = power.times_plus(more, power)
+    is_small = y > 0.0
+    if not _is_one(x):
+        # Minus infinity times nothing is NaN.
+        x = x * (y < _NOTHING).select(x.like(1.0), 0.0)
+    share = x * is_small.select(power, 1.0) / power.times_plus(2.0**-LIFT, 1.0)
+    return share * is_small.select(x.like(2.0**-LIFT), 1.0)
 
 
 def _far_share(x: Lanes, y: Lanes) -> Lanes:
@@ -151,6 +171,10 @@ def _brought_down(x: Lanes, y: Lanes, whole: Lanes) -> Lanes:
         return x.scaled(whole)
     near = (whole > _SMALLEST_NORMAL_EXPONENT).select(whole, _SMALLEST_NORMAL_EXPONENT)
     return x.scaled(near) * x.like(1.0).scaled(whole - near)
+
+
+def _is_one(x: Lanes) -> bool:
+    return range_of(x.value) == (1.0, 1.0)
 
 
 def _is_negative(y: Lanes, x: Lanes) -> bool:

@@ -20,7 +20,6 @@ from relax_mlir.lowering.tir_to_llvm.math.exponential import (
     LN2_HI,
     LN2_LO,
     ROUNDER,
-    ROUNDER_BITS,
     clamp,
     exp_of_rounded,
     power_of_two,
@@ -216,7 +215,7 @@ def _exp(x: Lanes) -> Lanes:
     power = r.polynomial((1.0, 1.0, *EXP))
     if power.can_scale():
         return power.scaled(whole)
-    return scale(power, shifted.bits() - ROUNDER_BITS)
+    return scale(power, shifted.bits())
 
 
 def _exp2(x: Lanes) -> Lanes:
@@ -226,7 +225,7 @@ def _exp2(x: Lanes) -> Lanes:
     x = clamp(x, -151.0, 129.0)
     shifted = x + ROUNDER
     r = (x - (shifted - ROUNDER)) * math.log(2.0)
-    return scale((r * r).times_plus(r.polynomial(EXP), r + 1.0), shifted.bits() - ROUNDER_BITS)
+    return scale((r * r).times_plus(r.polynomial(EXP), r + 1.0), shifted.bits())
 
 
 def _expm1(x: Lanes) -> Lanes:
@@ -256,8 +255,8 @@ def _tanh(x: Lanes) -> Lanes:
 
 def _half_of_exp(x: Lanes) -> tuple[Lanes, Lanes]:
     """Return e**x / 2 and e**-x / 2 for x >= 0; the first only overflows where cosh does."""
-    n, r = split_exponent(clamp(x, 0.0, 90.0))
-    half = scale((r * r).times_plus(r.polynomial(EXP), r + 1.0), n - 1)
+    shifted, _, r = whole_and_rest(clamp(x, 0.0, 90.0))
+    half = scale((r * r).times_plus(r.polynomial(EXP), r + 1.0), shifted.bits() - 1)
     return half, half.like(0.25) / half
 
 

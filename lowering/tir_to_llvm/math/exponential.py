@@ -81,8 +81,14 @@ _OCTAVES_REST = (0.6931573748588562, 0.24023020267486572)
 
 # ln 2 in two parts; the first has so few bits that its product with an exponent is exact.
 LN2_HI, LN2_LO = 0.693359375, -2.12194440054690583e-4
-# Adding 1.5 * 2**23 rounds an f32 to an integer, and leaves that integer in the low bits.
-ROUNDER, ROUNDER_BITS = 12582912.0, 0x4B400000
+# Adding 1.5 * 2**23 rounds an f32 to an integer, which is in the low bits then; 1.5 * 2**52 an f64.
+# Twice the bias of exponents is added too, for `scale`.
+ROUNDER, ROUNDER_BITS = 12582912.0 + 254.0, 0x4B400000 + 254
+ROUNDER64 = 1.5 * 2.0**52 + 2046.0
+# Adding it leaves the exponent of 2**(n + `LIFT`) in the low bits: a power of e times 2**LIFT is a
+# normal number, however small it is without.
+LIFT = 40
+_LIFTING_ROUNDER = 12582912.0 + 127.0 + LIFT
 # (e**r - 1 - r) / r**2 for |r| <= ln(2) / 2
 EXP = (0.5, 0.16666541993618011, 0.04166627675294876, 0.00836677011102438, 0.0013946769759058952)
 
@@ -95,13 +101,15 @@ def clamp(x: Lanes, low: float, high: float) -> Lanes:
     return (x < low).select(x.like(low), x) if least < low else x
 
 
-def whole_and_rest(x: Lanes, more: Lanes | None = None) -> tuple[Lanes, Lanes, Lanes]:
-    """Return the integer n nearest to x / ln 2 in the low bits of an i32, and as a float; the rest.
+def whole_and_rest(
+    x: Lanes, more: Lanes | None = None, rounder: float = ROUNDER
+) -> tuple[Lanes, Lanes, Lanes]:
+    """Return n + rounder for the integer n nearest to x / ln 2, n as a float, and the rest.
 
     The rest is r with x + more = n * ln 2 + r.
     """
-    shifted = x.times_plus(math.log2(math.e), ROUNDER)
-    whole = shifted - ROUNDER
+    shifted = x.times_plus(math.log2(math.e), rounder)
+    whole = shifted - rounder
     rest = whole.times_plus(-LN2_HI, x)
     if more is None:
         return shifted, whole, whole.times_plus(-LN2_LO, rest)
@@ -120,15 +128,27 @@ def power_of_two(n: Lanes) -> Lanes:
     return ((n + 127) << 23).from_bits()
 
 
-def scale(y: Lanes, n: Lanes) -> Lanes:
-    """Return y * 2**n by two multiplications, so that subnormal results are rounded once."""
-    half = n >> 1
-    return y * power_of_two(half) * power_of_two(n - half)
+def scale(y: Lanes, bits: Lanes) -> Lanes:
+    """Return y * 2**n by two multiplications, so that subnormal results are rounded once.
+
+    `bits` are those of n + `ROUNDER`. Either half of their low bits is a biased exponent, and what
+    is above is shifted out.
+    """
+    fraction = 52 if y.element_bits() == 64 else 23
+    half = bits >> 1
+    return y * (half << fraction).from_bits() * ((bits - half) << fraction).from_bits()
 
 
 def scaled(y: Lanes, whole: Lanes) -> Lanes:
-    """Return y * 2**n for an integer that is a float."""
-    return y.scaled(whole) if y.can_scale() else scale(y, (whole + ROUNDER).bits() - ROUNDER_BITS)
+    """Return y * 2**n for an integer that is an f32."""
+    return y.scaled(whole) if y.can_scale() else scale(y, (whole + ROUNDER).bits())
+
+
+def lifted_exp(x: Lanes, more: Lanes | None = None) -> tuple[Lanes, Lanes]:
+    """Return m and p with e**(x + more) = (1 + m) * p / 2**LIFT, for x from -115 to 0."""
+    shifted, _, rest = whole_and_rest(x, more, _LIFTING_ROUNDER)
+    power = (shifted.bits() << 23).from_bits()
+    return (rest * rest).times_plus(rest.polynomial(EXP), rest), power
 
 
 def bell(u: Lanes) -> tuple[Lanes, Lanes, Lanes]:

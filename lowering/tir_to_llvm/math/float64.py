@@ -6,6 +6,7 @@ All of them need a multiply-add that rounds once.
 import math
 from collections.abc import Callable
 
+from relax_mlir.lowering.tir_to_llvm.math.exponential import ROUNDER64, scale
 from relax_mlir.lowering.tir_to_llvm.math.fmod import remainder
 from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 from relax_mlir.lowering.tir_to_llvm.math.payne_hanek import payne_hanek
@@ -28,7 +29,6 @@ _LN2 = (0.6931471803691238, 1.9082149292705877e-10)
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.497384905065873e-33)
 # Adding 1.5 * 2**52 rounds to an integer, and leaves that integer in the low bits.
 _ROUNDER = 1.5 * 2.0**52
-_ROUNDER_BITS = 0x4338000000000000
 _MANTISSA = (1 << 52) - 1
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 
@@ -89,42 +89,39 @@ def _clamp(x: Lanes, low: float, high: float) -> Lanes:
 
 
 def _split(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
-    """Return n nearest to x / ln 2, an integer and a float, and the rest of x."""
-    shifted = x.times_plus(_LOG2_E, _ROUNDER)
-    whole = shifted - _ROUNDER
+    """Return n nearest to x / ln 2, as the bits of n + `ROUNDER64` and as a float; the rest."""
+    shifted = x.times_plus(_LOG2_E, ROUNDER64)
+    whole = shifted - ROUNDER64
     rest = whole.times_plus(-_LN2[1], whole.times_plus(-_LN2[0], x))
-    return shifted.bits() - _ROUNDER_BITS, whole, rest
+    return shifted.bits(), whole, rest
 
 
-def _power_of_two(n: Lanes) -> Lanes:
-    return ((n + 1023) << 52).from_bits()
+def _power_of_two(bits: Lanes) -> Lanes:
+    """Return 2**n; `bits` are those of n + `ROUNDER64`, twice the bias of exponents too large."""
+    return ((bits - 1023) << 52).from_bits()
 
 
-def _scale(y: Lanes, n: Lanes, whole: Lanes) -> Lanes:
-    """Return y * 2**n, subnormal results rounded once."""
-    if y.can_scale():
-        return y.scaled(whole)
-    half = n >> 1
-    return y * _power_of_two(half) * _power_of_two(n - half)
+def _scale(y: Lanes, bits: Lanes, whole: Lanes) -> Lanes:
+    return y.scaled(whole) if y.can_scale() else scale(y, bits)
 
 
 def _exp(x: Lanes) -> Lanes:
-    n, whole, rest = _split(_clamp(x, -746.0, 710.0))
-    return _scale(rest.polynomial((1.0, 1.0, *_EXP)), n, whole)
+    bits, whole, rest = _split(_clamp(x, -746.0, 710.0))
+    return _scale(rest.polynomial((1.0, 1.0, *_EXP)), bits, whole)
 
 
 def _exp2(x: Lanes) -> Lanes:
     x = _clamp(x, -1076.0, 1025.0)
-    shifted = x + _ROUNDER
-    whole = shifted - _ROUNDER
+    shifted = x + ROUNDER64
+    whole = shifted - ROUNDER64
     rest = (x - whole) * math.log(2.0)
-    return _scale(rest.polynomial((1.0, 1.0, *_EXP)), shifted.bits() - _ROUNDER_BITS, whole)
+    return _scale(rest.polynomial((1.0, 1.0, *_EXP)), shifted.bits(), whole)
 
 
 def _expm1(x: Lanes) -> Lanes:
-    n, _, rest = _split(_clamp(x, -40.0, 710.0))
+    bits, _, rest = _split(_clamp(x, -40.0, 710.0))
     # Half of the result, because 2**n itself may overflow.
-    half = _power_of_two(n - 1)
+    half = _power_of_two(bits - 1)
     near_zero = (rest * rest).times_plus(rest.polynomial(_EXP), rest)
     result = near_zero.times_plus(half, half - 0.5) * 2.0
     return (x.magnitude() < 2.0**-54).select(x, result)
@@ -140,15 +137,15 @@ def _erf(x: Lanes) -> Lanes:
     magnitude = x.magnitude()
     small = x.times_plus((x * x).polynomial(_ERF_SMALL), x)
     above = (magnitude > _ERF_ONE).select(x.like(_ERF_ONE), magnitude) - 1.0
-    n, _, rest = _split(above.polynomial(_ERF_LARGE))
-    beyond = rest.polynomial((1.0, 1.0, *_EXP)) * _power_of_two(n)
+    bits, _, rest = _split(above.polynomial(_ERF_LARGE))
+    beyond = rest.polynomial((1.0, 1.0, *_EXP)) * _power_of_two(bits)
     return (magnitude > 1.0).select((1.0 - beyond).with_sign_of(x), small)
 
 
 def _half_of_exp(x: Lanes) -> tuple[Lanes, Lanes]:
     """Return e**x / 2 and e**-x / 2 for x >= 0; the first only overflows where cosh does."""
-    n, whole, rest = _split(_clamp(x, 0.0, 711.0))
-    half = _scale(rest.polynomial((1.0, 1.0, *_EXP)), n - 1, whole - 1.0)
+    bits, whole, rest = _split(_clamp(x, 0.0, 711.0))
+    half = _scale(rest.polynomial((1.0, 1.0, *_EXP)), bits - 1, whole - 1.0)
     return half, half.like(0.25) / half
 
 

@@ -139,6 +139,10 @@ class Lanes:
         wrong = (inverse * -1.0).times_plus(divisor, 1.0)
         return self * wrong.times_plus(inverse, inverse)
 
+    def element_bits(self) -> int:
+        """Return the bits of an element."""
+        return _width(self.value.type)
+
     def rounds_once(self) -> bool:
         """Whether `times_plus` rounds once."""
         return self._fma

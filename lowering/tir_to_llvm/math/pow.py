@@ -3,10 +3,10 @@
 import math
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_llvm.math.exponential import scaled
 from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 from relax_mlir.lowering.tir_to_llvm.math.value_ranges import range_of
 
-_ROUNDER = 12582912.0
 # log2(1 + f) / f in f64 for 1 + f between the square roots of 1/2 and 2, and 2**r for |r| <= 1/2
 _LOG2 = (
     1.4426950408893546, -0.7213475204249703, 0.4808983465854914, -0.3606737659000566,
@@ -42,13 +42,7 @@ def pow_of_singles(x: Lanes, y: Lanes) -> Lanes:
     rest = (power - whole).converted("arith.truncf", f32)
     whole = whole.converted("arith.truncf", f32)
     result = rest.polynomial(_EXP2)
-    if result.can_scale():
-        result = result.scaled(whole)
-    else:
-        number = (whole + _ROUNDER).bits() - 0x4B400000
-        half = number >> 1
-        for part in (half, number - half):
-            result = result * ((part + 127) << 23).from_bits()
+    result = scaled(result, whole)
     return _signs_of_powers(x, y, x.same(x).select(result, x))
 
 
