@@ -234,27 +234,21 @@ def match_nest(op: ir.Operation, *, branches: bool = False) -> Nest | str:
 
 
 def _match_nest(op: ir.Operation, branches: bool) -> Nest | str:
-    loops: list[ir.Operation] = []
-    while op.name == "tir.for":
-        if constant_or_value(op.operands[0]) != 0:
+    loops, inner = perfect_nest(op)
+    for loop in loops:
+        if constant_or_value(loop.operands[0]) != 0:
             return "a loop does not start at 0"
-        if ir.StringAttr(op.attributes["kind"]).value in BY_HAND:
+        if kind_of_loop(loop) in BY_HAND:
             return BY_HAND_REASON
-        loops.append(op)
-        inner = [
-            view.operation
-            for view in op.regions[0].blocks[0].operations
-            if not view.operation.name.startswith(_INDEX_ONLY)
-        ]
-        if len(inner) != 1:
-            return "its loops hold more than one block"
-        op = inner[0]
+    if inner is None:
+        return "its loops hold more than one block"
+    op = inner
     if op.name != "tir.block":
         return f"'{op.name}' inside its loops"
     if block_predicate(op) is not None:
         return "a predicate says which of its points run"
-    types = [ir.StringAttr(kind).value for kind in op.attributes["iter_types"]]
-    counters = [loop.regions[0].blocks[0].arguments[0] for loop in loops]
+    types = iter_types(op)
+    counters = [counter_of(loop) for loop in loops]
     values = list(op.operands)[: len(types)]
     if len(values) != len(counters) or any(value not in counters for value in values):
         return "its iterators are not the counters of its loops"
@@ -277,6 +271,34 @@ def _match_nest(op: ir.Operation, branches: bool) -> Nest | str:
         elif len(inner.regions) or inner.name in _EFFECTS:
             return f"'{inner.name}' inside the block"
     return nest
+
+
+def perfect_nest(op: ir.Operation) -> tuple[list[ir.Operation], ir.Operation | None]:
+    """Return nested loops, outermost first, and what is in them; None for several operations."""
+    loops: list[ir.Operation] = []
+    while op.name == "tir.for":
+        loops.append(op)
+        inner = statements(op)
+        if len(inner) != 1:
+            return loops, None
+        op = inner[0]
+    return loops, op
+
+
+def statements(loop: ir.Operation) -> list[ir.Operation]:
+    """Return the operations of a loop's body, without sizes and the end of the body."""
+    body = loop.regions[0].blocks[0].operations
+    return [view.operation for view in body if not view.operation.name.startswith(_INDEX_ONLY)]
+
+
+def iter_types(block: ir.Operation) -> list[str]:
+    """Return the types of a block's iterators."""
+    return [ir.StringAttr(kind).value for kind in block.attributes["iter_types"]]
+
+
+def counter_of(loop: ir.Operation) -> ir.Value:
+    """Return the counter of a `tir.for`."""
+    return loop.regions[0].blocks[0].arguments[0]
 
 
 def _opened(op: ir.Operation) -> list[ir.Operation]:

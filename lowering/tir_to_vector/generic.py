@@ -6,8 +6,10 @@ from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.tir.externs import PACKED_PREFIX
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.errors import PassError
+from relax_mlir.lowering.tir_to_vector.analysis import iter_types, perfect_nest
 from relax_mlir.lowering.tir_to_vector.emit import AS_IT_LIKES, Emitter
-from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
+from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value, is_constant, steps_of
+from relax_mlir.lowering.tir_to_vector.scheduled.index import is_inside
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import MARK, write_parallel
 from relax_mlir.lowering.tir_to_vector.symbols import strided_metadata
 from relax_mlir.lowering.walk import collect, outermost
@@ -211,6 +213,26 @@ def _wrapper(op: ir.Operation, inputs: list[ir.Type], kinds: list[str], result: 
         made = func.FuncOp(symbol, type_, visibility="private")
         made.operation.attributes[PACKED] = wanted
     return symbol
+
+
+def skip_empty_reductions(function: ir.OpView, emit: Emitter) -> None:
+    """Make loops around empty loops of reductions along several dynamic axes run no iterations."""
+    for loop in collect(function.operation, lambda op: op.name == "tir.for"):
+        loops, block = perfect_nest(loop)
+        if block is None or block.name != "tir.block" or not _reduces_twice(block):
+            continue
+        extents = [each.operands[1] for each in loops[1:]]
+        known = [constant_or_value(each) for each in extents if not is_inside(each, loop)]
+        with ir.InsertionPoint(loop), loop.location:
+            loop.operands[1] = emit.index(steps_of(emit, loop.operands[1], known))
+
+
+def _reduces_twice(block: ir.Operation) -> bool:
+    """Whether a block reduces along several dynamic axes."""
+    kinds = iter_types(block)
+    extents = list(block.operands)[len(kinds) : 2 * len(kinds)]
+    pairs = zip(kinds, extents, strict=True)
+    return sum(kind == "reduction" and not is_constant(extent) for kind, extent in pairs) > 1
 
 
 def lower_block(block: ir.Block, emit: Emitter) -> None:

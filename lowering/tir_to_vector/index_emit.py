@@ -317,6 +317,20 @@ def round_up(a: Index, step: Index) -> Index:
     return ceil_div(a, step) * step
 
 
+def steps_of(emit: IndexEmitter, extent: Index, inner: Iterable[Index]) -> Index:
+    """Return the trip count of a reduction's loop: zero around loops of zero, 2**60 times nothing.
+
+    Args:
+        emit: where the code is written.
+        extent: the loop's extent.
+        inner: the extents of the reduction's inner loops.
+    """
+    for steps in inner:
+        if not isinstance(steps, int):
+            extent = emit.select(emit.compare("sle", steps, 0), 0, extent)
+    return extent
+
+
 def is_constant(value: ir.Value) -> bool:
     """Whether a value is an `arith.constant`."""
     return defining_op(value, "arith.constant") is not None

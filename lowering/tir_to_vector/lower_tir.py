@@ -6,7 +6,11 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.tir_to_vector.describe import SlowKernels
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.generic import lower_block, make_packed_calls_serial
+from relax_mlir.lowering.tir_to_vector.generic import (
+    lower_block,
+    make_packed_calls_serial,
+    skip_empty_reductions,
+)
 from relax_mlir.lowering.tir_to_vector.init import split_inits
 from relax_mlir.lowering.tir_to_vector.int4 import lower_int4
 from relax_mlir.lowering.tir_to_vector.kernel_class import Plan
@@ -16,10 +20,6 @@ from relax_mlir.lowering.tir_to_vector.scheduled.promote import promote
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import check_parallel
 from relax_mlir.lowering.tir_to_vector.storage_align import align_storage
 from relax_mlir.lowering.tir_to_vector.symbols import replace_symbols
-from relax_mlir.lowering.tir_to_vector.zero_trip_loops import (
-    has_nested_reductions,
-    skip_zero_trip_loops,
-)
 from relax_mlir.lowering.walk import by_name, types_made
 
 FLAG = "lower-tir"
@@ -70,7 +70,6 @@ def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> lis
     make_packed_calls_serial(func)
     align_storage(func)
     prepare(func, machine)
-    may_have_zero_trips = has_nested_reductions(func)
     plans = plan_function(func, machine)
     slow.warn(ir.StringAttr(func.operation.attributes["sym_name"]).value, plans)
     for plan in plans:
@@ -85,9 +84,6 @@ def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> lis
     if not ops.keys().isdisjoint(_REST):
         _lower_rest(func, emit, machine)
         ops = by_name(func.operation)
-    if may_have_zero_trips:
-        skip_zero_trip_loops(func, emit)
-        ops = by_name(func.operation)
     problems = replace_symbols(func, ops.get("tir.symbol", ()), emit)
     emit.close()
     lower_int4(func, types_made(ops))
@@ -100,6 +96,7 @@ def _lower_rest(func: ir.OpView, emit: Emitter, machine: Machine) -> None:
     if races:
         raise PassError(FLAG, "a parallel loop cannot run in parallel", races)
     split_inits(func, emit)
+    skip_empty_reductions(func, emit)
     apply_kinds(func, emit, machine)
     lower_block(func.entry_block, emit)
     promote(func, emit)

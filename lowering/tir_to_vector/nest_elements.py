@@ -9,10 +9,9 @@ from relax_mlir.lowering.tir_to_llvm.math.outlined_functions import CALLED, call
 from relax_mlir.lowering.tir_to_vector.analysis import DIVIDES
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, steps_of
 from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, has_functions, is_long
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
-from relax_mlir.lowering.tir_to_vector.zero_trip_loops import steps_of
 from relax_mlir.lowering.walk import defining_op
 
 # Writes some lanes from a place on, with a mask, non-temporal or not.

@@ -22,10 +22,9 @@ from relax_mlir.lowering.tir_to_vector.contraction.packed_gemv import (
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.contraction.skinny_gemm import SkinnyGemm
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, steps_of
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
-from relax_mlir.lowering.tir_to_vector.zero_trip_loops import steps_of
 
 # With fewer rows B is read in place, also if tiles would need it transposed.
 DOT_MIN_ROWS = 4

@@ -11,9 +11,8 @@ from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
 )
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, VnniLoader
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, steps_of
 from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
-from relax_mlir.lowering.tir_to_vector.zero_trip_loops import steps_of
 
 # Rows of B that are copied side by side, so that each panel gets runs of lines.
 _ROWS = 4

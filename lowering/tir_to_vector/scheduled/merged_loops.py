@@ -15,9 +15,12 @@ from relax_mlir.dialects.symbolic.prover import can_prove_less_equal
 from relax_mlir.dialects.tir.ops import block_predicate, set_block_predicate
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BY_HAND,
+    counter_of,
+    iter_types,
     kind_of_loop,
     make_loop,
     match_nest,
+    perfect_nest,
     top_level,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
@@ -25,7 +28,6 @@ from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, linear
 from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
 from relax_mlir.lowering.walk import defining_op, operands_of
 
-_PURE = ("tir.yield", "tir.symbol", "arith.")
 # Predicates of arith.cmpi: below a bound, and a bound that is above.
 _BELOW, _ABOVE = (2, 6), (4, 8)
 _ONE = SymExpr.const(1)
@@ -132,20 +134,12 @@ def _perfect(top: ir.Operation) -> tuple[list[ir.Operation], ir.Operation] | Non
 
     Blocks whose points are not to run in any order are none.
     """
-    loops, op = [], top
-    while op.name == "tir.for":
-        if constant_or_value(op.operands[0]) != 0 or kind_of_loop(op) in BY_HAND:
-            return None
-        loops.append(op)
-        body = [view.operation for view in op.regions[0].blocks[0].operations]
-        inner = [each for each in body if not each.name.startswith(_PURE)]
-        if len(inner) != 1:
-            return None
-        op = inner[0]
-    if op.name != "tir.block":
+    loops, op = perfect_nest(top)
+    if any(constant_or_value(x.operands[0]) != 0 or kind_of_loop(x) in BY_HAND for x in loops):
         return None
-    types = (ir.StringAttr(kind).value for kind in op.attributes["iter_types"])
-    return (loops, op) if set(types) <= {"spatial", "reduction"} else None
+    if op is None or op.name != "tir.block" or not set(iter_types(op)) <= {"spatial", "reduction"}:
+        return None
+    return loops, op
 
 
 class _Merged:
@@ -157,7 +151,7 @@ class _Merged:
 
     def __init__(self, loops: list[ir.Operation], block: ir.Operation) -> None:
         self._loops, self._block = loops, block
-        self._at = {loop.regions[0].blocks[0].arguments[0]: i for i, loop in enumerate(loops)}
+        self._at = {counter_of(loop): i for i, loop in enumerate(loops)}
         self._counters: list[_Counter] = []
 
     def rewrite(self) -> ir.Operation:

@@ -13,8 +13,11 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BY_HAND,
     Nest,
+    counter_of,
+    iter_types,
     kind_of_loop,
     match_nest,
+    statements,
     top_level,
 )
 from relax_mlir.lowering.tir_to_vector.flat import root
@@ -25,7 +28,6 @@ from relax_mlir.lowering.tir_to_vector.scheduled.merged_loops import merged
 from relax_mlir.lowering.tir_to_vector.symbols import symbolic
 from relax_mlir.lowering.walk import collect
 
-_PURE = ("tir.yield", "tir.symbol", "arith.")
 _SAYS = ("tir.reads", "tir.writes", "tir.where", "tir.yield", "memref.dim")
 _MEMORY = ("memref.load", "memref.store")
 
@@ -89,10 +91,8 @@ def _leaves(op: ir.Operation, loops: list[ir.Operation]) -> list[_Leaf]:
     if op.name != "tir.for":
         return []
     result: list[_Leaf] = []
-    for view in op.regions[0].blocks[0].operations:
-        if view.operation.name.startswith(_PURE):
-            continue
-        below = _leaves(view.operation, [*loops, op])
+    for inner in statements(op):
+        below = _leaves(inner, [*loops, op])
         if not below:
             return []
         result += below
@@ -101,11 +101,7 @@ def _leaves(op: ir.Operation, loops: list[ir.Operation]) -> list[_Leaf]:
 
 def _is_scheduled(leaves: list[_Leaf]) -> bool:
     kinds = {kind_of_loop(loop) for leaf in leaves for loop in leaf.loops}
-    sums = any(
-        ir.StringAttr(kind).value == "reduction"
-        for leaf in leaves
-        for kind in leaf.block.attributes["iter_types"]
-    )
+    sums = any("reduction" in iter_types(leaf.block) for leaf in leaves)
     return sums and (len(leaves) > 1 or not kinds.isdisjoint(BY_HAND))
 
 
@@ -118,18 +114,14 @@ def _are_disjoint(leaves: list[_Leaf]) -> bool:
         return False
     for (a, own), (b, theirs) in itertools.combinations(zip(leaves, touched, strict=True), 2):
         shared = [x for x, y in zip(a.loops, b.loops, strict=False) if x == y]
-        extents = {_counter(x): _extent(x) for x in (*a.loops, *b.loops)}
-        counters = {_counter(loop) for loop in shared}
+        extents = {counter_of(x): _extent(x) for x in (*a.loops, *b.loops)}
+        counters = {counter_of(loop) for loop in shared}
         for x, y in itertools.product(own or (), theirs or ()):
             if not (x.stores or y.stores) or root(x.buffer) != root(y.buffer):
                 continue
             if x.buffer != y.buffer or not _meet_in_one_step(x, y, counters, extents):
                 return False
     return True
-
-
-def _counter(loop: ir.Operation) -> ir.Value:
-    return loop.regions[0].blocks[0].arguments[0]
 
 
 def _extent(loop: ir.Operation) -> int | None:
