@@ -85,8 +85,8 @@ def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> lis
         _lower_rest(func, emit, machine)
         ops = by_name(func.operation)
     problems = replace_symbols(func, ops.get("tir.symbol", ()), emit)
+    lower_int4(func, types_made(ops), emit)
     emit.close()
-    lower_int4(func, types_made(ops))
     return problems
 
 
