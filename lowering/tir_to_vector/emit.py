@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.isa.isa import Isa
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, IndexValue
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelEmitter
 
@@ -72,9 +73,9 @@ class StridedRef:
 class Emitter(ParallelEmitter):
     """Writes operations at the current insertion point."""
 
-    def __init__(self, entry: ir.Block, threads: int = 1, isa: Isa | None = None) -> None:
-        super().__init__(entry, threads)
-        self._isa = isa
+    def __init__(self, entry: ir.Block, machine: Machine | None = None) -> None:
+        super().__init__(entry, 1 if machine is None else machine.threads)
+        self._machine = machine
         self._flat: dict[ir.Value, ir.Value] = {}
         self._masks: dict[tuple[int, int], ir.Value] = {}
 
@@ -85,10 +86,15 @@ class Emitter(ParallelEmitter):
         self._masks.clear()
 
     @property
+    def machine(self) -> Machine:
+        """The machine that the code is for."""
+        assert self._machine is not None  # vector code is written for a machine
+        return self._machine
+
+    @property
     def isa(self) -> Isa:
-        """The instruction set that the code is for."""
-        assert self._isa is not None  # vector code is written for a machine
-        return self._isa
+        """Its instruction set."""
+        return self.machine.isa
 
     def alloc(self, size: Index, element: ir.Type, stack: int = _STACK) -> ir.Value:
         """Allocate a one-dimensional buffer, aligned for vectors.

@@ -149,7 +149,7 @@ class KernelClass:
 def one_nest(
     name: str,
     match: Callable[[Nests], Any],
-    write: Callable[[Any, Emitter, Machine], None],
+    write: Callable[[Any, Emitter], None],
     candidate: str = "vectors",
 ) -> KernelClass:
     """Return a class of single nests that are computed in one way.
@@ -173,7 +173,7 @@ def one_nest(
         return [
             Candidate(
                 candidate,
-                lambda emit, machine: write(form, emit, machine),
+                lambda emit, _: write(form, emit),
                 lambda size: nest_work(form.flat, machine, size),
             )
         ]
@@ -266,7 +266,7 @@ def _dropped(machine: Machine) -> Iterator[Emitter]:
     with ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
-            emit = _Nowhere(module.body, machine.threads, machine.isa)
+            emit = _Nowhere(module.body, machine)
             try:
                 yield emit
             finally:

@@ -12,7 +12,7 @@ from relax_mlir.lowering.tir_to_vector.emit import KEEP
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import is_function
-from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
+from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter, Lanes
 
 # Elements of a block, and of a range from which on it pays.
 _BLOCK, _MIN = 1024, 256
@@ -125,7 +125,7 @@ class LoopDistribution:
 
     def write(
         self, env: dict[int, Index], span: tuple[Index, Index], wide: int,
-        put: Callable[[ir.Value, Index], None], from_memory: bool = False,
+        put: Callable[[ir.Value, Lanes], None], from_memory: bool = False,
     ) -> Index:  # fmt: skip
         """Write loops over a range as far as wide vectors fill it, and return the end.
 
@@ -147,7 +147,7 @@ class LoopDistribution:
             shift = self._first_place(env, begin) - begin
             for stage in self._stages:
                 with emit.loop(begin, end, wide, hints=KEEP) as loop:
-                    self._step(stage, env, loop.counter, shift, wide, put)
+                    self._step(stage, Lanes(env, loop.counter, wide), shift, put)
         self._writer._ahead = ahead
         return upto
 
@@ -172,7 +172,7 @@ class LoopDistribution:
             access = writer.flat.accesses.get(op)
             assert writer.vector is not None
             if access is not None and access.strides[writer.vector] == 1:
-                place, _ = writer._address(op, env, begin)
+                place, _ = writer._address(op, Lanes(env, begin))
                 start, own = (
                     emit.op("memref.extract_aligned_pointer_as_index", [each], emit.index_type)
                     for each in (writer.bases[op], self._block)
@@ -184,32 +184,29 @@ class LoopDistribution:
         return 0
 
     def _step(
-        self, stage: Stage, env: dict[int, Index], at: Index, shift: Index, wide: int,
-        put: Callable[[ir.Value, Index], None],
-    ) -> None:  # fmt: skip
-        place = at + shift
+        self, stage: Stage, lanes: Lanes, shift: Index, put: Callable[[ir.Value, Lanes], None]
+    ) -> None:
+        place = lanes.at + shift
         made: dict[ir.Value, ir.Value] = {}
         if stage.start is not None:
-            made[stage.start] = self._kept(place, wide)
-        (value,) = self._writer._values([stage.value], env, at, wide, None, made, stage.slice)
+            made[stage.start] = self._kept(place, lanes.count)
+        (value,) = self._writer._values([stage.value], lanes, made, stage.slice)
         if stage is self._stages[-1]:
-            put(value, at)
+            put(value, lanes)
         else:
             self._keep(value, place)
 
-    def value(
-        self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
-    ) -> ir.Value:
+    def value(self, lanes: Lanes) -> ir.Value:
         """Return the map's value for some lanes, by the same operations as in stages.
 
         A stage must not know the range of the value of the stage before.
         """
         made: dict[ir.Value, ir.Value] = {}
         for stage in self._stages[:-1]:
-            (value,) = self._writer._values([stage.value], env, at, lanes, mask, made, stage.slice)
+            (value,) = self._writer._values([stage.value], lanes, made, stage.slice)
             made = {stage.value: self._writer.emit.register_barrier([value])[0]}
         last = self._stages[-1]
-        return self._writer._values([last.value], env, at, lanes, mask, made, last.slice)[0]
+        return self._writer._values([last.value], lanes, made, last.slice)[0]
 
     def _keep(self, value: ir.Value, place: Index) -> None:
         """Store floats as bits: `expand_math` has a less accurate `exp` for stored floats."""
@@ -224,24 +221,3 @@ class LoopDistribution:
 
     def _bits(self, lanes: int) -> ir.VectorType:
         return ir.VectorType.get([lanes], self._block.type.element_type)
-
-
-def write_cached(
-    writer: ElementWriter, env: dict[int, Index], chunk: Callable[..., None], wide: int
-) -> None:
-    """Write a map whose stores are plain.
-
-    Args:
-        writer: of the nest.
-        env: counters of the other iterators.
-        chunk: writes some lanes from a place on, with a mask.
-        wide: lanes of several vectors.
-    """
-    if writer.distribution is None or writer.vector is None:
-        writer._chunks(chunk)
-        return
-    first, last = writer._span(writer.vector)
-    done = writer.distribution.write(
-        env, (first, last), wide, lambda value, at: writer._put(value, env, at, None)
-    )
-    writer._chunks(chunk, span=(done, last))

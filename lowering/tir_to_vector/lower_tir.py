@@ -66,7 +66,7 @@ def lower_for(op: ir.Operation, machine: Machine) -> None:
 
 
 def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> list[str]:
-    emit = Emitter(func.entry_block, machine.threads, machine.isa)
+    emit = Emitter(func.entry_block, machine)
     make_packed_calls_serial(func)
     align_storage(func)
     prepare(func, machine)

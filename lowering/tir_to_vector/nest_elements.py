@@ -1,10 +1,10 @@
 """Elements and vectors of a nest over flat memory: loads, computation, stores."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_llvm.math.outlined_functions import CALLED, called_functions
 from relax_mlir.lowering.tir_to_vector.analysis import DIVIDES
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
@@ -14,8 +14,36 @@ from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, has_functions, 
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
 from relax_mlir.lowering.walk import defining_op
 
-# Writes some lanes from a place on, with a mask, non-temporal or not.
-Chunk = Callable[[Index, int, ir.Value | None, bool], None]
+
+@dataclass(frozen=True)
+class Lanes:
+    """Adjacent steps of a nest that are computed together.
+
+    Attributes:
+        env: counters of the iterators that have no lanes.
+        at: the first step of the vectorised iterator.
+        count: how many there are; 1 for a scalar.
+        mask: which of them exist, None for all.
+    """
+
+    env: dict[int, Index]
+    at: Index = 0
+    count: int = 1
+    mask: ir.Value | None = None
+
+    def where(self, counters: Mapping[int, Index]) -> "Lanes":
+        """Return the same lanes at other counters."""
+        return replace(self, env={**self.env, **counters})
+
+    def typed(self, element: ir.Type) -> ir.Type:
+        """Return the type of their values."""
+        return element if self.count == 1 else ir.VectorType.get([self.count], element)
+
+
+Carried = list[ir.Value]
+# Writes some lanes; in a map non-temporally or not.
+Chunk = Callable[[Lanes], object]
+MapChunk = Callable[[Lanes, bool], None]
 
 # Independent vectors that hide latency.
 WIDE = 4
@@ -30,15 +58,13 @@ class LoopDistribution(Protocol):
 
     def write(
         self, env: dict[int, Index], span: tuple[Index, Index], wide: int,
-        put: Callable[[ir.Value, Index], None], from_memory: bool = False,
+        put: Callable[[ir.Value, Lanes], None], from_memory: bool = False,
     ) -> Index:  # fmt: skip
         """Write loops over a range as far as wide vectors fill it, and return the end."""
         ...
 
-    def value(
-        self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
-    ) -> ir.Value:
-        """Return the map's value for some lanes."""
+    def value(self, lanes: Lanes) -> ir.Value:
+        """Return the map's value."""
         ...
 
 
@@ -49,7 +75,6 @@ class ElementWriter:
         flat: the nest.
         vector: the vectorised iterator, None for scalars.
         emit: where to write.
-        machine: what for.
         near: whether all its buffers are in cache, so that stores are plain.
 
     Attributes:
@@ -62,13 +87,12 @@ class ElementWriter:
     emit: Emitter
 
     def __init__(
-        self, flat: FlatNest, vector: int | None, emit: Emitter, machine: Machine, *,
-        near: bool = False,
-    ) -> None:  # fmt: skip
+        self, flat: FlatNest, vector: int | None, emit: Emitter, *, near: bool = False
+    ) -> None:
         self.near = near
         self.long: SplitRow | None = None
         self.flat, self.vector, self.emit = flat, vector, emit
-        self.machine = machine
+        self.machine = machine = emit.machine
         self._known: dict[ir.Operation, ir.Value] = {}
         self.inner: set[int | None] = {vector}
         self.streamed = False
@@ -137,25 +161,21 @@ class ElementWriter:
         """Return the bits of an access's element."""
         return bits_of(self.flat.accesses[access].buffer.type.element_type)
 
-    def chunk_of(self, env: dict[int, Index]) -> Chunk:
-        """Return what writes some lanes of a map."""
-
-        def chunk(at: Index, lanes: int, mask: ir.Value | None, non_temporal: bool = False) -> None:
-            self._put(self._value(env, at, lanes, mask), env, at, mask, non_temporal)
-
-        return chunk
+    def chunk(self, lanes: Lanes, non_temporal: bool = False) -> None:
+        """Write some lanes of a map."""
+        self._put(self._value(lanes), lanes, non_temporal)
 
     def _chunks(
-        self, chunk: Callable[..., None], most: int = WIDE,
+        self, chunk: Chunk, env: dict[int, Index], most: int = WIDE,
         span: tuple[Index, Index] | None = None,
     ) -> None:  # fmt: skip
         """Run along the vectorised iterator by several vectors, then by one, then the tail.
 
-        The code of the tail, less than several vectors, may be given.
+        The range of the tail, less than several vectors, may be given.
         """
         emit, lanes = self.emit, self.lanes
         if self.vector is None:
-            chunk(0, 1, None)
+            chunk(Lanes(env))
             return
         done, size = span or self._span(self.vector)
         widths = {lanes} if span else {lanes * most, lanes * WIDE, lanes}
@@ -163,25 +183,22 @@ class ElementWriter:
             upto = done + emit.round_down(size - done, width)
             if not isinstance(upto, int) or upto != done:
                 with emit.loop(done, upto, width, hints=KEEP) as loop:
-                    chunk(loop.counter, width, None)
+                    chunk(Lanes(env, loop.counter, width))
             done = upto
         left = size - done
         if left == 0:
             return
         if not self.masked:
             with emit.loop(done, size) as loop:
-                chunk(loop.counter, 1, None)
-        elif isinstance(left, int):
-            chunk(done, lanes, emit.mask(left, lanes))
+                chunk(Lanes(env, loop.counter))
         else:
-            mask = emit.mask(left, lanes)
-            with emit.when(left > 0):
-                chunk(done, lanes, mask)
+            rest = Lanes(env, done, lanes, emit.mask(left, lanes))
+            emit.if_any(left, lambda: chunk(rest))
 
     def _loops(
-        self, env: dict[int, Index], positions: list[int], carried: list[ir.Value],
-        body: Callable[[dict[int, Index], list[ir.Value]], list[ir.Value]],
-    ) -> list[ir.Value]:  # fmt: skip
+        self, env: dict[int, Index], positions: list[int], carried: Carried,
+        body: Callable[[dict[int, Index], Carried], Carried],
+    ) -> Carried:  # fmt: skip
         """Write loops with carried sums."""
         if not positions:
             return body(env, carried)
@@ -195,53 +212,49 @@ class ElementWriter:
             loop.carry(self._loops(inner, positions[1:], loop.carried, body))
         return loop.results
 
-    def _start(
-        self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
-    ) -> ir.Value:
+    def _start(self, lanes: Lanes) -> ir.Value:
+        """Return what a reduction begins with."""
         if self.flat.init is None:
-            return self._get(self.flat.store, env, at, lanes, mask)
-        return self.emit.constant_of(self._typed(self.flat.value.type, lanes), self.flat.init)
+            return self._get(self.flat.store, lanes)
+        return self.emit.constant_of(lanes.typed(self.flat.value.type), self.flat.init)
 
-    def _typed(self, element: ir.Type, lanes: int) -> ir.Type:
-        return element if lanes == 1 else ir.VectorType.get([lanes], element)
-
-    def _address(self, op: ir.Operation, env: dict[int, Index], at: Index) -> tuple[Index, bool]:
+    def _address(self, op: ir.Operation, lanes: Lanes) -> tuple[Index, bool]:
         """Return the place of an access, and whether it walks along the vector."""
         emit, access = self.emit, self.flat.accesses[op]
         place = emit.size(access.offset)
-        for position, counter in env.items():
+        for position, counter in lanes.env.items():
             if access.in_rows and self._in_block is not None and position == self._in_block[0]:
                 counter = self._in_block[1]
             place += counter * emit.size(access.strides[position])
         walks = self.vector is not None and access.strides[self.vector] == 1
-        return (place + at if walks else place), walks
+        return (place + lanes.at if walks else place), walks
 
-    def _get(
-        self, op: ir.Operation, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
-    ) -> ir.Value:
+    def _get(self, op: ir.Operation, lanes: Lanes) -> ir.Value:
+        """Return what a load reads."""
         emit, base = self.emit, self.bases[op]
-        place, walks = self._address(op, env, at)
-        type_ = self._typed(base.type.element_type, lanes)
-        if walks and lanes > 1:
-            self._prefetch(op, place, lanes)
-            return emit.vector_load(base, [place], type_, mask)
+        place, walks = self._address(op, lanes)
+        type_ = lanes.typed(base.type.element_type)
+        if walks and lanes.count > 1:
+            self._prefetch(op, place, lanes.count)
+            return emit.vector_load(base, [place], type_, lanes.mask)
         value = emit.load(base, [place])
-        return value if lanes == 1 else emit.splat(value, type_)
+        return value if lanes.count == 1 else emit.splat(value, type_)
 
     def _put(
-        self, value: ir.Value, env: dict[int, Index], at: Index, mask: ir.Value | None,
-        non_temporal: bool = False,
+        self, value: ir.Value, lanes: Lanes, non_temporal: bool = False,
+        store: ir.Operation | None = None,
     ) -> None:  # fmt: skip
-        place, _ = self._address(self.flat.store, env, at)
-        base = self.bases[self.flat.store]
-        if isinstance(value.type, ir.VectorType):
-            if not non_temporal:
-                self._prefetch(self.flat.store, place, value.type.shape[0])
-            self.emit.vector_store(
-                value, base, [place], mask, non_temporal=non_temporal and self.lanes
-            )
-        else:
-            self.emit.store(value, base, [place])
+        """Store a value, by another access than the nest's store if one is given."""
+        op = store or self.flat.store
+        place, _ = self._address(op, lanes)
+        if not isinstance(value.type, ir.VectorType):
+            self.emit.store(value, self.bases[op], [place])
+            return
+        if not non_temporal:
+            self._prefetch(op, place, value.type.shape[0])
+        self.emit.vector_store(
+            value, self.bases[op], [place], lanes.mask, non_temporal=non_temporal and self.lanes
+        )
 
     def _prefetch(self, op: ir.Operation, place: Index, lanes: int) -> None:
         if op not in self._ahead:
@@ -252,26 +265,24 @@ class ElementWriter:
             write = op == self.flat.store
             self.emit.prefetch(self.bases[op], here, write=write, far=not write)
 
-    def _counter(
-        self, position: int | None, env: dict[int, Index], at: Index, lanes: int, element: ir.Type
-    ) -> ir.Value:
+    def _counter(self, position: int | None, lanes: Lanes, element: ir.Type) -> ir.Value:
         """Return an iterator's value, scalar or vector, in an integer type."""
         emit = self.emit
         walks = position is not None and position == self.vector
-        here = 0 if position is None else env.get(position, 0)
-        single = emit.index(at if walks else here)
+        here = 0 if position is None else lanes.env.get(position, 0)
+        single = emit.index(lanes.at if walks else here)
         if element != emit.index_type:
             single = emit.op("arith.index_cast", [single], element)
-        if lanes == 1:
+        if lanes.count == 1:
             return single
-        type_ = ir.VectorType.get([lanes], element)
+        type_ = ir.VectorType.get([lanes.count], element)
         first = emit.splat(single, type_)
         if not walks:
             return first
         if element == emit.index_type:
             steps = emit.op("vector.step", [], type_)
         else:
-            numbers = [ir.IntegerAttr.get(element, lane) for lane in range(lanes)]
+            numbers = [ir.IntegerAttr.get(element, lane) for lane in range(lanes.count)]
             steps = emit.constant_of(type_, ir.DenseElementsAttr.get(numbers, type_))
         return emit.op("arith.addi", [first, steps], type_)
 
@@ -280,17 +291,14 @@ class ElementWriter:
         op = defining_op(value, "arith.constant")
         return value if op is None else self.emit.constant_of(value.type, op.attributes["value"])
 
-    def _value(
-        self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
-    ) -> ir.Value:
+    def _value(self, lanes: Lanes) -> ir.Value:
         """Copy what the block computes, as a scalar or a vector."""
         if self.distribution is not None:
-            return self.distribution.value(env, at, lanes, mask)
-        return self._values([self.flat.value], env, at, lanes, mask, {})[0]
+            return self.distribution.value(lanes)
+        return self._values([self.flat.value], lanes, {})[0]
 
     def _values(
-        self, wanted: Sequence[ir.Value], env: dict[int, Index], at: Index, lanes: int,
-        mask: ir.Value | None, made: dict[ir.Value, ir.Value],
+        self, wanted: Sequence[ir.Value], lanes: Lanes, made: dict[ir.Value, ir.Value],
         slice_: Sequence[ir.Operation] | None = None,
     ) -> list[ir.Value]:  # fmt: skip
         """Copy what computes some values of the block; `made` holds the copies."""
@@ -299,29 +307,29 @@ class ElementWriter:
             if value not in made:
                 if value in self.flat.counters:
                     position = self.flat.counters[value]
-                    made[value] = self._counter(position, env, at, lanes, self.emit.index_type)
+                    made[value] = self._counter(position, lanes, self.emit.index_type)
                     return made[value]
                 single = self._anew(value)
                 made[value] = single
-                if lanes > 1:
-                    made[value] = self.emit.splat(single, self._typed(value.type, lanes))
+                if lanes.count > 1:
+                    made[value] = self.emit.splat(single, lanes.typed(value.type))
             return made[value]
 
         for op in self.flat.slice if slice_ is None else slice_:
             if op.name == "memref.load":
-                made[op.results[0]] = self._get(op, env, at, lanes, mask)
+                made[op.results[0]] = self._get(op, lanes)
                 continue
             if op.name == "arith.index_cast" and op.operands[0] in self.flat.counters:
                 # In the wanted type at once: vectors of indices are twice as long.
                 position = self.flat.counters[op.operands[0]]
                 element = op.results[0].type
-                made[op.results[0]] = self._counter(position, env, at, lanes, element)
+                made[op.results[0]] = self._counter(position, lanes, element)
                 continue
             operands = [operand(value) for value in op.operands]
             copy = op.clone()
             for position, value in enumerate(operands):
                 copy.operands[position] = value
-            copy.results[0].set_type(self._typed(op.results[0].type, lanes))
+            copy.results[0].set_type(lanes.typed(op.results[0].type))
             if op in self._called:
                 copy.operation.attributes[CALLED] = ir.UnitAttr.get()
             made[op.results[0]] = copy.results[0]

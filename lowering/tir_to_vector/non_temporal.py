@@ -4,12 +4,13 @@ import functools
 import operator
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.nest_elements import Chunk, ElementWriter
+from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter, Lanes
 
 # Bytes of a run of stores.
 _RUN = 1024
@@ -118,10 +119,7 @@ def streams(writer: ElementWriter) -> bool | ir.Value:
     total: Index = width
     for it in flat.iters:
         total *= emit.size(it.extent)
-    least = writer.machine.min_non_temporal_bytes(_in_order(flat))
-    if isinstance(total, int):
-        return total >= least
-    return total >= least
+    return total >= writer.machine.min_non_temporal_bytes(_in_order(flat))
 
 
 def _in_order(flat: FlatNest) -> bool:
@@ -135,10 +133,24 @@ def _in_order(flat: FlatNest) -> bool:
     )
 
 
+def write_cached(writer: ElementWriter, env: dict[int, Index], wide: int) -> None:
+    """Write a map whose stores are plain.
+
+    Args:
+        writer: of the nest.
+        env: counters of the other iterators.
+        wide: lanes of several vectors.
+    """
+    span = None
+    if writer.distribution is not None and writer.vector is not None:
+        first, last = writer._span(writer.vector)
+        span = writer.distribution.write(env, (first, last), wide, writer._put), last
+    writer._chunks(writer.chunk, env, span=span)
+
+
 def write_streaming(
-    writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index], stretches: bool,
-    chunk: Chunk,
-) -> None:  # fmt: skip
+    writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index], stretches: bool
+) -> None:
     """Run along the vectorised iterator with aligned non-temporal stores.
 
     Args:
@@ -146,29 +158,27 @@ def write_streaming(
         env: counters of the other iterators.
         span: range of the vectorised one.
         stretches: whether several streams are written side by side, and not wide vectors.
-        chunk: writes some lanes from a place on, with a mask, non-temporal or not.
     """
     emit, lanes = writer.emit, writer.lanes
-    done, last = begin_streaming(writer, env, span, chunk), span[1]
+    done, last = begin_streaming(writer, env, span), span[1]
+    widths = (lanes,)
     if stretches:
-        step = lanes
-        stretch = emit.round_down((last - done) // _STRETCHES, step)
-        with emit.loop(0, stretch, step, hints=KEEP) as loop:
+        stretch = emit.round_down((last - done) // _STRETCHES, lanes)
+        with emit.loop(0, stretch, lanes, hints=KEEP) as loop:
             for number in range(_STRETCHES):
                 begin = done + stretch * number
-                chunk(begin + loop.counter, step, None, True)
+                writer.chunk(Lanes(env, begin + loop.counter, lanes), True)
         done += stretch * _STRETCHES
     elif writer.distribution is not None:
-        done = writer.distribution.write(
-            env, (done, last), lanes * _WIDE,
-            lambda value, at: writer._put(value, env, at, None, True), from_memory=True,
-        )  # fmt: skip
-    alone = stretches or writer.distribution is not None
-    end_streaming(writer, (done, last), (lanes,) if alone else (lanes * _WIDE, lanes), chunk)
+        put = partial(writer._put, non_temporal=True)
+        done = writer.distribution.write(env, (done, last), lanes * _WIDE, put, from_memory=True)
+    else:
+        widths = (lanes * _WIDE, lanes)
+    end_streaming(writer, env, (done, last), widths)
 
 
 def begin_streaming(
-    writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index], chunk: Chunk
+    writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index]
 ) -> Index:
     """Write the elements before the first aligned one of a span, and return its place."""
     emit, lanes = writer.emit, writer.lanes
@@ -176,12 +186,12 @@ def begin_streaming(
     first, last = span
     head = emit.min(_ahead(writer, env, first), last - first)
     with emit.when(head > 0):
-        chunk(first, lanes, emit.mask(head, lanes), False)
+        writer.chunk(Lanes(env, first, lanes, emit.mask(head, lanes)))
     return first + head
 
 
 def end_streaming(
-    writer: ElementWriter, span: tuple[Index, Index], widths: Sequence[int], chunk: Chunk
+    writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index], widths: Sequence[int]
 ) -> None:
     """Write from an aligned place on, by steps of these widths, and the tail with a mask."""
     emit, lanes = writer.emit, writer.lanes
@@ -189,11 +199,11 @@ def end_streaming(
     for width in widths:
         upto = done + emit.round_down(last - done, width)
         with emit.loop(done, upto, width, hints=KEEP) as loop:
-            chunk(loop.counter, width, None, True)
+            writer.chunk(Lanes(env, loop.counter, width), True)
         done = upto
     left = last - done
     with emit.when(left > 0):
-        chunk(done, lanes, emit.mask(left, lanes), False)
+        writer.chunk(Lanes(env, done, lanes, emit.mask(left, lanes)))
 
 
 def write_compactly(
@@ -221,11 +231,11 @@ def write_compactly(
             head = emit.select(condition, head, 0)
     begin = first + head
 
-    def put(value: ir.Value, at: Index) -> None:
+    def put(value: ir.Value, here: Lanes) -> None:
         emit.choose(
             condition,
-            lambda: writer._put(value, env, at, None, True),
-            lambda: writer._put(value, env, at, None),
+            lambda: writer._put(value, here, True),
+            lambda: writer._put(value, here),
         )
 
     if writer.distribution is not None:
@@ -234,7 +244,8 @@ def write_compactly(
         upto = begin + emit.round_down(last - begin, wide)
         if upto != begin:
             with emit.loop(begin, upto, wide, hints=KEEP) as loop:
-                put(writer._value(env, loop.counter, wide, None), loop.counter)
+                here = Lanes(env, loop.counter, wide)
+                put(writer._value(here), here)
     if upto == last:
         return
     start = upto
@@ -247,8 +258,7 @@ def write_compactly(
             is_head = at < upto
             live = emit.select(is_head, head, live)
             at = emit.select(is_head, first, at)
-        mask = emit.mask(live, lanes)
-        writer._put(writer._value(env, at, lanes, mask), env, at, mask)
+        writer.chunk(Lanes(env, at, lanes, emit.mask(live, lanes)))
 
 
 def _ahead(writer: ElementWriter, env: dict[int, Index], first: Index) -> ir.Value:
@@ -256,7 +266,7 @@ def _ahead(writer: ElementWriter, env: dict[int, Index], first: Index) -> ir.Val
     emit, lanes = writer.emit, writer.lanes
     base = writer.bases[writer.flat.store]
     size = writer.bits(writer.flat.store) // 8
-    place, _ = writer._address(writer.flat.store, env, first)
+    place, _ = writer._address(writer.flat.store, Lanes(env, first))
     start = emit.op("memref.extract_aligned_pointer_as_index", [base], emit.index_type)
     units = (start + place * size) // size
     return emit.op("arith.andi", [-units, emit.index(lanes - 1)], emit.index_type)

@@ -7,7 +7,7 @@ from functools import partial
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.loop_distribution import LoopDistribution, write_cached
+from relax_mlir.lowering.tir_to_vector.loop_distribution import LoopDistribution
 from relax_mlir.lowering.tir_to_vector.nest_cost import has_functions, is_slow
 from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, ElementWriter
 from relax_mlir.lowering.tir_to_vector.non_temporal import (
@@ -16,6 +16,7 @@ from relax_mlir.lowering.tir_to_vector.non_temporal import (
     fence,
     reading_order,
     streams,
+    write_cached,
     write_compactly,
     write_streaming,
 )
@@ -112,17 +113,16 @@ class NestWriter(ElementWriter):
             with ExitStack() as loops:
                 self._map({**env, **self._outer_loops(loops, free)})
 
+        def copy(non_temporal: bool) -> None:
+            self.non_temporal = non_temporal
+            write()
+            self.non_temporal = None
+
         condition = self._is_non_temporal() if free and not is_slow(self.flat) else False
         if isinstance(condition, bool):
             write()
-            return
-        with self.emit.when(condition) as branch:
-            self.non_temporal = True
-            write()
-        with self.emit.otherwise(branch):
-            self.non_temporal = False
-            write()
-        self.non_temporal = None
+        else:
+            self.emit.choose(condition, partial(copy, True), partial(copy, False))
 
     def _is_non_temporal(self) -> bool | ir.Value:
         """Return whether a map's stores are non-temporal."""
@@ -157,12 +157,10 @@ class NestWriter(ElementWriter):
         return ParallelDim(extent, unit, _STEPS_EACH * self.emit.threads)
 
     def _map(self, env: dict[int, Index]) -> None:
-        chunk = self.chunk_of(env)
-
         condition = self._is_non_temporal()
         wide = WIDE * self.lanes
         if self.vector is None or (condition is False and not self.is_long):
-            write_cached(self, env, chunk, wide)
+            write_cached(self, env, wide)
             return
         span = self._span(self.vector)
         if condition is False or is_slow(self.flat):
@@ -174,7 +172,6 @@ class NestWriter(ElementWriter):
             if self.is_long:
                 write_compactly(self, env, span, False, wide)
             else:
-                write_cached(self, env, chunk, wide)
+                write_cached(self, env, wide)
 
-        streaming = partial(write_streaming, self, env, span, stretches, chunk)
-        self.emit.choose(condition, streaming, plain)
+        self.emit.choose(condition, lambda: write_streaming(self, env, span, stretches), plain)

@@ -22,6 +22,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     root,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 from relax_mlir.lowering.walk import defining_op, enclosing
 
@@ -312,21 +313,17 @@ def _partial(gemm: Contraction, nests: list[FlatNest]) -> FlatAccess | None:
 class _Map(NestWriter):
     """Writes a nest's computation on values in registers."""
 
-    def __init__(
-        self, flat: FlatNest, n: int, made: set[ir.Value], emit: Emitter, machine: Machine
-    ) -> None:
+    def __init__(self, flat: FlatNest, n: int, made: set[ir.Value], emit: Emitter) -> None:
         self._made = {op: a.buffer for op, a in flat.accesses.items() if a.buffer in made}
         left = {op: access for op, access in flat.accesses.items() if op not in self._made}
-        super().__init__(replace(flat, accesses=left), n, emit, machine)
+        super().__init__(replace(flat, accesses=left), n, emit)
         self.written = flat.written
         self.known: dict[ir.Value, ir.Value] = {}
 
-    def _get(
-        self, op: ir.Operation, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
-    ) -> ir.Value:
+    def _get(self, op: ir.Operation, lanes: Lanes) -> ir.Value:
         if op in self._made:
             return self.known[self._made[op]]
-        return super()._get(op, env, at, lanes, mask)
+        return super()._get(op, lanes)
 
 
 class EpilogueEmitter:
@@ -337,17 +334,14 @@ class EpilogueEmitter:
         sums: the buffer that would hold the sums.
         n: the iterator that vectors run along.
         emit: where to write.
-        machine: what for.
     """
 
     emit: Emitter
 
-    def __init__(
-        self, epilogue: Epilogue, sums: ir.Value, n: int, emit: Emitter, machine: Machine
-    ) -> None:
+    def __init__(self, epilogue: Epilogue, sums: ir.Value, n: int, emit: Emitter) -> None:
         self.emit, self._buffer = emit, sums
         made = {sums, *(nest.written for nest in epilogue.nests[:-1])}
-        self._maps = [_Map(nest, n, made, emit, machine) for nest in epilogue.nests]
+        self._maps = [_Map(nest, n, made, emit) for nest in epilogue.nests]
         operations = [op.name for nest in epilogue.nests for op in nest.slice]
         self.is_long: bool = len(operations) > _LONG or any(
             x.startswith("math.") for x in operations
@@ -357,12 +351,12 @@ class EpilogueEmitter:
         """Return a function of a vector of sums, its first column and a mask, at given counters."""
 
         def put(value: ir.Value, column: Index, mask: ir.Value | None) -> None:
-            lanes = value.type.shape[0]
+            lanes = Lanes(env, column, value.type.shape[0], mask)
             known = {self._buffer: value}
             for each in self._maps:
                 each.known = known
-                value = each._value(env, column, lanes, mask)
+                value = each._value(lanes)
                 known[each.written] = value
-            self._maps[-1]._put(value, env, column, mask)
+            self._maps[-1]._put(value, lanes)
 
         return put

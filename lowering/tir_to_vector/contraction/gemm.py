@@ -65,7 +65,7 @@ class GemmWriter:
         self.blocking: GemmBlocking = GemmBlocking(gemm, emit, machine)
         self.finish: EpilogueEmitter | None = None
         if epilogue is not None:
-            self.finish = EpilogueEmitter(epilogue, gemm.c.buffer, gemm.n, emit, machine)
+            self.finish = EpilogueEmitter(epilogue, gemm.c.buffer, gemm.n, emit)
             single = not self.finish.is_long
             self.blocking.rows = replace(self.blocking.rows, single=single)
         if (

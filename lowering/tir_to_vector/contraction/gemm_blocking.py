@@ -99,7 +99,7 @@ class GemmBlocking:
         self.nc_max: Index = self._columns_of_a_block(size)
         self.load = PanelLoad(None if self.dot is not None else gemm.widen[1], self.dot)
         if gemm.computed is not None and self.panel is not None:
-            computed = DequantizedPanels(gemm, self.panel, emit, machine)
+            computed = DequantizedPanels(gemm, self.panel, emit)
             self.load: PanelLoad = PanelLoad(computed=computed)
         self.a, self.b = (Layout(x, emit) for x in (gemm.a, gemm.b))
         self.rows: RowTiles = RowTiles(

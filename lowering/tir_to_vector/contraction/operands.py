@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
     DotProduct,
     as_groups,
@@ -16,6 +15,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
 
@@ -213,12 +213,11 @@ class DequantizedPanels(NestWriter):
         gemm: the contraction.
         panel: its iterator over panels.
         emit: where to write.
-        machine: what for.
     """
 
-    def __init__(self, gemm: Contraction, panel: int, emit: Emitter, machine: Machine) -> None:
+    def __init__(self, gemm: Contraction, panel: int, emit: Emitter) -> None:
         assert gemm.computed is not None
-        super().__init__(gemm.computed, gemm.n, emit, machine)
+        super().__init__(gemm.computed, gemm.n, emit)
         self._panel, self._k, self._grouped = panel, gemm.k, gemm.grouped
         sizes = [gemm.computed.iters[i].extent.value or 1 for i in (*gemm.grouped, gemm.k)]
         self._sizes = [math.prod(sizes[i + 1 :]) for i in range(len(gemm.grouped))]
@@ -250,7 +249,7 @@ class DequantizedPanels(NestWriter):
         for i, (position, size) in enumerate(zip(self._grouped, self._sizes, strict=True)):
             place[position] = known[i] if i < len(known) else left // size
             left -= place[position] * size
-        return self._value({**place, self._k: left}, column, lanes, None)
+        return self._value(Lanes({**place, self._k: left}, column, lanes))
 
 
 @dataclass(frozen=True)

@@ -123,9 +123,9 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         rows = emit.size(flat.iters[m].extent)
         return False if isinstance(rows, int) else rows < _FEW
 
-    def in_place(emit: Emitter, machine: Machine) -> None:
+    def in_place(emit: Emitter, _: Machine) -> None:
         assert isinstance(along, int)  # as `few_rows` says
-        NestWriter(flat, along, emit, machine).write([])
+        NestWriter(flat, along, emit).write([])
 
     lanes = machine.isa.lanes(bits_of(prologue.element))
     return [
@@ -146,7 +146,7 @@ COMPUTED_OPERANDS = KernelClass("GEMM of computed operands", _match, _candidates
 
 def _multiply(prologue: Prologue, emit: Emitter, machine: Machine) -> None:
     buffers = [
-        _write_down(prologue.flat, side, emit, machine) if isinstance(side, Computed) else None
+        _write_down(prologue.flat, side, emit) if isinstance(side, Computed) else None
         for side in prologue.factors
     ]
     product = _product(prologue.flat, prologue.factors, buffers)
@@ -229,7 +229,7 @@ def _map(flat: FlatNest, computed: Computed, buffer: ir.Value) -> FlatNest:
     )  # fmt: skip
 
 
-def _write_down(flat: FlatNest, computed: Computed, emit: Emitter, machine: Machine) -> ir.Value:
+def _write_down(flat: FlatNest, computed: Computed, emit: Emitter) -> ir.Value:
     size: Index = 1
     for position in computed.walk:
         size *= emit.size(flat.iters[position].extent)
@@ -237,9 +237,9 @@ def _write_down(flat: FlatNest, computed: Computed, emit: Emitter, machine: Mach
     made = _map(flat, computed, buffer)
     along = vector_iter(made)
     if isinstance(along, int):
-        NestWriter(made, along, emit, machine).write([])
+        NestWriter(made, along, emit).write([])
     else:
         iters = transposed_iters(made)
         assert not isinstance(iters, str)
-        TransposeWriter(made, iters, emit, machine).write([])
+        TransposeWriter(made, iters, emit).write([])
     return buffer

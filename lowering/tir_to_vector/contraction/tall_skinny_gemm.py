@@ -215,7 +215,7 @@ class _TallSkinnyGemm(GemmWriter):
         if alone:
             self.blocking.m = 1
         if epilogue is not None:
-            self.finish = EpilogueEmitter(epilogue, gemm.c.buffer, gemm.n, emit, machine)
+            self.finish = EpilogueEmitter(epilogue, gemm.c.buffer, gemm.n, emit)
             self.c = Layout(epilogue.partial or gemm.c, emit)
 
     def skinny(self) -> None:

@@ -43,7 +43,7 @@ class TileStore:
             self._out = Layout(conv.out, emit)
         else:
             buffer = conv.out.buffer
-            self._finish = EpilogueEmitter(conv.epilogue, buffer, conv.along, emit, machine)
+            self._finish = EpilogueEmitter(conv.epilogue, buffer, conv.along, emit)
 
     def allocate(self, pixels: int) -> None:
         """Allocate the sums of pixels that are finished in a loop."""

@@ -5,7 +5,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BRANCH,
     DIVIDES,
@@ -25,7 +24,7 @@ from relax_mlir.lowering.tir_to_vector.data_movement.transposed import transpose
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, constant_or_value
 from relax_mlir.lowering.tir_to_vector.kernel_class import Final, Nests, one_nest
-from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
+from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes, work_of
 from relax_mlir.lowering.tir_to_vector.reductions.strided import load_stepped
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
@@ -42,7 +41,8 @@ class IndexMapWriter(NestWriter):
 
     index_map: IndexMap
 
-    def __init__(self, index_map: IndexMap, emit: Emitter, machine: Machine) -> None:
+    def __init__(self, index_map: IndexMap, emit: Emitter) -> None:
+        machine = emit.machine
         bits = [_bits(access.buffer) for access in index_map.flat.accesses.values()]
         self.has_gather: bool = machine.gathers and min(bits) >= 32
         varies = Varying(index_map)
@@ -60,7 +60,7 @@ class IndexMapWriter(NestWriter):
             index_map = replace(index_map, vector=None)
         if index_map.branches and not machine.can_mask(min(bits)):
             index_map = replace(index_map, vector=None)
-        super().__init__(index_map.flat, index_map.vector, emit, machine)
+        super().__init__(index_map.flat, index_map.vector, emit)
         self.index_map, self._repeats = index_map, index_map.repeats
         self.inner: set[int] = index_map.inner | set(index_map.ordered)
         self.varies: Varying = Varying(index_map)
@@ -281,7 +281,7 @@ class Chunk:
         emit = self._emit
         condition = self.value(op.operands[0])
         if not isinstance(condition.type, ir.VectorType):
-            type_ = self._writer._typed(op.results[0].type, self._width)
+            type_ = Lanes({}, 0, self._width).typed(op.results[0].type)
             made = ir.Operation.create(op.name, results=[type_], operands=[condition], regions=2)
             for number in range(2):
                 block = made.regions[number].blocks.append()
@@ -478,8 +478,8 @@ def _match_branches(nests: Nests) -> IndexMap | str:
     return Final(index_map) if isinstance(index_map, str) else index_map
 
 
-def _write(index_map: IndexMap, emit: Emitter, machine: Machine) -> None:
-    IndexMapWriter(index_map, emit, machine).write([])
+def _write(index_map: IndexMap, emit: Emitter) -> None:
+    IndexMapWriter(index_map, emit).write([])
 
 
 INDEX_MAP = one_nest("index map", _match_first, _write)

@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.kernel_class import Nests, one_nest
-from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
+from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes, work_of
 from relax_mlir.lowering.tir_to_vector.non_temporal import reading_order, streams
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.shuffles import join, transpose_tile
@@ -74,13 +73,11 @@ class TransposeWriter(NestWriter):
     along: int
     across: int
 
-    def __init__(
-        self, flat: FlatNest, along: tuple[int, int], emit: Emitter, machine: Machine
-    ) -> None:
-        super().__init__(flat, along[0], emit, machine)
+    def __init__(self, flat: FlatNest, along: tuple[int, int], emit: Emitter) -> None:
+        super().__init__(flat, along[0], emit)
         known = all(it.extent.value is not None for it in flat.iters)
         most = _MAX_LANES if known else _MAX_LANES // 2
-        self.lanes: int = min(self.lanes, most if machine.isa.tables else _MAX_HEIGHT)
+        self.lanes: int = min(self.lanes, most if emit.isa.tables else _MAX_HEIGHT)
         self.height: int = min(self.lanes, _MAX_HEIGHT)
         self.along, self.across = along
         self.inner: set[int] = set(along)
@@ -200,7 +197,7 @@ class TransposeWriter(NestWriter):
             isinstance(count, int) and count < _MIN_ALIGNED
         ):
             return first
-        place, _ = self._address(source, {**env, self.across: first, self.along: 0}, 0)
+        place, _ = self._address(source, Lanes({**env, self.across: first, self.along: 0}))
         pointer = "memref.extract_aligned_pointer_as_index"
         address = emit.op(pointer, [self.bases[source]], emit.index_type)
         past = self._rest(address // size + place, height)
@@ -297,7 +294,7 @@ class TransposeWriter(NestWriter):
             base = self.bases[op]
             type_ = ir.VectorType.get([height], base.type.element_type)
             stride = emit.size(self.flat.accesses[op].strides[self.along])
-            first, _ = self._address(op, {**env, self.across: row, self.along: column}, 0)
+            first, _ = self._address(op, Lanes({**env, self.across: row, self.along: column}))
             pieces = []
             for lane in range(lanes):
                 place = first + lane * stride
@@ -311,7 +308,7 @@ class TransposeWriter(NestWriter):
             # No mask keeps a row beyond the end from reading what all of its elements take.
             inner = {**env, self.across: emit.min(at, edge[1] - 1) if edge else at}
             mask = masks["store"][self._row] if masks else None
-            self._put(self._value(inner, column, lanes, mask), inner, column, mask, non_temporal)
+            self.chunk(Lanes(inner, column, lanes, mask), non_temporal)
         self._tiles, self._top = {}, None
 
     def _masks(self, vectors: int, count: Index, lanes: int, live: Index) -> list[ir.Value]:
@@ -334,24 +331,20 @@ class TransposeWriter(NestWriter):
             return
         with emit.loop(*rows) as down, emit.loop(*columns) as right:
             inner = {**env, self.across: down.counter}
-            self._put(self._value(inner, right.counter, 1, None), inner, right.counter, None)
+            self.chunk(Lanes(inner, right.counter))
 
-    def _address(self, op: ir.Operation, env: dict[int, Index], at: Index) -> tuple[Index, bool]:
+    def _address(self, op: ir.Operation, lanes: Lanes) -> tuple[Index, bool]:
         if self._top is None:
-            return super()._address(op, env, at)
+            return super()._address(op, lanes)
         # How far rows of a tile are from its first one is the same for all tiles.
-        place, walks = super()._address(op, {**env, self.across: self._top}, at)
+        place, walks = super()._address(op, lanes.where({self.across: self._top}))
         stride = self.emit.size(self.flat.accesses[op].strides[self.across])
         return place + self._row * stride, walks
 
-    def _get(
-        self, op: ir.Operation, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
-    ) -> ir.Value:
+    def _get(self, op: ir.Operation, lanes: Lanes) -> ir.Value:
         if op in self._tiles:
             return self._tiles[op][self._row]
-        if self._crosses(op):
-            env = {**env, self.along: at}
-        return super()._get(op, env, at, lanes, mask)
+        return super()._get(op, lanes.where({self.along: lanes.at}) if self._crosses(op) else lanes)
 
 
 def _match_first(nests: Nests) -> Transpose | str:
@@ -364,6 +357,6 @@ def _match_first(nests: Nests) -> Transpose | str:
 TRANSPOSE = one_nest(
     "transpose",
     _match_first,
-    lambda form, emit, machine: TransposeWriter(form.flat, form.along, emit, machine).write([]),
+    lambda form, emit: TransposeWriter(form.flat, form.along, emit).write([]),
     "square tiles",
 )

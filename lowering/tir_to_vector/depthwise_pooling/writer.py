@@ -52,7 +52,7 @@ class DepthwisePoolWriter(ABC):
         if pool.epilogue is None:
             self.out: Layout = Layout(pool.out, emit)
         else:
-            self.finish = EpilogueEmitter(pool.epilogue, pool.out.buffer, pool.col, emit, machine)
+            self.finish = EpilogueEmitter(pool.epilogue, pool.out.buffer, pool.col, emit)
         self.weight: Layout | None = None if pool.weight is None else Layout(pool.weight, emit)
         source = pool.image.buffer if pool.padded is None else pool.padded.source
         self.source: ir.Value = emit.flatten_once(source)

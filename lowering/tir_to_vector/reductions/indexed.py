@@ -6,7 +6,6 @@ Lanes are adjacent results, which share branches and places; sums are taken in l
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import BRANCH, Nest, guard_of, operations
 from relax_mlir.lowering.tir_to_vector.data_movement.index_map import IndexMap, Varying, spaces
 from relax_mlir.lowering.tir_to_vector.data_movement.index_map_writer import Chunk, IndexMapWriter
@@ -85,8 +84,8 @@ def _match_nest(nest: Nest) -> IndexedReduction | str:
 
 
 class _Writer(IndexMapWriter):
-    def __init__(self, reduction: IndexedReduction, emit: Emitter, machine: Machine) -> None:
-        super().__init__(reduction, emit, machine)
+    def __init__(self, reduction: IndexedReduction, emit: Emitter) -> None:
+        super().__init__(reduction, emit)
         self._total, self._sums = reduction.total, Sums(reduction.flat, emit, 1, shared=False)
 
     def _map(self, env: dict[int, Index]) -> None:
@@ -118,5 +117,5 @@ class _Writer(IndexMapWriter):
 INDEXED_REDUCTION = one_nest(
     "reduction of computed places",
     _match,
-    lambda reduction, emit, machine: _Writer(reduction, emit, machine).write([]),
+    lambda reduction, emit: _Writer(reduction, emit).write([]),
 )

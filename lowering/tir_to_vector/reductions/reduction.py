@@ -10,7 +10,7 @@ from relax_mlir.dialects.symbolic.expr import product
 from relax_mlir.lowering.tir_to_vector.emit import UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
-from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
+from relax_mlir.lowering.tir_to_vector.nest_elements import Carried, ElementWriter, Lanes
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
 
@@ -180,14 +180,13 @@ def reduce_across(writer: ElementWriter, env: dict[int, Index], reductions: list
     """Reduce with a lane for each result."""
     totals = sums_of(writer, shared=False)
 
-    def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
-        start = totals.begin(writer._start(env, at, lanes, mask))
+    def chunk(lanes: Lanes) -> None:
+        start = totals.begin(writer._start(lanes))
 
-        def step(inner: dict[int, Index], carried: list[ir.Value]) -> list[ir.Value]:
-            return totals.step(carried, writer._value(inner, at, lanes, mask))
+        def step(inner: dict[int, Index], carried: Carried) -> Carried:
+            return totals.step(carried, writer._value(lanes.where(inner)))
 
-        value = totals.end(writer._loops(env, reductions, start, step))
-        writer._put(value, env, at, mask)
+        writer._put(totals.end(writer._loops(env, reductions, start, step)), lanes)
 
     # NaN masks and computed operands need registers too.
     slice_ = writer.flat.slice
@@ -198,7 +197,7 @@ def reduce_across(writer: ElementWriter, env: dict[int, Index], reductions: list
     writer.emit.choose(
         by_rows,
         lambda: _reduce_rows(writer, env, reductions[0]),
-        lambda: writer._chunks(chunk, most),
+        lambda: writer._chunks(chunk, env, most),
     )
 
 
@@ -236,27 +235,24 @@ def _reduce_rows(writer: ElementWriter, env: dict[int, Index], reduction: int) -
     span = first, last = writer._span(vector)
     most = writer.machine.l1_bytes * 4 // writer.bits(writer.flat.store)
 
-    def start(at: Index, lanes: int, mask: ir.Value | None) -> None:
-        writer._put(writer._start(env, at, lanes, mask), env, at, mask)
+    def start(lanes: Lanes) -> None:
+        writer._put(writer._start(lanes), lanes)
 
-    def get(at: Index, lanes: int, mask: ir.Value | None) -> ir.Value:
-        return writer._get(writer.flat.store, env, at, lanes, mask)
-
-    def put(total: ir.Value, at: Index, mask: ir.Value | None) -> None:
-        writer._put(total, env, at, mask)
+    def get(lanes: Lanes) -> ir.Value:
+        return writer._get(writer.flat.store, lanes)
 
     with emit.blocks(first, last, most) as block:
         writer._ranges[vector] = block
-        writer._chunks(start)
-        sum_rows(writer, env, reduction, ((0, whole, together), (whole, rows, 1)), get, put)
+        writer._chunks(start, env)
+        ranges = ((0, whole, together), (whole, rows, 1))
+        sum_rows(writer, env, reduction, ranges, get, writer._put)
     writer._ranges[vector] = span
 
 
 def sum_rows(
     writer: ElementWriter, env: dict[int, Index], reduction: int,
     ranges: Sequence[tuple[Index, Index, int]],
-    get: Callable[[Index, int, ir.Value | None], ir.Value],
-    put: Callable[[ir.Value, Index, ir.Value | None], None],
+    get: Callable[[Lanes], ir.Value], put: Callable[[ir.Value, Lanes], None],
 ) -> None:  # fmt: skip
     """Add rows to sums in memory.
 
@@ -265,20 +261,20 @@ def sum_rows(
         env: counters of the iterators other than the rows and the vector.
         reduction: the iterator over rows.
         ranges: of rows, and how many of them go together.
-        get: loads the sums of some lanes from a place on.
+        get: loads the sums of some lanes.
         put: stores them.
     """
     totals = sums_of(writer, shared=False)
 
     def add(first: Index, count: int) -> None:
-        def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
-            total = get(at, lanes, mask)
+        def chunk(lanes: Lanes) -> None:
+            total = get(lanes)
             for row in range(count):
-                value = writer._value({**env, reduction: first + row}, at, lanes, mask)
+                value = writer._value(lanes.where({reduction: first + row}))
                 total = totals.added(total, value)
-            put(total, at, mask)
+            put(total, lanes)
 
-        writer._chunks(chunk)
+        writer._chunks(chunk, env)
 
     for begin, end, count in ranges:
         if begin != end:
@@ -295,8 +291,7 @@ def reduce_along(writer: ElementWriter, env: dict[int, Index], reductions: list[
         return
     span = (0, writer.emit.size(extent))
     totals, total = _total(writer, env, reductions, span, extent.value)
-    start = writer._start(env, 0, 1, None)
-    writer._put(totals.combine(start, total), env, 0, None)
+    writer._put(totals.combine(writer._start(Lanes(env)), total), Lanes(env))
 
 
 def _reduce_long(writer: ElementWriter, row: SplitRow, env: dict[int, Index]) -> None:
@@ -312,11 +307,11 @@ def _reduce_long(writer: ElementWriter, row: SplitRow, env: dict[int, Index]) ->
         with emit.loop(*row.own) as loop:
             emit.store(part(loop.counter), sums, [loop.counter])
         emit.wait()
-    with emit.loop(0, row.pieces, 1, [writer._start(env, 0, 1, None)]) as loop:
+    with emit.loop(0, row.pieces, 1, [writer._start(Lanes(env))]) as loop:
         number = loop.counter
         value = part(number) if row.own is None else emit.load(sums, [number])
         loop.carry([totals.combine(loop.carried[0], value)])
-    writer._put(loop.results[0], env, 0, None)
+    writer._put(loop.results[0], Lanes(env))
 
 
 def _total(
@@ -342,7 +337,7 @@ def _total(
     count = len(begun[0])
     used: set[int] = set()
 
-    def run(inner: dict[int, Index], carried: list[ir.Value]) -> list[ir.Value]:
+    def run(inner: dict[int, Index], carried: Carried) -> Carried:
         done, last = span
         parts = [carried[i : i + count] for i in range(0, len(carried), count)]
         for i, width in enumerate(widths):
@@ -351,7 +346,7 @@ def _total(
                 continue
             used.add(i)
             with emit.loop(done, upto, width, parts[i], UNROLL) as loop:
-                value = writer._value(inner, loop.counter, width, None)
+                value = writer._value(Lanes(inner, loop.counter, width))
                 loop.carry(totals.step(loop.carried, value))
                 if writer.also is not None and width == wide:
                     writer.also(loop.counter)
@@ -367,15 +362,15 @@ def _total(
 
 
 def _rest(
-    writer: ElementWriter, env: dict[int, Index], totals: Sums, carried: list[ir.Value],
+    writer: ElementWriter, env: dict[int, Index], totals: Sums, carried: Carried,
     span: tuple[Index, Index],
-) -> list[ir.Value]:  # fmt: skip
+) -> Carried:  # fmt: skip
     """Combine the tail, less than a vector, with the accumulators of a loop."""
     emit, lanes = writer.emit, writer.lanes
     total, *marks = carried
     if writer.masked and lanes > 1:
         mask = emit.mask(span[1] - span[0], lanes)
-        value = writer._value(env, span[0], lanes, mask)
+        value = writer._value(Lanes(env, span[0], lanes, mask))
         if marks:
             value = emit.op("arith.select", [mask, value, totals.neutral(lanes)], value.type)
             return totals.step(carried, value)
@@ -383,7 +378,7 @@ def _rest(
         return [emit.op("arith.select", [mask, more, total], total.type)]
     first = total if lanes == 1 else emit.extract(total, 0)
     with emit.loop(*span, 1, [first]) as loop:
-        value = writer._value(env, loop.counter, 1, None)
+        value = writer._value(Lanes(env, loop.counter))
         loop.carry([totals.combine(loop.carried[0], value)])
     rest = loop.results[0]
     marks = [totals.marked(mark, rest) for mark in marks]
@@ -429,10 +424,10 @@ def reduce_split(writer: ElementWriter) -> None:
         emit.store(total, partial, [row * pieces + loop.counter])
     whole = [(0, emit.size(flat.iters[i].extent)) for i in free]
     with _each_sum(writer, free, whole) as (env, row):
-        with emit.loop(0, pieces, 1, [writer._start(env, 0, 1, None)]) as loop:
+        with emit.loop(0, pieces, 1, [writer._start(Lanes(env))]) as loop:
             part = emit.load(partial, [row * pieces + loop.counter])
             loop.carry([totals.combine(loop.carried[0], part)])
-        writer._put(loop.results[0], env, 0, None)
+        writer._put(loop.results[0], Lanes(env))
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
@@ -25,7 +24,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Final, Nests, one_nest
-from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
+from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes, work_of
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
 # The cost of an element, in FMAs.
@@ -159,10 +158,10 @@ def _vector(flat: FlatNest, along: int, before: ir.Operation) -> int:
 class ScanWriter(NestWriter):
     """Writes a scan."""
 
-    def __init__(self, scan: Scan, emit: Emitter, machine: Machine) -> None:
-        super().__init__(scan.flat, scan.vector, emit, machine)
+    def __init__(self, scan: Scan, emit: Emitter) -> None:
+        super().__init__(scan.flat, scan.vector, emit)
         bits = max(8, scan.element.width)
-        self.lanes: int = max(1, min(self.lanes, machine.vector_bits // bits))
+        self.lanes: int = max(1, min(self.lanes, emit.machine.vector_bits // bits))
         self._scan = scan
         self.inner: set[int] = {scan.along, scan.vector}
 
@@ -181,23 +180,21 @@ class ScanWriter(NestWriter):
             if self._scan.vector == self._scan.along:
                 self._row(env)
             elif self._is_narrow():
-                self._chunks(lambda at, lanes, mask: self._column(env, at, lanes, mask), _WIDE)
+                self._chunks(self._column, env, _WIDE)
             else:
                 self._rows(env)
 
-    def _column(
-        self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
-    ) -> None:  # fmt: skip
+    def _column(self, lanes: Lanes) -> None:
         """Write the scan of a vector of columns."""
-        emit, scan = self.emit, self._scan
-        first = self._get(scan.before, env, at, lanes, mask)
-        extent = emit.size(self.flat.iters[scan.along].extent)
-        with emit.loop(0, extent, 1, [first]) as loop:
-            here = {**env, scan.along: loop.counter}
-            (before,) = loop.carried
-            after = self._combined(before, self._value(here, at, lanes, mask))
-            self._put(self._finished(before if scan.exclusive else after), here, at, mask)
-            loop.carry([after])
+        extent = self.emit.size(self.flat.iters[self._scan.along].extent)
+        with self.emit.loop(0, extent, 1, [self._get(self._scan.before, lanes)]) as loop:
+            loop.carry([self._next(loop.carried[0], lanes.where({self._scan.along: loop.counter}))])
+
+    def _next(self, before: ir.Value, lanes: Lanes) -> ir.Value:
+        """Write one step of the scan; returns what is combined so far."""
+        after = self._combined(before, self._value(lanes))
+        self._put(self._finished(before if self._scan.exclusive else after), lanes)
+        return after
 
     def _is_narrow(self) -> bool:
         """Whether all columns fit registers."""
@@ -214,45 +211,30 @@ class ScanWriter(NestWriter):
         whole = emit.round_down(rows, _ROWS)
 
         def walk(first: Index, count: int) -> None:
-            def chunk(at: Index, lanes: int, mask: ir.Value | None) -> None:
-                total = self._get(scan.before, env, at, lanes, mask)
+            def chunk(lanes: Lanes) -> None:
+                total = self._get(scan.before, lanes)
                 for row in range(count):
-                    here = {**env, scan.along: first + row}
-                    after = self._combined(total, self._value(here, at, lanes, mask))
-                    stored = self._finished(total if scan.exclusive else after)
-                    self._put(stored, here, at, mask)
-                    total = after
-                self._keep(total, env, at, mask)
+                    total = self._next(total, lanes.where({scan.along: first + row}))
+                self._put(total, lanes, store=scan.before)
 
-            self._chunks(chunk, _WIDE)
+            self._chunks(chunk, env, _WIDE)
 
         for first, last, count in ((0, whole, _ROWS), (whole, rows, 1)):
             if first != last:
                 with emit.loop(first, last, count) as loop:
                     walk(loop.counter, count)
 
-    def _keep(
-        self, value: ir.Value, env: dict[int, Index], at: Index, mask: ir.Value | None
-    ) -> None:
-        """Store the prefix where it is read."""
-        place, _ = self._address(self._scan.before, env, at)
-        base = self.bases[self._scan.before]
-        if isinstance(value.type, ir.VectorType):
-            self.emit.vector_store(value, base, [place], mask)
-        else:
-            self.emit.store(value, base, [place])
-
     def _row(self, env: dict[int, Index]) -> None:
         """Write the scan of one row: a vector at a time, then the rest."""
         emit, scan, lanes = self.emit, self._scan, self.lanes
         extent = emit.size(self.flat.iters[scan.along].extent)
-        first = self._get(scan.before, env, 0, 1, None)
+        first = self._get(scan.before, Lanes(env))
         upto = emit.round_down(extent, lanes)
         carried = first
         if lanes > 1 and upto != 0:
             vector = ir.VectorType.get([lanes], scan.element)
             with emit.loop(0, upto, lanes, [emit.splat(first, vector)]) as loop:
-                loop.carry([self._step(env, loop.counter, loop.carried[0], None)])
+                loop.carry([self._step(loop.carried[0], Lanes(env, loop.counter, lanes))])
             carried = loop.results[0]
         left = extent - upto
         if left == 0:
@@ -260,23 +242,19 @@ class ScanWriter(NestWriter):
         if lanes > 1 and self.masked:
             if upto == 0:
                 carried = emit.splat(first, ir.VectorType.get([lanes], scan.element))
-            emit.if_any(left, lambda: self._step(env, upto, carried, emit.mask(left, lanes)))
+            emit.if_any(
+                left, lambda: self._step(carried, Lanes(env, upto, lanes, emit.mask(left, lanes)))
+            )
             return
         if carried is not first:
             carried = emit.extract(carried, lanes - 1)
         with emit.loop(upto, extent, 1, [carried]) as loop:
-            (before,) = loop.carried
-            after = self._combined(before, self._value(env, loop.counter, 1, None))
-            stored = self._finished(before if scan.exclusive else after)
-            self._put(stored, env, loop.counter, None)
-            loop.carry([after])
+            loop.carry([self._next(loop.carried[0], Lanes(env, loop.counter))])
 
-    def _step(
-        self, env: dict[int, Index], at: Index, before: ir.Value, mask: ir.Value | None
-    ) -> ir.Value:
+    def _step(self, before: ir.Value, here: Lanes) -> ir.Value:
         """Write a vector of a row; returns what was combined so far, in every lane."""
-        emit, lanes = self.emit, self.lanes
-        value = self._value(env, at, lanes, mask)
+        emit, lanes = self.emit, here.count
+        value = self._value(here)
         nothing = self._identity(value.type)
         width = 1
         while width < lanes:
@@ -288,7 +266,7 @@ class ScanWriter(NestWriter):
         stored = value
         if self._scan.exclusive:
             stored = emit.shuffle(before, value, [0, *range(lanes, 2 * lanes - 1)])
-        self._put(self._finished(stored), env, at, mask)
+        self._put(self._finished(stored), here)
         return emit.shuffle(value, value, [lanes - 1] * lanes)
 
     def _identity(self, type_: ir.VectorType) -> ir.Value:
@@ -323,6 +301,4 @@ def _match_first(nests: Nests) -> Scan | str:
     return Final(scan) if isinstance(scan, str) else scan
 
 
-SCAN = one_nest(
-    "scan", _match_first, lambda scan, emit, machine: ScanWriter(scan, emit, machine).write([])
-)
+SCAN = one_nest("scan", _match_first, lambda scan, emit: ScanWriter(scan, emit).write([]))

@@ -6,7 +6,7 @@ and are combined in order.
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
-from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter
+from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter, Lanes
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import sum_rows, sums_of
 
@@ -60,23 +60,17 @@ def reduce_split_rows(writer: ElementWriter) -> None:
                 span = (first, emit.min(first + height, rows))
                 _reduce_piece(writer, span, sums, loop.counter * columns, together)
 
-        if isinstance(size, int):
-            reduce(1 if size >= writer.machine.l3_bytes else _TOGETHER)
-        else:
-            with emit.when(emit.compare("sge", size, writer.machine.l3_bytes)) as branch:
-                reduce(1)
-            with emit.otherwise(branch):
-                reduce(_TOGETHER)
+        far = size >= writer.machine.l3_bytes
+        emit.choose(far, lambda: reduce(1), lambda: reduce(_TOGETHER))
     totals = sums_of(writer, shared=False)
 
-    def finish(at: Index, lanes: int, mask: ir.Value | None) -> None:
-        with emit.loop(0, pieces, 1, [writer._start({}, at, lanes, mask)]) as loop:
-            place = loop.counter * columns + at
-            part = _load(writer, sums, place, lanes, mask)
+    def finish(lanes: Lanes) -> None:
+        with emit.loop(0, pieces, 1, [writer._start(lanes)]) as loop:
+            part = _load(writer, sums, loop.counter * columns, lanes)
             loop.carry([totals.added(loop.carried[0], part)])
-        writer._put(loop.results[0], {}, at, mask)
+        writer._put(loop.results[0], lanes)
 
-    writer._chunks(finish)
+    writer._chunks(finish, {})
 
 
 def _reduce_piece(
@@ -86,20 +80,19 @@ def _reduce_piece(
     emit, totals = writer.emit, sums_of(writer, shared=False)
     assert writer.vector is not None  # or there would be no rows
 
-    def start(at: Index, lanes: int, mask: ir.Value | None) -> None:
-        emit.vector_store(totals.neutral(lanes), sums, [begin + at], mask)
+    def start(lanes: Lanes) -> None:
+        put(totals.neutral(lanes.count), lanes)
 
-    def get(at: Index, lanes: int, mask: ir.Value | None) -> ir.Value:
-        return _load(writer, sums, begin + at, lanes, mask)
+    def put(total: ir.Value, lanes: Lanes) -> None:
+        emit.vector_store(total, sums, [begin + lanes.at], lanes.mask)
 
-    def put(total: ir.Value, at: Index, mask: ir.Value | None) -> None:
-        emit.vector_store(total, sums, [begin + at], mask)
-
-    writer._chunks(start)
+    writer._chunks(start, {})
     first, last = span
     whole = first + emit.round_down(last - first, together)
     ranges = [(first, whole, together), *([(whole, last, 1)] if together > 1 else [])]
-    sum_rows(writer, {}, 1 - writer.vector, ranges, get, put)
+    sum_rows(
+        writer, {}, 1 - writer.vector, ranges, lambda lanes: _load(writer, sums, begin, lanes), put
+    )
 
 
 def _rows(writer: ElementWriter) -> Index:
@@ -107,8 +100,6 @@ def _rows(writer: ElementWriter) -> Index:
     return writer.emit.size(writer.flat.iters[1 - writer.vector].extent)
 
 
-def _load(
-    writer: ElementWriter, sums: ir.Value, place: Index, lanes: int, mask: ir.Value | None
-) -> ir.Value:
-    type_ = ir.VectorType.get([lanes], writer.flat.value.type)
-    return writer.emit.vector_load(sums, [place], type_, mask)
+def _load(writer: ElementWriter, sums: ir.Value, begin: Index, lanes: Lanes) -> ir.Value:
+    type_ = ir.VectorType.get([lanes.count], writer.flat.value.type)
+    return writer.emit.vector_load(sums, [begin + lanes.at], type_, lanes.mask)

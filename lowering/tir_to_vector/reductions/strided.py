@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Nests, one_nest
+from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes
 from relax_mlir.lowering.tir_to_vector.shuffles import every_nth, join
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
@@ -126,27 +126,25 @@ class StridedReduction:
 class StridedWriter(NestWriter):
     """Writes a nest with strided lanes."""
 
-    def __init__(self, flat: FlatNest, vector: int | None, emit: Emitter, machine: Machine) -> None:
-        super().__init__(flat, vector, emit, machine)
+    def __init__(self, flat: FlatNest, vector: int | None, emit: Emitter) -> None:
+        super().__init__(flat, vector, emit)
         if vector is not None:
             loads = [flat.accesses[op] for op in flat.slice if op in flat.accesses]
             self.masked &= all(load.strides[vector] in (0, 1) for load in loads)
 
-    def _address(self, op: ir.Operation, env: dict[int, Index], at: Index) -> tuple[Index, bool]:
-        place, walks = super()._address(op, env, at)
+    def _address(self, op: ir.Operation, lanes: Lanes) -> tuple[Index, bool]:
+        place, walks = super()._address(op, lanes)
         if walks or self.vector is None:
             return place, walks
         by = self.emit.size(self.flat.accesses[op].strides[self.vector])
-        return place + at * by, False
+        return place + lanes.at * by, False
 
-    def _get(
-        self, op: ir.Operation, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
-    ) -> ir.Value:
+    def _get(self, op: ir.Operation, lanes: Lanes) -> ir.Value:
         stride = None if self.vector is None else self.flat.accesses[op].strides[self.vector]
-        if lanes == 1 or stride is None or stride in (0, 1):
-            return super()._get(op, env, at, lanes, mask)
-        place, _ = self._address(op, env, at)
-        return load_strided(self.emit, self.bases[op], place, stride, lanes, self.lanes)
+        if lanes.count == 1 or stride is None or stride in (0, 1):
+            return super()._get(op, lanes)
+        place, _ = self._address(op, lanes)
+        return load_strided(self.emit, self.bases[op], place, stride, lanes.count, self.lanes)
 
 
 def _match_first(nests: Nests) -> StridedReduction | str:
@@ -162,5 +160,5 @@ def _match_first(nests: Nests) -> StridedReduction | str:
 STRIDED_REDUCTION = one_nest(
     "reduction of strided elements",
     _match_first,
-    lambda form, emit, machine: StridedWriter(form.flat, form.vector, emit, machine).write([]),
+    lambda form, emit: StridedWriter(form.flat, form.vector, emit).write([]),
 )

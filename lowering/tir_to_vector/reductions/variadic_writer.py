@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import COMBINERS
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Final, Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of
+from relax_mlir.lowering.tir_to_vector.nest_elements import Carried, Lanes
 from relax_mlir.lowering.tir_to_vector.reductions.strided import StridedWriter
 from relax_mlir.lowering.tir_to_vector.reductions.variadic import (
     IDEMPOTENT,
@@ -23,17 +23,15 @@ _EQUAL, _LESS_THAN = 0, 2
 _WIDE = 4
 _LESS = 2
 
-Values = list[ir.Value]
-
 
 class VariadicWriter(StridedWriter):
     """Writes a variadic reduction."""
 
-    def __init__(self, reduction: VariadicReduction, emit: Emitter, machine: Machine) -> None:
-        super().__init__(reduction.flat, reduction.vector, emit, machine)
+    def __init__(self, reduction: VariadicReduction, emit: Emitter) -> None:
+        super().__init__(reduction.flat, reduction.vector, emit)
         self.reduction = reduction
         widest = max(bits_of(op.operands[0].type) for op in reduction.stores)
-        self.lanes: int = max(1, min(self.lanes, machine.vector_bits // widest))
+        self.lanes: int = max(1, min(self.lanes, emit.machine.vector_bits // widest))
         self._same = Sameness(reduction)
         # For values that conditions choose: the step of each lane.
         self._orders = list({c.key: c for c in reduction.chosen if c is not None}.values())
@@ -46,19 +44,15 @@ class VariadicWriter(StridedWriter):
         if self.reduction.along:
             self._along(env, reductions)
         else:
-            self._chunks(lambda *chunk: self._across(env, reductions, *chunk), _WIDE)
+            self._chunks(lambda lanes: self._across(lanes, reductions), env, _WIDE)
 
-    def _across(
-        self, env: dict[int, Index], reductions: list[int], at: Index, lanes: int,
-        mask: ir.Value | None,
-    ) -> None:  # fmt: skip
+    def _across(self, lanes: Lanes, reductions: list[int]) -> None:
         """Write the reduction of a vector of results."""
 
-        def step(inner: dict[int, Index], carried: Values) -> Values:
-            return self._step(inner, carried, at, lanes, mask)
+        def step(inner: dict[int, Index], carried: Carried) -> Carried:
+            return self._step(lanes.where(inner), carried)
 
-        start = self._starts(env, at, lanes, mask)
-        self._store(self._loops(env, reductions, start, step), env, at, mask)
+        self._store(self._loops(lanes.env, reductions, self._starts(lanes), step), lanes)
 
     def _along(self, env: dict[int, Index], reductions: list[int]) -> None:
         """Write the reduction of one result: vectors of steps, their lanes, then the tail."""
@@ -66,24 +60,24 @@ class VariadicWriter(StridedWriter):
         size = emit.size(self.flat.iters[self.vector or 0].extent)
         wide = self._width(size, reductions)
         upto = emit.round_down(size, wide)
-        first = self._starts(env, 0, 1, None)
+        first = self._starts(Lanes(env))
         begun = self._begun(first, wide)
         if self._orders:
-            type_ = self._typed(_order_type(), wide)
+            type_ = Lanes({}, 0, wide).typed(_order_type())
             begun += [emit.constant(type_, -1)] * len(self._orders) + [emit.constant(type_, 0)]
 
-        def run(inner: dict[int, Index], carried: Values) -> Values:
+        def run(inner: dict[int, Index], carried: Carried) -> Carried:
             with emit.loop(0, upto, wide, carried, UNROLL) as loop:
-                loop.carry(self._ordered(inner, loop.carried, loop.counter, wide, None))
+                loop.carry(self._ordered(Lanes(inner, loop.counter, wide), loop.carried))
             left = size - upto
             if not self.masked or wide == 1 or left == 0:
                 return loop.results
-            mask, made = emit.mask(left, wide), loop.results
+            rest, made = Lanes(inner, upto, wide, emit.mask(left, wide)), loop.results
             if isinstance(left, int):
-                return self._ordered(inner, made, upto, wide, mask)
+                return self._ordered(rest, made)
             return emit.either(
-                emit.compare("sgt", left, 0), [value.type for value in made],
-                lambda: self._ordered(inner, made, upto, wide, mask), lambda: made,
+                left > 0, [value.type for value in made],
+                lambda: self._ordered(rest, made), lambda: made,
             )  # fmt: skip
 
         made = self._loops(env, reductions, begun, run)
@@ -95,14 +89,14 @@ class VariadicWriter(StridedWriter):
                 name = store.operands[0].owner.operation.name
                 values[i] = emit.op(name, [first[i], values[i]], values[i].type)
 
-        def rest(inner: dict[int, Index], carried: Values) -> Values:
+        def rest(inner: dict[int, Index], carried: Carried) -> Carried:
             with emit.loop(upto, size, 1, carried) as loop:
-                loop.carry(self._step(inner, loop.carried, loop.counter, 1, None))
+                loop.carry(self._step(Lanes(inner, loop.counter), loop.carried))
             return loop.results
 
         if not self.masked and wide > 1 and upto != size:
             values = self._loops(env, reductions, values, rest)
-        self._store(values, env, 0, None)
+        self._store(values, Lanes(env))
 
     def _width(self, size: Index, reductions: list[int]) -> int:
         """Return how many steps go together."""
@@ -114,14 +108,14 @@ class VariadicWriter(StridedWriter):
         late = self._orders and reductions and not self.masked
         return 1 if late and not (isinstance(size, int) and size % wide == 0) else wide
 
-    def _begun(self, first: Values, lanes: int) -> Values:
+    def _begun(self, first: Carried, lanes: int) -> Carried:
         """Return the initial values of all lanes, given the result's initial values."""
         begun = []
         for store, choice, start in zip(
             self.reduction.stores, self.reduction.chosen, first, strict=True
         ):
             name = store.operands[0].owner.operation.name
-            type_ = self._typed(start.type, lanes)
+            type_ = Lanes({}, 0, lanes).typed(start.type)
             if choice is not None or name in IDEMPOTENT:
                 begun.append(start if lanes == 1 else self.emit.splat(start, type_))
                 continue
@@ -130,27 +124,25 @@ class VariadicWriter(StridedWriter):
             begun.append(self.emit.constant(type_, number))
         return begun
 
-    def _ordered(
-        self, env: dict[int, Index], carried: Values, at: Index, lanes: int, mask: ir.Value | None
-    ) -> Values:
+    def _ordered(self, lanes: Lanes, carried: Carried) -> Carried:
         """Return the loop-carried values after a step; they say from which step each lane is."""
         emit, count = self.emit, len(self.reduction.stores)
         made: dict[ir.Value, ir.Value] = {}
         totals, orders = carried[:count], carried[count:-1]
-        result = self._step(env, totals, at, lanes, mask, made)
+        result = self._step(lanes, totals, made)
         if self._orders:
             now = carried[-1]
             for choice, order in zip(self._orders, orders, strict=True):
                 result.append(self._chosen(choice, made[choice.condition], order, now))
-        if mask is not None:
+        if lanes.mask is not None:
             pairs = zip(result, carried, strict=False)
-            result = [emit.op("arith.select", [mask, new, old], new.type) for new, old in pairs]
+            result = [emit.select(lanes.mask, new, old) for new, old in pairs]
         if self._orders:
             ones = emit.constant(now.type, 1)
             result.append(emit.op("arith.addi", [now, ones], now.type))
         return result
 
-    def _single(self, values: Values, orders: Values) -> Values:
+    def _single(self, values: Carried, orders: Carried) -> Carried:
         """Combine the values of all lanes by halves, in a fixed order."""
         emit = self.emit
         if not isinstance(values[0].type, ir.VectorType):
@@ -170,8 +162,8 @@ class VariadicWriter(StridedWriter):
         return [emit.extract(value, 0) for value in values]
 
     def _merged(
-        self, low: Values, high: Values, low_places: Values, high_places: Values
-    ) -> tuple[Values, Values]:
+        self, low: Carried, high: Carried, low_places: Carried, high_places: Carried
+    ) -> tuple[Carried, Carried]:
         """Combine two vectors of each value, and their steps."""
         emit, chosen = self.emit, self.reduction.chosen
         result = []
@@ -192,7 +184,7 @@ class VariadicWriter(StridedWriter):
                 places.append(self._chosen(choice, condition, *self._swapped(is_first, a, b)))
         return result, places
 
-    def _is_before(self, here: Values, there: Values) -> ir.Value:
+    def _is_before(self, here: Carried, there: Carried) -> ir.Value:
         """Return whether places precede others: earlier steps, or lower lanes of the same step."""
         emit = self.emit
         (a, lane), (b, other) = here, there
@@ -206,30 +198,24 @@ class VariadicWriter(StridedWriter):
         return emit.op("arith.ori", [compare(_LESS_THAN, a, b), lower], type_)
 
     def _step(
-        self, env: dict[int, Index], totals: Values, at: Index, lanes: int,
-        mask: ir.Value | None, made: dict[ir.Value, ir.Value] | None = None,
-    ) -> Values:  # fmt: skip
+        self, lanes: Lanes, totals: Carried, made: dict[ir.Value, ir.Value] | None = None
+    ) -> Carried:
         """Return the totals after a step, scalar or vector."""
         made = {} if made is None else made
         for op, total in zip(self.reduction.totals, totals, strict=True):
             made[op.results[0]] = total
         wanted = [op.operands[0] for op in self.reduction.stores]
-        return self._values(wanted, env, at, lanes, mask, made)
+        return self._values(wanted, lanes, made)
 
     def _swapped(self, condition: ir.Value, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:
-        pick = self.emit.op
-        return (
-            pick("arith.select", [condition, a, b], a.type),
-            pick("arith.select", [condition, b, a], a.type),
-        )
+        return self.emit.select(condition, a, b), self.emit.select(condition, b, a)
 
     def _chosen(
         self, choice: Choice, condition: ir.Value, total: ir.Value, added: ir.Value
     ) -> ir.Value:
-        sides = (total, added) if choice.keeps else (added, total)
-        return self.emit.op("arith.select", [condition, *sides], total.type)
+        return self.emit.select(condition, *((total, added) if choice.keeps else (added, total)))
 
-    def _decide(self, choice: Choice, totals: Values, added: Values) -> ir.Value:
+    def _decide(self, choice: Choice, totals: Carried, added: Carried) -> ir.Value:
         """Return a condition on the totals of other steps instead of a step's operands."""
         held = {op.results[0]: i for i, op in enumerate(self.reduction.totals)}
 
@@ -256,28 +242,20 @@ class VariadicWriter(StridedWriter):
 
         return value_of(choice.condition)
 
-    def _starts(
-        self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
-    ) -> Values:
+    def _starts(self, lanes: Lanes) -> Carried:
         """Return the initial values of a result, or of a vector of them."""
-        emit, reduction = self.emit, self.reduction
+        reduction = self.reduction
         if reduction.starts is None:
-            return [self._get(store, env, at, lanes, mask) for store in reduction.stores]
+            return [self._get(store, lanes) for store in reduction.stores]
         return [
-            emit.constant_of(self._typed(store.operands[0].type, lanes), start)
+            self.emit.constant_of(lanes.typed(store.operands[0].type), start)
             for store, start in zip(reduction.stores, reduction.starts, strict=True)
         ]
 
-    def _store(
-        self, values: Values, env: dict[int, Index], at: Index, mask: ir.Value | None
-    ) -> None:
+    def _store(self, values: Carried, lanes: Lanes) -> None:
         """Store a result, or a vector of them."""
         for op, value in zip(self.reduction.stores, values, strict=True):
-            place, _ = self._address(op, env, at)
-            if isinstance(value.type, ir.VectorType):
-                self.emit.vector_store(value, self.bases[op], [place], mask)
-            else:
-                self.emit.store(value, self.bases[op], [place])
+            self._put(value, lanes, store=op)
 
 
 def _order_type() -> ir.Type:
@@ -294,5 +272,5 @@ def _match_first(nests: Nests) -> VariadicReduction | str:
 VARIADIC_REDUCTION = one_nest(
     "reduction of several values",
     _match_first,
-    lambda reduction, emit, machine: VariadicWriter(reduction, emit, machine).write([]),
+    lambda reduction, emit: VariadicWriter(reduction, emit).write([]),
 )

@@ -12,7 +12,7 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatNest, collapse, root
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import nest_work, total_work
-from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
+from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes, work_of
 from relax_mlir.lowering.tir_to_vector.non_temporal import fence, streams
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.row_fusion.row_memory import (
@@ -60,7 +60,7 @@ class ProducerFusedReduction(NestWriter):
     """
 
     def __init__(self, reduction: NestWriter, producer: NestWriter, *, stores: bool) -> None:
-        super().__init__(reduction.flat, reduction.vector, reduction.emit, reduction.machine)
+        super().__init__(reduction.flat, reduction.vector, reduction.emit)
         self._producer, self._stores = producer, stores
         self._producer_loads = _loads_of(self.flat, producer.flat.written)
 
@@ -83,23 +83,19 @@ class ProducerFusedReduction(NestWriter):
         super().begin_row(position, row)
         self._producer.begin_row(position, row)
 
-    def _value(
-        self, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
-    ) -> ir.Value:
-        value = self._producer._value(env, at, lanes, mask)
+    def _value(self, lanes: Lanes) -> ir.Value:
+        value = self._producer._value(lanes)
         if self._stores:
-            self._producer._put(value, env, at, mask)
+            self._producer._put(value, lanes)
         self._known = dict.fromkeys(self._producer_loads, value)
         try:
-            return super()._value(env, at, lanes, mask)
+            return super()._value(lanes)
         finally:
             self._known = {}
 
-    def _get(
-        self, op: ir.Operation, env: dict[int, Index], at: Index, lanes: int, mask: ir.Value | None
-    ) -> ir.Value:
+    def _get(self, op: ir.Operation, lanes: Lanes) -> ir.Value:
         known = self._known.get(op)
-        return super()._get(op, env, at, lanes, mask) if known is None else known
+        return super()._get(op, lanes) if known is None else known
 
 
 def _loads_of(flat: FlatNest, buffer: ir.Value) -> list[ir.Operation]:
@@ -214,7 +210,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     return [
         Candidate(
             "rows in turn" if count else "vectors",
-            lambda emit, machine: emit_fused(flats, count, emit, machine),
+            lambda emit, _: emit_fused(flats, count, emit),
             lambda size: total_work(nest_work(flat, machine, size) for flat in flats),
         )
     ]
@@ -223,10 +219,10 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
 ROW_FUSION = KernelClass("maps and reductions", _match, _candidates, join=_join)
 
 
-def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machine) -> None:
+def emit_fused(group: list[FlatNest], count: int, emit: Emitter) -> None:
     """Write nests inside shared outer loops at the insertion point."""
     if not count:
-        for writer in _writers(group, 0, emit, machine):
+        for writer in _writers(group, 0, emit):
             writer.write([])
         return
     kept = kept_rows(group, count)
@@ -234,7 +230,7 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
     group = [on_rows(flat, kept, count) for flat in group]
     group, count = merge_shared(group, count)
     length = row_length(group, count, emit)
-    far = come_from_memory(group, count, length, over, emit, machine)
+    far = come_from_memory(group, count, length, over, emit)
     dims = [
         ParallelDim(emit.size(it.extent), 1, _STEPS_EACH * emit.threads)
         for it in group[0].iters[:count]
@@ -242,7 +238,7 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
     work: Index = 0
     for flat in group:
         work += work_of(emit, flat, _ELEMENT_WORK)
-    near = rows_together(group, length, emit, machine)
+    near = rows_together(group, length, emit)
     # Rows from memory go one at a time, with prefetches and non-temporal stores; rows in cache go
     # by blocks. If only run time knows where rows come from, there is code for both.
     sums = any(flat.total is not None for flat in group)
@@ -270,7 +266,7 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
                     if far or buffer in kept
                 }
                 nests = [placed(flat, rows) for flat in nests]
-                writers = _writers(nests, count, emit, machine, near=not far)
+                writers = _writers(nests, count, emit, near=not far)
                 for writer in writers:
                     writer.long = row
                 if far:
@@ -299,18 +295,17 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter, machine: Machin
     if row is None or emit.threads == 1 or count != 1 or many:
         separately()
     elif isinstance(rows, int):
-        _together(group, kept, row, emit, machine, work)
+        _together(group, kept, row, emit, work)
     else:
         with emit.when(emit.compare("slt", rows, emit.threads)) as branch:
-            _together(group, kept, row, emit, machine, work)
+            _together(group, kept, row, emit, work)
         with emit.otherwise(branch):
             separately()
 
 
 def _together(
-    group: list[FlatNest], kept: dict[ir.Value, SymExpr], row: SplitRow, emit: Emitter,
-    machine: Machine, work: Index,
-) -> None:  # fmt: skip
+    group: list[FlatNest], kept: dict[ir.Value, SymExpr], row: SplitRow, emit: Emitter, work: Index
+) -> None:
     """Write nests over fewer rows than threads: threads share each row."""
     rows = emit.size(group[0].iters[0].extent)
     sums = {
@@ -326,8 +321,8 @@ def _together(
         nests = [placed(flat, places) for flat in group]
         length = row_length(group, 1, emit)
         most = length * (emit.threads - 1)
-        near = isinstance(most, int) and most <= machine.l2_bytes
-        writers = _writers(nests, 1, emit, machine, near=near)
+        near = isinstance(most, int) and most <= emit.machine.l2_bytes
+        writers = _writers(nests, 1, emit, near=near)
         for writer in writers:
             writer.long = replace(row, own=own, sums=sums.get(writer.flat.store))
         with emit.loop(0, rows) as loop:
@@ -339,14 +334,14 @@ def _together(
 
 
 def _writers(
-    group: list[FlatNest], count: int, emit: Emitter, machine: Machine, *, near: bool = False
+    group: list[FlatNest], count: int, emit: Emitter, *, near: bool = False
 ) -> list[NestWriter]:
     writers = []
     for flat in group:
         inner = collapse(flat, count)
         along = vector_iter(inner, count)
         assert not isinstance(along, str), along  # or the nest would not have come here
-        writers.append(NestWriter(inner, along, emit, machine, near=near))
+        writers.append(NestWriter(inner, along, emit, near=near))
     return fuse_producers(writers)
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Access
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatIter, FlatNest, collapse, inner_dims
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import has_functions
+from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes
 from relax_mlir.lowering.tir_to_vector.non_temporal import begin_streaming, end_streaming
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import WIDE
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
@@ -180,9 +180,8 @@ def row_length(group: list[FlatNest], count: int, emit: Emitter) -> Index:
 
 
 def come_from_memory(
-    group: list[FlatNest], count: int, length: Index, over: list[Overwritten], emit: Emitter,
-    machine: Machine,
-) -> bool | ir.Value:  # fmt: skip
+    group: list[FlatNest], count: int, length: Index, over: list[Overwritten], emit: Emitter
+) -> bool | ir.Value:
     """Return whether rows come from beyond all caches, and go one at a time.
 
     Slow functions hide plain stores, as long as the cache has a part of them. Nests that overwrite
@@ -192,20 +191,21 @@ def come_from_memory(
     for it in group[0].iters[:count]:
         total *= emit.size(it.extent)
     slow = any(map(has_functions, group))
-    limits: list[tuple[Index, Index]] = [(machine.min_non_temporal_bytes(True, slow=slow), total)]
+    least = emit.machine.min_non_temporal_bytes(True, slow=slow)
+    limits: list[tuple[Index, Index]] = [(least, total)]
     for each in over:
-        limits += [(length, machine.l2_bytes), (MIN_PIPELINED_ELEMENTS, emit.size(each.size))]
+        limits += [(length, emit.machine.l2_bytes), (MIN_PIPELINED_ELEMENTS, emit.size(each.size))]
     return emit.all_at_most(*limits)
 
 
-def rows_together(group: list[FlatNest], length: Index, emit: Emitter, machine: Machine) -> Index:
+def rows_together(group: list[FlatNest], length: Index, emit: Emitter) -> Index:
     """Return how many rows go together: as many as fit half of L1.
 
     Rows from memory go one at a time, so that memory is always busy.
     """
     if not any(flat.total is not None for flat in group):
         return 1
-    return emit.max(emit.min(machine.l1_bytes // 2 // length, _MAX_ROWS), 1)
+    return emit.max(emit.min(emit.machine.l1_bytes // 2 // length, _MAX_ROWS), 1)
 
 
 def size_of_rows(row: SymExpr, block: Index, emit: Emitter) -> Index:
@@ -315,20 +315,20 @@ class SoftwarePipelinedRows:
         emit, last = self.last.emit, self.last
         assert last.vector is not None
         last.begin_row(0, self._place(before))
-        chunk = last.chunk_of({0: late})
         extent = emit.size(last.flat.iters[last.vector].extent)
         wide = WIDE * last.lanes
-        start = begin_streaming(last, {0: late}, (0, extent), chunk)
+        env = {0: late}
+        start = begin_streaming(last, env, (0, extent))
         upto = start + emit.round_down(extent - start, wide)
         most = upto - wide
 
         def step(at: Index) -> None:
-            chunk(emit.min(start + at, most), wide, None, True)
+            last.chunk(Lanes(env, emit.min(start + at, most), wide), True)
 
         self.host.also = step
         self.host.write([row], self._place(row))
         self.host.also = None
-        end_streaming(last, (upto, extent), (last.lanes,), chunk)
+        end_streaming(last, env, (upto, extent), (last.lanes,))
 
     def _place(self, row: Index) -> Index:
         """Return the place of a row."""

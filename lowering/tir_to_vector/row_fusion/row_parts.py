@@ -96,8 +96,8 @@ def _match(nests: Nests) -> Problem | str:
 def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     parts: RowParts = problem.form
 
-    def write(emit: Emitter, machine: Machine) -> None:
-        writers = [IndexMapWriter(each, emit, machine) for each in parts.maps]
+    def write(emit: Emitter, _: Machine) -> None:
+        writers = [IndexMapWriter(each, emit) for each in parts.maps]
         rows = [emit.size(it.extent) for it in parts.maps[0].flat.iters[:-1]]
         work: Index = 0
         for writer in writers:

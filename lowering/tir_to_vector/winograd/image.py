@@ -237,9 +237,7 @@ class TransformedSums:
         if conv.epilogue is None:
             self._out = Layout(conv.out, emit)
         else:
-            self._finish = EpilogueEmitter(
-                conv.epilogue, conv.out.buffer, conv.along, emit, machine
-            )
+            self._finish = EpilogueEmitter(conv.epilogue, conv.out.buffer, conv.along, emit)
 
     def _element(self, variant: WinogradVariant) -> int:
         lines = variant.sizes.room * self._panel // self._lanes
