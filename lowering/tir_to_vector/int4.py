@@ -183,7 +183,13 @@ class _Writer:
         total: Index = 1
         for size in self._sizes_of(value):
             total *= size
-        return self._emit.from_place(value, 0, total)
+        zero, one = (ir.DenseI64ArrayAttr.get([number]) for number in (0, 1))
+        return self._emit.op(
+            "memref.reinterpret_cast", [value, self._emit.index(total)],
+            ir.MemRefType.get([_DYNAMIC], self._byte, ir.StridedLayoutAttr.get(0, [1])),
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0, 1, 0]), static_offsets=zero,
+            static_sizes=ir.DenseI64ArrayAttr.get([_DYNAMIC]), static_strides=one,
+        )  # fmt: skip
 
     def _row_major(self, data: ir.Value, first: Index, sizes: Sequence[Index]) -> _Place:
         strides: list[Index] = []
