@@ -72,7 +72,7 @@ def global_pool(pool: DepthwisePool, machine: Machine) -> list[Candidate]:
     return [
         Candidate(
             "a reduction",
-            lambda emit, machine: emit_fused(nests, shared, emit, machine),
+            lambda emit, machine: emit_fused(nests, shared, emit),
             lambda size: nest_work(nests[0], machine, size),
             when=is_whole,
         )
