@@ -61,7 +61,7 @@ def register_func(
         raise TypeError(f"cannot register {func!r} as '{name}': it is not callable")
     if name in BUILTINS or name.startswith(PREFIX):
         raise ValueError(f"'{name}' is reserved for the VM's builtin functions")
-    import tvm_ffi
+    from relax_mlir.runtime.native.ffi import tvm_ffi
 
     register_errors()
 
@@ -109,7 +109,7 @@ def find_func(name: str) -> Callable[..., Any] | None:
     load_builtins([name])
     func = BUILTINS.get(name) or _FUNCTIONS.get(name)
     if func is None:
-        import tvm_ffi
+        from relax_mlir.runtime.native.ffi import tvm_ffi
 
         register_errors()
         func = tvm_ffi.get_global_func(name, allow_missing=True)
@@ -189,7 +189,7 @@ def remove_global_func(name: str) -> None:
     with _LOCK:
         if _FUNCTIONS.pop(name, None) is None:
             raise not_found(name)
-        import tvm_ffi
+        from relax_mlir.runtime.native.ffi import tvm_ffi
 
         if tvm_ffi.get_global_func(name, allow_missing=True) is not None:
             tvm_ffi.remove_global_func(name)
@@ -197,7 +197,7 @@ def remove_global_func(name: str) -> None:
 
 def list_global_func_names() -> list[str]:
     """Return the names of all registered functions, TVM FFI's included, sorted."""
-    import tvm_ffi
+    from relax_mlir.runtime.native.ffi import tvm_ffi
 
     return sorted({*_FUNCTIONS, *(str(n) for n in tvm_ffi.registry.list_global_func_names())})
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import tvm_ffi
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
@@ -20,6 +19,7 @@ from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.dims import as_dim, as_dtype
 from relax_mlir.relax.expr.types import ObjectType, PrimType, ShapeType, TensorType, TupleType, Type
 from relax_mlir.relax.expr.views import register_view, view
+from relax_mlir.runtime.native.ffi import tvm_ffi
 from relax_mlir.script.markers import Marker
 
 
@@ -187,8 +187,6 @@ class _Literal(Expr):
 
     def __tvm_ffi_object__(self) -> Any:
         """Return what `tvm_ffi.structural_hash` sees: the kind and the word."""
-        import tvm_ffi
-
         return tvm_ffi.convert([type(self).__name__, self.value])
 
     def to_mlir(self) -> ir.Attribute:

@@ -108,7 +108,7 @@ def _compiler() -> list[str]:
 def _link_library(
     executable: Program, path: str | os.PathLike[str], options: Sequence[str]
 ) -> None:
-    import tvm_ffi
+    from relax_mlir.runtime.native.ffi import tvm_ffi
 
     folder = Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent
     libraries = [f"-L{folder}", "-ltvm_ffi", "-lm"]

@@ -40,7 +40,7 @@ class LibraryModule(Module):
             raise ExecutableFormatError(f"cannot load library '{path}': {error}") from error
 
     def _load(self) -> Any:
-        import tvm_ffi
+        from relax_mlir.runtime.native.ffi import tvm_ffi
 
         register_errors()
         file = str(self.path.resolve())

@@ -49,7 +49,7 @@ def _tensor(x: Any) -> _Array:
 
 def _dtype(x: _Array) -> Any:
     """Return the dtype with DLPack's code, bits and lanes."""
-    import tvm_ffi
+    from relax_mlir.runtime.native.ffi import tvm_ffi
 
     return tvm_ffi.dtype(dtype_name(_tensor(x).dtype))
 

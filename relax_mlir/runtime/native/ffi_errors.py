@@ -38,9 +38,9 @@ ERRORS: tuple[type[Exception], ...] = (
 @functools.cache
 def register_errors() -> None:
     """Tell the FFI our exceptions by name; those it knows already stay as they are."""
-    from tvm_ffi import core, register_error
+    from relax_mlir.runtime.native.ffi import tvm_ffi
 
-    known = getattr(core, "ERROR_NAME_TO_TYPE", {})
+    known = getattr(tvm_ffi.core, "ERROR_NAME_TO_TYPE", {})
     for error in ERRORS:
         if error.__name__ not in known:
-            register_error(error.__name__, error)
+            tvm_ffi.register_error(error.__name__, error)

@@ -126,7 +126,7 @@ def load_objects(objects: Iterable[NativeObject]) -> dict[str, Any]:
     Raises:
         ExecutableFormatError: the code is for another machine, damaged, or misses a symbol.
     """
-    import tvm_ffi
+    from relax_mlir.runtime.native.ffi import tvm_ffi
 
     register_errors()
     objects = list(objects)
@@ -159,7 +159,7 @@ def ffi_tensor(value: Any) -> Any:
     """Return an array as TVM FFI's tensor over the same memory, any other value as it is."""
     if not isinstance(value, np.ndarray):
         return value
-    import tvm_ffi
+    from relax_mlir.runtime.native.ffi import tvm_ffi
 
     return tvm_ffi.from_dlpack(Bfloat16Export(value) if value.dtype.name == BFLOAT16 else value)
 
@@ -231,7 +231,7 @@ def _call(func: Callable[..., Any], values: list[Any]) -> Any:
 
 
 def _from_dlpack(value: Any) -> Any:
-    import tvm_ffi
+    from relax_mlir.runtime.native.ffi import tvm_ffi
 
     return tvm_ffi.from_dlpack(value)
 

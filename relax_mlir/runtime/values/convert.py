@@ -151,7 +151,7 @@ def from_dlpack(value: Any) -> np.ndarray:
 
 
 def _from_ffi(value: Any) -> Any:
-    import tvm_ffi
+    from relax_mlir.runtime.native.ffi import tvm_ffi
 
     if isinstance(value, tvm_ffi.Tensor):
         try:

@@ -225,7 +225,7 @@ tensor = array
 def __getattr__(name: str) -> Any:
     # TVM's class of dtypes is the FFI's, a string: every function here takes it as one.
     if name == "DataType":
-        import tvm_ffi
+        from relax_mlir.runtime.native.ffi import tvm_ffi
 
         return tvm_ffi.dtype
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
