@@ -1,5 +1,6 @@
 """Programs of the virtual machine: functions, constants, kernels."""
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -56,6 +57,10 @@ class NativeObject:
     is_parallel: bool = False
 
 
+# Each is decoded when it is checked, translated and described.
+_decoded = functools.lru_cache(1 << 14)(Instruction.decode)
+
+
 class Program(Module):
     """Functions, constants, bytecode and machine code: what an `Executable` runs and files hold.
 
@@ -99,7 +104,7 @@ class Program(Module):
         end = int(self.instr_offset[index + 1]) if index + 1 < count else len(self.instr_data)
         if not 0 <= start < end <= len(self.instr_data):
             raise ValueError(f"instruction {index} has no words")
-        return Instruction.decode(self.instr_data[start:end].tolist())
+        return _decoded(tuple(self.instr_data[start:end].tolist()))
 
     def instructions(self, func: VMFunction) -> list[Instruction]:
         """Return the decoded instructions of one function."""

@@ -1,6 +1,8 @@
 """The bytecode: four instructions over registers, immediates, constants and functions."""
 
 import enum
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 # Names of registers that are not registers; both fit the 56 value bits.
@@ -43,6 +45,7 @@ class Arg:
         return (int(self.kind) << _VALUE_BITS) | (self.value & _VALUE_MASK)
 
     @staticmethod
+    @functools.lru_cache(maxsize=1 << 12)
     def decode(word: int) -> "Arg":
         """Return the operand of a word; ValueError for a kind that does not exist."""
         kind = ArgKind(word >> _VALUE_BITS)
@@ -104,7 +107,7 @@ class Instruction:
         return [int(self.op), self.reg.encode(), self.offset]
 
     @staticmethod
-    def decode(words: list[int]) -> "Instruction":
+    def decode(words: Sequence[int]) -> "Instruction":
         """Return the instruction of exactly these words; ValueError when they are not one."""
         op = Opcode(words[0])
         if op is Opcode.CALL:

@@ -2,6 +2,7 @@
 
 import ast
 import math
+from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
@@ -61,7 +62,7 @@ class ShapeLocals:
         ]
         # Of registers that are written once: the rank of a tensor, dimensions that are known to be
         # none of them negative, the formula of a size; slots that hold a number.
-        self._once = {r for r in written if written.count(r) == 1}
+        self._once = {r for r, count in Counter(written).items() if count == 1}
         self._ranks: dict[int, int] = {}
         self._sizes: set[str] = set()
         self._shapes: dict[int, list[str]] = {}
