@@ -39,7 +39,8 @@ BITS = ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwi
 REDUCTIONS = ("sum", "mean", "amax", "amin", "logsumexp", "var", "std", "norm", "any", "all",
               "nansum", "count_nonzero")  # fmt: skip
 ALONG = (
-    "prod", "max", "min", "argmax", "argmin", "cumsum", "cumprod", "softmax", "log_softmax",
+    "prod", "max", "min", "argmax", "argmin", "cumsum", "cumprod", "cummax", "cummin",
+    "logcumsumexp", "softmax", "log_softmax",
 )  # fmt: skip
 
 
@@ -128,7 +129,7 @@ def reduction(m: Any) -> Any:
 def along(m: Any) -> Any:
     """Reductions and running ones by one axis."""
     name = m.choice(ALONG)
-    dtypes = FLOATS if "softmax" in name else (*FLOATS, "int64", "int32")
+    dtypes = FLOATS if "log" in name or "softmax" in name else (*FLOATS, "int64", "int32")
     function, x = getattr(torch, name), m.pick(dtypes, rank=1)
     axis = m.axis(x)
     if m.flag() and function in (torch.argmax, torch.max, torch.prod):
@@ -143,6 +144,12 @@ def order(m: Any) -> Any:
     if m.flag():
         return m.node(lambda x: torch.sort(x, dim=axis, descending=is_down), x)
     count = int(m.rng.integers(0, m.dims(x)[axis] + 1))
+    if m.flag():
+        return m.node(m.choice((
+            torch.median, torch.nanmedian, lambda x: x.median(axis)[0],
+            lambda x: x.nanmedian(axis, keepdim=is_down)[0], lambda x: x.mode(axis)[0],
+            lambda x: x.kthvalue(count, axis)[0], lambda x: torch.unique(x.round()),
+        )), x)  # fmt: skip
     return m.node(lambda x: torch.topk(x, count, dim=axis, largest=is_down), x)
 
 
@@ -228,7 +235,7 @@ def pooling(m: Any) -> Any:
     stride, pad = m.ints(len(sizes), 1, 3), [m.choice((0, each // 2)) for each in kernel]
     up, name = bool(m.flag()), f"pool{len(sizes)}d"
     if kind == "adaptive":
-        function, to = getattr(F, f"adaptive_avg_{name}"), max(m.size(), 1)
+        function, to = getattr(F, f"adaptive_{m.choice(('avg', 'max'))}_{name}"), max(m.size(), 1)
         return m.node(lambda x: function(x, to), x)
     if kind == "avg":
         counted, function = bool(m.flag()), getattr(F, f"avg_{name}")

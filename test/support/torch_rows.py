@@ -204,6 +204,38 @@ INDEX = [
         offs=torch.tensor([1, 1, 5], dtype=torch.int32))[:5].float()),
     ("copy", lambda a, k: aten.copy(a, a[:1])), ("fill", lambda a, k: aten.fill.Scalar(a, 2.0)),
 ]  # fmt: skip
+ORDER = [
+    *((f.__name__, lambda a, k, f=f: (f(a, 1), f(k, 0), f(a > 0, -1)))
+      for f in (torch.cummax, torch.cummin)),
+    ("logcumsumexp", lambda a, k: (torch.logcumsumexp(a * 40, 1), torch.logcumsumexp(a, 0))),
+    *((f.__name__, lambda a, k, f=f: (f(a), f(a, 1), f(a, 0, keepdim=True), f(k)))
+      for f in (torch.median, torch.nanmedian)),
+    ("kthvalue", lambda a, k: torch.kthvalue(a, 3, 1)),
+    ("kthvalue keepdim", lambda a, k: torch.kthvalue(a, 2, 0, keepdim=True)),
+    ("mode", lambda a, k: (torch.mode(k, 1), torch.mode(k % 3, 0, keepdim=True))),
+    ("unique", lambda a, k: torch.unique(k, return_inverse=True, return_counts=True)),
+    ("unique dim", lambda a, k: torch.unique(k % 2, dim=0, return_counts=True)),
+    ("repeat_interleave counts", lambda a, k: a[0].repeat_interleave(k[0] % 3)),
+    ("bincount", lambda a, k: torch.bincount(k.flatten() % 5, minlength=3)),
+    ("bincount weights", lambda a, k: torch.bincount(k.flatten(), a.flatten())),
+    ("nonzero_static", lambda a, k: torch.nonzero_static(k % 2, size=9, fill_value=-2)),
+    ("nonzero_static few", lambda a, k: torch.nonzero_static(a > 9, size=2)),
+    ("index_reduce", lambda a, k: a.index_reduce(1, k[0] % 8, a * 2, "amax")),
+    ("index_reduce mean", lambda a, k: a.index_reduce(
+        0, k[:1, 0] % 2, a[:1], "mean", include_self=False)),
+    ("scatter.value_reduce", lambda a, k: a.scatter(1, k % 8, 1.5, reduce="multiply")),
+    ("diagonal_scatter", lambda a, k: torch.diagonal_scatter(a[:3], a[0, :3], 2)),
+    ("diagonal_scatter 3", lambda a, k: torch.diagonal_scatter(
+        a.reshape(-1, 2, 4), a[:, :2] * 0, -1, 2, 1)),
+    ("bucketize.Scalar", lambda a, k: torch.bucketize(0.5, torch.sort(a[0])[0])),
+    ("searchsorted.Scalar", lambda a, k: torch.searchsorted(torch.sort(a[0])[0], 0.5)),
+    ("tril_indices", lambda a, k: (torch.tril_indices(3, 5, 1), torch.triu_indices(4, 3, -1))),
+    ("signbit", lambda a, k: (torch.signbit(a * 0), torch.signbit(k - 3))),
+    ("angle", lambda a, k: torch.angle(a)), ("ldexp", lambda a, k: torch.ldexp(a, k - 3)),
+    ("addbmm", lambda a, k: torch.addbmm(
+        a[:2, :2], a.reshape(-1, 2, 4), a.reshape(-1, 4, 2), beta=0.5, alpha=2)),
+    ("dist", lambda a, k: torch.dist(a, a * 2, 3)),
+]  # fmt: skip
 NN = [
     ("conv1d", lambda c, w: F.conv1d(c[:, :, 0], w[:, :, 0], stride=2, padding=1)),
     ("conv2d", lambda c, w: F.conv2d(c, w, w[:, 0, 0, 0], 2, 1)),
@@ -227,6 +259,11 @@ NN = [
     ("adaptive_avg_pool1d", lambda c, w: F.adaptive_avg_pool1d(c[:, :, 0], 4)),
     ("adaptive_avg_pool2d", lambda c, w: F.adaptive_avg_pool2d(c, (4, 2))),
     ("adaptive_avg_pool3d", lambda c, w: F.adaptive_avg_pool3d(c[:, None], 2)),
+    ("adaptive_max_pool1d", lambda c, w: F.adaptive_max_pool1d(
+        c[:, :, 0], 4, return_indices=True)),
+    ("adaptive_max_pool2d", lambda c, w: F.adaptive_max_pool2d(c, (4, 11), return_indices=True)),
+    ("adaptive_max_pool2d one", lambda c, w: F.adaptive_max_pool2d(c[0], (None, 1))),
+    ("adaptive_max_pool3d", lambda c, w: F.adaptive_max_pool3d(c[:, None], 2, return_indices=True)),
     ("nearest", lambda c, w: F.interpolate(c, scale_factor=2)),
     ("nearest size", lambda c, w: F.interpolate(c, size=(13, 4))),
     ("bilinear", lambda c, w: F.interpolate(c, size=(13, 14), mode="bilinear")),
@@ -277,6 +314,7 @@ GROUPS = {
     "reduce": (REDUCE, [(5, 8)]),
     "shape": (SHAPE, [(5, 8)]),
     "index": (INDEX, [(5, 8), None]),
+    "order": (ORDER, [(5, 8), None]),
     "nn": (NN, [(5, 3, 9, 9), (6, 3, 3, 3)]),
 }
 # Inputs whose first dimension stays static in the dynamic reading: weights.

@@ -47,15 +47,18 @@ class Importer:
         return self.node.meta.get("val")
 
     @property
+    def _first(self) -> Any:
+        return self.value[0] if isinstance(self.value, (list, tuple)) else self.value
+
+    @property
     def dtype(self) -> str:
         """The dtype of the node's result, of its first one where it has many."""
-        value = self.value
-        return dtype_name((value[0] if isinstance(value, (list, tuple)) else value).dtype)
+        return dtype_name(self._first.dtype)
 
     @property
     def dims(self) -> list[SymExpr]:
-        """The dimensions of the node's result."""
-        return [size(dim) for dim in self.value.shape]
+        """The dimensions of the node's result, of its first one where it has many."""
+        return [size(dim) for dim in self._first.shape]
 
     @property
     def shape(self) -> ShapeExpr:

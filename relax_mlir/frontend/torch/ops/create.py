@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import numpy as np
+
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.frontend.torch.importer import Importer
+from relax_mlir.frontend.torch.importer import Importer, target_name
 from relax_mlir.frontend.torch.ops.table import converts
 from relax_mlir.relax import op
+from relax_mlir.relax.expr.values import const
 
 
 def _filled(m: Importer, value: Any) -> Any:
@@ -46,6 +49,15 @@ def _arange(m: Importer, *bounds: Any, **_: Any) -> Any:
 @converts("eye.default", "eye.m")
 def _eye(m: Importer, rows: Any, columns: Any = None, **_: Any) -> Any:
     return op.eye(rows, rows if columns is None else columns, dtype=m.dtype)
+
+
+@converts("tril_indices.default", "triu_indices.default")
+def _triangle(m: Importer, rows: int, columns: int, offset: int = 0, **_: Any) -> Any:
+    """Return where a triangle of a matrix is, row after row."""
+    is_lower = target_name(m.node) == "aten.tril_indices.default"
+    places = np.subtract.outer(np.arange(rows), np.arange(columns)) + offset
+    # The rows of the upper triangle begin at its diagonal.
+    return const(np.array(np.nonzero(places >= 0 if is_lower else places <= 0)), m.dtype)
 
 
 @converts("linspace.default")

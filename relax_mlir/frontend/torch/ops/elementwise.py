@@ -175,6 +175,28 @@ def _copysign(m: Importer, x: Any, y: Any) -> Any:
     return op.where(op.less(signs, zero), op.negative(x), x)
 
 
+@converts("signbit.default")
+def _signbit(m: Importer, x: Any) -> Any:
+    dtype, zero = x.ty.dtype, m.cast(0, x.ty.dtype)
+    if "float" in dtype:
+        x = op.where(op.equal(x, zero), op.divide(m.cast(1, dtype), x), x)
+    return op.less(x, zero)
+
+
+@converts("angle.default")
+def _angle(m: Importer, x: Any) -> Any:
+    """Return the angles of real numbers: pi of negative ones."""
+    x = m.cast(x, m.dtype)
+    zero = m.cast(0, m.dtype)
+    angles = op.where(op.less(x, zero), m.cast(math.pi, m.dtype), zero)
+    return op.where(op.isnan(x), x, angles)
+
+
+@converts("ldexp.Tensor")
+def _ldexp(m: Importer, x: Any, exponent: Any) -> Any:
+    return op.multiply(m.cast(x, m.dtype), op.exp2(m.cast(exponent, m.dtype)))
+
+
 @converts("reciprocal.default")
 def _reciprocal(m: Importer, x: Any) -> Any:
     return op.divide(m.cast(1, m.dtype), m.cast(x, m.dtype))

@@ -181,10 +181,11 @@ def _scatter_add(m: Importer, x: Any, dim: int, index: Any, src: Any) -> Any:
     return _scattered(m, x, dim, index, src, "add")
 
 
-@converts("scatter_reduce.two", "scatter.reduce")
+@converts("scatter_reduce.two", "scatter.reduce", "scatter.value_reduce")
 def _scatter_reduce(
     m: Importer, x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True
 ) -> Any:
+    reduce = {"add": "sum", "multiply": "prod"}.get(reduce, reduce)
     if reduce == "mean":
         ones = op.ones(index.ty.dims, m.dtype)
         start = op.ones_like(x) if include_self else op.zeros_like(x)
@@ -198,6 +199,21 @@ def _scatter_reduce(
         first = src if neutral is None else neutral
         x = _scattered(m, x, dim, index, first, "update")
     return _scattered(m, x, dim, index, src, _REDUCTIONS[reduce])
+
+
+@converts("index_reduce.default")
+def _index_reduce(
+    m: Importer, x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True
+) -> Any:
+    """Combine slices at indices of an axis."""
+    if not x.ty.ndim:
+        x, src = (op.reshape(each, (1,)) for each in (x, src))
+        made = _scatter_reduce(m, x, 0, op.reshape(index, (1,)), src, reduce, include_self)
+        return op.reshape(made, ())
+    shape = [1] * x.ty.ndim
+    shape[dim] = -1
+    places = m.emit(op.broadcast_to(op.reshape(index, shape), src.ty.dims))
+    return _scatter_reduce(m, x, dim, places, src, reduce, include_self)
 
 
 def _scattered(m: Importer, x: Any, dim: int, index: Any, src: Any, reduction: str) -> Any:
@@ -281,6 +297,25 @@ def _diagonal(m: Importer, x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1
     return op.permute_dims(taken, [*range(1, ndim - 1), 0])
 
 
+@converts("diagonal_scatter.default")
+def _diagonal_scatter(
+    m: Importer, x: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Any:
+    """Return a tensor with a diagonal of two of its axes replaced."""
+    ndim = x.ty.ndim
+    first, second = dim1 % ndim, dim2 % ndim
+    places = op.arange(0, src.ty.dims[-1], 1, dtype="int64")
+    ends = {first: max(-offset, 0), second: max(offset, 0)}
+    used = sorted(ends)
+    columns = [
+        op.expand_dims(op.add(places, m.cast(ends[axis], "int64")), axis=-1) for axis in used
+    ]
+    order = [*used, *[axis for axis in range(ndim) if axis not in used]]
+    updates = op.permute_dims(m.cast(src, m.dtype), [ndim - 2, *range(ndim - 2)])
+    written = op.scatter_nd(op.permute_dims(x, order), op.concat(columns, axis=-1), updates)
+    return op.permute_dims(written, [order.index(axis) for axis in range(ndim)])
+
+
 @converts("copy.default")
 def _copy(m: Importer, x: Any, src: Any, non_blocking: bool = False) -> Any:
     converted = _truth(m, src) if m.dtype == "bool" else m.cast(src, m.dtype)
@@ -306,18 +341,28 @@ def _histc(m: Importer, x: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> 
     return op.strided_slice(counts, [0], [0], [bins])
 
 
-@converts("bucketize.Tensor")
+@converts("bucketize.Tensor", "bucketize.Scalar")
 def _bucketize(
     m: Importer, x: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False
 ) -> Any:
+    x = _sought(m, x, boundaries)
     return op.bucketize(x, boundaries, out_int32=out_int32, right=right)
 
 
-@converts("searchsorted.Tensor")
+@converts("searchsorted.Tensor", "searchsorted.Scalar")
 def _searchsorted(
     m: Importer, sequence: Any, x: Any, *, out_int32: bool = False, right: bool = False, **_: Any
 ) -> Any:
+    x = _sought(m, x, sequence)
     return op.searchsorted(sequence, x, out_int32=out_int32, right=right)
+
+
+def _sought(m: Importer, x: Any, sequence: Any) -> Any:
+    """Return a number as a scalar tensor; a float among integers stays one."""
+    if not isinstance(x, (int, float)):
+        return x
+    is_between = isinstance(x, float) and "float" not in sequence.ty.dtype
+    return m.cast(x, "float32" if is_between else sequence.ty.dtype)
 
 
 @converts("_embedding_bag.default", "_embedding_bag_forward_only.default")

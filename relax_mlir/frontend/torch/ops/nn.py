@@ -21,9 +21,12 @@ _AVG_POOL = {1: op.avg_pool1d, 2: op.avg_pool2d, 3: op.avg_pool3d}
 _ADAPTIVE = {1: op.adaptive_avg_pool1d, 2: op.adaptive_avg_pool2d, 3: op.adaptive_avg_pool3d}
 
 
-@converts("mm.default", "bmm.default", "matmul.default", "mv.default", "dot.default")
-def _matmul(m: Importer, x: Any, y: Any) -> Any:
-    return op.matmul(x, y)
+@converts(
+    "mm.default", "bmm.default", "matmul.default", "mv.default", "dot.default", "_int_mm.default",
+    "mm.dtype", "bmm.dtype",
+)  # fmt: skip
+def _matmul(m: Importer, x: Any, y: Any, *_: Any) -> Any:
+    return op.matmul(m.cast(x, m.dtype), m.cast(y, m.dtype))
 
 
 @converts("linear.default")
@@ -32,9 +35,20 @@ def _linear(m: Importer, x: Any, weight: Any, bias: Any = None) -> Any:
     return product if bias is None else op.add(product, bias)
 
 
-@converts("addmm.default", "addmv.default", "baddbmm.default")
-def _addmm(m: Importer, x: Any, first: Any, second: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-    product = op.matmul(first, second)
+@converts("addbmm.default")
+def _addbmm(m: Importer, x: Any, first: Any, second: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    product = op.sum(op.matmul(first, second), axis=[0])
+    return _plus(m, x, product, beta, alpha)
+
+
+@converts("addmm.default", "addmv.default", "baddbmm.default", "addmm.dtype")
+def _addmm(
+    m: Importer, x: Any, first: Any, second: Any, *_: Any, beta: Any = 1, alpha: Any = 1
+) -> Any:
+    return _plus(m, m.cast(x, m.dtype), _matmul(m, first, second), beta, alpha)
+
+
+def _plus(m: Importer, x: Any, product: Any, beta: Any, alpha: Any) -> Any:
     product = product if alpha == 1 else op.multiply(product, m.cast(alpha, m.dtype))
     if beta == 0:
         return product

@@ -48,7 +48,24 @@ def _randint(m: Importer, *args: Any, **_: Any) -> Any:
     return m.cast(op.add(m.cast(op.multiply(unit, float(high - low)), "int64"), low), m.dtype)
 
 
-@converts("bernoulli.default", "bernoulli.p")
+@converts("randperm.default")
+def _randperm(m: Importer, *_: Any, **__: Any) -> Any:
+    return m.cast(op.argsort(_uniform(m, dtype="float64"), dtype="int64"), m.dtype)
+
+
+@converts("exponential.default")
+def _exponential(m: Importer, x: Any, rate: float = 1.0, **_: Any) -> Any:
+    unit = op.subtract(m.cast(1.0, m.dtype), _uniform(m, dtype=m.dtype))
+    return op.divide(op.negative(op.log(unit)), m.cast(rate, m.dtype))
+
+
+@converts("normal.Tensor_float", "normal.float_Tensor", "normal.Tensor_Tensor")
+def _normal_of(m: Importer, mean: Any, std: Any = 1.0, **_: Any) -> Any:
+    unit = op.random.normal(next_key(m.emit), m.dims, dtype=m.dtype)
+    return op.add(op.multiply(unit, m.cast(std, m.dtype)), m.cast(mean, m.dtype))
+
+
+@converts("bernoulli.default", "bernoulli.p", "bernoulli.Tensor")
 def _bernoulli(m: Importer, x: Any, rate: Any = None, **_: Any) -> Any:
     return op.astype(op.less(_uniform(m), m.cast(x if rate is None else rate, "float32")), m.dtype)
 

@@ -6,7 +6,6 @@ from typing import Any
 from relax_mlir.frontend.torch.importer import Importer
 from relax_mlir.frontend.torch.ops.elementwise import converted
 from relax_mlir.frontend.torch.ops.table import converts
-from relax_mlir.frontend.torch.symbols import size
 from relax_mlir.relax import op
 
 
@@ -147,6 +146,11 @@ def _vector_norm(
     return op.power(total, m.cast(1.0 / ord, m.dtype))
 
 
+@converts("dist.default")
+def _dist(m: Importer, x: Any, y: Any, p: Any = 2) -> Any:
+    return _vector_norm(m, op.subtract(m.cast(x, m.dtype), m.cast(y, m.dtype)), p)
+
+
 @converts("logsumexp.default")
 def _logsumexp(m: Importer, x: Any, dim: Any, keepdim: bool = False) -> Any:
     x, axes = m.cast(x, m.dtype), _axes(dim)
@@ -165,32 +169,3 @@ def _softmax(m: Importer, x: Any, dim: int, dtype: Any = None) -> Any:
 @converts("log_softmax.int", "_log_softmax.default")
 def _log_softmax(m: Importer, x: Any, dim: int, dtype: Any = None) -> Any:
     return op.log_softmax(m.cast(x, m.dtype), axis=dim)
-
-
-@converts("sort.default", "sort.stable")
-def _sort(
-    m: Importer, x: Any, dim: int = -1, descending: bool = False, *, stable: Any = None
-) -> list[Any]:
-    places = m.emit(op.argsort(x, axis=dim, descending=descending, dtype="int64"))
-    return [op.gather_elements(x, places, axis=dim), places]
-
-
-@converts("argsort.default", "argsort.stable")
-def _argsort(m: Importer, x: Any, dim: int = -1, descending: bool = False, **_: Any) -> Any:
-    return op.argsort(x, axis=dim, descending=descending, dtype="int64")
-
-
-@converts("topk.default")
-def _topk(
-    m: Importer,
-    x: Any,
-    k: Any,
-    dim: int = -1,
-    largest: bool = True,
-    sorted: bool = True,
-) -> list[Any]:
-    if k == 0:
-        shape = [size(dim) for dim in m.value[0].shape]
-        return [op.zeros(shape, x.ty.dtype), op.zeros(shape, "int64")]
-    both = m.emit(op.topk(x, k=k, axis=dim, largest=largest, dtype="int64"))
-    return [both[0], both[1]]

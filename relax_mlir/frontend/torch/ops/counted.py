@@ -1,0 +1,69 @@
+"""Results whose size depends on data: distinct elements, repetitions, counts."""
+
+from typing import Any
+
+from relax_mlir.frontend.torch.importer import Importer, target_name
+from relax_mlir.frontend.torch.ops.table import converts
+from relax_mlir.relax import op
+from relax_mlir.relax.expr.types import TensorType
+
+
+def _count_name(m: Importer) -> str:
+    """Return the name of the size that only run time knows."""
+    names = [symbol.name for symbol in m.node.meta.get("unbacked_bindings") or {}]
+    return names[0] if names else m.block_builder.get_unique_name("count")
+
+
+@converts("_unique2.default", "unique_dim.default")
+def _unique(m: Importer, x: Any, *args: Any, **_: Any) -> list[Any]:
+    """Return distinct elements, or parts along an axis, which of them each is, and how many.
+
+    torch gives them ascending, whatever `sorted` says.
+    """
+    is_flat = target_name(m.node) == "aten._unique2.default"
+    axis = None if is_flat else args[0] % x.ty.ndim
+    made = m.emit(op.unique(x, True, False, True, True, axis=axis))
+    dims: list[Any] = [None] if axis is None else list(x.ty.dims)
+    dims[axis or 0] = _count_name(m)
+    values = m.block_builder.match_cast(m.emit(made[0]), TensorType(dims, m.dtype))
+    inverse = op.reshape(m.cast(made[1], "int64"), x.ty.dims if is_flat else (-1,))
+    others = [inverse, m.cast(made[2], "int64")]
+    # Those that the program does not ask for are empty for torch.
+    nothing = op.zeros((0,), "int64")
+    counts = [fake.shape[0] if fake.ndim else 1 for fake in m.value[1:]]
+    is_asked = [not isinstance(count, int) or count > 0 for count in counts]
+    return [values, *(each if is_asked[i] else nothing for i, each in enumerate(others))]
+
+
+@converts("repeat_interleave.Tensor")
+def _repeat_interleave(m: Importer, repeats: Any, output_size: Any = None) -> Any:
+    """Return each index as often as a tensor says."""
+    ends = m.emit(op.cumsum(m.cast(repeats, "int64"), axis=0))
+    if output_size is None:
+        # The last end, 0 of nothing.
+        total = m.emit(op.sum(m.cast(repeats, "int64")))
+        output_size = m.bind_size(total, _count_name(m))
+    places = op.arange(0, output_size, 1, "int64")
+    return m.cast(op.searchsorted(ends, places, right=True), m.dtype)
+
+
+@converts("bincount.default")
+def _bincount(m: Importer, x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """Return how often each number occurs, or the sums of its weights."""
+    ends = op.concat([op.add(m.cast(x, "int64"), m.cast(1, "int64")),
+                      op.full((1,), m.cast(minlength, "int64"), "int64")], axis=0)  # fmt: skip
+    count = m.bind_size(m.emit(op.max(ends)), _count_name(m))
+    added: Any = op.ones(x.ty.dims, m.dtype) if weights is None else m.cast(weights, m.dtype)
+    zeros = op.zeros([count], m.dtype)
+    return op.scatter_elements(zeros, m.cast(x, "int64"), added, 0, reduction="add")
+
+
+@converts("nonzero_static.default")
+def _nonzero_static(m: Importer, x: Any, *, size: int, fill_value: int = -1) -> Any:
+    """Return the places of the first elements that are not zero, and a number for what is left."""
+    rank = x.ty.ndim
+    places = op.permute_dims(m.cast(op.nonzero(x), "int64"))
+    count = m.block_builder.get_unique_name("count")
+    places = m.block_builder.match_cast(m.emit(places), TensorType((count, rank), "int64"))
+    rest = op.full((size, rank), m.cast(fill_value, "int64"), "int64")
+    return op.strided_slice(m.emit(op.concat([places, rest], axis=0)), [0], [0], [size])
