@@ -1,6 +1,6 @@
 """What each block computes, from its iterators and affine accesses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -10,9 +10,13 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.int4 import is_int4
+from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, linear
 from relax_mlir.lowering.walk import defining_op
 
 BRANCH = "scf.if"
+# Divisions of an iterator.
+QUOTIENTS = ("arith.floordivsi", "arith.divsi", "arith.divui")
+REMAINDERS = ("arith.remsi", "arith.remui")
 # Operations that must not divide by zero.
 DIVIDES = (
     "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi",
@@ -87,7 +91,6 @@ _IGNORED = ("tir.reads", "tir.writes", "tir.yield")
 _MOVABLE = ("memref.alloc", "arith.", "tir.symbol", "memref.dim")
 # What may occur next to the one block of a nest: sizes, and the end of the loop.
 _INDEX_ONLY = ("tir.yield", "tir.symbol", "arith.")
-_INDEX_OPS = {"arith.addi": "__add__", "arith.subi": "__sub__", "arith.muli": "__mul__"}
 
 
 @dataclass(frozen=True)
@@ -111,13 +114,17 @@ class BlockInfo:
 WITHOUT_BLOCKS = BlockInfo("loops", "opaque", False, "no T.block says what they compute")
 
 
+# An affine expression of a block's iterators: a constant, and their factors, none of them 0.
+Affine = tuple[int, dict[int, int]]
+
+
 @dataclass
 class Access:
     """One load or store: for each dimension an affine expression of the iterators, or None."""
 
     op: ir.Operation
     buffer: ir.Value
-    exprs: list[ir.AffineExpr | None]
+    exprs: list[Affine | None]
 
     @property
     def iters(self) -> list[int | None]:
@@ -126,7 +133,7 @@ class Access:
 
     def dims_of_iter(self, position: int) -> list[int]:
         """Return the dimensions whose index depends on an iterator, or may."""
-        return [dim for dim, expr in enumerate(self.exprs) if _involves(expr, position)]
+        return [i for i, expr in enumerate(self.exprs) if expr is None or position in expr[1]]
 
     @property
     def is_affine(self) -> bool:
@@ -291,6 +298,18 @@ def statements(loop: ir.Operation) -> list[ir.Operation]:
     return [view.operation for view in body if not view.operation.name.startswith(_INDEX_ONLY)]
 
 
+def divisors(nest: Nest, names: Sequence[str]) -> dict[int, int]:
+    """Return the iterators that operations of these names divide by one number, and that."""
+    arguments = list(nest.block.regions[0].blocks[0].arguments)
+    result: dict[int, set[int]] = {}
+    for op in nest.body():
+        if op.name in names and op.operands[0] in arguments:
+            by = constant_or_value(op.operands[1])
+            numbers = result.setdefault(arguments.index(op.operands[0]), set())
+            numbers.add(by if isinstance(by, int) else 0)
+    return {i: min(by) for i, by in result.items() if len(by) == 1 and min(by) > 1}
+
+
 def iter_types(block: ir.Operation) -> list[str]:
     """Return the types of a block's iterators."""
     return [ir.StringAttr(kind).value for kind in block.attributes["iter_types"]]
@@ -323,45 +342,19 @@ def _access(op: ir.Operation, position: int, block: ir.Operation) -> Access:
     return Access(op, buffer, [affine_of(index, arguments) for index in indices])
 
 
-def affine_of(value: ir.Value, arguments: list[ir.Value]) -> ir.AffineExpr | None:
+def affine_of(value: ir.Value, arguments: list[ir.Value]) -> Affine | None:
     """Return an index as an affine expression of a block's iterators, or None."""
-    if value in arguments:
-        return ir.AffineDimExpr.get(arguments.index(value))
-    known = constant_or_value(value)
-    if isinstance(known, int):
-        return ir.AffineConstantExpr.get(known)
-    op = defining_op(value, *_INDEX_OPS)
-    if op is None:
+    form = linear(value, {argument: Lin(0, {argument: 1}) for argument in arguments})
+    if any(term not in arguments for term in form.terms):
         return None
-    lhs, rhs = (affine_of(operand, arguments) for operand in op.operands)
-    if lhs is None or rhs is None:
-        return None
-    if op.name == "arith.muli" and not (
-        isinstance(lhs.maybe_downcast(), ir.AffineConstantExpr)
-        or isinstance(rhs.maybe_downcast(), ir.AffineConstantExpr)
-    ):
-        return None
-    return getattr(lhs, _INDEX_OPS[op.name])(rhs)
+    return form.const, {arguments.index(term): factor for term, factor in form.terms.items()}
 
 
-def _plain(expr: ir.AffineExpr | None) -> int | None:
-    if expr is None:
-        return None
-    known = expr.maybe_downcast()
-    if isinstance(known, ir.AffineDimExpr):
-        return known.position
-    return -1 if isinstance(known, ir.AffineConstantExpr) and known.value == 0 else None
-
-
-def _involves(expr: ir.AffineExpr | None, position: int) -> bool:
-    expr = None if expr is None else expr.maybe_downcast()
-    if expr is None:
-        return True
-    if isinstance(expr, ir.AffineDimExpr):
-        return expr.position == position
-    if isinstance(expr, ir.AffineConstantExpr):
-        return False
-    return _involves(expr.lhs, position) or _involves(expr.rhs, position)
+def _plain(expr: Affine | None) -> int | None:
+    if expr == (0, {}):
+        return -1
+    constant, factors = expr or (1, {})
+    return next(iter(factors)) if constant == 0 and list(factors.values()) == [1] else None
 
 
 def kind_of(nest: Nest) -> str:

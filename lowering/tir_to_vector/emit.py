@@ -197,6 +197,15 @@ class Emitter(ParallelEmitter):
         operands = [buffer, *map(self.index, indices)]
         return self.op("memref.load", operands, buffer.type.element_type)
 
+    def load_if_any(self, buffer: ir.Value, indices: Sequence[Index], mask: ir.Value) -> ir.Value:
+        """Load an element that all lanes of a mask share; zero if none is on."""
+        element = buffer.type.element_type
+        (value,) = self.either(
+            self.reduced(mask, "or"), [element],
+            lambda: [self.load(buffer, indices)], lambda: [self.constant(element, 0)],
+        )  # fmt: skip
+        return value
+
     def store(self, value: ir.Value, buffer: ir.Value, indices: Sequence[Index]) -> None:
         """Store one element."""
         self.op("memref.store", [value, buffer, *map(self.index, indices)])
@@ -337,6 +346,16 @@ class Emitter(ParallelEmitter):
         """Return a vector with a scalar in every lane."""
         return self.op("vector.broadcast", [value], type_)
 
+    def ramp(self, first: Index, step: Index, lanes: int) -> ir.Value:
+        """Return the vector of indices `first + lane * step`."""
+        type_ = ir.VectorType.get([lanes], self.index_type)
+        numbers = self.op("vector.step", [], type_)
+        if not isinstance(step, int) or step != 1:
+            numbers = self.op("arith.muli", [numbers, self.splat(self.index(step), type_)], type_)
+        if isinstance(first, int) and first == 0:
+            return numbers
+        return self.op("arith.addi", [self.splat(self.index(first), type_), numbers], type_)
+
     def extract(self, vector: ir.Value, lane: int) -> ir.Value:
         """Return one lane."""
         where = ir.DenseI64ArrayAttr.get([lane])
@@ -359,6 +378,14 @@ class Emitter(ParallelEmitter):
         type_ = ir.VectorType.get([count], vector.type.element_type)
         attributes = dict(zip(names, numbers, strict=True))
         return self.op("vector.extract_strided_slice", [vector], type_, **attributes)
+
+    def folded(
+        self, vector: ir.Value, join: Callable[[ir.Value, ir.Value], ir.Value], lanes: int = 1
+    ) -> ir.Value:
+        """Return a vector combined by halves, in a fixed order, until `lanes` are left."""
+        while (half := vector.type.shape[0] // 2) >= lanes:
+            vector = join(self.part(vector, 0, half), self.part(vector, half, half))
+        return vector
 
     def shuffle(self, a: ir.Value, b: ir.Value, lanes: Sequence[int]) -> ir.Value:
         """Return lanes picked from two vectors, those of the second numbered after the first's."""

@@ -8,7 +8,9 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BRANCH,
+    QUOTIENTS,
     Access,
+    Affine,
     Nest,
     affine_of,
     is_within,
@@ -16,7 +18,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     operations,
     result_of,
 )
-from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
+from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value, is_constant
 from relax_mlir.lowering.tir_to_vector.symbols import symbolic
 from relax_mlir.lowering.walk import defining_op
 
@@ -25,11 +27,12 @@ _VIEWS = (
     "memref.subview", "memref.view",
 )  # fmt: skip
 _ELEMENTWISE = ("arith.", "math.")
-DIVISIONS = ("arith.floordivsi", "arith.divsi", "arith.divui")
 _INDEX_OPS = ("arith.constant", "arith.addi", "arith.subi", "arith.muli", "tir.symbol")
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 # Arguments of a block as sums of iterators, each with its factor.
 Terms = Mapping[ir.Value, dict[int, SymExpr]]
+# Indices that are no linear function of the iterators, and what one step of each is in memory.
+Nonlinear = list[tuple[ir.Value, SymExpr]]
 # How two values are combined, the identity of floats, and of integers given their width.
 COMBINERS = {
     "arith.addf": 0.0, "arith.mulf": 1.0,
@@ -40,6 +43,14 @@ COMBINERS = {
     "arith.maxui": lambda _: 0, "arith.minui": lambda _: -1,
     "arith.andi": lambda _: -1, "arith.ori": lambda _: 0, "arith.xori": lambda _: 0,
 }  # fmt: skip
+
+
+def identity(combiner: str, element: ir.Type) -> float:
+    """Return the identity of a combiner for elements of a type."""
+    number = COMBINERS[combiner]
+    if isinstance(number, float):
+        return number
+    return number(64 if isinstance(element, ir.IndexType) else element.width)
 
 
 class NotFlat(Exception):
@@ -147,7 +158,8 @@ def _flatten(nest: Nest) -> FlatNest:
     value, total, init = store.op.operands[0], None, None
     if "reduction" in nest.types:
         total, value = split_reduction(nest, store)
-        init = init_of(nest, store)
+        inits = init_of(nest, store)
+        init = inits and inits[0]
     elif nest.has_init():
         raise NotFlat("it has an init region and no reduction")
     flat = FlatNest(nest, iters, accesses, store.op, total, value, slice_of(nest, value), init)
@@ -243,23 +255,43 @@ def flat_access(access: Access, order: list[int]) -> FlatAccess:
     Raises:
         NotFlat: its address is no linear function of them.
     """
-    offset, strides, stride = _ZERO, [_ZERO] * len(order), _ONE
     arguments = list(access.op.block.arguments)
-    indices = list(access.op.operands)[-len(access.exprs) :] if access.exprs else []
-    dims = [_ONE, *inner_dims(access.buffer)][: len(access.exprs)]
-    for dim, expr, index in zip(
-        reversed(dims), reversed(access.exprs), reversed(indices), strict=True
-    ):
-        terms = linear_index(index, terms_of(arguments)) if expr is None else linear(expr)
-        if terms is None:
-            raise NotFlat("it computes an index from data, or with a quotient")
-        constant, factors = terms
-        offset = offset + stride * constant
-        for position, factor in factors.items():
-            where = order.index(position)
-            strides[where] = strides[where] + stride * factor
+    flat, rest = linear_address(access, {arguments[i]: {n: _ONE} for n, i in enumerate(order)})
+    if rest:
+        raise NotFlat("it computes an index from data, or with a quotient")
+    return flat
+
+
+def linear_address(
+    access: Access, terms: Terms, quotients: Mapping[ir.Value, tuple[int, int]] | None = None,
+    count: int | None = None,
+) -> tuple[FlatAccess, Nonlinear]:  # fmt: skip
+    """Return the linear part of an address, and the indices that are not linear.
+
+    Args:
+        access: a load or store.
+        terms: as for `linear_index`.
+        quotients: as there.
+        count: of the iterators, if they are more than the block's.
+
+    Raises:
+        NotFlat: a dimension of the buffer has no name.
+    """
+    offset, strides, stride = _ZERO, [_ZERO] * (len(terms) if count is None else count), _ONE
+    rest: Nonlinear = []
+    rank = len(access.exprs)
+    indices = list(access.op.operands)[-rank:] if rank else []
+    dims = [_ONE, *inner_dims(access.buffer)][:rank]
+    for dim, index in zip(reversed(dims), reversed(indices), strict=True):
+        known = linear_index(index, terms, quotients)
+        if known is None:
+            rest.append((index, stride))
+        else:
+            offset = offset + stride * known[0]
+            for position, factor in known[1].items():
+                strides[position] = strides[position] + stride * factor
         stride = stride * dim
-    return FlatAccess(access.buffer, offset, strides)
+    return FlatAccess(access.buffer, offset, strides), rest
 
 
 def linear_index(
@@ -280,7 +312,7 @@ def linear_index(
     op = defining_op(value)
     if op is None:
         return None
-    if op.name in DIVISIONS:
+    if op.name in QUOTIENTS:
         by, position = (quotients or {}).get(op.operands[0], (0, 0))
         same = by != 0 and constant_or_value(op.operands[1]) == by
         return (_ZERO, {position: _ONE}) if same else None
@@ -306,51 +338,22 @@ def terms_of(arguments: Iterable[ir.Value]) -> Terms:
     return {argument: {i: _ONE} for i, argument in enumerate(arguments)}
 
 
-def linear(expr: ir.AffineExpr) -> tuple[int, dict[int, int]]:
-    """Return an affine expression's constant and the factors of iterators.
-
-    Raises:
-        NotFlat: it divides.
-    """
-    expr = expr.maybe_downcast()
-    if isinstance(expr, ir.AffineConstantExpr):
-        return expr.value, {}
-    if isinstance(expr, ir.AffineDimExpr):
-        return 0, {expr.position: 1}
-    if not isinstance(expr, (ir.AffineAddExpr, ir.AffineMulExpr)):
-        raise NotFlat("an index divides")
-    (a, left), (b, right) = linear(expr.lhs), linear(expr.rhs)
-    if isinstance(expr, ir.AffineAddExpr):
-        return a + b, {i: left.get(i, 0) + right.get(i, 0) for i in {**left, **right}}
-    factor, terms, constant = (b, left, a) if not right else (a, right, b)
-    return constant * factor, {i: value * factor for i, value in terms.items()}
-
-
-def plus_constant(expr: ir.AffineExpr | None, position: int) -> int | None:
+def plus_constant(expr: Affine | None, position: int) -> int | None:
     """Return the constant that an index adds to an iterator, None for other indices."""
-    try:
-        constant, factors = (0, {}) if expr is None else linear(expr)
-    except NotFlat:
-        return None
-    return constant if factors == {position: 1} else None
+    return expr[0] if expr is not None and expr[1] == {position: 1} else None
 
 
-def index_terms(flat: FlatNest, access: FlatAccess) -> list[tuple[int, dict[int, int]]] | None:
+def index_terms(flat: FlatNest, access: FlatAccess) -> list[Affine] | None:
     """Return for each index of a load its constant, and the factors of its iterators.
 
-    None if an index is no linear expression with a constant of at least 0.
+    None if an index is no affine expression with a constant of at least 0.
     """
     load = next(load for load in flat.nest.loads if flat.accesses.get(load.op) is access)
-    order, result = flat.nest.order, []
-    for expr in load.exprs:
-        try:
-            constant, factors = (-1, {}) if expr is None else linear(expr)
-        except NotFlat:
-            return None
-        if constant < 0:
-            return None
-        result.append((constant, {order.index(i): f for i, f in factors.items() if f}))
-    return result
+    order = flat.nest.order
+    known = [expr for expr in load.exprs if expr is not None and expr[0] >= 0]
+    if len(known) < len(load.exprs):
+        return None
+    return [(constant, {order.index(i): f for i, f in terms.items()}) for constant, terms in known]
 
 
 def split_reduction(nest: Nest, store: Access) -> tuple[ir.Operation, ir.Value]:
@@ -371,25 +374,30 @@ def split_reduction(nest: Nest, store: Access) -> tuple[ir.Operation, ir.Value]:
     raise NotFlat("it does not combine what it stores with what it held")
 
 
-def init_of(nest: Nest, store: Access) -> ir.Attribute | None:
-    """Return a reduction's initial value, None for the buffer's contents.
+def init_of(nest: Nest, *stores: Access) -> list[ir.Attribute] | None:
+    """Return the initial values of a reduction's sums, None for the buffers' contents.
 
     Raises:
-        NotFlat: the init region does more than store a constant in the place of the sum.
+        NotFlat: the init region does more than store a constant in the place of each sum.
     """
     if not nest.has_init():
         return None
     block = nest.block.regions[1].blocks[0]
-    ops = [view.operation for view in block.operations]
-    stores = [op for op in ops if op.name == "memref.store"]
+    ops, arguments = [view.operation for view in block.operations], list(block.arguments)
+    stored = [op for op in ops if op.name == "memref.store"]
+    made = {op.operands[1]: op for op in stored}
     others = {op.name for op in ops} - {"memref.store", "tir.yield", "tir.writes", *_INDEX_OPS}
-    if len(stores) != 1 or others or stores[0].operands[1] != store.buffer:
-        raise NotFlat("its init is not one store of a constant")
-    value, _, *indices = stores[0].operands
-    arguments = list(block.arguments)
-    if [affine_of(index, arguments) for index in indices] != store.exprs:
-        raise NotFlat("its init writes elsewhere than its body")
-    return value.owner.operation.attributes["value"]
+    if others or len(stored) != len(stores) or made.keys() != {x.buffer for x in stores}:
+        raise NotFlat("its init is not one store of a constant for each value")
+    values = []
+    for store in stores:
+        value, _, *indices = made[store.buffer].operands
+        if [affine_of(index, arguments) for index in indices] != store.exprs:
+            raise NotFlat("its init writes elsewhere than its body")
+        if not is_constant(value):
+            raise NotFlat("its init is not one store of a constant for each value")
+        values.append(value.owner.operation.attributes["value"])
+    return values
 
 
 def slice_of(nest: Nest, value: ir.Value, *, branches: bool = False) -> list[ir.Operation]:

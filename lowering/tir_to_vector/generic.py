@@ -12,7 +12,7 @@ from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value, is_c
 from relax_mlir.lowering.tir_to_vector.scheduled.index import is_inside
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import MARK, write_parallel
 from relax_mlir.lowering.tir_to_vector.symbols import strided_metadata
-from relax_mlir.lowering.walk import collect, outermost
+from relax_mlir.lowering.walk import collect, enclosing, outermost
 
 arith: ModuleType = submodule("dialects.arith")
 func: ModuleType = submodule("dialects.func")
@@ -146,9 +146,9 @@ def lower_packed(op: ir.Operation) -> None:
 
 
 def _entry(op: ir.Operation) -> ir.Block:
-    while op.parent.operation.name != "func.func":
-        op = op.parent.operation
-    return op.block
+    function = enclosing(op, "func.func")
+    assert function is not None  # what is lowered is in one
+    return function.regions[0].blocks[0]
 
 
 def _arguments(op: ir.Operation, operands: list[ir.Value]) -> tuple[list[ir.Value], list[str]]:

@@ -17,7 +17,7 @@ class IndexValue(ir.Value):
     """An index that run time knows, with the arithmetic of an integer.
 
     So the same expressions serve numbers and values. Results fold where they are known; `//` is of
-    non-negative numbers.
+    non-negative numbers, `&` and `|` are of their bits.
     """
 
     def __init__(self, value: ir.Value, emit: "IndexEmitter") -> None:
@@ -48,6 +48,16 @@ class IndexValue(ir.Value):
 
     def __rfloordiv__(self, other: Index) -> Index:
         return self._emit.div(other, self)
+
+    def __and__(self, other: Index) -> Index:
+        return self._emit._index_op("arith.andi", self, other)
+
+    __rand__ = __and__
+
+    def __or__(self, other: Index) -> Index:
+        return self._emit._index_op("arith.ori", self, other)
+
+    __ror__ = __or__
 
     def __lt__(self, other: Index) -> "BoolValue":
         return self._emit.compare("slt", self, other)

@@ -1,6 +1,5 @@
 """Splitting the init region of a reduction block into a loop nest of its own (decompose)."""
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
 from typing import Any
@@ -9,6 +8,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.lowering.tir_to_vector.analysis import (
     Nest,
+    counter_of,
+    iter_types,
     kind_of_loop,
     make_loop,
     match_nest,
@@ -18,7 +19,8 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.scheduled.index import Copier, conjuncts, depends_on
-from relax_mlir.lowering.walk import defining_op, is_below
+from relax_mlir.lowering.tir_to_vector.symbols import size_value
+from relax_mlir.lowering.walk import INNER_FIRST, collect, defining_op, is_below, named
 
 _PURE = ("arith.", "affine.apply", "tir.symbol", "memref.dim")
 
@@ -29,21 +31,14 @@ def split_inits(func: ir.OpView, emit: Emitter) -> None:
     If nothing else runs inside the reduction loops, it becomes a nest before them: no branch is
     left inside, and an empty reduction gives its identity. Otherwise it is guarded.
     """
-    blocks: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "tir.block" and len(op.regions[1].blocks):
-            blocks.append(op)
-        return ir.WalkResult.ADVANCE
-
-    func.operation.walk(visit)
-    for op in blocks:
-        with op.location:
-            _split(op, emit)
+    for op in named(func.operation, ("tir.block",), INNER_FIRST):
+        if len(op.regions[1].blocks):
+            with op.location:
+                _split(op, emit)
 
 
 def _split(op: ir.Operation, emit: Emitter) -> None:
-    kinds = [ir.StringAttr(kind).value for kind in op.attributes["iter_types"]]
+    kinds = iter_types(op)
     values = list(op.operands)[: len(kinds)]
     reduced = [value for kind, value in zip(kinds, values, strict=True) if kind == "reduction"]
     loops = _loops_around(op)
@@ -80,7 +75,7 @@ def _split(op: ir.Operation, emit: Emitter) -> None:
         with point:
             bounds = [copier.pull(value, outermost) for value in loop.operands]
             _, counter, point = make_loop(*bounds, kind_of_loop(loop))
-        copier.env[loop.regions[0].blocks[0].arguments[0]] = counter
+        copier.env[counter_of(loop)] = counter
     with point:
         iters = [
             emit.index(0) if kind == "reduction" else copier.pull(value, outermost)
@@ -88,7 +83,7 @@ def _split(op: ir.Operation, emit: Emitter) -> None:
         ]
         copied = [copier.pull(value, outermost) for value in guards]
         used = {value: copier.pull(value, outermost) for value in captured}
-        for inner in _nested(op.regions[1]):
+        for inner in _inside_init(op):
             for position, operand in enumerate(inner.operands):
                 if operand in used:
                     inner.operands[position] = used[operand]
@@ -98,23 +93,20 @@ def _split(op: ir.Operation, emit: Emitter) -> None:
 
 def _captured(op: ir.Operation, outermost: ir.Operation) -> list[ir.Value]:
     """Return the values of loops around the init region that it uses."""
-    result = dict.fromkeys(
-        operand for inner in _nested(op.regions[1]) for operand in inner.operands
-    )
+    inside = _inside_init(op)
+    result = dict.fromkeys(operand for inner in inside for operand in inner.operands)
     return [value for value in result if _is_between(value, op, outermost)]
+
+
+def _inside_init(op: ir.Operation) -> list[ir.Operation]:
+    """Return the operations in a block's init region."""
+    tops = [view.operation for view in op.regions[1].blocks[0].operations]
+    return [inner for top in tops for inner in collect(top, lambda _: True)]
 
 
 def _is_between(value: ir.Value, op: ir.Operation, outermost: ir.Operation) -> bool:
     inner = defining_op(value) or value.owner.owner.operation
     return inner != op and not is_below(inner, op) and is_below(inner, outermost)
-
-
-def _nested(region: ir.Region) -> Iterator[ir.Operation]:
-    for block in region.blocks:
-        for view in block.operations:
-            yield view.operation
-            for inner in view.operation.regions:
-                yield from _nested(inner)
 
 
 def _where(conditions: list[ir.Value], emit: Emitter) -> AbstractContextManager[Any]:
@@ -189,7 +181,7 @@ def _only(loop: ir.Operation, inner: ir.Operation) -> bool:
 
 
 def _depends(value: ir.Value, loop: ir.Operation) -> bool:
-    return depends_on(value, loop.regions[0].blocks[0].arguments[0])
+    return depends_on(value, counter_of(loop))
 
 
 def split_data_inits(func: ir.OpView) -> None:
@@ -237,11 +229,7 @@ def _split_init(nest: Nest) -> None:
         body = block.regions[0].blocks.append(*[ir.IndexType.get()] * len(spatial))
     init = nest.block.regions[1].blocks[0]
     with ir.InsertionPoint(body):
-        zero = ir.Operation.create(
-            "arith.constant",
-            results=[ir.IndexType.get()],
-            attributes={"value": ir.IntegerAttr.get(ir.IndexType.get(), 0)},
-        ).result
+        zero = size_value(0)
         for i, argument in enumerate(init.arguments):
             here = body.arguments[spatial.index(i)] if i in spatial else zero
             argument.replace_all_uses_with(here)

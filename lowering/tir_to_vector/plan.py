@@ -8,9 +8,12 @@ from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BRANCH,
     BY_HAND_REASON,
+    QUOTIENTS,
+    REMAINDERS,
     WITHOUT_BLOCKS,
     BlockInfo,
     declared_class,
+    iter_types,
     kind_of,
     top_level,
     unchanged,
@@ -28,15 +31,13 @@ from relax_mlir.lowering.tir_to_vector.init import split_data_inits
 from relax_mlir.lowering.tir_to_vector.kernel_class import Final, KernelClass, Nests, Plan, Problem
 from relax_mlir.lowering.tir_to_vector.reductions.indexed import INDEXED_REDUCTION
 from relax_mlir.lowering.tir_to_vector.reductions.rewrites import (
-    QUOTIENTS,
-    REMAINDERS,
     WIDENING,
     combine_bytes,
     split_quotients,
 )
 from relax_mlir.lowering.tir_to_vector.reductions.scan import SCAN
 from relax_mlir.lowering.tir_to_vector.reductions.strided import STRIDED_REDUCTION
-from relax_mlir.lowering.tir_to_vector.reductions.variadic_writer import VARIADIC_REDUCTION
+from relax_mlir.lowering.tir_to_vector.reductions.variadic import VARIADIC_REDUCTION
 from relax_mlir.lowering.tir_to_vector.row_fusion.fusion import ROW_FUSION
 from relax_mlir.lowering.tir_to_vector.row_fusion.row_parts import ROW_PARTS
 from relax_mlir.lowering.tir_to_vector.scheduled.merged_loops import merge_loops
@@ -44,7 +45,7 @@ from relax_mlir.lowering.tir_to_vector.scheduled.products import regain_products
 from relax_mlir.lowering.tir_to_vector.scheduled.program import is_scheduled
 from relax_mlir.lowering.tir_to_vector.window import split_paddings
 from relax_mlir.lowering.tir_to_vector.winograd.kernel import WINOGRAD
-from relax_mlir.lowering.walk import names_below
+from relax_mlir.lowering.walk import INNER_FIRST, named, names_below
 
 # The most special first: the first class that matches plans the nests, and if none does, the reason
 # of the last one is reported.
@@ -178,21 +179,12 @@ def _match_one(op: ir.Operation, machine: Machine) -> Problem | None:
 
 def _blocks_in(op: ir.Operation) -> list[ir.Operation]:
     """Return the blocks in an operation, inner ones first."""
-    blocks: list[ir.Operation] = []
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        if inner.name == "tir.block":
-            blocks.append(inner)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return blocks
+    return named(op, ("tir.block",), INNER_FIRST)
 
 
 def _slow(block: ir.Operation, reason: str) -> BlockInfo:
     kernel_class = declared_class(block)
     if kernel_class is not None:
         return BlockInfo(ir.StringAttr(block.attributes["block_name"]).value, kernel_class, True)
-    types = [ir.StringAttr(kind).value for kind in block.attributes["iter_types"]]
-    kind = "reduction" if "reduction" in types else "opaque"
+    kind = "reduction" if "reduction" in iter_types(block) else "opaque"
     return BlockInfo(ir.StringAttr(block.attributes["block_name"]).value, kind, False, reason)

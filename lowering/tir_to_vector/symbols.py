@@ -29,9 +29,9 @@ def expression(op: ir.Operation) -> SymExpr:
     return op.attributes["value"].dims[0]
 
 
-def size_value(size: SymExpr) -> ir.Value:
+def size_value(size: SymExpr | int) -> ir.Value:
     """Return an index: a constant, or the `tir.symbol` of an expression."""
-    index = ir.IndexType.get()
+    index, size = ir.IndexType.get(), SymExpr.of(size)
     if size.value is not None:
         name, attr = "arith.constant", ir.IntegerAttr.get(index, size.value)
     else:

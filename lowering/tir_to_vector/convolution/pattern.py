@@ -25,9 +25,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatIter,
     FlatNest,
-    NotFlat,
     collapse,
-    linear,
     linear_index,
     terms_of,
 )
@@ -428,16 +426,9 @@ def _axes(
 
 def _index(access: Access, d: int) -> tuple[SymExpr, dict[int, int]] | None:
     """Return the constant of an index of the image, and the factors of iterators."""
-    expr = access.exprs[d]
-    if expr is not None:
-        try:
-            constant, factors = linear(expr)
-        except NotFlat:
-            return None
-        return None if constant < 0 else (SymExpr.const(constant), factors)
     index = list(access.op.operands)[-len(access.exprs) :][d]
     form = linear_index(index, terms_of(access.op.block.arguments))
-    if form is None:
+    if form is None or (form[0].value is not None and form[0].value < 0):
         return None
     known = {i: factor.value for i, factor in form[1].items()}
     numbers = {i: factor for i, factor in known.items() if factor is not None}

@@ -13,34 +13,31 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BRANCH,
+    QUOTIENTS,
     Access,
     Nest,
+    divisors,
     guard_of,
     is_within,
     result_of,
 )
 from relax_mlir.lowering.tir_to_vector.flat import (
-    DIVISIONS,
     FlatAccess,
     FlatIter,
     FlatNest,
+    Nonlinear,
     NotFlat,
     collapse,
     extent_of,
-    inner_dims,
-    linear_index,
+    linear_address,
     plus_constant,
     root,
     slice_of,
 )
-from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.vector_nest import vector_iter
 
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 
-Linear = tuple[SymExpr, dict[int, SymExpr]]
-# Indices that are no linear function of the iterators, and what one step of each is in memory.
-Found = list[tuple[ir.Value, SymExpr]]
 # The maximal stride of whole vectors: with larger ones a gather is as good.
 MAX_STEP = 4
 # The maximal repeats of lanes: more are runs.
@@ -63,31 +60,13 @@ class IndexSpace:
     terms: dict[ir.Value, dict[int, SymExpr]]
     quotients: dict[ir.Value, tuple[int, int]] = field(default_factory=dict)
 
-    def linear(self, value: ir.Value) -> Linear | None:
-        """Return an index as a symbolic constant and factors, None if it is not linear."""
-        return linear_index(value, self.terms, self.quotients)
-
-    def access(self, access: Access) -> tuple[FlatAccess, Found]:
+    def access(self, access: Access) -> tuple[FlatAccess, Nonlinear]:
         """Return the linear part of an address, and the indices that are not linear.
 
         Raises:
             NotFlat: a dimension of the buffer has no name.
         """
-        offset, strides, stride = _ZERO, [_ZERO] * len(self.iters), _ONE
-        result: Found = []
-        count = len(access.exprs)
-        indices = list(access.op.operands)[-count:] if count else []
-        dims = [_ONE, *inner_dims(access.buffer)][:count]
-        for dim, index in zip(reversed(dims), reversed(indices), strict=True):
-            known = self.linear(index)
-            if known is None:
-                result.append((index, stride))
-            else:
-                offset = offset + stride * known[0]
-                for position, factor in known[1].items():
-                    strides[position] = strides[position] + stride * factor
-            stride = stride * dim
-        return FlatAccess(access.buffer, offset, strides), result
+        return linear_address(access, self.terms, self.quotients, len(self.iters))
 
 
 def spaces(nest: Nest) -> list[IndexSpace]:
@@ -97,12 +76,11 @@ def spaces(nest: Nest) -> list[IndexSpace]:
         NotFlat: a loop's extent has no name.
     """
     arguments = list(nest.block.regions[0].blocks[0].arguments)
-    order = sorted(range(len(arguments)), key=lambda i: nest.loop_of[i])
+    order = nest.order
     extents = {i: extent_of(nest.loops[nest.loop_of[i]].operands[1]) for i in order}
     plain = [FlatIter(extents[i], False) for i in order]
     whole = IndexSpace(plain, {arguments[i]: {n: _ONE} for n, i in enumerate(order)})
-    by = _divisors(nest, arguments)
-    by = {i: c for i, c in by.items() if extents[i] % c == 0}
+    by = {i: c for i, c in divisors(nest, QUOTIENTS).items() if extents[i] % c == 0}
     if not by:
         return [whole]
     parts = IndexSpace([], {})
@@ -117,18 +95,6 @@ def spaces(nest: Nest) -> list[IndexSpace]:
         parts.terms[arguments[i]] = {here: width, here + 1: _ONE}
         parts.quotients[arguments[i]] = (by[i], here)
     return [whole, parts]
-
-
-def _divisors(nest: Nest, arguments: list[ir.Value]) -> dict[int, int]:
-    """Return the divisors of arguments that one number divides."""
-    result: dict[int, set[int]] = {}
-    for op in nest.body():
-        if op.name in DIVISIONS and op.operands[0] in arguments:
-            by = constant_or_value(op.operands[1])
-            result.setdefault(arguments.index(op.operands[0]), set()).add(
-                by if isinstance(by, int) else 0
-            )
-    return {i: min(by) for i, by in result.items() if len(by) == 1 and min(by) > 1}
 
 
 def uses(value: ir.Value, nest: Nest) -> set[ir.Value]:
@@ -174,7 +140,7 @@ class IndexMap:
     vector: int | None
     repeats: int
     space: IndexSpace
-    nonlinear: dict[ir.Operation, Found] = field(default_factory=dict)
+    nonlinear: dict[ir.Operation, Nonlinear] = field(default_factory=dict)
     ordered: list[int] = field(default_factory=list)
     branches: bool = False
 
@@ -268,7 +234,7 @@ def _match(
 ) -> IndexMap | str:
     store = nest.stores[0]
     accesses: dict[ir.Operation, FlatAccess] = {}
-    nonlinear: dict[ir.Operation, Found] = {}
+    nonlinear: dict[ir.Operation, Nonlinear] = {}
     slice_ = slice_of(nest, store.op.operands[0], branches=branches)
     for access in (*nest.loads, store):
         accesses[access.op], nonlinear[access.op] = space.access(access)

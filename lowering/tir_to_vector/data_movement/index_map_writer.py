@@ -127,8 +127,7 @@ class IndexMapWriter(NestWriter):
         if left == 0:
             return
         if self.masked:
-            with emit.when(emit.compare("sgt", left, 0)):
-                self._chunk(env, upto, lanes, left)
+            emit.if_any(left, lambda: self._chunk(env, upto, lanes, left))
             return
         with emit.loop(upto, last) as loop, emit.loop(0, self._repeats) as inner:
             env = {**env, vector + 1: inner.counter} if self._repeats > 1 else env
@@ -142,29 +141,27 @@ class IndexMapWriter(NestWriter):
         if guard is not None:
             self._guarded(chunk, guard, lanes)
             return
+        step = self.step(self.flat.store)
+        if lanes == 1 or (step is not None and not (self._repeats == 1 and step[0] > 1)):
+            chunk.store()
+            return
         value = chunk.vector(chunk.value(self.flat.value))
-        base, step = self.bases[self.flat.store], self.step(self.flat.store)
-        if lanes == 1:
-            emit.store(value, base, [chunk.place(self.flat.store)])
-        elif step is not None and self._repeats == 1 and step[0] > 1:
-            self._spaced(value, chunk.place(self.flat.store), step[0], live)
-        elif step is None:
-            where = [base, emit.index(0), chunk.places(self.flat.store), chunk.mask_or_all(), value]
+        if step is None:
+            places, mask = chunk.places(self.flat.store), chunk.mask_or_all()
+            where = [self.bases[self.flat.store], emit.index(0), places, mask, value]
             emit.op("vector.scatter", where)
         else:
-            emit.vector_store(value, base, [chunk.place(self.flat.store)], chunk.mask())
+            self._spaced(value, chunk.place(self.flat.store), step[0], live)
 
     def _guarded(self, chunk: "Chunk", branch: ir.Operation, lanes: int) -> None:
         """Write some steps, with a mask of those whose condition holds."""
-        emit, store = self.emit, self.flat.store
-        base, condition = self.bases[store], chunk.value(branch.operands[0])
+        condition = chunk.value(branch.operands[0])
         if lanes == 1:
-            with emit.when(condition), chunk.scope():
-                emit.store(chunk.value(self.flat.value), base, [chunk.place(store)])
+            with self.emit.when(condition), chunk.scope():
+                chunk.store()
             return
         with chunk.only_where(chunk.vector(condition)):
-            value = chunk.vector(chunk.value(self.flat.value))
-            emit.vector_store(value, base, [chunk.place(store)], chunk.mask())
+            chunk.store()
 
     def _spaced(self, value: ir.Value, place: Index, step: int, live: Index | None) -> None:
         """Store strided lanes."""
@@ -245,6 +242,16 @@ class Chunk:
         type_ = ir.VectorType.get([self._width], self._emit.bool_type)
         return self.mask() or self._emit.constant(type_, 1)
 
+    def store(self, value: ir.Value | None = None) -> None:
+        """Store adjacent lanes of the nest's value, or of another one."""
+        flat, emit = self._index_map.flat, self._emit
+        made = self.vector(self.value(flat.value) if value is None else value)
+        base, place = self._writer.bases[flat.store], self.place(flat.store)
+        if self._lanes == 1:
+            emit.store(made, base, [place])
+        else:
+            emit.vector_store(made, base, [place], self.mask())
+
     def vector(self, value: ir.Value) -> ir.Value:
         """Return a value as a vector of all lanes, where there are several."""
         if self._lanes == 1 or isinstance(value.type, ir.VectorType):
@@ -280,14 +287,18 @@ class Chunk:
         """Return a branch's value; of both sides if lanes differ."""
         emit = self._emit
         condition = self.value(op.operands[0])
+
+        def side(number: int) -> ir.Value:
+            return self.vector(self.value(result_of(op, number)))
+
+        def alone(number: int) -> list[ir.Value]:
+            with self.scope():
+                return [side(number)]
+
         if not isinstance(condition.type, ir.VectorType):
             type_ = Lanes({}, 0, self._width).typed(op.results[0].type)
-            made = ir.Operation.create(op.name, results=[type_], operands=[condition], regions=2)
-            for number in range(2):
-                block = made.regions[number].blocks.append()
-                with ir.InsertionPoint(block), self.scope():
-                    emit.op("scf.yield", [self.vector(self.value(result_of(op, number)))])
-            return made.results[0]
+            (made,) = emit.either(condition, [type_], lambda: alone(0), lambda: alone(1))
+            return made
         sides = []
         for number in range(2):
             taken = condition
@@ -295,8 +306,8 @@ class Chunk:
                 ones = emit.constant(condition.type, 1)
                 taken = emit.op("arith.xori", [condition, ones], condition.type)
             with self.only_where(taken):
-                sides.append(self.vector(self.value(result_of(op, number))))
-        return emit.op("arith.select", [condition, *sides], sides[0].type)
+                sides.append(side(number))
+        return emit.select(condition, *sides)
 
     def _make(self, value: ir.Value) -> ir.Value:
         writer = self._writer
@@ -401,14 +412,7 @@ class Chunk:
         emit = self._emit
         if self._guard is None or self._lanes == 1:
             return emit.load(base, [place])
-        some = emit.reduced(self._guard, "or")
-        element = base.type.element_type
-        made = ir.Operation.create("scf.if", results=[element], operands=[some], regions=2)
-        with ir.InsertionPoint(made.regions[0].blocks.append()):
-            emit.op("scf.yield", [emit.load(base, [place])])
-        with ir.InsertionPoint(made.regions[1].blocks.append()):
-            emit.op("scf.yield", [emit.constant(element, 0)])
-        return made.results[0]
+        return emit.load_if_any(base, [place], self._guard)
 
     def places(self, op: ir.Operation) -> ir.Value:
         """Return the place of each lane of an access."""

@@ -70,9 +70,9 @@ def _match_nest(nest: Nest) -> IndexedReduction | str:
         return "it does not write adjacent elements"
     accesses = {op: access for op, (access, _) in places.items()}
     slice_ = slice_of(nest, value, branches=True)
-    flat = FlatNest(
-        nest, space.iters, accesses, store.op, None, value, slice_, init_of(nest, store)
-    )
+    inits = init_of(nest, store)
+    init = inits and inits[0]
+    flat = FlatNest(nest, space.iters, accesses, store.op, None, value, slice_, init)
     nonlinear = {op: nonaffine for op, (_, nonaffine) in places.items()}
     form = IndexedReduction(flat, adjacent[-1], 1, space, nonlinear, reduced, True, total)
     body = [op for top in nest.body() for op in operations(top)]
@@ -93,7 +93,7 @@ class _Writer(IndexMapWriter):
 
     def _chunk(self, env: dict[int, Index], at: Index, lanes: int, live: Index | None) -> None:
         """Write the sums of some steps, of which the first `live` exist."""
-        emit, store, self.row = self.emit, self.flat.store, {}
+        emit, self.row = self.emit, {}
         chunk = Chunk(self, env, at, lanes, live)
 
         def step(env: dict[int, Index], carried: list[ir.Value]) -> list[ir.Value]:
@@ -107,11 +107,7 @@ class _Writer(IndexMapWriter):
         else:
             start = chunk.vector(emit.constant_of(self.flat.value.type, self.flat.init))
         (total,) = self._loops(env, self.index_map.ordered, [start], step)
-        base, place = self.bases[store], chunk.place(store)
-        if lanes == 1:
-            emit.store(total, base, [place])
-        else:
-            emit.vector_store(total, base, [place], chunk.mask())
+        chunk.store(total)
 
 
 INDEXED_REDUCTION = one_nest(

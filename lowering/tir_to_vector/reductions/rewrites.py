@@ -1,11 +1,20 @@
 """Rewrites of reductions before they are matched: quotients of iterators, and sums of bools."""
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.analysis import Nest, kind_of_loop, match_nest, top_level
-from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
-
-QUOTIENTS = ("arith.floordivsi", "arith.divsi", "arith.divui")
-REMAINDERS = ("arith.remsi", "arith.remui")
+from relax_mlir.lowering.tir_to_vector.analysis import (
+    QUOTIENTS,
+    REMAINDERS,
+    Nest,
+    divisors,
+    iter_types,
+    kind_of_loop,
+    make_loop,
+    match_nest,
+    top_level,
+)
+from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value, is_constant
+from relax_mlir.lowering.tir_to_vector.symbols import size_value
+from relax_mlir.lowering.walk import defining_op
 
 
 def split_quotients(func: ir.OpView) -> None:
@@ -22,63 +31,39 @@ def split_quotients_of(op: ir.Operation) -> None:
     if any(kind_of_loop(loop) != "serial" for loop in nest.loops):
         return
     with op.location:
-        for position, by in _divided(nest).items():
-            _split(nest, position, by)
+        for position, by in divisors(nest, (*QUOTIENTS, *REMAINDERS)).items():
+            extent = constant_or_value(nest.loops[nest.loop_of[position]].operands[1])
+            if nest.types[position] == "spatial" and isinstance(extent, int) and extent % by == 0:
+                _split(nest, position, by, extent // by)
 
 
-def _divided(nest: Nest) -> dict[int, int]:
-    """Return the divisors of spatial iterators that one number divides evenly."""
-    arguments = list(nest.block.regions[0].blocks[0].arguments)
-    divisors: dict[int, set[int]] = {}
-    for op in nest.body():
-        if op.name in (*QUOTIENTS, *REMAINDERS) and op.operands[0] in arguments:
-            by = constant_or_value(op.operands[1])
-            position = arguments.index(op.operands[0])
-            divisors.setdefault(position, set()).add(by if isinstance(by, int) else 0)
-    divided = {}
-    for position, numbers in divisors.items():
-        extent = constant_or_value(nest.loops[nest.loop_of[position]].operands[1])
-        by = min(numbers)
-        whole = isinstance(extent, int) and by > 1 and extent % by == 0
-        if len(numbers) == 1 and whole and nest.types[position] == "spatial":
-            divided[position] = by
-    return divided
-
-
-def _split(nest: Nest, position: int, by: int) -> None:
+def _split(nest: Nest, position: int, by: int, count: int) -> None:
     """Write a loop inside an iterator's own, with an iterator after all others."""
     loop = nest.loops[nest.loop_of[position]]
-    extent = constant_or_value(loop.operands[1])
-    assert isinstance(extent, int)  # asked before
     with ir.InsertionPoint(loop):
-        zero, width, count = (_index(number) for number in (0, by, extent // by))
-    loop.operands[1] = count
+        zero, width, loop.operands[1] = map(size_value, (0, by, count))
     body = loop.regions[0].blocks[0]
-    inside = [view.operation for view in body.operations]
-    with ir.InsertionPoint.at_block_begin(body):
-        inner = ir.Operation.create(
-            loop.name, operands=[zero, width], regions=1,
-            attributes={name: loop.attributes[name] for name in loop.attributes},
-        )  # fmt: skip
-        inner_body = inner.regions[0].blocks.append(ir.IndexType.get())
+    *inside, end = [view.operation for view in body.operations]
+    with ir.InsertionPoint(end):
+        _, counter, point = make_loop(zero, width, kind_of_loop(loop))
     for op in inside:
         op.detach_from_parent()
-        inner_body.append(op)
-    with ir.InsertionPoint(body):
-        ir.Operation.create("tir.yield")
-    _divide_iterator(nest.block, position, by, inner_body.arguments[0], (count, width))
+        point.insert(op)
+    _divide_iterator(nest.block, position, by, counter, (loop.operands[1], width))
 
 
 def _divide_iterator(
     block: ir.Operation, position: int, by: int, counter: ir.Value, sizes: tuple[ir.Value, ir.Value]
 ) -> None:
     """Rebuild a block with one more iterator: the remainder of the divided one."""
-    count = len(block.attributes["iter_types"])
+    kinds = iter_types(block)
+    count = len(kinds)
     values, domains = list(block.operands)[:count], list(block.operands)[count : 2 * count]
     domains[position] = sizes[0]
-    kinds = [*ir.ArrayAttr(block.attributes["iter_types"]), ir.StringAttr.get("spatial")]
     attributes = {name: block.attributes[name] for name in block.attributes}
-    attributes["iter_types"] = ir.ArrayAttr.get(kinds)
+    attributes["iter_types"] = ir.ArrayAttr.get(
+        [ir.StringAttr.get(kind) for kind in (*kinds, "spatial")]
+    )
     with ir.InsertionPoint(block):
         made = ir.Operation.create(
             block.name,
@@ -104,10 +89,8 @@ def _split_argument(body: ir.Block, position: int, by: int) -> None:
             op.erase()
     users = [use.owner.operation for use in whole.uses]
     with ir.InsertionPoint.at_block_begin(body):
-        width = _index(by)
-        index = ir.IndexType.get()
-        scaled = ir.Operation.create("arith.muli", results=[index], operands=[whole, width])
-        total = ir.Operation.create("arith.addi", results=[index], operands=[scaled.result, rest])
+        scaled = _make("arith.muli", whole, size_value(by))
+        total = _make("arith.addi", scaled, rest)
     for op in dict.fromkeys(users):
         divides = op.name in (*QUOTIENTS, *REMAINDERS) and op.operands[0] == whole
         if divides and constant_or_value(op.operands[1]) == by:
@@ -117,15 +100,13 @@ def _split_argument(body: ir.Block, position: int, by: int) -> None:
             continue
         for number, operand in enumerate(op.operands):
             if operand == whole:
-                op.operands[number] = total.result
+                op.operands[number] = total
 
 
-def _index(number: int) -> ir.Value:
-    return ir.Operation.create(
-        "arith.constant",
-        results=[ir.IndexType.get()],
-        attributes={"value": ir.IntegerAttr.get(ir.IndexType.get(), number)},
-    ).result
+def _make(name: str, *operands: ir.Value, type_: ir.Type | None = None) -> ir.Value:
+    """Write an operation of the type of its last operand, or of another one."""
+    made = type_ or operands[-1].type
+    return ir.Operation.create(name, results=[made], operands=list(operands)).result
 
 
 WIDENING = "arith.extui"
@@ -143,8 +124,8 @@ def combine_bytes(func: ir.OpView) -> None:
 
 def _rewrite(nest: Nest) -> None:
     store = nest.stores[0].op
-    widened = _made_by(store.operands[0], (WIDENING,))
-    combined = None if widened is None else _made_by(widened.operands[0], _LOGICAL)
+    widened = defining_op(store.operands[0], WIDENING)
+    combined = None if widened is None else defining_op(widened.operands[0], *_LOGICAL)
     first = _first(nest)
     if widened is None or combined is None or first is None:
         return
@@ -153,12 +134,8 @@ def _rewrite(nest: Nest) -> None:
         if total is None:
             continue
         with ir.InsertionPoint(store):
-            byte = ir.Operation.create(
-                "arith.extui", results=[total.type], operands=[combined.operands[1 - side]]
-            )
-            value = ir.Operation.create(
-                combined.name, results=[total.type], operands=[total, byte.result]
-            )
+            byte = _make(WIDENING, combined.operands[1 - side], type_=total.type)
+            value = _make(combined.name, total, byte)
         begin, number = first
         with ir.InsertionPoint(begin):
             constant = ir.Operation.create(
@@ -169,33 +146,22 @@ def _rewrite(nest: Nest) -> None:
         before = begin.operands[0].owner.operation
         begin.operands[0] = constant.result
         test = combined.operands[side].owner.operation
-        store.operands[0] = value.result
+        store.operands[0] = value
         for dead in (widened, combined, test, before):
             if not list(dead.results[0].uses):
                 dead.erase()
         return
 
 
-def _made_by(value: ir.Value, names: tuple[str, ...]) -> ir.Operation | None:
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name not in names:
-        return None
-    return value.owner.operation
-
-
 def _total(value: ir.Value, store: ir.Operation) -> ir.Value | None:
     """Return the load of a reduction's total, from its comparison with 0."""
-    test = _made_by(value, ("arith.cmpi",))
+    test = defining_op(value, "arith.cmpi")
     if test is None or ir.IntegerAttr(test.attributes["predicate"]).value != 1:
         return None
-    load = _made_by(test.operands[0], ("memref.load",))
-    if load is None or list(load.operands) != list(store.operands)[1:] or not _is_zero(test):
+    load = defining_op(test.operands[0], "memref.load")
+    if load is None or list(load.operands) != list(store.operands)[1:]:
         return None
-    return load.result
-
-
-def _is_zero(test: ir.Operation) -> bool:
-    made = _made_by(test.operands[1], ("arith.constant",))
-    return made is not None and ir.IntegerAttr(made.attributes["value"]).value == 0
+    return load.result if constant_or_value(test.operands[1]) == 0 else None
 
 
 def _first(nest: Nest) -> tuple[ir.Operation, bool] | None:
@@ -204,8 +170,8 @@ def _first(nest: Nest) -> tuple[ir.Operation, bool] | None:
         return None
     init = [view.operation for view in nest.block.regions[1].blocks[0].operations]
     stores = [op for op in init if op.name == "memref.store"]
-    widened = _made_by(stores[0].operands[0], ("arith.extui",)) if len(stores) == 1 else None
-    known = None if widened is None else _made_by(widened.operands[0], ("arith.constant",))
-    if known is None or ir.IntegerType(known.results[0].type).width != 1:
+    widened = defining_op(stores[0].operands[0], WIDENING) if len(stores) == 1 else None
+    known = None if widened is None else widened.operands[0]
+    if known is None or not is_constant(known) or ir.IntegerType(known.type).width != 1:
         return None
-    return stores[0], bool(ir.IntegerAttr(known.attributes["value"]).value)
+    return stores[0], bool(constant_or_value(known))

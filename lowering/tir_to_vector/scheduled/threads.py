@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.analysis import counter_of, iter_types, kind_of_loop
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
@@ -14,7 +15,7 @@ from relax_mlir.lowering.tir_to_vector.scheduled.index import (
     integer_of,
     is_inside,
 )
-from relax_mlir.lowering.walk import collect, is_below
+from relax_mlir.lowering.walk import collect, enclosing, is_below, named
 
 # An attribute of the loops that a schedule wrote.
 MARK = "tir.scheduled"
@@ -29,11 +30,9 @@ def check_parallel(func: ir.OpView) -> list[str]:
     """Report the parallel loops of a function that carry a reduction, and return them."""
     problems = []
     for loop in collect(func.operation, is_parallel):
-        counter = loop.regions[0].blocks[0].arguments[0]
-        for block in collect(loop, lambda op: op.name == "tir.block"):
-            kinds = [ir.StringAttr(kind).value for kind in block.attributes["iter_types"]]
-            for kind, value in zip(kinds, block.operands, strict=False):
-                if kind != "spatial" and depends_on(value, counter):
+        for block in named(loop, ("tir.block",)):
+            for kind, value in zip(iter_types(block), block.operands, strict=False):
+                if kind != "spatial" and depends_on(value, counter_of(loop)):
                     name = ir.StringAttr(block.attributes["block_name"]).value
                     message = (
                         f"a parallel loop carries the {kind} iterator of block '{name}': its "
@@ -47,7 +46,7 @@ def check_parallel(func: ir.OpView) -> list[str]:
 
 def is_parallel(op: ir.Operation) -> bool:
     """Whether an operation is a loop whose steps are to run at once, and there are several."""
-    if op.name != "tir.for" or ir.StringAttr(op.attributes["kind"]).value != "parallel":
+    if kind_of_loop(op) != "parallel":
         return False
     extent = integer_of(op.operands[1])
     return not isinstance(extent, int) or extent > 1
@@ -55,8 +54,8 @@ def is_parallel(op: ir.Operation) -> bool:
 
 def shares_writes(loop: ir.Operation) -> bool:
     """Whether steps of a loop may write the same place."""
-    counter = loop.regions[0].blocks[0].arguments[0]
-    for op in collect(loop, lambda op: op.name in ("memref.store", "vector.store")):
+    counter = counter_of(loop)
+    for op in named(loop, ("memref.store", "vector.store")):
         buffer, *indices = list(op.operands)[1:]
         if is_inside(root(buffer), loop):
             continue
@@ -69,10 +68,8 @@ def sink_allocs(loop: ir.Operation) -> None:
     """Move buffers that only a loop uses, and writes first, into it: they are private to a step."""
     body = loop.regions[0].blocks[0]
     counter = body.arguments[0]
-    func = loop
-    while func.name != "func.func":
-        func = func.parent.operation
-    for alloc in collect(func, lambda op: op.name == "memref.alloc"):
+    func = enclosing(loop, "func.func")
+    for alloc in named(func, ("memref.alloc",)) if func is not None else ():
         result = alloc.results[0]
         if is_inside(result, loop) or any(is_inside(v, loop) for v in alloc.operands):
             continue
@@ -202,12 +199,4 @@ def unroll(loop: ir.Operation, emit: Emitter, most_ops: int = MAX_OPS) -> bool:
 
 def size_of(op: ir.Operation) -> int:
     """Return how many operations there are in an operation's regions."""
-    count = 0
-
-    def visit(_: ir.Operation) -> ir.WalkResult:
-        nonlocal count
-        count += 1
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return count - 1
+    return len(collect(op, lambda _: True)) - 1

@@ -7,9 +7,14 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.dialects.tir.builder import Buffer
-from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest, top_level
+from relax_mlir.lowering.tir_to_vector.analysis import (
+    QUOTIENTS,
+    REMAINDERS,
+    Nest,
+    match_nest,
+    top_level,
+)
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
-from relax_mlir.lowering.tir_to_vector.reductions.rewrites import QUOTIENTS, REMAINDERS
 from relax_mlir.transform.kernels.calls import KernelSymbols, TirCall, match_call
 from relax_mlir.transform.kernels.elementwise import (
     ElementwiseKernel,
