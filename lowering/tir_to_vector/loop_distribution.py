@@ -179,8 +179,7 @@ class LoopDistribution:
                 )
                 size = writer.bits(op) // 8
                 away = start + place * size - own
-                words = away // 4 + _BLOCK // 4 * 3
-                return emit.op("arith.andi", [words, emit.index(_BLOCK - 16)], emit.index_type)
+                return (away // 4 + _BLOCK // 4 * 3) & (_BLOCK - 16)
         return 0
 
     def _step(

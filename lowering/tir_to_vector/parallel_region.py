@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, IndexEmitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, IndexEmitter
 
 # Work below which one thread runs, in multiply-adds: about 3 us at 60 a nanosecond. Waking threads
 # that spin takes some 2 us.
@@ -150,26 +150,17 @@ class ParallelEmitter(IndexEmitter):
         self, dims: Sequence[ParallelDim], thread: ir.Value, count: ir.Value
     ) -> list[tuple[Index, Index]]:
         ranges: list[tuple[Index, Index]] = []
-        taken: bool | ir.Value = False
+        taken: Bool = False
         for number, dim in enumerate(dims):
             is_last = number == len(dims) - 1
-            enough: bool | ir.Value = True
-            if is_last:
-                pass
-            elif isinstance(dim.extent, int) and isinstance(dim.min_extent, int):
-                enough = dim.extent >= dim.min_extent
-            else:
-                enough = self.compare("sge", dim.extent, dim.min_extent)
+            enough = is_last or self.holds("sge", dim.extent, dim.min_extent)
             here = enough is not False and self.both(enough, self.negated(taken))
             taken = self.either_holds(taken, enough)
             if here is False:
                 ranges.append((0, dim.extent))
                 continue
-            low = self._bound(dim, thread, count)
-            high = self._bound(dim, self.add(thread, 1), count)
-            if here is not True:
-                low, high = self.select(here, low, 0), self.select(here, high, dim.extent)
-            ranges.append((low, high))
+            low, high = (self._bound(dim, at, count) for at in (thread, self.add(thread, 1)))
+            ranges.append((self.select(here, low, 0), self.select(here, high, dim.extent)))
         return ranges
 
     def _bound(self, dim: ParallelDim, number: ir.Value, count: ir.Value) -> ir.Value:

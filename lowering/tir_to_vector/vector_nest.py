@@ -1,25 +1,18 @@
-"""Vector code of elementwise, broadcast and reduction nests over flat memory."""
+"""Vector code of elementwise, broadcast and reduction nests; non-temporal stores, loop order."""
 
+import functools
+import operator
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.loop_distribution import LoopDistribution
 from relax_mlir.lowering.tir_to_vector.nest_cost import has_functions, is_slow
-from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, ElementWriter
-from relax_mlir.lowering.tir_to_vector.non_temporal import (
-    blocked_loops,
-    blocked_order,
-    fence,
-    reading_order,
-    streams,
-    write_cached,
-    write_compactly,
-    write_streaming,
-)
+from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, ElementWriter, Lanes
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import (
     is_split,
@@ -28,6 +21,288 @@ from relax_mlir.lowering.tir_to_vector.reductions.reduction import (
     reduce_split,
 )
 from relax_mlir.lowering.tir_to_vector.reductions.split_rows import reduce_split_rows, splits_rows
+
+# Bytes of a run of stores.
+_RUN = 1024
+_SOME_SIZE = 64
+
+
+def reading_order(writer: ElementWriter, free: Sequence[int]) -> list[int]:
+    """Return the outer iterators of a map in the order of its loads in memory.
+
+    Non-temporal stores do not wait in any order, but loads do unless the hardware prefetches them.
+    Without one order of all loads, the order does not change.
+    """
+    flat = writer.flat
+    orders = set()
+    for op in flat.slice:
+        strides = [flat.accesses[op].strides[i] for i in free] if op.name == "memref.load" else []
+        if not strides or any(stride == 0 for stride in strides):
+            continue
+        # Only speed depends on it: one value for all symbols will do.
+        symbols = frozenset[str]().union(*(stride.symbols for stride in strides))
+        sizes = dict.fromkeys(symbols, _SOME_SIZE)
+        near = [abs(stride.evaluate(sizes)) for stride in strides]
+        orders.add(tuple(sorted(free, key=lambda i: -near[free.index(i)])))
+    return list(orders.pop()) if len(orders) == 1 else list(free)
+
+
+def blocked_order(
+    free: list[int], other: list[int], *, non_temporal: bool
+) -> tuple[list[int], int, list[int]]:
+    """Return the iterators before that of blocks, that one, and those inside its blocks.
+
+    With non-temporal stores loads stay in order, except for the two that change places.
+
+    Args:
+        free: the outer iterators, in the order of the stores.
+        other: in the order of the loads.
+        non_temporal: whether stores are non-temporal.
+    """
+    same = next(i for i, (a, b) in enumerate(zip(free, other, strict=True)) if a != b)
+    inside = other[same:] if non_temporal and len(free) - same > 2 else free[same:]
+    return free[:same], other[same], inside
+
+
+def blocked_loops(
+    writer: ElementWriter, spans: dict[int, tuple[Index, Index]], loops: ExitStack,
+    order: tuple[list[int], int, list[int]], *, non_temporal: bool,
+) -> dict[int, Index]:  # fmt: skip
+    """Write loops in the order of the stores, by blocks in the order of the loads.
+
+    So runs of memory are written, and lines of loads are reused soon.
+
+    Args:
+        writer: of the map.
+        spans: ranges of its iterators.
+        loops: the stack to enter the loops in.
+        order: as `blocked_order` gives it.
+        non_temporal: whether stores are non-temporal: longer runs are then best.
+
+    Returns:
+        the counters, by iterator.
+    """
+    emit = writer.emit
+    before, split, inside = order
+    each: Index = writer.bits(writer.flat.store) // 8
+    if writer.vector is not None:
+        each = emit.max(emit.size(writer.flat.iters[writer.vector].extent), 1) * each
+    block = emit.max(_RUN // each, 1)
+    if non_temporal and inside[0] == split:
+        block = 1
+    elif non_temporal and block != 1:
+        block *= 2
+    result: dict[int, Index] = {}
+    ranges = dict(spans)
+
+    def nested(positions: list[int]) -> None:
+        for position in positions:
+            result[position] = loops.enter_context(emit.loop(*ranges[position])).counter
+
+    nested(before)
+    first, last = ranges[split]
+    begin = loops.enter_context(emit.loop(first, last, block)).counter
+    ranges[split] = (begin, emit.min(begin + block, last))
+    nested(inside)
+    return result
+
+
+# Streams of memory that are written side by side: the hardware prefetches each. Long computations
+# use one vector of this many registers instead, so that independent operations overlap.
+_STRETCHES = _WIDE = 4
+
+
+def streams(writer: ElementWriter) -> bool | ir.Value:
+    """Return whether a map uses non-temporal stores; an i1 if only run time knows."""
+    flat, emit = writer.flat, writer.emit
+    if writer.non_temporal is not None:
+        return writer.non_temporal
+    if writer.near or not flat.final or writer.vector is None or not writer.masked:
+        return False
+    if not writer.machine.isa.streams_lines or writer.bits(flat.store) * writer.lanes < 128:
+        return False
+    width = sum(
+        writer.bits(op) // 8
+        for op, access in flat.accesses.items()
+        if all(stride != 0 for stride in access.strides)
+    )
+    total: Index = width
+    for it in flat.iters:
+        total *= emit.size(it.extent)
+    return total >= writer.machine.min_non_temporal_bytes(_in_order(flat))
+
+
+def _in_order(flat: FlatNest) -> bool:
+    """Return whether a map reads in the order in which it writes."""
+    store = flat.accesses[flat.store]
+    return all(
+        stride in (0, place)
+        for op, access in flat.accesses.items()
+        if op.name == "memref.load"
+        for stride, place in zip(access.strides, store.strides, strict=True)
+    )
+
+
+def write_cached(writer: ElementWriter, env: dict[int, Index], wide: int) -> None:
+    """Write a map whose stores are plain.
+
+    Args:
+        writer: of the nest.
+        env: counters of the other iterators.
+        wide: lanes of several vectors.
+    """
+    span = None
+    if writer.distribution is not None and writer.vector is not None:
+        first, last = writer._span(writer.vector)
+        span = writer.distribution.write(env, (first, last), wide, writer._put), last
+    writer._chunks(writer.chunk, env, span=span)
+
+
+def write_streaming(
+    writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index], stretches: bool
+) -> None:
+    """Run along the vectorised iterator with aligned non-temporal stores.
+
+    Args:
+        writer: of the nest.
+        env: counters of the other iterators.
+        span: range of the vectorised one.
+        stretches: whether several streams are written side by side, and not wide vectors.
+    """
+    emit, lanes = writer.emit, writer.lanes
+    done, last = begin_streaming(writer, env, span), span[1]
+    widths = (lanes,)
+    if stretches:
+        stretch = emit.round_down((last - done) // _STRETCHES, lanes)
+        with emit.loop(0, stretch, lanes, hints=KEEP) as loop:
+            for number in range(_STRETCHES):
+                begin = done + stretch * number
+                writer.chunk(Lanes(env, begin + loop.counter, lanes), True)
+        done += stretch * _STRETCHES
+    elif writer.distribution is not None:
+        put = partial(writer._put, non_temporal=True)
+        done = writer.distribution.write(env, (done, last), lanes * _WIDE, put, from_memory=True)
+    else:
+        widths = (lanes * _WIDE, lanes)
+    end_streaming(writer, env, (done, last), widths)
+
+
+def begin_streaming(
+    writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index]
+) -> Index:
+    """Write the elements before the first aligned one of a span, and return its place."""
+    emit, lanes = writer.emit, writer.lanes
+    writer.streamed = True
+    first, last = span
+    head = emit.min(_ahead(writer, env, first), last - first)
+    with emit.when(head > 0):
+        writer.chunk(Lanes(env, first, lanes, emit.mask(head, lanes)))
+    return first + head
+
+
+def end_streaming(
+    writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index], widths: Sequence[int]
+) -> None:
+    """Write from an aligned place on, by steps of these widths, and the tail with a mask."""
+    emit, lanes = writer.emit, writer.lanes
+    done, last = span
+    for width in widths:
+        upto = done + emit.round_down(last - done, width)
+        with emit.loop(done, upto, width, hints=KEEP) as loop:
+            writer.chunk(Lanes(env, loop.counter, width), True)
+        done = upto
+    left = last - done
+    with emit.when(left > 0):
+        writer.chunk(Lanes(env, done, lanes, emit.mask(left, lanes)))
+
+
+def write_compactly(
+    writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index],
+    condition: bool | ir.Value, wide: int,
+) -> None:  # fmt: skip
+    """Run along the vectorised iterator with little code, for long computations.
+
+    The code has two copies: for several vectors, and for one with a mask.
+
+    Args:
+        writer: of the nest.
+        env: counters of the other iterators.
+        span: range of the vectorised one.
+        condition: whether stores are non-temporal.
+        wide: lanes of several vectors.
+    """
+    emit, lanes = writer.emit, writer.lanes
+    first, last = span
+    head: Index = 0
+    if condition is not False:
+        writer.streamed = True
+        head = emit.min(_ahead(writer, env, first), last - first)
+        if isinstance(condition, ir.Value):
+            head = emit.select(condition, head, 0)
+    begin = first + head
+
+    def put(value: ir.Value, here: Lanes) -> None:
+        emit.choose(
+            condition,
+            lambda: writer._put(value, here, True),
+            lambda: writer._put(value, here),
+        )
+
+    if writer.distribution is not None:
+        upto = writer.distribution.write(env, (begin, last), wide, put)
+    else:
+        upto = begin + emit.round_down(last - begin, wide)
+        if upto != begin:
+            with emit.loop(begin, upto, wide, hints=KEEP) as loop:
+                here = Lanes(env, loop.counter, wide)
+                put(writer._value(here), here)
+    if upto == last:
+        return
+    start = upto
+    if condition is not False:
+        # The first step is for the elements before the first aligned one.
+        start = upto - emit.select(head > 0, lanes, 0)
+    with emit.loop(start, last, lanes, hints=KEEP) as loop:
+        at, live = loop.counter, last - loop.counter
+        if condition is not False:
+            is_head = at < upto
+            live = emit.select(is_head, head, live)
+            at = emit.select(is_head, first, at)
+        writer.chunk(Lanes(env, at, lanes, emit.mask(live, lanes)))
+
+
+def _ahead(writer: ElementWriter, env: dict[int, Index], first: Index) -> Index:
+    """Return the number of elements before the first aligned one."""
+    emit, lanes = writer.emit, writer.lanes
+    base = writer.bases[writer.flat.store]
+    size = writer.bits(writer.flat.store) // 8
+    place, _ = writer._address(writer.flat.store, Lanes(env, first))
+    start = emit.op("memref.extract_aligned_pointer_as_index", [base], emit.index_type)
+    units = (start + place * size) // size
+    return -units & (lanes - 1)
+
+
+def fence(emit: Emitter, writers: Sequence[ElementWriter]) -> None:
+    """Fence non-temporal stores of these writers, before other threads may read them."""
+    streamed = [streams(writer) for writer in writers if writer.streamed]
+    condition = functools.reduce(operator.or_, streamed, False)
+    if condition is True:
+        _fence(emit)
+    elif condition is not False:
+        with emit.when(condition):
+            _fence(emit)
+
+
+def _fence(emit: Emitter) -> None:
+    none = ir.DenseI32ArrayAttr.get([0, 0])
+    emit.op(
+        "llvm.call_intrinsic",
+        [],
+        intrin=ir.StringAttr.get(emit.isa.store_fence),
+        operandSegmentSizes=none,
+        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
+    )
+
 
 # Steps for each thread from which on a loop is split evenly enough.
 _STEPS_EACH = 4

@@ -1,5 +1,7 @@
 """Transposes: nests that read along one axis and write along another, by register transposes."""
 
+import functools
+import operator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
@@ -10,10 +12,9 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.kernel_class import Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes, work_of
-from relax_mlir.lowering.tir_to_vector.non_temporal import reading_order, streams
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.shuffles import join, transpose_tile
-from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, reading_order, streams
 
 _ONE = SymExpr.const(1)
 # The maximal height of a tile. LLVM takes long for wide tiles: for two dynamic sizes, bytes fill
@@ -104,14 +105,12 @@ class TransposeWriter(NestWriter):
         far = streams(self)
         condition = self._is_non_temporal(far)
         self.streamed |= condition is not False
-        if isinstance(condition, ir.Value):
-            # One test for all tiles.
-            with emit.when(condition) as branch:
-                self._tiles_of(env, *ends, far=True, non_temporal=True)
-            with emit.otherwise(branch):
-                self._tiles_of(env, *ends, far=far, non_temporal=False)
-        else:
-            self._tiles_of(env, *ends, far=far, non_temporal=condition)
+        # One test for all tiles.
+        emit.choose(
+            condition,
+            lambda: self._tiles_of(env, *ends, far=True, non_temporal=True),
+            lambda: self._tiles_of(env, *ends, far=far, non_temporal=False),
+        )
         if self.masked:
             self._edges(env, (whole, columns), (first, upto, last))
         else:
@@ -138,11 +137,8 @@ class TransposeWriter(NestWriter):
         size = self.bits(self.flat.store) // 8
         address = emit.op("memref.extract_aligned_pointer_as_index", [base], emit.index_type)
         units = [address // size, emit.size(store.offset), *rows]
-        odd: Index = 0
-        for unit in units:
-            odd = self._or(odd, unit)
-        aligned = emit.compare("eq", self._rest(odd, self.lanes), 0)
-        return aligned if condition is True else emit.both(condition, aligned)
+        odd = functools.reduce(operator.or_, units, 0)
+        return emit.both(condition, emit.compare("eq", odd & (self.lanes - 1), 0))
 
     def _tiles_of(
         self, env: dict[int, Index], whole: Index, rows: tuple[Index, Index], *,
@@ -188,10 +184,9 @@ class TransposeWriter(NestWriter):
         size = self.bits(source) // 8
         if size * height < _LINE or any(0 not in (s[self.along], s[self.across]) for s in strides):
             return first
-        odd: Index = 0
-        for i, stride in enumerate(self.flat.accesses[source].strides):
-            if i != self.across:
-                odd = self._or(odd, emit.size(stride))
+        across = self.flat.accesses[source].strides
+        sizes = [emit.size(stride) for i, stride in enumerate(across) if i != self.across]
+        odd = functools.reduce(operator.or_, sizes, 0)
         count = upto - first
         if (isinstance(odd, int) and odd % height) or (
             isinstance(count, int) and count < _MIN_ALIGNED
@@ -200,26 +195,10 @@ class TransposeWriter(NestWriter):
         place, _ = self._address(source, Lanes({**env, self.across: first, self.along: 0}))
         pointer = "memref.extract_aligned_pointer_as_index"
         address = emit.op(pointer, [self.bases[source]], emit.index_type)
-        past = self._rest(address // size + place, height)
-        if not isinstance(count, int):
-            long = emit.compare("sge", count, _MIN_ALIGNED)
-            past = emit.select(long, past, emit.index(0))
+        past = emit.select(count >= _MIN_ALIGNED, (address // size + place) & (height - 1), 0)
         if not isinstance(odd, int):
-            even = emit.compare("eq", self._rest(odd, height), 0)
-            past = emit.select(even, past, emit.index(0))
+            past = emit.select(emit.compare("eq", odd & (height - 1), 0), past, 0)
         return first - past
-
-    def _rest(self, number: Index, power: int) -> ir.Value:
-        """Return a number modulo a power of two."""
-        emit = self.emit
-        values = [emit.index(number), emit.index(power - 1)]
-        return emit.op("arith.andi", values, emit.index_type)
-
-    def _or(self, a: Index, b: Index) -> Index:
-        if isinstance(a, int) and isinstance(b, int):
-            return a | b
-        values = [self.emit.index(a), self.emit.index(b)]
-        return self.emit.op("arith.ori", values, self.emit.index_type)
 
     def _reads_across(self, op: ir.Operation) -> bool:
         return op.name == "memref.load" and self._crosses(op)
@@ -239,29 +218,21 @@ class TransposeWriter(NestWriter):
             return
         # First those to the right, row by row; then those below, from left to right.
         on_right = (upto - first) // side * each
-        below = ceil_div(columns, side)
-        below = self._if_any(upto, last, below)
+        below = emit.select(upto < last, ceil_div(columns, side), 0)
         with emit.loop(0, on_right + below) as loop:
             at = loop.counter
             column: Index = (at - on_right) * side
             row = upto
             if whole != columns:
-                is_right = emit.compare("slt", at, on_right)
+                is_right = at < on_right
                 # There may be none, but a divisor has to be.
                 down_by = at // emit.max(each, 1)
                 over = at - down_by * each
                 here = whole + over * side
-                column = emit.select(is_right, emit.index(here), emit.index(column))
+                column = emit.select(is_right, here, column)
                 here = first + down_by * side
-                row = emit.select(is_right, emit.index(here), emit.index(row))
+                row = emit.select(is_right, here, row)
             self._tile(env, column, row, edge=edge)
-
-    def _if_any(self, first: Index, last: Index, count: Index) -> Index:
-        """Return a count, or 0 for an empty range."""
-        if isinstance(first, int) and isinstance(last, int):
-            return count if first < last else 0
-        emit = self.emit
-        return emit.select(emit.compare("slt", first, last), emit.index(count), emit.index(0))
 
     def _work(self) -> Index:
         return work_of(self.emit, self.flat, _ELEMENT)
@@ -316,12 +287,7 @@ class TransposeWriter(NestWriter):
         emit = self.emit
         whole = emit.mask(live, lanes)
         none = emit.constant(whole.type, 0)
-        if isinstance(count, int):
-            return [whole if number < count else none for number in range(vectors)]
-        return [
-            emit.select(emit.compare("sgt", count, number), whole, none)
-            for number in range(vectors)
-        ]
+        return [emit.select(count > number, whole, none) for number in range(vectors)]
 
     def _single(
         self, env: dict[int, Index], columns: tuple[Index, Index], rows: tuple[Index, Index]

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import product
 from relax_mlir.lowering.tir_to_vector.emit import UNROLL, Emitter
-from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, FlatNest
+from relax_mlir.lowering.tir_to_vector.flat import FlatNest, identity
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_elements import Carried, ElementWriter, Lanes
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
@@ -60,10 +60,8 @@ class Sums:
 
     def neutral(self, lanes: int) -> ir.Value:
         """Return the identity."""
-        identity = COMBINERS[self._name]
-        number = identity if isinstance(identity, float) else identity(self._element.width)
         type_ = self._element if lanes == 1 else ir.VectorType.get([lanes], self._element)
-        return self._emit.constant(type_, number)
+        return self._emit.constant(type_, identity(self._name, self._element))
 
     def begin(self, total: ir.Value) -> list[ir.Value]:
         """Return the loop-carried values for an accumulator."""
@@ -121,21 +119,13 @@ class Sums:
         if lanes == 1:
             return functools.reduce(self.combine, totals)
         join = self._larger if self.has_marks else self.combine
-        total = functools.reduce(join, [self._narrow(each, lanes, join) for each in totals])
-        total = self._emit.extract(self._narrow(total, 1, join), 0)
+        total = functools.reduce(join, [self._emit.folded(each, join, lanes) for each in totals])
+        total = self._emit.extract(self._emit.folded(total, join), 0)
         if not self.has_marks:
             return total
         result = functools.reduce(self._either, [self._any(part[1]) for part in parts])
         nan = self._emit.constant(total.type, math.nan)
         return self._emit.op("arith.select", [result, nan, total], nan.type)
-
-    def _narrow(
-        self, value: ir.Value, lanes: int, join: Callable[[ir.Value, ir.Value], ir.Value]
-    ) -> ir.Value:
-        """Combine lanes by halves, in a fixed order, until `lanes` are left."""
-        while value.type.shape[0] > lanes:
-            value = join(*self._halves(value))
-        return value
 
     def _larger(self, a: ir.Value, b: ir.Value) -> ir.Value:
         """Return the extremum of numbers without NaN."""

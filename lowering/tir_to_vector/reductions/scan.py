@@ -18,6 +18,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     NotFlat,
     counters_of,
     flat_access,
+    identity,
     iterators,
     root,
     slice_of,
@@ -26,6 +27,7 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Final, Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes, work_of
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+from relax_mlir.lowering.walk import defining_op
 
 # The cost of an element, in FMAs.
 _ELEMENT = 16
@@ -63,18 +65,6 @@ class Scan:
         return self.combine.results[0].type
 
 
-def match_scan(nest: Nest) -> Scan | str:
-    """Return the scan that a nest is, or why it has no vector code."""
-    if nest.types.count("scan") != 1 or set(nest.types) - {"scan", "spatial"}:
-        return "it has an iterator that neither maps nor reduces"
-    if len(nest.stores) != 2 or nest.has_init():
-        return "it is no scan of one running value"
-    try:
-        return _match(nest)
-    except NotFlat as why:
-        return str(why)
-
-
 def _match(nest: Nest) -> Scan:
     order = nest.order
     along = order.index(nest.types.index("scan"))
@@ -83,13 +73,11 @@ def _match(nest: Nest) -> Scan:
     value = next(v for v in combine.operands if v != before.op.results[0])
     finish, last = [], out.op.operands[0]
     while last not in (combine.results[0], before.op.results[0]):
-        owner = last.owner
-        if isinstance(owner, ir.Block) or not owner.operation.name.startswith("arith."):
+        op = defining_op(last)
+        if op is None or not op.name.startswith("arith.") or len(op.operands) != 1:
             raise NotFlat("what it stores is not what it combined")
-        if len(owner.operation.operands) != 1:
-            raise NotFlat("what it stores is not what it combined")
-        finish.insert(0, owner.operation)
-        last = owner.operation.operands[0]
+        finish.insert(0, op)
+        last = op.operands[0]
     slice_ = slice_of(nest, value)
     if before.op in slice_:
         raise NotFlat("it combines more than once")
@@ -116,13 +104,12 @@ def _match(nest: Nest) -> Scan:
 def _parts(nest: Nest) -> tuple[Access, Access, Access]:
     """Return the store of the prefix, that of the result, and the load of the prefix."""
     for kept, out in (nest.stores, nest.stores[::-1]):
-        owner = kept.op.operands[0].owner
-        buffer = kept.buffer
-        if isinstance(owner, ir.Block) or owner.operation.name not in COMBINERS:
+        combine, buffer = defining_op(kept.op.operands[0], *COMBINERS), kept.buffer
+        if combine is None:
             continue
         for load in nest.loads:
             if (
-                load.op.results[0] in list(owner.operation.operands)
+                load.op.results[0] in list(combine.operands)
                 and load.buffer == buffer != out.buffer
                 and load.exprs == kept.exprs
                 and _is_private(buffer, nest)
@@ -133,7 +120,7 @@ def _parts(nest: Nest) -> tuple[Access, Access, Access]:
 
 def _is_private(buffer: ir.Value, nest: Nest) -> bool:
     """Whether only the nest uses a buffer."""
-    if isinstance(buffer.owner, ir.Block) or buffer.owner.operation.name != "memref.alloc":
+    if defining_op(buffer, "memref.alloc") is None:
         return False
     for use in buffer.uses:
         op = use.owner.operation
@@ -270,12 +257,9 @@ class ScanWriter(NestWriter):
         return emit.shuffle(value, value, [lanes - 1] * lanes)
 
     def _identity(self, type_: ir.VectorType) -> ir.Value:
-        name, element = self._scan.combine.name, type_.element_type
-        if name == "arith.addf":
-            # With +0 a sum of negative zeros would be +0.
-            return self.emit.constant(type_, -0.0)
-        known = COMBINERS[name]
-        number = known if isinstance(known, float) else known(element.width)
+        name = self._scan.combine.name
+        # With +0 a sum of negative zeros would be +0.
+        number = -0.0 if name == "arith.addf" else identity(name, type_.element_type)
         return self.emit.constant(type_, number)
 
     def _combined(self, before: ir.Value, value: ir.Value) -> ir.Value:
@@ -283,10 +267,9 @@ class ScanWriter(NestWriter):
 
     def _finished(self, value: ir.Value) -> ir.Value:
         for op in self._scan.finish:
-            element = op.results[0].type
-            type_ = element
+            type_ = op.results[0].type
             if isinstance(value.type, ir.VectorType):
-                type_ = ir.VectorType.get(value.type.shape, element)
+                type_ = ir.VectorType.get(value.type.shape, type_)
             copy = op.clone()
             copy.operands[0] = value
             copy.results[0].set_type(type_)
@@ -295,10 +278,17 @@ class ScanWriter(NestWriter):
 
 
 def _match_first(nests: Nests) -> Scan | str:
-    if "scan" not in nests.nest.types:
+    nest = nests.nest
+    if "scan" not in nest.types:
         return "it has no scanned iterator"
-    scan = match_scan(nests.nest)
-    return Final(scan) if isinstance(scan, str) else scan
+    if nest.types.count("scan") != 1 or set(nest.types) - {"scan", "spatial"}:
+        return Final("it has an iterator that neither maps nor reduces")
+    if len(nest.stores) != 2 or nest.has_init():
+        return Final("it is no scan of one running value")
+    try:
+        return _match(nest)
+    except NotFlat as why:
+        return Final(why)
 
 
 SCAN = one_nest("scan", _match_first, lambda scan, emit: ScanWriter(scan, emit).write([]))

@@ -13,7 +13,6 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import nest_work, total_work
 from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes, work_of
-from relax_mlir.lowering.tir_to_vector.non_temporal import fence, streams
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.row_fusion.row_memory import (
     ROWS,
@@ -33,7 +32,7 @@ from relax_mlir.lowering.tir_to_vector.row_fusion.row_memory import (
     without_overwriting,
 )
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow, split_row
-from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, fence, streams, vector_iter
 
 
 def fuse_producers(writers: Sequence[NestWriter]) -> list[NestWriter]:

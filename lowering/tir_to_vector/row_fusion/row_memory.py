@@ -11,9 +11,8 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatIter, FlatNest, collapse,
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import has_functions
 from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes
-from relax_mlir.lowering.tir_to_vector.non_temporal import begin_streaming, end_streaming
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import WIDE
-from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, begin_streaming, end_streaming
 from relax_mlir.lowering.walk import enclosing
 
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
@@ -332,5 +331,4 @@ class SoftwarePipelinedRows:
 
     def _place(self, row: Index) -> Index:
         """Return the place of a row."""
-        emit = self.last.emit
-        return emit.op("arith.andi", [emit.index(row), emit.index(ROWS - 1)], emit.index_type)
+        return row & (ROWS - 1)

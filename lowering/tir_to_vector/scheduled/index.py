@@ -164,6 +164,22 @@ def is_inside(value: ir.Value, op: ir.Operation) -> bool:
         block = owner.block
 
 
+def varies(value: ir.Value, loop: ir.Operation, pure: tuple[str, ...] = ("",)) -> bool:
+    """Whether a value may differ between the steps of a loop.
+
+    Args:
+        value: the value.
+        loop: the loop.
+        pure: what names of operations begin with whose results depend on their operands only.
+    """
+    if not is_inside(value, loop):
+        return False
+    op = defining_op(value)
+    if op is None or not op.name.startswith(pure):
+        return True
+    return any(varies(operand, loop, pure) for operand in op.operands)
+
+
 def depends_on(value: ir.Value, counter: ir.Value) -> bool:
     """Whether a value is computed from another."""
     seen: set[ir.Value] = set()

@@ -85,12 +85,7 @@ class LaneCopier(Copier):
             return self.emit.constant(type_, result)
         if not isinstance(result, Along):
             return self.emit.splat(result, type_)
-        numbers = self.emit.op("vector.step", [], type_)
-        if not (isinstance(result.step, int) and result.step == 1):
-            steps = self.emit.splat(self.emit.index(result.step), type_)
-            numbers = self.emit.op("arith.muli", [numbers, steps], type_)
-        base = self.emit.splat(self.emit.index(result.base), type_)
-        return self.emit.op("arith.addi", [base, numbers], type_)
+        return self.emit.ramp(result.base, result.step, self.lanes)
 
     def op(self, op: ir.Operation) -> None:
         """Copy one operation."""
@@ -198,13 +193,7 @@ class LaneCopier(Copier):
     def _load_one(self, base: ir.Value, places: list[Index]) -> ir.Value:
         if not self._may_be_empty:
             return self.emit.load(base, places)
-        element = base.type.element_type
-        some = self.emit.reduced(self._mask(), "or")
-        (value,) = self.emit.either(
-            some, [element], lambda: [self.emit.load(base, places)],
-            lambda: [self.emit.constant(element, 0)],
-        )  # fmt: skip
-        return value
+        return self.emit.load_if_any(base, places, self._mask())
 
     def _store(self, op: ir.Operation, reps: list[Lane]) -> None:
         base, indices = self.value(op.operands[1]), reps[2:]
@@ -261,8 +250,7 @@ class LaneCopier(Copier):
             if position:
                 stride = emit.mul(stride, emit.dim(base, position))
         if step != 0:
-            steps = self.emit.splat(emit.index(step), type_)
-            walked = emit.op("arith.muli", [emit.op("vector.step", [], type_), steps], type_)
+            walked = emit.ramp(0, step, self.lanes)
             strided = walked if strided is None else emit.op("arith.addi", [strided, walked], type_)
         # An empty buffer has no lanes.
         return emit.flatten(base), start, emit.constant(type_, 0) if strided is None else strided

@@ -21,6 +21,7 @@ from relax_mlir.lowering.tir_to_vector.scheduled.index import (
     integer_of,
     is_inside,
     linear,
+    varies,
 )
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import size_of
 from relax_mlir.lowering.walk import block_of, collect, defining_op
@@ -113,9 +114,9 @@ class _Guard:
         """Note a condition."""
         if not _is_pure(condition, loop):
             self._kept.append(condition)
-        elif not _varies(condition, loop):
+        elif not varies(condition, loop):
             self.outside.append(condition)
-        elif limit is None or any(_varies(value, loop) for value in limit.terms):
+        elif limit is None or any(varies(value, loop) for value in limit.terms):
             self._kept.append(condition)
         else:
             self.limits.append(limit)
@@ -166,14 +167,6 @@ def _limit(condition: ir.Value, counter: ir.Value) -> Lin | None:
     factor = -left.factor(counter)
     # A larger factor needs a division; those conditions stay.
     return left.without(counter) if factor == 1 else None
-
-
-def _varies(value: ir.Value, loop: ir.Operation) -> bool:
-    """Whether a value may differ between the steps of a loop."""
-    if not is_inside(value, loop):
-        return False
-    op = defining_op(value)
-    return op is None or any(_varies(operand, loop) for operand in op.operands)
 
 
 def _is_pure(value: ir.Value, loop: ir.Operation) -> bool:

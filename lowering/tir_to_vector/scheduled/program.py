@@ -11,7 +11,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import kind_of_loop, make_loop
 from relax_mlir.lowering.tir_to_vector.emit import UNROLL, Emitter
-from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, root
+from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, identity, root
 from relax_mlir.lowering.tir_to_vector.generic import inline
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of
@@ -20,7 +20,7 @@ from relax_mlir.lowering.tir_to_vector.scheduled.index import (
     Copier,
     Lin,
     integer_of,
-    is_inside,
+    varies,
 )
 from relax_mlir.lowering.tir_to_vector.scheduled.lanes import Along, LaneCopier, NotVectorizable
 from relax_mlir.lowering.tir_to_vector.scheduled.partition import partition
@@ -104,17 +104,12 @@ class _Vectorizer:
             return
         # A fixed width: how the sum is ordered does not hang on the extent.
         element = self.sum.value.type
-        identity = COMBINERS[self.sum.combine.name]
-        identity = identity if isinstance(identity, float) else identity(element.width)
-        neutral = emit.constant(ir.VectorType.get([self.lanes], element), identity)
+        number = identity(self.sum.combine.name, element)
+        neutral = emit.constant(ir.VectorType.get([self.lanes], element), number)
         total = self._chunks([neutral], self._add)[0]
         single = Copier(emit, {})
         before = single.pull(self.sum.load.results[0], self.loop)
-        parts = total
-        while parts.type.shape[0] > 1:
-            half = parts.type.shape[0] // 2
-            parts = self._join(emit.part(parts, 0, half), emit.part(parts, half, half))
-        made = self._join(before, emit.extract(parts, 0))
+        made = self._join(before, emit.extract(emit.folded(total, self._join), 0))
         buffer, *indices = (single.pull(each, self.loop) for each in self.sum.store.operands[1:])
         emit.store(made, buffer, indices)
 
@@ -259,7 +254,7 @@ class _Vectorizer:
         for x, y in zip(a.where, b.where, strict=True):
             difference = x.plus(y, -1)
             others = [v for v in {**x.terms, **y.terms} if v != self.counter]
-            if any(is_inside(value, self.loop) and self._moves(value) for value in others):
+            if any(varies(value, self.loop, _PURE) for value in others):
                 continue
             if not difference.is_const:
                 continue
@@ -269,13 +264,6 @@ class _Vectorizer:
             if factor != 0 and difference.const == 0:
                 return True
         return False
-
-    def _moves(self, value: ir.Value) -> bool:
-        """Whether a value may change from step to step."""
-        op = defining_op(value)
-        if op is None or value in self.varying or not op.name.startswith(_PURE):
-            return True
-        return any(is_inside(v, self.loop) and self._moves(v) for v in op.operands)
 
 
 _PURE = ("arith.", "math.", "tir.symbol", "memref.dim")

@@ -10,11 +10,13 @@ from relax_mlir.lowering.tir_to_vector.scheduled.index import (
     Lin,
     integer_of,
     is_inside,
+    varies,
 )
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import MARK
-from relax_mlir.lowering.walk import collect, defining_op
+from relax_mlir.lowering.walk import collect
 
 _TOUCHES_NOTHING = ("arith.", "math.", "vector.", "scf.", "memref.dim", "ub.")
+_PURE = ("arith.", "memref.dim")
 # The maximal places in registers.
 _MAX = 64
 
@@ -69,7 +71,7 @@ def _places(loop: ir.Operation) -> list[_Place]:
         if any(access.op.block != body for access in place):
             continue
         # Also where the loop's index drops out of the linear form, as of i * 0: it is copied as is.
-        if any(_varies(value, loop) for value in first.indices):
+        if any(varies(value, loop, _PURE) for value in first.indices):
             continue
         if first.mask is not None and is_inside(first.mask, loop):
             continue
@@ -82,15 +84,6 @@ def _places(loop: ir.Operation) -> list[_Place]:
         if all(_are_disjoint(first, other) for other in others):
             result.append(place)
     return result if len(result) <= _MAX else []
-
-
-def _varies(value: ir.Value, loop: ir.Operation) -> bool:
-    if not is_inside(value, loop):
-        return False
-    op = defining_op(value)
-    if op is None or not op.name.startswith(("arith.", "memref.dim")):
-        return True
-    return any(_varies(operand, loop) for operand in op.operands)
 
 
 def _are_disjoint(a: Access, b: Access) -> bool:
