@@ -140,22 +140,16 @@ class Emitter(ParallelEmitter):
         type_ = buffer.type
         if type_.rank == 1:
             return buffer
-        known = type_.has_static_shape
-        size = math.prod(type_.shape) if known else _DYNAMIC
-        groups = [list(range(type_.rank))] if type_.rank else []
-        if not groups:
+        if type_.rank == 0:
             return self.op(
-                "memref.expand_shape",
-                [buffer],
-                ir.MemRefType.get([1], type_.element_type),
+                "memref.expand_shape", [buffer], ir.MemRefType.get([1], type_.element_type),
                 reassociation=ir.ArrayAttr.get([]),
                 static_output_shape=ir.DenseI64ArrayAttr.get([1]),
-            )
-        attr = ir.ArrayAttr.get(
-            [ir.ArrayAttr.get([ir.IntegerAttr.get(self._i64, i) for i in g]) for g in groups]
-        )
-        flat = ir.MemRefType.get([size], type_.element_type)
-        return self.op("memref.collapse_shape", [buffer], flat, reassociation=attr)
+            )  # fmt: skip
+        size = math.prod(type_.shape) if type_.has_static_shape else _DYNAMIC
+        group = ir.ArrayAttr.get([ir.IntegerAttr.get(self._i64, i) for i in range(type_.rank)])
+        flat, groups = ir.MemRefType.get([size], type_.element_type), ir.ArrayAttr.get([group])
+        return self.op("memref.collapse_shape", [buffer], flat, reassociation=groups)
 
     def dynamic(self, buffer: ir.Value) -> ir.Value:
         """Return a one-dimensional buffer with its size forgotten."""
@@ -211,13 +205,9 @@ class Emitter(ParallelEmitter):
         self.op("memref.store", [value, buffer, *map(self.index, indices)])
 
     def vector_load(
-        self,
-        buffer: ir.Value,
-        indices: Sequence[Index],
-        type_: ir.VectorType,
-        mask: ir.Value | None = None,
-        other: ir.Value | None = None,
-    ) -> ir.Value:
+        self, buffer: ir.Value, indices: Sequence[Index], type_: ir.VectorType,
+        mask: ir.Value | None = None, other: ir.Value | None = None,
+    ) -> ir.Value:  # fmt: skip
         """Load adjacent elements; masked-off lanes are not touched and read `other`, or zero."""
         where = [buffer, *map(self.index, indices)]
         if mask is None:
@@ -226,14 +216,9 @@ class Emitter(ParallelEmitter):
         return self.op("vector.maskedload", [*where, mask, other], type_)
 
     def vector_store(
-        self,
-        value: ir.Value,
-        buffer: ir.Value,
-        indices: Sequence[Index],
-        mask: ir.Value | None = None,
-        *,
-        non_temporal: int = 0,
-    ) -> None:
+        self, value: ir.Value, buffer: ir.Value, indices: Sequence[Index],
+        mask: ir.Value | None = None, *, non_temporal: int = 0,
+    ) -> None:  # fmt: skip
         """Store adjacent elements; masked-off lanes are not touched.
 
         `non_temporal` makes the store non-temporal: it is the alignment, in elements, relative to a
@@ -345,16 +330,6 @@ class Emitter(ParallelEmitter):
     def splat(self, value: ir.Value, type_: ir.VectorType) -> ir.Value:
         """Return a vector with a scalar in every lane."""
         return self.op("vector.broadcast", [value], type_)
-
-    def ramp(self, first: Index, step: Index, lanes: int) -> ir.Value:
-        """Return the vector of indices `first + lane * step`."""
-        type_ = ir.VectorType.get([lanes], self.index_type)
-        numbers = self.op("vector.step", [], type_)
-        if not isinstance(step, int) or step != 1:
-            numbers = self.op("arith.muli", [numbers, self.splat(self.index(step), type_)], type_)
-        if isinstance(first, int) and first == 0:
-            return numbers
-        return self.op("arith.addi", [self.splat(self.index(first), type_), numbers], type_)
 
     def extract(self, vector: ir.Value, lane: int) -> ir.Value:
         """Return one lane."""

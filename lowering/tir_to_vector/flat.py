@@ -460,20 +460,37 @@ def collapse(flat: FlatNest, keep: int = 0) -> FlatNest:
     counters = {
         value: chosen.index(i) if i in chosen else None for value, i in flat.counters.items()
     }
+    accesses = {
+        op: replace(access, strides=[access.strides[i] for i in chosen])
+        for op, access in flat.accesses.items()
+    }
     iters = [flat.iters[i] for i in chosen]
-    strides = {op: [access.strides[i] for i in chosen] for op, access in flat.accesses.items()}
-    for position in reversed(range(keep, len(iters) - 1)):
-        outer, inner = iters[position], iters[position + 1]
-        counted = {position, position + 1} & set(counters.values())
-        if (
-            outer.reduction == inner.reduction
-            and not counted
-            and all(s[position] == s[position + 1] * inner.extent for s in strides.values())
-        ):
-            merged = FlatIter(outer.extent * inner.extent, outer.reduction)
-            iters[position : position + 2] = [merged]
-            for s in strides.values():
-                del s[position]
-            counters = {v: i - 1 if i and i > position else i for v, i in counters.items()}
-    accesses = {op: replace(access, strides=strides[op]) for op, access in flat.accesses.items()}
+    flat = replace(flat, iters=iters, accesses=accesses, counters=counters)
+    for position in reversed(range(keep, len(chosen) - 1)):
+        outer, inner = flat.iters[position : position + 2]
+        if outer.reduction == inner.reduction and is_one_walk(flat, position):
+            flat = merge(flat, position)
+    return flat
+
+
+def is_one_walk(flat: FlatNest, position: int, *, rows: bool = False) -> bool:
+    """Whether all accesses walk two iterators as one; with `rows`, but those of kept rows."""
+    extent = flat.iters[position + 1].extent
+    return not {position, position + 1} & set(flat.counters.values()) and all(
+        (rows and access.in_rows)
+        or access.strides[position] == access.strides[position + 1] * extent
+        for access in flat.accesses.values()
+    )
+
+
+def merge(flat: FlatNest, position: int) -> FlatNest:
+    """Make an iterator and the next one one."""
+    outer, inner = flat.iters[position : position + 2]
+    iters = list(flat.iters)
+    iters[position : position + 2] = [FlatIter(outer.extent * inner.extent, outer.reduction)]
+    accesses = {
+        op: replace(access, strides=access.strides[:position] + access.strides[position + 1 :])
+        for op, access in flat.accesses.items()
+    }
+    counters = {v: i - 1 if i and i > position else i for v, i in flat.counters.items()}
     return replace(flat, iters=iters, accesses=accesses, counters=counters)

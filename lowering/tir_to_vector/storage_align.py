@@ -10,6 +10,7 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.layout import buffer_type, static
 from relax_mlir.lowering.tir_to_vector.flat import root
+from relax_mlir.lowering.tir_to_vector.symbols import size_value
 from relax_mlir.lowering.walk import collect, defining_op, is_below
 
 memref: ModuleType = submodule("dialects.memref")
@@ -157,9 +158,4 @@ def _view(
 
 
 def _sizes(dims: Sequence[SymExpr]) -> list[ir.Value]:
-    return [
-        ir.Operation.create(
-            "tir.symbol", results=[ir.IndexType.get()], attributes={"value": Dims.of([dim])}
-        ).result
-        for dim in dims if dim.value is None
-    ]  # fmt: skip
+    return [size_value(dim) for dim in dims if dim.value is None]

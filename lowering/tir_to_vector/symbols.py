@@ -127,30 +127,22 @@ def _sources(func: ir.OpView) -> dict[str, _Source]:
     sources: dict[str, _Source] = {}
     dims: list[SymExpr] = []
     places: list[tuple[ir.Value, int]] = []
-    described = list(zip(arguments, ir.ArrayAttr(attrs["arg_attrs"]), strict=True))
-    for argument, attr in described:
-        names = {named.name: named.attr for named in ir.DictAttr(attr)}
-        if "tir.dtype" in names:
-            continue
-        if "tir.name" in names and isinstance(argument.type, ir.IntegerType):
+    described = [
+        (argument, {named.name: named.attr for named in ir.DictAttr(attr)})
+        for argument, attr in zip(arguments, ir.ArrayAttr(attrs["arg_attrs"]), strict=True)
+    ]
+    for argument, names in described:
+        is_integer = isinstance(argument.type, ir.IntegerType)
+        if is_integer and "tir.name" in names and "tir.dtype" not in names:
             name = ir.StringAttr(names["tir.name"]).value
-            sources.setdefault(
-                name, _Source(argument, None, Solution(0, name, 1, SymExpr.const(0)))
-            )
-    for argument, attr in described:
-        names = {named.name: named.attr for named in ir.DictAttr(attr)}
-        if "tir.shape" not in names or not isinstance(argument.type, ir.MemRefType):
-            continue
-        for position, dim in enumerate(names["tir.shape"].dims):
-            dims.append(dim)
-            places.append((argument, position))
-    for argument, attr in described:
-        names = {named.name: named.attr for named in ir.DictAttr(attr)}
-        if "tir.strides" not in names or not isinstance(argument.type, ir.MemRefType):
-            continue
-        for position, stride in enumerate(names["tir.strides"].dims):
-            dims.append(stride)
-            places.append((argument, _STRIDE + position))
+            alone = Solution(0, name, 1, SymExpr.const(0))
+            sources.setdefault(name, _Source(argument, None, alone))
+    for key, first in (("tir.shape", 0), ("tir.strides", _STRIDE)):
+        for argument, names in described:
+            if key in names and isinstance(argument.type, ir.MemRefType):
+                for position, dim in enumerate(names[key].dims):
+                    dims.append(dim)
+                    places.append((argument, first + position))
     for solution in solutions(dims, sources):
         sources[solution.symbol] = _Source(*places[solution.index], solution)
     return sources

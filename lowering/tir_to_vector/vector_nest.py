@@ -108,8 +108,8 @@ def blocked_loops(
 
 
 # Streams of memory that are written side by side: the hardware prefetches each. Long computations
-# use one vector of this many registers instead, so that independent operations overlap.
-_STRETCHES = _WIDE = 4
+# use wide vectors instead, so that independent operations overlap.
+_STRETCHES = 4
 
 
 def streams(writer: ElementWriter) -> bool | ir.Value:
@@ -181,9 +181,9 @@ def write_streaming(
         done += stretch * _STRETCHES
     elif writer.distribution is not None:
         put = partial(writer._put, non_temporal=True)
-        done = writer.distribution.write(env, (done, last), lanes * _WIDE, put, from_memory=True)
+        done = writer.distribution.write(env, (done, last), lanes * WIDE, put, from_memory=True)
     else:
-        widths = (lanes * _WIDE, lanes)
+        widths = (lanes * WIDE, lanes)
     end_streaming(writer, env, (done, last), widths)
 
 

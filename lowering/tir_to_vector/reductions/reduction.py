@@ -10,7 +10,7 @@ from relax_mlir.dialects.symbolic.expr import product
 from relax_mlir.lowering.tir_to_vector.emit import UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, identity
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
-from relax_mlir.lowering.tir_to_vector.nest_elements import Carried, ElementWriter, Lanes
+from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, Carried, ElementWriter, Lanes
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
 
@@ -154,8 +154,6 @@ class Sums:
         return lanes // 2 if self._shared and lanes > self._lanes else lanes
 
 
-# Independent accumulators that hide the latency of an addition.
-WIDE = 4
 # Accumulators side by side across results: longer runs of each row.
 _COLUMNS = 16
 _MANY_REGISTERS = 32

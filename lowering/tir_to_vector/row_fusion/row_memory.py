@@ -7,11 +7,16 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.lowering.tir_to_vector.analysis import Access
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.flat import FlatIter, FlatNest, collapse, inner_dims
+from relax_mlir.lowering.tir_to_vector.flat import (
+    FlatNest,
+    collapse,
+    inner_dims,
+    is_one_walk,
+    merge,
+)
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import has_functions
-from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes
-from relax_mlir.lowering.tir_to_vector.reductions.reduction import WIDE
+from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, Lanes
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, begin_streaming, end_streaming
 from relax_mlir.lowering.walk import enclosing
 
@@ -217,30 +222,10 @@ def size_of_rows(row: SymExpr, block: Index, emit: Emitter) -> Index:
 def merge_shared(group: list[FlatNest], count: int) -> tuple[list[FlatNest], int]:
     """Merge shared loops that all accesses walk as one."""
     for position in reversed(range(count - 1)):
-        extent = group[0].iters[position + 1].extent
-        if all(
-            not {position, position + 1} & set(flat.counters.values())
-            and all(
-                access.in_rows or access.strides[position] == access.strides[position + 1] * extent
-                for access in flat.accesses.values()
-            )
-            for flat in group
-        ):
-            group = [_merged(flat, position) for flat in group]
+        if all(is_one_walk(flat, position, rows=True) for flat in group):
+            group = [merge(flat, position) for flat in group]
             count -= 1
     return group, count
-
-
-def _merged(flat: FlatNest, position: int) -> FlatNest:
-    outer, inner = flat.iters[position : position + 2]
-    iters = list(flat.iters)
-    iters[position : position + 2] = [FlatIter(outer.extent * inner.extent, False)]
-    accesses = {
-        op: replace(access, strides=access.strides[:position] + access.strides[position + 1 :])
-        for op, access in flat.accesses.items()
-    }
-    counters = {v: i - 1 if i and i > position else i for v, i in flat.counters.items()}
-    return replace(flat, iters=iters, accesses=accesses, counters=counters)
 
 
 # Rows of a buffer between the nests, and the minimal elements of a row.

@@ -85,7 +85,17 @@ class LaneCopier(Copier):
             return self.emit.constant(type_, result)
         if not isinstance(result, Along):
             return self.emit.splat(result, type_)
-        return self.emit.ramp(result.base, result.step, self.lanes)
+        return self._ramp(result.base, result.step)
+
+    def _ramp(self, first: Index, step: Index) -> ir.Value:
+        """Return the vector of indices `first + lane * step`."""
+        emit, type_ = self.emit, ir.VectorType.get([self.lanes], self.emit.index_type)
+        numbers = emit.op("vector.step", [], type_)
+        if not isinstance(step, int) or step != 1:
+            numbers = emit.op("arith.muli", [numbers, emit.splat(emit.index(step), type_)], type_)
+        if isinstance(first, int) and first == 0:
+            return numbers
+        return emit.op("arith.addi", [emit.splat(emit.index(first), type_), numbers], type_)
 
     def op(self, op: ir.Operation) -> None:
         """Copy one operation."""
@@ -250,7 +260,7 @@ class LaneCopier(Copier):
             if position:
                 stride = emit.mul(stride, emit.dim(base, position))
         if step != 0:
-            walked = emit.ramp(0, step, self.lanes)
+            walked = self._ramp(0, step)
             strided = walked if strided is None else emit.op("arith.addi", [strided, walked], type_)
         # An empty buffer has no lanes.
         return emit.flatten(base), start, emit.constant(type_, 0) if strided is None else strided

@@ -24,9 +24,9 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     top_level,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
-from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, linear
+from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, conjuncts, is_inside, linear
 from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
-from relax_mlir.lowering.walk import defining_op, operands_of
+from relax_mlir.lowering.walk import collect, defining_op, operands_of
 
 # Predicates of arith.cmpi: below a bound, and a bound that is above.
 _BELOW, _ABOVE = (2, 6), (4, 8)
@@ -157,7 +157,7 @@ class _Merged:
     def rewrite(self) -> ir.Operation:
         """Write the loops anew around the block; return the outermost one."""
         block, types = self._block, self._block.attributes["iter_types"]
-        if any(_reaches_in(op, self._loops[0]) for op in _inside(block)):
+        if _uses_counters(block, self._loops[0]):
             raise _Unknown
         extents = [symbolic(loop.operands[1]) for loop in self._loops]
         known = [extent for extent in extents if extent is not None]
@@ -282,7 +282,7 @@ class _Merged:
         count = len(sizes)
         set_block_predicate(block, None)
         with ir.InsertionPoint(top):
-            zero, values = size_value(SymExpr.const(0)), [size_value(size) for size in sizes]
+            zero, values = size_value(0), [size_value(size) for size in sizes]
         point, outer = ir.InsertionPoint(top), block
         for i in order:
             with point:
@@ -349,42 +349,19 @@ def _contiguous(digits: _Sum) -> SymExpr:
 
 def _limits(predicate: ir.Value | None) -> list[tuple[ir.Value, ir.Value]]:
     """Return the pairs `a < b` of a predicate's conjunction."""
-    if predicate is None:
-        return []
-    op = defining_op(predicate, "arith.andi", "arith.cmpi")
-    if op is None:
-        raise _Unknown
-    if op.name == "arith.andi":
-        return [pair for operand in op.operands for pair in _limits(operand)]
-    kind, (a, b) = ir.IntegerAttr(op.attributes["predicate"]).value, op.operands
-    if kind not in (*_BELOW, *_ABOVE):
-        raise _Unknown
-    return [(a, b) if kind in _BELOW else (b, a)]
+    pairs = []
+    for condition in [] if predicate is None else conjuncts(predicate):
+        op = defining_op(condition, "arith.cmpi")
+        kind = None if op is None else ir.IntegerAttr(op.attributes["predicate"]).value
+        if op is None or kind not in (*_BELOW, *_ABOVE):
+            raise _Unknown
+        a, b = op.operands
+        pairs.append((a, b) if kind in _BELOW else (b, a))
+    return pairs
 
 
-def _inside(block: ir.Operation) -> list[ir.Operation]:
-    """Return the operations in a block's regions, the outermost ones."""
-    return [
-        view.operation
-        for region in block.regions
-        for body in region.blocks
-        for view in body.operations
-        if view.operation.name != "tir.where"
-    ]
-
-
-def _reaches_in(op: ir.Operation, top: ir.Operation) -> bool:
+def _uses_counters(block: ir.Operation, top: ir.Operation) -> bool:
     """Whether something inside a block uses values of its loops besides iterators."""
-    for operand in op.operands:
-        owner = operand.owner
-        parent = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
-        while parent.name not in ("func.func", "tir.block"):
-            if parent == top:
-                return True
-            parent = parent.parent.operation
-    return any(
-        _reaches_in(view.operation, top)
-        for region in op.regions
-        for body in region.blocks
-        for view in body.operations
-    )
+    inside = collect(block, lambda op: op != block and op.name != "tir.where")
+    used = [value for op in inside for value in op.operands]
+    return any(is_inside(value, top) and not is_inside(value, block) for value in used)
