@@ -229,3 +229,17 @@ def test_a_wrong_command_line_is_one_line() -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (1, "")
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["missing.py", "latin.py"])
+def test_a_file_that_cannot_be_read_is_empty(editor: _Editor, project: Path, name: str) -> None:
+    (project / "latin.py").write_bytes(b"\xff")
+    document = lsp.TextDocumentIdentifier((project / name).as_uri())
+    at = {"text_document": document, "position": lsp.Position(3, 2)}
+    client = editor.client
+    hover = editor.ask(client.text_document_hover_async(lsp.HoverParams(**at)))
+    places = editor.ask(client.text_document_definition_async(lsp.DefinitionParams(**at)))
+    items = editor.ask(client.text_document_completion_async(lsp.CompletionParams(**at)))
+    assert not hover
+    assert not places
+    assert not items

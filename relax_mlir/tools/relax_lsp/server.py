@@ -19,6 +19,15 @@ SERVER = LanguageServer("relax-lsp", importlib.metadata.version("relax-mlir"))
 _ANALYSES: dict[str, tuple[str, Analysis]] = {}
 
 
+def _document(uri: str) -> TextDocument:
+    document = SERVER.workspace.get_text_document(uri)
+    try:
+        document.source  # noqa: B018 - reads the file, where no editor has it open.
+    except (OSError, UnicodeDecodeError):
+        return TextDocument(uri, "")
+    return document
+
+
 def _analysis(document: TextDocument) -> Analysis:
     known = _ANALYSES.get(document.uri)
     if known is None or known[0] != document.source:
@@ -31,7 +40,7 @@ def _analysis(document: TextDocument) -> Analysis:
 
 
 def _publish(uri: str) -> None:
-    document = SERVER.workspace.get_text_document(uri)
+    document = _document(uri)
     diagnostics = [
         lsp.Diagnostic(
             _range(each.line, each.start, each.end),
@@ -72,7 +81,7 @@ def _references(params: lsp.ReferenceParams) -> list[lsp.Location]:
 
 @SERVER.feature(lsp.TEXT_DOCUMENT_HOVER)
 def _hover(params: lsp.HoverParams) -> lsp.Hover | None:
-    document = SERVER.workspace.get_text_document(params.text_document.uri)
+    document = _document(params.text_document.uri)
     name = _name(params)
     text = _analysis(document).type_of(name, params.position.line)
     text = f"{name}: {text}" if text else _summary(name)
@@ -102,7 +111,7 @@ _AtPosition = lsp.CompletionParams | lsp.DefinitionParams | lsp.HoverParams | ls
 
 
 def _text(params: _AtPosition) -> str:
-    document = SERVER.workspace.get_text_document(params.text_document.uri)
+    document = _document(params.text_document.uri)
     lines = document.lines
     return lines[params.position.line].rstrip("\n") if params.position.line < len(lines) else ""
 
