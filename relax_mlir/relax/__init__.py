@@ -7,6 +7,7 @@ from relax_mlir.lazy import lazy_exports
 
 # Loaded on first use: compiling needs MLIR, running does not.
 _EXPORTS = {
+    "compiler.base_py_module": ("BasePyModule",),
     "compiler.build_log": ("BuildLog",),
     "compiler.pipeline": ("build",),
     "compiler.relax_pipelines": ("get_default_pipeline", "get_pipeline", "register_pipeline"),
@@ -34,13 +35,13 @@ _EXPORTS = {
 }  # fmt: skip
 # Names of TVM's that have no counterpart.
 _UNSUPPORTED = {
-    "BasePyModule": "Python functions are called as packed ones: register_func",
     "training": "there is no automatic differentiation",
     "distributed": "programs run on one device",
 }
 _OWN = ("analysis", "dpl", "expr", "expr_functor", "op", "testing", "utils", "vm")
 _MODULES = {
     **{name: f"relax_mlir.relax.{name}" for name in _OWN},
+    "base_py_module": "relax_mlir.compiler.base_py_module",
     "frontend": "relax_mlir.frontend",
     "pipeline": "relax_mlir.compiler.relax_pipelines",
     "transform": "relax_mlir.transform",

@@ -3,8 +3,9 @@
 # Made by .ci/stubs, do not edit.
 
 from relax_mlir import frontend, transform
+from relax_mlir.compiler import base_py_module, vm_build
 from relax_mlir.compiler import relax_pipelines as pipeline
-from relax_mlir.compiler import vm_build
+from relax_mlir.compiler.base_py_module import BasePyModule
 from relax_mlir.compiler.build_log import BuildLog
 from relax_mlir.compiler.pipeline import build
 from relax_mlir.compiler.relax_pipelines import (
@@ -84,6 +85,7 @@ from relax_mlir.runtime.vm.virtual_machine import VirtualMachine
 __all__ = [
     "AnyType",
     "BaseFunc",
+    "BasePyModule",
     "Binding",
     "BindingBlock",
     "BlockBuilder",
@@ -139,6 +141,7 @@ __all__ = [
     "VirtualMachine",
     "While",
     "analysis",
+    "base_py_module",
     "build",
     "build_config",
     "call_dps_packed",

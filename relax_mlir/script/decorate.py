@@ -85,6 +85,10 @@ def parse_class(cls: type, depth: int) -> Any:
         if isinstance(member, types.FunctionType):
             variables.update(closure_variables(member))
     try:
-        return extension("script.parse_definition")(*find_class(cls, frame), variables)
+        module = extension("script.parse_definition")(*find_class(cls, frame), variables)
     except ScriptError as error:
         raise error.with_traceback(None) from error.__cause__
+    # A class of modules that are objects (BasePyModule) stays a class.
+    if hasattr(cls, "ir_mod"):
+        return type(cls.__name__, (cls,), {"ir_mod": module, "__module__": cls.__module__})
+    return module
