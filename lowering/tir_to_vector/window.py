@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BRANCH,
     Access,
@@ -21,7 +22,13 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     result_of,
     top_level,
 )
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue, follow
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import (
+    Epilogue,
+    EpilogueEmitter,
+    follow,
+)
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatNest,
@@ -30,7 +37,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     flatten_nest,
     plus_constant,
 )
-from relax_mlir.lowering.tir_to_vector.index_emit import is_constant
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, is_constant
 from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
 from relax_mlir.lowering.walk import enclosing
 
@@ -342,6 +349,42 @@ class Window(ABC):
         """The nests that it replaces: padding, itself, epilogue."""
         before = () if self.padded is None else self.padded.nests
         return [*before, self.flat.nest, *self.followers]
+
+
+class WindowWriter:
+    """What writers of windows share: vectors of sums, sizes, and stores with the epilogue.
+
+    Args:
+        form: the window.
+        emit: where to write.
+        machine: what for.
+    """
+
+    def __init__(self, form: Window, emit: Emitter, machine: Machine) -> None:
+        self.form, self.emit, self.machine = form, emit, machine
+        lanes = machine.lanes(form.element)
+        assert lanes is not None  # others are left to plain loops
+        self.lanes = lanes
+        self.vector: ir.VectorType = ir.VectorType.get([lanes], form.element)
+        self.finish: EpilogueEmitter | None = None
+        if form.epilogue is None:
+            self.out: Layout = Layout(form.out, emit)
+        else:
+            buffer = form.out.buffer
+            self.finish = EpilogueEmitter(form.epilogue, buffer, form.along, emit)
+
+    def extent(self, position: int | None) -> Index:
+        """Return the extent of an iterator, 1 for none."""
+        return 1 if position is None else self.emit.size(self.form.flat.iters[position].extent)
+
+    def put(self, value: ir.Value, env: dict[int, Index], mask: ir.Value | None) -> None:
+        """Store a vector of sums, or its epilogue, from the place of some counters on."""
+        if self.finish is None:
+            self.emit.vector_store(value, self.out.base, [self.out.at(env).offset], mask)
+            return
+        there = dict(env)
+        along = there.pop(self.form.along)
+        self.finish.at(there)(value, along, mask)
 
 
 Form = TypeVar("Form", bound=Window)

@@ -108,7 +108,7 @@ class _Writer:
         self.grouped = conv.grouped
         blocks = WeightBlocks if self.grouped is None else VnniWeights
         self.weights = blocks(conv, emit, self.vector)
-        self.store = TileStore(conv, self.weights, emit, self.vector, machine)
+        self.store = TileStore(conv, self.weights, emit, machine)
         self.blocks = self.weights.count
         self.rows, self.cols = self._extent(conv.row), self._extent(conv.col)
         self.is_cold = is_cold

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter
-from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import WeightBlocks
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
+from relax_mlir.lowering.tir_to_vector.window import WindowWriter
 
 
 @dataclass(frozen=True)
@@ -27,30 +27,22 @@ class Live:
     least: int
 
 
-class TileStore:
+class TileStore(WindowWriter):
     """Stores the sums of a tile: for each pixel vectors of output channels."""
 
     def __init__(
-        self, conv: Convolution, blocks: WeightBlocks, emit: Emitter, vector: ir.VectorType,
-        machine: Machine,
-    ) -> None:  # fmt: skip
-        self._conv, self._emit, self._vector = conv, emit, vector
-        self._lanes = vector.shape[0]
-        self._blocks = blocks
+        self, conv: Convolution, blocks: WeightBlocks, emit: Emitter, machine: Machine
+    ) -> None:
+        super().__init__(conv, emit, machine)
+        self._conv, self._blocks = conv, blocks
         self._scratch: ir.Value | None = None
-        self._finish: EpilogueEmitter | None = None
-        if conv.epilogue is None:
-            self._out = Layout(conv.out, emit)
-        else:
-            buffer = conv.out.buffer
-            self._finish = EpilogueEmitter(conv.epilogue, buffer, conv.along, emit)
 
     def allocate(self, pixels: int) -> None:
         """Allocate the sums of pixels that are finished in a loop."""
-        if self._finish is not None:
-            whole = -(-pixels // self._lanes) * self._lanes
-            size = whole * self._lanes
-            self._scratch = self._emit.alloc(size, self._vector.element_type)
+        if self.finish is not None:
+            whole = -(-pixels // self.lanes) * self.lanes
+            size = whole * self.lanes
+            self._scratch = self.emit.alloc(size, self.vector.element_type)
 
     def write(
         self, here: dict[int, Index], size: tuple[int, int, int], sums: list[ir.Value],
@@ -73,17 +65,17 @@ class TileStore:
         for v in range(vectors):
             env = {**here, **self._blocks.place(block + v)}
             mine = [sums[p * vectors + v] for p in range(height * width)]
-            rest = left if left == vectors * self._lanes else None
-            count = self._lanes if rest is not None else self._count(left, v)
-            if self._finish is not None:
+            rest = left if left == vectors * self.lanes else None
+            count = self.lanes if rest is not None else self._count(left, v)
+            if self.finish is not None:
                 if along_channels:
-                    self._finish_channels(self._finish, env, mine, width, count, live)
+                    self._finish_channels(self.finish, env, mine, width, count, live)
                 else:
-                    self._finish_pixels(self._finish, env, mine, width, count, live)
+                    self._finish_pixels(self.finish, env, mine, width, count, live)
             elif along_channels:
-                places.append((self._out.at(env).offset, count))
+                places.append((self.out.at(env).offset, count))
             else:
-                self._along_pixels(self._out.at(env).offset, mine, width, count, live)
+                self._along_pixels(self.out.at(env).offset, mine, width, count, live)
         if places:
             self._along_channels(places, sums, width, live)
 
@@ -91,7 +83,7 @@ class TileStore:
         self, finish: EpilogueEmitter, env: dict[int, Index], sums: list[ir.Value], width: int,
         count: Index, live: Live | None,
     ) -> None:  # fmt: skip
-        emit, lanes, conv = self._emit, self._lanes, self._conv
+        emit, lanes, conv = self.emit, self.lanes, self._conv
         mask = None if count == lanes else emit.mask(count, lanes)
         env = dict(env)
         channel = env.pop(conv.lane)
@@ -103,7 +95,7 @@ class TileStore:
         for first in range(0, len(sums), width):
             with emit.loop(0, width if live is None else live.count) as pixel:
                 at = (pixel.counter + first) * lanes
-                value = emit.vector_load(self._scratch, [at], self._vector)
+                value = emit.vector_load(self._scratch, [at], self.vector)
                 there = {**env, conv.col: env[conv.col] + pixel.counter}
                 if conv.row is not None:
                     there[conv.row] = env[conv.row] + first // width
@@ -113,7 +105,7 @@ class TileStore:
         self, finish: EpilogueEmitter, env: dict[int, Index], sums: list[ir.Value], width: int,
         count: Index, live: Live | None,
     ) -> None:  # fmt: skip
-        emit, lanes, conv = self._emit, self._lanes, self._conv
+        emit, lanes, conv = self.emit, self.lanes, self._conv
         for number, value in enumerate(self._transposed(sums)):
             emit.vector_store(value, self._scratch, [number * lanes])
         env = dict(env)
@@ -123,7 +115,7 @@ class TileStore:
             there = {**env, conv.lane: env[conv.lane] + lane.counter}
             for first in range(0, len(sums), lanes):
                 at = (lane.counter + first) * lanes
-                value = emit.vector_load(self._scratch, [at], self._vector)
+                value = emit.vector_load(self._scratch, [at], self.vector)
                 part = min(lanes, len(sums) - first)
                 for low, high in self._runs(first, part, len(sums) if adjacent else width):
                     row, place = divmod(low, width)
@@ -138,10 +130,10 @@ class TileStore:
 
     def _transposed(self, sums: list[ir.Value]) -> list[ir.Value]:
         """Return for each vector of pixels a vector for each channel."""
-        lanes, transposed = self._lanes, []
+        lanes, transposed = self.lanes, []
         for first in range(0, len(sums), lanes):
             part = sums[first : first + lanes]
-            transposed += transpose_tile(self._emit, part + [part[-1]] * (lanes - len(part)))
+            transposed += transpose_tile(self.emit, part + [part[-1]] * (lanes - len(part)))
         return transposed
 
     def _is_adjacent(self, width: int) -> bool:
@@ -157,21 +149,21 @@ class TileStore:
         )
 
     def _count(self, left: Index, v: int) -> Index:
-        emit = self._emit
-        return emit.max(emit.min(left - v * self._lanes, self._lanes), 0)
+        emit = self.emit
+        return emit.max(emit.min(left - v * self.lanes, self.lanes), 0)
 
     def _pixel(self, number: int, width: int) -> Index:
         conv = self._conv
         row, col = divmod(number, width)
-        down = row * self._out.stride(conv.row)
-        return down + col * self._out.stride(conv.col)
+        down = row * self.out.stride(conv.row)
+        return down + col * self.out.stride(conv.col)
 
     def _along_channels(
         self, places: list[tuple[Index, Index]], sums: list[ir.Value], width: int,
         live: Live | None,
     ) -> None:  # fmt: skip
         """Write vectors of channels, each with a place and a number of lanes."""
-        emit, lanes, vectors = self._emit, self._lanes, len(places)
+        emit, lanes, vectors = self.emit, self.lanes, len(places)
         masks = [None if count == lanes else emit.mask(count, lanes) for _, count in places]
         for number in range(len(sums) // vectors):
             pixel = self._pixel(number, width)
@@ -187,8 +179,8 @@ class TileStore:
     def _along_pixels(
         self, start: Index, sums: list[ir.Value], width: int, count: Index, live: Live | None
     ) -> None:
-        emit, lanes, conv = self._emit, self._lanes, self._conv
-        distance = self._out.stride(conv.lane)
+        emit, lanes, conv = self.emit, self.lanes, self._conv
+        distance = self.out.stride(conv.lane)
         adjacent = len(sums) == width or self._is_adjacent(width)
         everything = self._transposed(sums)
         for first in range(0, len(sums), lanes):
@@ -221,7 +213,7 @@ class TileStore:
 
     def _between(self, low: int, high: int) -> ir.Value | None:
         """Return a mask of adjacent lanes, None for all."""
-        emit, lanes = self._emit, self._lanes
+        emit, lanes = self.emit, self.lanes
         if low == 0:
             return None if high == lanes else emit.mask(high, lanes)
         type_ = ir.VectorType.get([lanes], emit.bool_type)
@@ -229,8 +221,8 @@ class TileStore:
         return emit.constant_of(type_, ir.DenseElementsAttr.get(bits, type_))
 
     def _put(self, value: ir.Value, place: Index, mask: ir.Value | None) -> None:
-        emit, base = self._emit, self._out.base
+        emit, base = self.emit, self.out.base
         if self._conv.flat.init is None:
-            held = emit.vector_load(base, [place], self._vector, mask)
+            held = emit.vector_load(base, [place], self.vector, mask)
             value = add(emit, held, value)
         emit.vector_store(value, base, [place], mask)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, multiply_add
@@ -19,6 +18,7 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.shuffles import every_nth
+from relax_mlir.lowering.tir_to_vector.window import WindowWriter
 
 Span = tuple[Index, Index]
 
@@ -29,7 +29,7 @@ ROWS = (7, 8, 6, 5, 4)
 REST_ROWS = 4
 
 
-class DepthwisePoolWriter(ABC):
+class DepthwisePoolWriter(WindowWriter, ABC):
     """The sizes of planes and windows.
 
     Attributes:
@@ -39,20 +39,10 @@ class DepthwisePoolWriter(ABC):
     size: Index
 
     pool: DepthwisePool
-    emit: Emitter
-    machine: Machine
 
     def __init__(self, pool: DepthwisePool, emit: Emitter, machine: Machine) -> None:
-        self.pool, self.emit, self.machine = pool, emit, machine
-        lanes = machine.lanes(pool.element)
-        assert lanes is not None  # others are left to plain loops
-        self.lanes = lanes
-        self.vector: ir.VectorType = ir.VectorType.get([lanes], pool.element)
-        self.finish: EpilogueEmitter | None = None
-        if pool.epilogue is None:
-            self.out: Layout = Layout(pool.out, emit)
-        else:
-            self.finish = EpilogueEmitter(pool.epilogue, pool.out.buffer, pool.col, emit)
+        super().__init__(pool, emit, machine)
+        self.pool = pool
         self.weight: Layout | None = None if pool.weight is None else Layout(pool.weight, emit)
         source = pool.image.buffer if pool.padded is None else pool.padded.source
         self.source: ir.Value = emit.flatten_once(source)
@@ -68,10 +58,6 @@ class DepthwisePoolWriter(ABC):
         # The place of the present plane.
         self.start: Index = 0
         self._shape()
-
-    def extent(self, position: int | None) -> Index:
-        """Return the extent of an iterator."""
-        return 1 if position is None else self.emit.size(self.pool.flat.iters[position].extent)
 
     def _reach(self, inner: dict[int, int]) -> Index:
         """Return how many elements of a dimension the windows of a plane see."""
@@ -169,15 +155,6 @@ class DepthwisePoolWriter(ABC):
         if number is None:
             return self.emit.constant(self.vector, 0)
         return self.emit.constant_of(self.vector, number)
-
-    def put(self, value: ir.Value, env: dict[int, Index], mask: ir.Value | None) -> None:
-        """Store a vector of sums, or its epilogue."""
-        if self.finish is None:
-            self.emit.vector_store(value, self.out.base, [self.out.at(env).offset], mask)
-            return
-        there = dict(env)
-        column = there.pop(self.pool.col)
-        self.finish.at(there)(value, column, mask)
 
     def plane_at(self, env: dict[int, Index]) -> Index:
         """Return the place of a plane's first element in the image."""

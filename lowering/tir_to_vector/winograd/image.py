@@ -1,14 +1,14 @@
 """Winograd transforms of images into slabs, and of sums into outputs."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter
-from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
+from relax_mlir.lowering.tir_to_vector.window import WindowWriter
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     COLUMNS,
     GROUPS,
@@ -39,54 +39,81 @@ class Run:
     first: Index
 
 
-class TransformedImage:
-    """The transformed tiles of a block, `[element][slab of channels][tile][channel]`.
+class _Tiles:
+    """Elements of transformed tiles of a block, and a copy of the pixels of a run.
+
+    Args:
+        conv: the convolution.
+        emit: where to write.
+        variants: the tiles.
+        vectors: those of a tile in a slab of the buffer, and of all slabs.
+        halo: pixels of a run beside those of its outputs.
 
     Attributes:
-        base: the buffer.
+        base: the buffer of the elements.
         element: the stride of the elements of a tile.
-        slab: the stride of slabs, each of a vector of channels.
     """
 
     def __init__(
-        self, conv: Winograd, emit: Emitter, machine: Machine, variants: WinogradVariants
+        self, conv: Winograd, emit: Emitter, variants: WinogradVariants, vectors: int, halo: int
     ) -> None:
         self._conv, self._emit, self._variants = conv, emit, variants
+        self._vectors, self._halo = vectors, halo
         self._outputs = variants.pick(lambda variant: variant.outputs)
-        self._side = variants.pick(lambda variant: variant.side)
-        self._lanes = machine.lanes(conv.element) or 1
-        self._vector = ir.VectorType.get([self._lanes], conv.element)
-        self._inputs = conv.extent(INPUTS).value or 1
-        self.slabs: int = -(-self._inputs // self._lanes)
-        self.slab: Index = variants.pick(self._slab)
+        self._vector = variants.vector
+        self._lanes: int = self._vector.shape[0]
         self.element: Index = variants.pick(self._element)
         self._row = variants.pick(self._line)
-        self._rows, self._columns = emit.size(conv.size(ROWS)), emit.size(conv.size(COLUMNS))
-        self._strides = [emit.size(stride) for stride in conv.source_strides]
-        self._source = emit.flatten_once(conv.source)
-        self._zero = emit.constant(self._vector, 0)
-
-    def _slab(self, variant: WinogradVariant) -> int:
-        return variant.sizes.room * self._lanes
 
     def _element(self, variant: WinogradVariant) -> int:
         """The stride of elements: an odd number of lines, so that they fall into different sets."""
-        lines = self.slabs * variant.sizes.room
+        lines = self._vectors * variant.sizes.room
         return (lines + 1 + lines % 2) * self._lanes
 
     def _line(self, variant: WinogradVariant) -> int:
         """The length of a row of the copy, with room for a square of vectors at its end."""
-        return (variant.sizes.run * variant.outputs + TAPS - 1 + self._lanes) * self._lanes
+        return (variant.sizes.run * variant.outputs + self._halo + self._lanes) * self._lanes
 
     def allocate(self) -> None:
         """Allocate a block and a run."""
-        emit, variants, element = self._emit, self._variants, self._conv.element
-        self.base: ir.Value = emit.alloc(
-            variants.most(lambda variant: variant.side**2 * self._element(variant)), element
+        self.base, self._copy = (
+            self._emit.alloc(self._variants.most(size), self._conv.element)
+            for size in (
+                lambda variant: variant.side**2 * self._element(variant),
+                lambda variant: variant.side * self._line(variant),
+            )
         )
-        self._copy = emit.alloc(
-            variants.most(lambda variant: variant.side * self._line(variant)), element
-        )
+
+    def _map(
+        self, transform: Callable[[Sequence[ir.Value]], list[ir.Value]], source: ir.Value,
+        places: Sequence[Index], to: ir.Value, targets: Sequence[Index],
+    ) -> list[ir.Value]:  # fmt: skip
+        """Transform vectors at some places of a buffer, store the results and return them."""
+        emit = self._emit
+        values = transform([emit.vector_load(source, [at], self._vector) for at in places])
+        for value, place in zip(values, targets, strict=False):
+            emit.vector_store(value, to, [place])
+        return values
+
+
+class TransformedImage(_Tiles):
+    """The transformed tiles of a block, `[element][slab of channels][tile][channel]`.
+
+    Attributes:
+        slabs: their number.
+        slab: the stride of slabs, each of a vector of channels.
+    """
+
+    def __init__(self, conv: Winograd, emit: Emitter, variants: WinogradVariants) -> None:
+        self._inputs = conv.extent(INPUTS).value or 1
+        self.slabs: int = -(-self._inputs // variants.vector.shape[0])
+        super().__init__(conv, emit, variants, self.slabs, TAPS - 1)
+        self._side = variants.pick(lambda variant: variant.side)
+        self.slab: Index = variants.pick(lambda variant: variant.sizes.room * self._lanes)
+        self._rows, self._columns = emit.size(conv.size(ROWS)), emit.size(conv.size(COLUMNS))
+        self._strides = [emit.size(stride) for stride in conv.source_strides]
+        self._source = emit.flatten_once(conv.source)
+        self._zero = emit.constant(self._vector, 0)
 
     def clear(self, first: Index, last: Index) -> None:
         """Zero tiles that are read but do not exist."""
@@ -178,7 +205,7 @@ class TransformedImage:
         with emit.loop(0, count) as column:
             at = column.counter * self._lanes
             places = [at + step * self._line(variant) for step in range(variant.side)]
-            self._map(variant, places, self._copy, places, self._copy)
+            self._map(variant.transforms.image, self._copy, places, self._copy, places)
 
     def _across(self, variant: WinogradVariant, run: Run, slab: Index) -> None:
         """Transform the rows of each tile, and store all elements for the multiplication."""
@@ -190,71 +217,31 @@ class TransformedImage:
             at += step.counter * self._line(variant)
             to = start + tile.counter * lanes
             to += step.counter * (variant.side * element)
-            self._map(
-                variant,
-                [at + number * lanes for number in range(variant.side)],
-                self._copy,
-                [to + number * element for number in range(variant.side)],
-                self.base,
-            )
-
-    def _map(
-        self,
-        variant: WinogradVariant,
-        places: list[Index],
-        source: ir.Value,
-        targets: list[Index],
-        to: ir.Value,
-    ) -> None:
-        emit = self._emit
-        pixels = [emit.vector_load(source, [place], self._vector) for place in places]
-        values = variant.transforms.image(pixels)
-        for value, place in zip(values, targets, strict=True):
-            emit.vector_store(value, to, [place])
+            places = [at + number * lanes for number in range(variant.side)]
+            targets = [to + number * element for number in range(variant.side)]
+            self._map(variant.transforms.image, self._copy, places, self.base, targets)
 
 
-class TransformedSums:
+class TransformedSums(_Tiles):
     """The sums of a block for a panel of channels, `[element][tile][channel]`.
 
     Attributes:
-        base: the buffer.
-        element: the stride of the elements of a tile.
         not_finite: a buffer of a vector that is NaN in some lane if an output was infinite or NaN.
     """
 
     def __init__(
         self, conv: Winograd, emit: Emitter, machine: Machine, variants: WinogradVariants
     ) -> None:
-        self._conv, self._emit, self._variants, self._panel = conv, emit, variants, variants.panel
-        self._outputs = variants.pick(lambda variant: variant.outputs)
-        self._lanes = machine.lanes(conv.element) or 1
-        self._vector = ir.VectorType.get([self._lanes], conv.element)
-        self.element: Index = variants.pick(self._element)
-        self._row = variants.pick(self._line)
+        self._panel = variants.panel
+        super().__init__(conv, emit, variants, self._panel // variants.vector.shape[0], 0)
         self._channels = conv.extent(OUTPUTS).value or 1
         self._extents = [emit.size(conv.extent(axis)) for axis in (ROWS, COLUMNS)]
-        self._finish: EpilogueEmitter | None = None
-        if conv.epilogue is None:
-            self._out = Layout(conv.out, emit)
-        else:
-            self._finish = EpilogueEmitter(conv.epilogue, conv.out.buffer, conv.along, emit)
-
-    def _element(self, variant: WinogradVariant) -> int:
-        lines = variant.sizes.room * self._panel // self._lanes
-        return (lines + 1 + lines % 2) * self._lanes
-
-    def _line(self, variant: WinogradVariant) -> int:
-        return (variant.sizes.run * variant.outputs + self._lanes) * self._lanes
+        self._store = WindowWriter(conv, emit, machine)
 
     def allocate(self) -> None:
-        """Allocate a block and a run."""
-        emit, variants, element = self._emit, self._variants, self._conv.element
-        self.base: ir.Value = emit.alloc(
-            variants.most(lambda variant: variant.side**2 * self._element(variant)), element
-        )
-        self._copy = emit.alloc(
-            variants.most(lambda variant: variant.side * self._line(variant)), element
-        )
+        """Allocate a block, a run, and the mark of outputs that are not finite."""
+        super().allocate()
+        emit, element = self._emit, self._conv.element
         self._square = emit.alloc(self._lanes * self._lanes, element)
         self.not_finite: ir.Value = emit.alloc(self._lanes, element)
         emit.vector_store(emit.constant(self._vector, 0), self.not_finite, [0])
@@ -299,14 +286,11 @@ class TransformedSums:
         with emit.loop(0, run.tiles) as tile, emit.loop(0, variant.side) as step:
             at = start + tile.counter * self._panel
             at += step.counter * (variant.side * element)
-            products = [
-                emit.vector_load(self.base, [at + i * element], self._vector)
-                for i in range(variant.side)
-            ]
+            places = [at + number * element for number in range(variant.side)]
             to = tile.counter * (variant.outputs * lanes)
             to += step.counter * self._line(variant)
-            for number, value in enumerate(variant.transforms.sums(products)):
-                emit.vector_store(value, self._copy, [to + number * lanes])
+            targets = [to + number * lanes for number in range(variant.outputs)]
+            self._map(variant.transforms.sums, self.base, places, self._copy, targets)
 
     def _down(self, variant: WinogradVariant, columns: Index) -> None:
         """Transform columns to outputs in place, and test whether these are finite."""
@@ -316,10 +300,8 @@ class TransformedSums:
         with emit.loop(0, columns, 1, [not_finite]) as column:
             at = column.counter * lanes
             places = [at + step * self._line(variant) for step in range(variant.side)]
-            values = [emit.vector_load(self._copy, [place], self._vector) for place in places]
             (not_finite,) = column.carried
-            for place, value in zip(places, variant.transforms.sums(values), strict=False):
-                emit.vector_store(value, self._copy, [place])
+            for value in self._map(variant.transforms.sums, self._copy, places, self._copy, places):
                 # Zero times an infinite number or NaN is NaN.
                 not_finite = emit.fused(value, zero, not_finite)
             column.carry([not_finite])
@@ -336,8 +318,8 @@ class TransformedSums:
             at = row.counter * self._row
             at += column.counter * self._lanes
             value = emit.vector_load(self._copy, [at], self._vector)
-            there = {**env, ROWS: run.row + row.counter, COLUMNS: run.column + column.counter}
-            self._put(there, value, OUTPUTS, channel, mask)
+            here = {ROWS: run.row + row.counter, COLUMNS: run.column + column.counter}
+            self._store.put(value, {**env, **here, OUTPUTS: channel}, mask)
 
     def _transposed(
         self, env: dict[int, Index], run: Run, channel: Index, live: Index,
@@ -355,18 +337,7 @@ class TransformedSums:
             for lane, value in enumerate(transpose_tile(emit, pixels)):
                 emit.vector_store(value, self._square, [lane * lanes])
             mask = emit.mask(sizes[1] - column.counter, lanes)
-            there = {**env, ROWS: run.row + row.counter}
-            where = run.column + column.counter
+            there = {**env, ROWS: run.row + row.counter, COLUMNS: run.column + column.counter}
             with emit.loop(0, live) as lane:
                 value = emit.vector_load(self._square, [lane.counter * lanes], self._vector)
-                here = {**there, OUTPUTS: channel + lane.counter}
-                self._put(here, value, COLUMNS, where, mask)
-
-    def _put(
-        self, env: dict[int, Index], value: ir.Value, along: int, at: Index, mask: ir.Value | None
-    ) -> None:
-        if self._finish is not None:
-            self._finish.at(env)(value, at, mask)
-            return
-        place = self._out.at({**env, along: at}).offset
-        self._emit.vector_store(value, self._out.base, [place], mask)
+                self._store.put(value, {**there, OUTPUTS: channel + lane.counter}, mask)

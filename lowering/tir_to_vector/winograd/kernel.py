@@ -123,27 +123,23 @@ def _emit(conv: Winograd, emit: Emitter, machine: Machine, direct: Writer) -> No
 
 class _Writer:
     def __init__(
-        self,
-        conv: Winograd,
-        emit: Emitter,
-        machine: Machine,
-        again: ir.Value,
+        self, conv: Winograd, emit: Emitter, machine: Machine, again: ir.Value,
         variants: WinogradVariants,
-    ) -> None:
+    ) -> None:  # fmt: skip
         assert conv.note is not None  # or it would be computed directly
         self.conv, self.emit, self.machine, self.again = conv, emit, machine, again
         *_, weights = conv.note
         self.variants, self.panel = variants, variants.panel
         self.outputs = variants.pick(lambda variant: variant.outputs)
         self.weights = emit.flatten_once(weights)
-        self.lanes = machine.lanes(conv.element) or 1
-        self.vector = ir.VectorType.get([self.lanes], conv.element)
+        self.vector = variants.vector
+        self.lanes: int = self.vector.shape[0]
         self.side = variants.pick(lambda variant: variant.side)
         self.run = variants.pick(lambda variant: variant.sizes.run)
         # With a dynamic number of tiles, register tiles are the same for both.
         self.rows = variants.all[-1].sizes.rows
         self.rest = variants.all[-1].sizes.rest
-        self.image = TransformedImage(conv, emit, machine, variants)
+        self.image = TransformedImage(conv, emit, variants)
         self.sums = TransformedSums(conv, emit, machine, variants)
         self.inputs = conv.extent(INPUTS).value or 1
         self.groups = conv.extent(GROUPS).value or 1
@@ -235,7 +231,7 @@ class _Writer:
         elements = (self.variants.largest + TAPS - 1) ** 2
         size, last = self.inputs * self.panel, self.side * self.side
         base = panel * (elements * size)
-        share = self._pieces(self.panel, emit.max(self._pieces(tiles, rows), 1))
+        share = ceil_div(self.panel, emit.max(ceil_div(tiles, rows), 1))
         with emit.loop(0, last) as element:
             image = element.counter * self.image.element
             sums = element.counter * self.sums.element
@@ -262,9 +258,6 @@ class _Writer:
             for first, last_tile, count in ((0, whole, rows), (whole, tiles, rest)):
                 with emit.loop(first, last_tile, count) as loop:
                     tile(count, loop.counter)
-
-    def _pieces(self, total: Index, each: Index) -> Index:
-        return ceil_div(total, each)
 
     def _tile(self, rows: int, image: Index, b: StridedRef, sums: Index) -> None:
         """Multiply some tiles by a panel."""

@@ -220,11 +220,13 @@ class WinogradVariants:
         all: the variants, the smaller tiles first.
         largest: outputs of the tiles that weights were transformed for.
         panel: output channels of a panel.
+        vector: the type of vectors.
         first: whether the first variant is chosen, an i1; None if there is one.
     """
 
     largest: int
     panel: int
+    vector: ir.VectorType
     first: ir.Value | None
 
     def __init__(
@@ -234,12 +236,12 @@ class WinogradVariants:
         assert conv.note is not None  # or it would be computed directly
         self.largest, self.panel, _ = conv.note
         self.first, self._emit = first, emit
-        vector = ir.VectorType.get([machine.lanes(conv.element) or 1], conv.element)
+        self.vector = ir.VectorType.get([machine.lanes(conv.element) or 1], conv.element)
         self.all: list[WinogradVariant] = [
             WinogradVariant(
                 outputs,
                 block_sizes(conv, machine, outputs, self.panel),
-                Transforms(emit, vector, machine.fma, outputs, self.largest),
+                Transforms(emit, self.vector, machine.fma, outputs, self.largest),
             )
             for outputs in tiles
         ]
