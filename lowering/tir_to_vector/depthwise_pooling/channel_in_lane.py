@@ -10,7 +10,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_copied import CopiedNchw
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import MAX_ELEMENTS
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import MAX_ELEMENTS, Span
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import inner_dims
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, round_up
@@ -123,12 +123,7 @@ class ChannelInLane(CopiedNchw):
     def _rounded(self, count: Index) -> Index:
         return round_up(count, self.lanes)
 
-    def _together(self) -> Index:
-        return 1
-
-    def _plane_groups(
-        self, env: dict[int, Index], spans: dict[int, tuple[Index, Index]], together: Index
-    ) -> None:
+    def _planes(self, env: dict[int, Index], spans: dict[int, Span]) -> None:
         emit, last = self.emit, self.pool.outer[-1]
         self.sums: ir.Value = emit.alloc(self.sums_size, self.pool.element)
         self.square: ir.Value = emit.alloc(self.lanes * self.lanes, self.pool.element)

@@ -9,15 +9,12 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import (
     REST_ROWS,
     DepthwisePoolWriter,
+    Span,
 )
 from relax_mlir.lowering.tir_to_vector.emit import KEEP
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
-
-# Small planes that are copied before the first of them is read: a load of bytes of several stores
-# waits until these have left the store buffer.
-_MAX_PLANES = 8
 
 
 class CopiedNchw(DepthwisePoolWriter):
@@ -57,39 +54,19 @@ class CopiedNchw(DepthwisePoolWriter):
             work = work_of(emit, pool.flat, 1)
             ranges = loops.enter_context(emit.parallel_region(dims or [ParallelDim(1)], work))
             spans = dict(zip(order, ranges, strict=False))
-            with emit.outside():
-                together = self._together()
-                size = self.size * together
-            self.plane: ir.Value = self._filled(size, pool.fill)
+            self.plane: ir.Value = self._filled(self.size, pool.fill)
             env: dict[int, Index] = {}
             for position in pool.outer[:-1]:
+                env[position] = loops.enter_context(emit.each_step(*spans[position]))
+            self._planes(env, spans)
+
+    def _planes(self, env: dict[int, Index], spans: dict[int, Span]) -> None:
+        """Write the innermost loop over planes: each is copied, then read."""
+        with ExitStack() as loops:
+            for position in self.pool.outer[-1:]:
                 env[position] = loops.enter_context(self.emit.each_step(*spans[position]))
-            self._plane_groups(env, spans, together)
-
-    def _together(self) -> Index:
-        """Return how many planes are copied before their outputs are computed."""
-        emit, pool = self.emit, self.pool
-        if not pool.outer:
-            return 1
-        bytes_ = emit.max(self.size, 1) * self.element_bytes
-        fit = self.machine.l1_bytes // 2 // bytes_
-        return emit.max(emit.min(emit.min(fit, self.extent(pool.outer[-1])), _MAX_PLANES), 1)
-
-    def _plane_groups(
-        self, env: dict[int, Index], spans: dict[int, tuple[Index, Index]], together: Index
-    ) -> None:
-        """Write the innermost loop over planes: some are copied, then read."""
-        if not self.pool.outer:
             self._fill(env)
             self._outputs(env)
-            return
-        last = self.pool.outer[-1]
-        self._in_turn(
-            spans[last],
-            together,
-            lambda plane: self._fill({**env, last: plane}),
-            lambda plane: self._outputs({**env, last: plane}),
-        )
 
     def _fill(self, env: dict[int, Index]) -> None:
         """Copy a plane to the buffer, whose border stays."""

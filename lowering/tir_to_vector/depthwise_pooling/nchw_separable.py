@@ -76,16 +76,13 @@ class SeparableNchw(DepthwisePoolWriter):
             env: dict[int, Index] = {}
             for position, span in zip(positions, ranges, strict=False):
                 env[position] = loops.enter_context(self.emit.each_step(*span))
-
-            def at(row: Index) -> dict[int, Index]:
-                return env if pool.row is None else {**env, pool.row: row}
-
-            self._in_turn(
-                ranges[-1],
-                together,
-                lambda row: self._line(at(row)),
-                lambda row: self._row(at(row)),
-            )
+            with emit.loop(*ranges[-1], together) as block:
+                count = emit.min(ranges[-1][1] - block.counter, together)
+                for write in (self._line, self._row):
+                    with emit.each_step(0, 1 if together == 1 else count) as number:
+                        self.start = number * self.size
+                        row = block.counter + number
+                        write(env if pool.row is None else {**env, pool.row: row})
 
     def _line(self, env: dict[int, Index]) -> None:
         """Combine the rows of all windows of a row of outputs into the buffer."""

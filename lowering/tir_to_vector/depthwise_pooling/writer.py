@@ -104,19 +104,6 @@ class DepthwisePoolWriter(WindowWriter, ABC):
             emit.vector_store(fill, buffer, [at.counter])
         return buffer
 
-    def _in_turn(self, span: Span, together: Index, *writers: Callable[[Index], None]) -> None:
-        """Write loops over blocks of a range; each piece of code runs for a whole block.
-
-        `start` is the place of each step's part of the buffer.
-        """
-        emit = self.emit
-        with emit.loop(*span, together) as block:
-            count = emit.min(span[1] - block.counter, together)
-            for write in writers:
-                with emit.each_step(0, 1 if together == 1 else count) as number:
-                    self.start = number * self.size
-                    write(block.counter + number)
-
     @property
     def element_bytes(self) -> int:
         """The bytes of an element of the buffer."""
