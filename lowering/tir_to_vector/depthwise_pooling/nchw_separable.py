@@ -26,7 +26,7 @@ _MAX_TAPS = 16
 _LINES_BYTES = 8192
 _MAX_LINES = 16
 # Combiners that may take an element more than once.
-IDEMPOTENT = (
+_IDEMPOTENT = (
     "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf",
     "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui", "arith.andi", "arith.ori",
 )  # fmt: skip
@@ -40,7 +40,7 @@ def is_separable(pool: DepthwisePool) -> bool:
         return False
     if pool.fill is not None and pool.fill != flat.init:
         return False
-    if flat.combiner not in IDEMPOTENT and not (flat.combiner in SUMS and is_zero(flat.init)):
+    if flat.combiner not in _IDEMPOTENT and not (flat.combiner in SUMS and is_zero(flat.init)):
         return False
     seen = [i for axis in pool.axes for i in axis.inner]
     return len(seen) == len(set(seen)) and all(

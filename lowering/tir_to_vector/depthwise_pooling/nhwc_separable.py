@@ -2,10 +2,11 @@
 
 For a vector of channels, each row of the image is read once, in place. The combined taps of windows
 go to a buffer, whose rows are then combined. A window of R rows and C columns takes R + C steps
-instead of R * C, and less if neighbours share combined taps.
+instead of R * C.
 """
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterator
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
@@ -14,10 +15,7 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_kernel import (
     global_pool,
     match_window,
 )
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_separable import (
-    IDEMPOTENT,
-    is_separable,
-)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_separable import is_separable
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_kernel import NhwcWriter, WindowAxis
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import (
     NhwcDepthwisePool,
@@ -192,46 +190,18 @@ class SeparableNhwc(NhwcWriter):
             step: from one to the next.
             begin: whether to begin with the reduction's initial value.
         """
-        emit, size = self.emit, self.pool.size(along.step)
-        loaded: dict[int, ir.Value] = {}
 
+        @functools.cache
         def at(offset: int) -> ir.Value:
-            if offset not in loaded:
-                where = place + step * offset
-                loaded[offset] = emit.vector_load(memory, [where], self.kept)
-            return loaded[offset]
+            return self.emit.vector_load(memory, [place + step * offset], self.kept)
 
-        def taps(output: int) -> list[ir.Value]:
-            return [at(output * along.stride + tap * along.dilation) for tap in range(size)]
-
-        shared = self.pool.flat.combiner in IDEMPOTENT and along.stride == along.dilation == 1
-        if shared and outputs <= size:
-            values = self._shared([at(offset) for offset in range(outputs + size - 1)], outputs)
-        else:
-            values = [self._total(taps(output)) for output in range(outputs)]
+        taps = range(0, self.pool.size(along.step) * along.dilation, along.dilation)
+        values = [
+            # LLVM combines once what neighbours share.
+            functools.reduce(self._both, [at(output * along.stride + tap) for tap in taps])
+            for output in range(outputs)
+        ]
         return [self._both(self.fill, value) for value in values] if begin else values
-
-    def _shared(self, values: Sequence[ir.Value], outputs: int) -> list[ir.Value]:
-        """Combine the taps that neighbours share once, and the other taps of each with it."""
-        size = len(values) - outputs + 1
-        core = self._total(values[outputs - 1 : size])
-        totals = [core] * outputs
-        before: ir.Value | None = None
-        for number in reversed(range(outputs - 1)):
-            before = values[number] if before is None else self._both(values[number], before)
-            totals[number] = self._both(before, totals[number])
-        after: ir.Value | None = None
-        for number in range(1, outputs):
-            value = values[size + number - 1]
-            after = value if after is None else self._both(after, value)
-            totals[number] = self._both(totals[number], after)
-        return totals
-
-    def _total(self, values: Sequence[ir.Value]) -> ir.Value:
-        total, *rest = values
-        for value in rest:
-            total = self._both(total, value)
-        return total
 
     def _both(self, a: ir.Value, b: ir.Value) -> ir.Value:
         combiner = self.pool.flat.combiner if self.ordered is None else self.ordered.combiner

@@ -39,3 +39,11 @@ def test_windows(name: str, cpu: str) -> None:
     assert products >= least
     assert len(loop) <= each * products, loop
     assert not [line for line in spills(loop) if "zmm" in line], loop
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+def test_neighbouring_windows_share_maxima(cpu: str) -> None:
+    pool = 'R.nn.max_pool2d(x, pool_size=[5, 5], padding=[2, 2, 2, 2], layout="NHWC")'
+    loop = most(inner_loops_of({"x": ((1, 16, 15, 32), "float32")}, pool, cpu), "vpmaxs")
+    # Four windows of five taps and an initial value: alone they would take 20.
+    assert 4 <= count(loop, "vpmaxs") <= 15, loop
