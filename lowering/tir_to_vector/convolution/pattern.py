@@ -67,6 +67,11 @@ class PackedAxis:
     size: SymExpr | None
     reach: SymExpr
 
+    @property
+    def tap(self) -> int | None:
+        """The one of `terms` that is a reduction, or None."""
+        return next((i for i in self.terms if i != self.pixel), None)
+
 
 @dataclass(frozen=True)
 class VnniGroups:

@@ -126,31 +126,13 @@ def padding_tap_tiles(sizes: TileSizes, conv: Convolution) -> TileSizes:
     Tiles at a border then meet only padding with some taps.
     """
     for axis in () if conv.packed is None else conv.packed.axes:
-        steps = [i for i in axis.terms if i != axis.pixel]
-        if axis.pixel != conv.col or axis.size is None or not steps:
+        if axis.pixel != conv.col or axis.size is None or axis.tap is None:
             continue
-        apart = axis.terms[steps[0]]
+        apart = axis.terms[axis.tap]
         unknown = conv.flat.iters[conv.col].extent.value is None
         if unknown and _MIN_COLS <= apart < sizes.cols[0]:
             return replace(sizes, cols=(apart, *(c for c in sizes.cols[1:] if c < apart)))
     return sizes
-
-
-@dataclass(frozen=True)
-class _TapAxis:
-    """An axis along which taps may be left out.
-
-    Attributes:
-        step: the reduction.
-        pixel: the output's iterator.
-        axis: where they index the image.
-        count: the maximal outputs of a tile.
-    """
-
-    step: int
-    pixel: int
-    axis: PackedAxis
-    count: int
 
 
 class PaddingTaps:
@@ -170,42 +152,41 @@ class PaddingTaps:
         self._conv, self._emit, self._machine = conv, emit, machine
         self._axes = conv.packed.axes
         self._finite: bool | ir.Value | None = None
-        self._skips: list[_TapAxis] = []
         flips_signs = conv.grouped is not None and conv.grouped.dot.flips_signs
+        # Those along which taps may be left out, by their reductions.
+        self._skips: dict[int, PackedAxis] = {}
         for axis in () if conv.flat.init is None or flips_signs else self._axes:
-            steps = [i for i in axis.terms if i != axis.pixel]
-            if axis.size is None or axis.pixel is None or not steps or axis.constant != 0:
-                continue
-            skip = _TapAxis(steps[0], axis.pixel, axis, counts.get(axis.pixel, 1))
-            if self._pays(skip):
-                self._skips.append(skip)
+            if axis.tap is not None and axis.constant == 0 and self._pays(axis, axis.tap, counts):
+                self._skips[axis.tap] = axis
 
     @property
     def steps(self) -> list[int]:
         """The reductions along which tiles leave out taps."""
-        return [skip.step for skip in self._skips]
+        return list(self._skips)
 
-    def _pays(self, skip: _TapAxis) -> bool:
-        iters, terms = self._conv.flat.iters, skip.axis.terms
-        elements, apart = iters[skip.step].extent.value, terms[skip.step]
-        outputs, size = iters[skip.pixel].extent.value, skip.axis.size
-        if elements is None or size is None or not apart or not terms[skip.pixel]:
+    def _pays(self, axis: PackedAxis, tap: int, counts: dict[int | None, int]) -> bool:
+        iters, pixel, size = self._conv.flat.iters, axis.pixel, axis.size
+        if size is None or pixel is None:
+            return False
+        elements, outputs = iters[tap].extent.value, iters[pixel].extent.value
+        apart, stride, count = axis.terms[tap], axis.terms[pixel], counts.get(pixel, 1)
+        if elements is None or not apart or not stride:
             return False
         if outputs is None or size.value is None:
             return apart >= _FAR and elements > 1
-        stride, before, image = terms[skip.pixel], skip.axis.before, size.value
+        before, image = axis.before, size.value
         used = all_ = 0
-        for first in range(0, outputs, skip.count):
-            last = min(first + skip.count, outputs) - 1
+        for first in range(0, outputs, count):
+            last = min(first + count, outputs) - 1
             all_ += elements
             used += sum(
                 last * stride + e * apart >= before and first * stride + e * apart < before + image
                 for e in range(elements)
             )
         saved, pixels = all_ - used, 1
-        for axis in self._axes:
-            if axis.pixel is not None:
-                pixels *= iters[axis.pixel].extent.value or outputs
+        for other in self._axes:
+            if other.pixel is not None:
+                pixels *= iters[other.pixel].extent.value or outputs
         return saved >= _MIN_SHARE * all_ and saved * pixels >= _MIN_USES * all_ > 0
 
     def prepare(self) -> None:
@@ -255,20 +236,20 @@ class PaddingTaps:
             counts: the steps of each iterator of pixels of the tile.
         """
         emit, spans = self._emit, dict[int, tuple[Index, Index]]()
-        for skip in self._skips:
-            axis, count = skip.axis, counts.get(skip.pixel, 1)
-            stride, apart = axis.terms[skip.pixel], axis.terms[skip.step]
+        for tap, axis in self._skips.items():
             assert axis.size is not None  # of others nothing is left out
-            elements = emit.size(self._conv.flat.iters[skip.step].extent)
-            first = here[skip.pixel] * stride
-            last = first + (count - 1) * stride
+            assert axis.pixel is not None
+            stride, apart = axis.terms[axis.pixel], axis.terms[tap]
+            elements = emit.size(self._conv.flat.iters[tap].extent)
+            first = here[axis.pixel] * stride
+            last = first + (counts.get(axis.pixel, 1) - 1) * stride
             image_end = emit.size(axis.size) + axis.before
             low = self._up(axis.before - last, apart, elements)
             high = self._up(image_end - first, apart, elements)
             if self._finite is not None:
                 low = emit.select(self._finite, low, 0)
                 high = emit.select(self._finite, high, elements)
-            spans[skip.step] = low, high
+            spans[tap] = low, high
         return spans
 
     def _up(self, distance: Index, apart: int, most: Index) -> Index:

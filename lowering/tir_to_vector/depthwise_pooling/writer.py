@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout, Loader
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, multiply_add
 from relax_mlir.lowering.tir_to_vector.flat import inner_dims
@@ -120,22 +120,14 @@ class DepthwisePoolWriter(WindowWriter, ABC):
         widen = self.pool.widen[0]
         if widen is None:
             return self.emit.vector_load(self.source, [at], self.vector, mask, other)
-        value = self._widened(self.source, widen, at, mask)
+        value = Loader(self.emit, self.source, widen, self.vector).vectors(at, mask)
         if mask is None or other is None:
             return value
         return self.emit.op("arith.select", [mask, value, other], self.vector)
 
     def load_window(self, at: Index, mask: ir.Value | None) -> ir.Value:
         """Load adjacent elements of windows as what is added, zeros without mask."""
-        assert self.weight is not None  # pooling has none
-        return self._widened(self.weight.base, self.pool.widen[1], at, mask)
-
-    def _widened(
-        self, base: ir.Value, widen: str | None, at: Index, mask: ir.Value | None
-    ) -> ir.Value:
-        type_ = ir.VectorType.get([self.lanes], base.type.element_type)
-        value = self.emit.vector_load(base, [at], type_, mask)
-        return value if widen is None else self.emit.op(widen, [value], self.vector)
+        return self.weights.vectors(at, mask)
 
     def splat(self, number: ir.Attribute | None) -> ir.Value:
         """Return a number in all lanes, zeros for None."""
@@ -170,11 +162,13 @@ class DepthwisePoolWriter(WindowWriter, ABC):
         """Return a splat of a weight, None for pooling."""
         if self.weight is None:
             return None
-        place = self.weight.at(env).offset
-        value, widen = self.emit.load(self.weight.base, [place]), self.pool.widen[1]
-        if widen is not None:
-            value = self.emit.op(widen, [value], self.vector.element_type)
-        return self.emit.splat(value, self.vector)
+        return self.emit.splat(self.weights.one(self.weight.at(env).offset), self.vector)
+
+    @property
+    def weights(self) -> Loader:
+        """The loader of the elements of windows."""
+        assert self.weight is not None  # pooling has none
+        return Loader(self.emit, self.weight.base, self.pool.widen[1], self.vector)
 
     def combined(self, total: ir.Value, pixel: ir.Value, element: ir.Value | None) -> ir.Value:
         """Add pixels times a weight, or combine them for pooling."""
