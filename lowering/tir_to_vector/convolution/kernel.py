@@ -28,7 +28,6 @@ from relax_mlir.lowering.tir_to_vector.convolution.tiles import (
     small_tiles,
     tiles_of,
 )
-from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import VnniWeights, WeightBlocks
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter, add, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
@@ -96,21 +95,14 @@ def direct_candidates(
     return [candidate(*each) for each in tiles_of(conv, machine)[:_COMPARED]]
 
 
-class _Writer:
+class _Writer(TileStore):
     def __init__(
         self, conv: Convolution, emit: Emitter, machine: Machine, often: TileSizes, is_cold: bool
     ) -> None:
-        self.conv, self.emit, self.machine = conv, emit, machine
-        lanes = machine.lanes(conv.element)
-        assert lanes is not None  # convolutions of other elements are left to plain loops
-        self.lanes = lanes
-        self.vector = ir.VectorType.get([lanes], conv.element)
+        super().__init__(conv, emit, machine)
         self.grouped = conv.grouped
-        blocks = WeightBlocks if self.grouped is None else VnniWeights
-        self.weights = blocks(conv, emit, self.vector)
-        self.store = TileStore(conv, self.weights, emit, machine)
         self.blocks = self.weights.count
-        self.rows, self.cols = self._extent(conv.row), self._extent(conv.col)
+        self.rows, self.cols = self.extent(conv.row), self.extent(conv.col)
         self.is_cold = is_cold
         self.sizes = small_tiles(conv, machine) if is_cold else often
         self.outer = [i for i in conv.outer if i != self.weights.block]
@@ -132,9 +124,6 @@ class _Writer:
         self.first, self.skips = skips.steps, None if is_cold else skips
         self.fixed = [i for i in self.outer if i not in conv.packed.moving]
 
-    def _extent(self, position: int | None) -> Index:
-        return self.emit.size(self.conv.iter(position).extent)
-
     def write(self) -> None:
         """Write the loops."""
         weights, conv = self.weights, self.conv
@@ -145,7 +134,7 @@ class _Writer:
             # Weights are packed once if all of them stay in cache, else a block at a time.
             once = weights.bytes_at_most(self.machine.l2_bytes)
             weights.allocate(self.blocks if once else self.sizes.blocks[0])
-            self.store.allocate(max(self.sizes.rows) * max(self.sizes.cols))
+            self.allocate_sums(max(self.sizes.rows) * max(self.sizes.cols))
             if self.copy is not None:
                 self.copy.allocate()
             env: dict[int, Index] = {}
@@ -240,7 +229,7 @@ class _Writer:
         Yields the ranges of all pixels' iterators, and that of the blocks.
         """
         emit, conv = self.emit, self.conv
-        dims: dict[int | str, ParallelDim] = {i: ParallelDim(self._extent(i)) for i in self.outer}
+        dims: dict[int | str, ParallelDim] = {i: ParallelDim(self.extent(i)) for i in self.outer}
         dims["blocks"] = ParallelDim(self.blocks, self.sizes.blocks[0])
         dims["rows"] = ParallelDim(self.rows, self.sizes.rows[0])
         order = sorted(dims, key=lambda name: dims[name].load_imbalance(emit.threads))
@@ -343,7 +332,7 @@ class _Writer:
         loops.sort(key=lambda i: i not in self.first)
         ahead = None if following is None else weights[0] + following(row, col)
         sums = self._reduce(loops, spans, start, pixels, weights, sums, ahead)
-        self.store.write(here, size, sums, block, self.weights.left(block, vectors), live)
+        self.put_tile(here, size, sums, block, self.weights.left(block, vectors), live)
 
     def _begin(self, packed: Index) -> ir.Value:
         """Return the initial sums of a block."""

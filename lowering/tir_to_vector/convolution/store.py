@@ -7,7 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
-from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import WeightBlocks
+from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import VnniWeights, WeightBlocks
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
@@ -28,23 +28,27 @@ class Live:
 
 
 class TileStore(WindowWriter):
-    """Stores the sums of a tile: for each pixel vectors of output channels."""
+    """Stores the sums of a tile: for each pixel vectors of output channels.
 
-    def __init__(
-        self, conv: Convolution, blocks: WeightBlocks, emit: Emitter, machine: Machine
-    ) -> None:
+    Attributes:
+        weights: the blocks of weights.
+    """
+
+    def __init__(self, conv: Convolution, emit: Emitter, machine: Machine) -> None:
         super().__init__(conv, emit, machine)
-        self._conv, self._blocks = conv, blocks
+        self.conv = conv
+        blocks = WeightBlocks if conv.grouped is None else VnniWeights
+        self.weights: WeightBlocks = blocks(conv, emit, self.vector)
         self._scratch: ir.Value | None = None
 
-    def allocate(self, pixels: int) -> None:
+    def allocate_sums(self, pixels: int) -> None:
         """Allocate the sums of pixels that are finished in a loop."""
         if self.finish is not None:
             whole = -(-pixels // self.lanes) * self.lanes
             size = whole * self.lanes
             self._scratch = self.emit.alloc(size, self.vector.element_type)
 
-    def write(
+    def put_tile(
         self, here: dict[int, Index], size: tuple[int, int, int], sums: list[ir.Value],
         block: Index, left: Index, live: Live | None = None,
     ) -> None:  # fmt: skip
@@ -58,12 +62,12 @@ class TileStore(WindowWriter):
             left: the number of channels from it on.
             live: how many pixels of its one row exist, None for all.
         """
-        conv = self._conv
+        conv = self.conv
         height, width, vectors = size
         along_channels = conv.along == conv.lane
         places: list[tuple[Index, Index]] = []
         for v in range(vectors):
-            env = {**here, **self._blocks.place(block + v)}
+            env = {**here, **self.weights.place(block + v)}
             mine = [sums[p * vectors + v] for p in range(height * width)]
             rest = left if left == vectors * self.lanes else None
             count = self.lanes if rest is not None else self._count(left, v)
@@ -83,7 +87,7 @@ class TileStore(WindowWriter):
         self, finish: EpilogueEmitter, env: dict[int, Index], sums: list[ir.Value], width: int,
         count: Index, live: Live | None,
     ) -> None:  # fmt: skip
-        emit, lanes, conv = self.emit, self.lanes, self._conv
+        emit, lanes, conv = self.emit, self.lanes, self.conv
         mask = None if count == lanes else emit.mask(count, lanes)
         env = dict(env)
         channel = env.pop(conv.lane)
@@ -105,7 +109,7 @@ class TileStore(WindowWriter):
         self, finish: EpilogueEmitter, env: dict[int, Index], sums: list[ir.Value], width: int,
         count: Index, live: Live | None,
     ) -> None:  # fmt: skip
-        emit, lanes, conv = self.emit, self.lanes, self._conv
+        emit, lanes, conv = self.emit, self.lanes, self.conv
         for number, value in enumerate(self._transposed(sums)):
             emit.vector_store(value, self._scratch, [number * lanes])
         env = dict(env)
@@ -138,7 +142,7 @@ class TileStore(WindowWriter):
 
     def _is_adjacent(self, width: int) -> bool:
         """Whether rows of `width` pixels are contiguous in all accesses."""
-        conv = self._conv
+        conv = self.conv
         if conv.row is None:
             return True
         own = (*conv.flat.slice, conv.flat.total)
@@ -153,7 +157,7 @@ class TileStore(WindowWriter):
         return emit.max(emit.min(left - v * self.lanes, self.lanes), 0)
 
     def _pixel(self, number: int, width: int) -> Index:
-        conv = self._conv
+        conv = self.conv
         row, col = divmod(number, width)
         down = row * self.out.stride(conv.row)
         return down + col * self.out.stride(conv.col)
@@ -179,7 +183,7 @@ class TileStore(WindowWriter):
     def _along_pixels(
         self, start: Index, sums: list[ir.Value], width: int, count: Index, live: Live | None
     ) -> None:
-        emit, lanes, conv = self.emit, self.lanes, self._conv
+        emit, lanes, conv = self.emit, self.lanes, self.conv
         distance = self.out.stride(conv.lane)
         adjacent = len(sums) == width or self._is_adjacent(width)
         everything = self._transposed(sums)
@@ -222,7 +226,7 @@ class TileStore(WindowWriter):
 
     def _put(self, value: ir.Value, place: Index, mask: ir.Value | None) -> None:
         emit, base = self.emit, self.out.base
-        if self._conv.flat.init is None:
+        if self.conv.flat.init is None:
             held = emit.vector_load(base, [place], self.vector, mask)
             value = add(emit, held, value)
         emit.vector_store(value, base, [place], mask)

@@ -54,7 +54,7 @@ class OrderedFloats:
         emit, integers = self._emit, self._integers
         result = emit.unordered(value, value)
         bits = emit.op("vector.bitcast", [value], integers)
-        nan = self._splat(self._nan)
+        nan = emit.constant(integers, self._nan)
         return self._flipped(emit.op("arith.select", [result, nan, bits], integers))
 
     def back(self, value: ir.Value) -> ir.Value:
@@ -64,13 +64,11 @@ class OrderedFloats:
     def _flipped(self, value: ir.Value) -> ir.Value:
         """Return bits with all but the sign inverted if that is set; an involution."""
         emit, integers = self._emit, self._integers
-        signs = emit.op("arith.shrsi", [value, self._splat(self._bits - 1)], integers)
-        inverted = emit.op("arith.andi", [signs, self._splat((1 << self._bits - 1) - 1)], integers)
+        signs = emit.op("arith.shrsi", [value, emit.constant(integers, self._bits - 1)], integers)
+        inverted = emit.op(
+            "arith.andi", [signs, emit.constant(integers, (1 << self._bits - 1) - 1)], integers
+        )
         return emit.op("arith.xori", [value, inverted], integers)
-
-    def _splat(self, number: int) -> ir.Value:
-        attr = ir.IntegerAttr.get(self._integers.element_type, number)
-        return self._emit.constant_of(self._integers, attr)
 
 
 # Taps of windows that are unrolled whole; of larger windows one row is.
