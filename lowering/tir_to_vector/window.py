@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BRANCH,
     Access,
@@ -357,12 +356,11 @@ class WindowWriter:
     Args:
         form: the window.
         emit: where to write.
-        machine: what for.
     """
 
-    def __init__(self, form: Window, emit: Emitter, machine: Machine) -> None:
-        self.form, self.emit, self.machine = form, emit, machine
-        lanes = machine.lanes(form.element)
+    def __init__(self, form: Window, emit: Emitter) -> None:
+        self.form, self.emit, self.machine = form, emit, emit.machine
+        lanes = self.machine.lanes(form.element)
         assert lanes is not None  # others are left to plain loops
         self.lanes = lanes
         self.vector: ir.VectorType = ir.VectorType.get([lanes], form.element)

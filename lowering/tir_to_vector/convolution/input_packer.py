@@ -6,7 +6,6 @@ from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import flipped_zeros, groups_type
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, VnniLoader
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import SET_BYTES, Convolution, PackedAxis
@@ -32,20 +31,18 @@ class InputPacker:
     Args:
         conv: the convolution.
         emit: where to write.
-        machine: what for.
         units: for iterators how many steps go together, if not one.
         beyond: pixels after the last of a row that may be read.
     """
 
     def __init__(
-        self, conv: Convolution, emit: Emitter, machine: Machine, units: dict[int | None, int],
-        beyond: int,
-    ) -> None:  # fmt: skip
+        self, conv: Convolution, emit: Emitter, units: dict[int | None, int], beyond: int
+    ) -> None:
         packed = conv.packed
         assert packed is not None  # images that are read in place have no packer
         self._beyond = beyond
-        self._conv, self._emit, self._machine = conv, emit, machine
-        self._lanes = machine.lanes(conv.element) or 1
+        self._conv, self._emit = conv, emit
+        self._lanes = emit.machine.lanes(conv.element) or 1
         self._vector = self._type()
         self._axes, self._order = packed.axes, packed.order
         self._reach = [emit.max(self._length(d), 1) for d in range(len(self._axes))]
@@ -140,7 +137,9 @@ class InputPacker:
     def _band_size(self) -> Index:
         """Return the pixels of a band: it stays in L2 beside some weights."""
         emit, unit = self._emit, self._unit
-        most = self._machine.l2_bytes * 2 // 5 // (max(8, self._vector.element_type.width) // 8)
+        most = (
+            self._emit.machine.l2_bytes * 2 // 5 // (max(8, self._vector.element_type.width) // 8)
+        )
         slab: Index = 1
         for d, reach in enumerate(self._reach):
             slab *= reach if d != self._long else 1
@@ -311,18 +310,17 @@ class VnniInputPacker(InputPacker):
     """A packed input of groups; channels after the last are zeros.
 
     Args:
-        conv, emit, machine, units, beyond: as `InputPacker` takes them.
+        conv, emit, units, beyond: as `InputPacker` takes them.
     """
 
     def __init__(
-        self, conv: Convolution, emit: Emitter, machine: Machine, units: dict[int | None, int],
-        beyond: int,
-    ) -> None:  # fmt: skip
+        self, conv: Convolution, emit: Emitter, units: dict[int | None, int], beyond: int
+    ) -> None:
         assert conv.grouped is not None  # other inputs are packed as they are
         self._grouped, dot = conv.grouped, conv.grouped.dot
         # The channels of the present group, None for all.
         self._live: Index | None = None
-        super().__init__(conv, emit, machine, units, beyond)
+        super().__init__(conv, emit, units, beyond)
         self._groups = VnniLoader(
             emit, self._source, dot, dot.widen[1], dot.flips_signs, self._lanes
         )

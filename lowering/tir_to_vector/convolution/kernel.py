@@ -87,7 +87,7 @@ def direct_candidates(
         work = partial(tile_work, conv.flat, machine, each=each, products=group)
         return Candidate(
             "direct",
-            lambda emit, machine: _Writer(conv, emit, machine, sizes, is_cold).write(),
+            lambda emit, machine: _Writer(conv, emit, sizes, is_cold).write(),
             work,
             tile,
         )
@@ -96,15 +96,13 @@ def direct_candidates(
 
 
 class _Writer(TileStore):
-    def __init__(
-        self, conv: Convolution, emit: Emitter, machine: Machine, often: TileSizes, is_cold: bool
-    ) -> None:
-        super().__init__(conv, emit, machine)
+    def __init__(self, conv: Convolution, emit: Emitter, often: TileSizes, is_cold: bool) -> None:
+        super().__init__(conv, emit)
         self.grouped = conv.grouped
         self.blocks = self.weights.count
         self.rows, self.cols = self.extent(conv.row), self.extent(conv.col)
         self.is_cold = is_cold
-        self.sizes = small_tiles(conv, machine) if is_cold else often
+        self.sizes = small_tiles(conv, emit.machine) if is_cold else often
         self.outer = [i for i in conv.outer if i != self.weights.block]
         self.copy: InputPacker | None = None
         self.skips: PaddingTaps | None = None
@@ -117,10 +115,10 @@ class _Writer(TileStore):
             return
         units = {conv.row: self.sizes.rows[0], conv.col: self.sizes.cols[0]}
         packer = InputPacker if self.grouped is None else VnniInputPacker
-        self.copy = packer(conv, emit, machine, units, self.sizes.cols[0])
+        self.copy = packer(conv, emit, units, self.sizes.cols[0])
         self.image, self.widen = self.copy, None
         most = {conv.row: often.rows[0], conv.col: often.cols[0]}
-        skips = PaddingTaps(conv, most, emit, machine)
+        skips = PaddingTaps(conv, most, emit)
         self.first, self.skips = skips.steps, None if is_cold else skips
         self.fixed = [i for i in self.outer if i not in conv.packed.moving]
 

@@ -4,7 +4,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import VnniWeights, WeightBlocks
@@ -34,8 +33,8 @@ class TileStore(WindowWriter):
         weights: the blocks of weights.
     """
 
-    def __init__(self, conv: Convolution, emit: Emitter, machine: Machine) -> None:
-        super().__init__(conv, emit, machine)
+    def __init__(self, conv: Convolution, emit: Emitter) -> None:
+        super().__init__(conv, emit)
         self.conv = conv
         blocks = WeightBlocks if conv.grouped is None else VnniWeights
         self.weights: WeightBlocks = blocks(conv, emit, self.vector)

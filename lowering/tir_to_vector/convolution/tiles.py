@@ -142,14 +142,11 @@ class PaddingTaps:
         conv: the convolution, of a packed input.
         counts: the maximal steps of each iterator of pixels of a tile.
         emit: where to write.
-        machine: what for.
     """
 
-    def __init__(
-        self, conv: Convolution, counts: dict[int | None, int], emit: Emitter, machine: Machine
-    ) -> None:
+    def __init__(self, conv: Convolution, counts: dict[int | None, int], emit: Emitter) -> None:
         assert conv.packed is not None  # only a packed input has padding
-        self._conv, self._emit, self._machine = conv, emit, machine
+        self._conv, self._emit = conv, emit
         self._axes = conv.packed.axes
         self._finite: bool | ir.Value | None = None
         flips_signs = conv.grouped is not None and conv.grouped.dot.flips_signs
@@ -195,7 +192,7 @@ class PaddingTaps:
         if not self._skips or not isinstance(conv.element, ir.FloatType):
             return
         buffer = conv.weight.buffer
-        lanes = self._machine.lanes(conv.element) or 1
+        lanes = emit.machine.lanes(conv.element) or 1
         vector = ir.VectorType.get([lanes], conv.element)
         load = Loader(emit, emit.flatten_once(buffer), conv.widen[1], vector)
         size: Index = 1

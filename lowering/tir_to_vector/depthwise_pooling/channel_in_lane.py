@@ -79,9 +79,9 @@ def _is_short(pool: DepthwisePool) -> bool:
     return cols is not None and 0 < cols <= _MAX_PIXELS and None not in sizes
 
 
-def channel_in_lane_pays(pool: DepthwisePool, emit: Emitter, machine: Machine) -> ir.Value | bool:
+def channel_in_lane_pays(pool: DepthwisePool, emit: Emitter) -> ir.Value | bool:
     """Return whether transposed planes fit L1, and rows would take longer in place."""
-    writer = ChannelInLane(pool, emit, machine)
+    writer = ChannelInLane(pool, emit)
     size, lanes = writer.size + writer.sums_size, writer.lanes
     fit = size * writer.element_bytes
     rows, cols = writer.extent(pool.row), writer.extent(pool.col)
@@ -92,7 +92,7 @@ def channel_in_lane_pays(pool: DepthwisePool, emit: Emitter, machine: Machine) -
     by_rows = rows * vectors * writer.taps + copied
     by_rows *= lanes
     faster = emit.holds("slt", transposed, by_rows)
-    return emit.all_hold((emit.holds("sle", fit, machine.l1_bytes), faster))
+    return emit.all_hold((emit.holds("sle", fit, emit.machine.l1_bytes), faster))
 
 
 class ChannelInLane(CopiedNchw):

@@ -145,9 +145,7 @@ class InPlaceNchw(DepthwisePoolWriter):
         """Write the masks of the columns at the borders, which all planes share."""
         emit, lanes = self.emit, self.lanes
         sure = self.shifts[-1] - self.after
-        self.pixels: PixelMasks = PixelMasks(
-            emit, self.machine, lanes, self.counts[-1], self.pool.stride, sure
-        )
+        self.pixels: PixelMasks = PixelMasks(emit, lanes, self.counts[-1], self.pool.stride, sure)
         cols = self.extent(self.pool.col)
         # The last vector holds those at the border, whether it is full or not.
         self.whole: Index = emit.round_down(cols - 1, lanes)
@@ -360,11 +358,11 @@ def max_paired_columns(pool: DepthwisePool, machine: Machine) -> int:
     return max(0, min(lanes // 2, (lanes - span) // pool.stride + 1))
 
 
-def pairing_pays(pool: DepthwisePool, emit: Emitter, machine: Machine) -> ir.Value | bool:
+def pairing_pays(pool: DepthwisePool, emit: Emitter) -> ir.Value | bool:
     """Return whether rows are that short, and there are several."""
     assert pool.row is not None  # asked before
     cols, rows = (emit.size(pool.flat.iters[i].extent) for i in (pool.col, pool.row))
-    most = max_paired_columns(pool, machine)
+    most = max_paired_columns(pool, emit.machine)
     return emit.all_hold((emit.holds("sle", cols, most), emit.holds("sgt", rows, 1)))
 
 
@@ -377,9 +375,7 @@ class PairedRowsNchw(InPlaceNchw):
     def _prepare(self) -> None:
         emit, lanes = self.emit, self.lanes
         first, stride = self.shifts[0], self.pool.stride
-        self.pixels: PixelMasks = PixelMasks(
-            emit, self.machine, lanes, self.counts[-1], stride, sure=0
-        )
+        self.pixels: PixelMasks = PixelMasks(emit, lanes, self.counts[-1], stride, sure=0)
         mask = emit.mask(self.counts[-1] - first, lanes)
         self.row_mask = self.pixels.without(mask, -first) if first < 0 else mask
         self.rest_mask = emit.mask(self.extent(self.pool.col), lanes)

@@ -127,12 +127,10 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     def kernel(
         name: str, writer: type[DepthwisePoolWriter], when: Condition | None = None
     ) -> Candidate:
-        return Candidate(
-            name, lambda emit, machine: writer(pool, emit, machine).write(), work, when=when
-        )
+        return Candidate(name, lambda emit, machine: writer(pool, emit).write(), work, when=when)
 
     def paired(emit: Emitter) -> bool | ir.Value:
-        short = pairing_pays(pool, emit, machine)
+        short = pairing_pays(pool, emit)
         # Sums of few pixels are not worth the code for both.
         return short if pool.weight is not None or isinstance(short, bool) else False
 
@@ -145,7 +143,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     if is_separable(pool):
         return [*result, kernel("separable", SeparableNchw)]
     if fits_channel_in_lane(pool, machine):
-        pays = partial(channel_in_lane_pays, pool, machine=machine)
+        pays = partial(channel_in_lane_pays, pool)
         result.append(kernel("channel in lane", ChannelInLane, pays))
     return [*result, kernel("copied planes", CopiedRowsNchw)]
 

@@ -214,7 +214,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     writer = SeparableNhwc if separable else NhwcWriter
     kernel = Candidate(
         "separable" if separable else "vectors of channels",
-        lambda emit, machine: writer(pool, emit, machine).write(),
+        lambda emit, machine: writer(pool, emit).write(),
         lambda size: nest_work(pool.flat, machine, size),
     )
     return [*global_pool(pool, machine), kernel]

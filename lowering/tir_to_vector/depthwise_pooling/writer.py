@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout, Loader
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, multiply_add
@@ -40,8 +39,8 @@ class DepthwisePoolWriter(WindowWriter, ABC):
 
     pool: DepthwisePool
 
-    def __init__(self, pool: DepthwisePool, emit: Emitter, machine: Machine) -> None:
-        super().__init__(pool, emit, machine)
+    def __init__(self, pool: DepthwisePool, emit: Emitter) -> None:
+        super().__init__(pool, emit)
         self.pool = pool
         self.weight: Layout | None = None if pool.weight is None else Layout(pool.weight, emit)
         source = pool.image.buffer if pool.padded is None else pool.padded.source
@@ -396,17 +395,14 @@ class PixelMasks:
 
     Args:
         emit: where to write.
-        machine: what for.
         lanes: of a vector.
         count: pixels of a row.
         stride: the distance of the pixels of neighbouring outputs.
         sure: how far to the right of an output's pixel there are pixels in any case.
     """
 
-    def __init__(
-        self, emit: Emitter, machine: Machine, lanes: int, count: Index, stride: int, sure: int
-    ) -> None:
-        self._emit, self._machine, self._lanes = emit, machine, lanes
+    def __init__(self, emit: Emitter, lanes: int, count: Index, stride: int, sure: int) -> None:
+        self._emit, self._lanes = emit, lanes
         self._count, self._stride, self._sure = count, stride, sure
         self.type: ir.VectorType = ir.VectorType.get([lanes], emit.bool_type)
 
@@ -436,7 +432,7 @@ class PixelMasks:
 
     def kept(self, mask: ir.Value | None) -> ir.Value | None:
         """Return a mask in a register: otherwise each use would compute it again."""
-        if mask is None or not self._machine.isa.tables or _is_constant(mask):
+        if mask is None or not self._emit.isa.tables or _is_constant(mask):
             return mask
         return self._emit.register_barrier([mask])[0]
 

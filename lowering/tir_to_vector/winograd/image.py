@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
@@ -229,14 +228,12 @@ class TransformedSums(_Tiles):
         not_finite: a buffer of a vector that is NaN in some lane if an output was infinite or NaN.
     """
 
-    def __init__(
-        self, conv: Winograd, emit: Emitter, machine: Machine, variants: WinogradVariants
-    ) -> None:
+    def __init__(self, conv: Winograd, emit: Emitter, variants: WinogradVariants) -> None:
         self._panel = variants.panel
         super().__init__(conv, emit, variants, self._panel // variants.vector.shape[0], 0)
         self._channels = conv.extent(OUTPUTS).value or 1
         self._extents = [emit.size(conv.extent(axis)) for axis in (ROWS, COLUMNS)]
-        self._store = WindowWriter(conv, emit, machine)
+        self._store = WindowWriter(conv, emit)
 
     def allocate(self) -> None:
         """Allocate a block, a run, and the mark of outputs that are not finite."""

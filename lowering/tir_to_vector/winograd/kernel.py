@@ -5,7 +5,7 @@ and transformed back. If an output is infinite or NaN, all outputs are computed 
 tile's outputs would share what only some of them see.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -24,7 +24,6 @@ from relax_mlir.lowering.tir_to_vector.kernel_class import (
     KernelClass,
     Nests,
     Problem,
-    Writer,
 )
 from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
@@ -87,7 +86,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     rows = block_sizes(conv, machine, outputs, panel).rows
     winograd = Candidate(
         f"Winograd {outputs}x{outputs}",
-        lambda emit, machine: _emit(conv, emit, machine, seldom.write),
+        lambda emit, machine: _emit(conv, emit, lambda: seldom.write(emit, machine)),
         work, (rows, panel), lambda emit: True,
     )  # fmt: skip
     return [winograd, *direct_candidates(conv.direct, machine)]
@@ -96,7 +95,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
 WINOGRAD = KernelClass("Winograd convolution", _match, _candidates, one_nest=False)
 
 
-def _emit(conv: Winograd, emit: Emitter, machine: Machine, direct: Writer) -> None:
+def _emit(conv: Winograd, emit: Emitter, direct: Callable[[], None]) -> None:
     """Write the kernel, and the direct convolution, for outputs that are not finite."""
     assert conv.note is not None  # or it would be computed directly
     outputs, *_ = conv.note
@@ -105,29 +104,26 @@ def _emit(conv: Winograd, emit: Emitter, machine: Machine, direct: Writer) -> No
 
     def write(tiles: list[int], first: ir.Value | None) -> None:
         emit.store(emit.index(0), again, [0])
-        _Writer(
-            conv, emit, machine, again, WinogradVariants(conv, emit, machine, tiles, first)
-        ).write()
+        _Writer(conv, emit, again, WinogradVariants(conv, emit, tiles, first)).write()
 
     if knows_tiles(conv):
         write([outputs], None)
     else:
         # Weights of large tiles are more bytes; small tiles use a part of them.
         tiles = [tile for tile in TILES if tile <= outputs]
-        pays, small = fastest_variant(conv, emit, machine, tiles)
+        pays, small = fastest_variant(conv, emit, tiles)
         with emit.when(pays):
             write(tiles, small if len(tiles) > 1 else None)
     with emit.when(emit.compare("ne", emit.load(again, [0]), 0)):
-        direct(emit, machine)
+        direct()
 
 
 class _Writer:
     def __init__(
-        self, conv: Winograd, emit: Emitter, machine: Machine, again: ir.Value,
-        variants: WinogradVariants,
-    ) -> None:  # fmt: skip
+        self, conv: Winograd, emit: Emitter, again: ir.Value, variants: WinogradVariants
+    ) -> None:
         assert conv.note is not None  # or it would be computed directly
-        self.conv, self.emit, self.machine, self.again = conv, emit, machine, again
+        self.conv, self.emit, self.again = conv, emit, again
         *_, weights = conv.note
         self.variants, self.panel = variants, variants.panel
         self.outputs = variants.pick(lambda variant: variant.outputs)
@@ -140,14 +136,14 @@ class _Writer:
         self.rows = variants.all[-1].sizes.rows
         self.rest = variants.all[-1].sizes.rest
         self.image = TransformedImage(conv, emit, variants)
-        self.sums = TransformedSums(conv, emit, machine, variants)
+        self.sums = TransformedSums(conv, emit, variants)
         self.inputs = conv.extent(INPUTS).value or 1
         self.groups = conv.extent(GROUPS).value or 1
         self.panels = -(-(conv.extent(OUTPUTS).value or 1) // self.panel)
         # Whether L2 does not hold the weights.
         elements = (variants.largest + TAPS - 1) ** 2
         weights = self.groups * self.panels * elements * self.inputs * self.panel
-        self.is_far: bool = weights * 4 > machine.l2_bytes
+        self.is_far: bool = weights * 4 > emit.machine.l2_bytes
         # Tiles of a column and of a row; runs of a row, of all images, and of a block.
         self.high, self.wide = (
             ceil_div(emit.size(conv.extent(axis)), self.outputs) for axis in (ROWS, COLUMNS)
@@ -293,7 +289,7 @@ class _Writer:
             count: Index = lanes
             if self.inputs % lanes:
                 count = emit.min(self.inputs - channel, lanes)
-            tile = RegisterTile(emit, rows, vectors, self.vector, self.machine.fma, in_order=True)
+            tile = RegisterTile(emit, rows, vectors, self.vector, emit.machine.fma, in_order=True)
             a = StridedRef(self.image.base, at, {"m": lanes, "k": 1})
             here = replace(b, offset=b.offset + channel * self.panel)
             if b.ahead is not None:

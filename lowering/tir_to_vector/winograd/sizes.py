@@ -109,21 +109,20 @@ def knows_tiles(conv: Winograd) -> bool:
 
 
 def fastest_variant(
-    conv: Winograd, emit: Emitter, machine: Machine, tiles: Sequence[int]
+    conv: Winograd, emit: Emitter, tiles: Sequence[int]
 ) -> tuple[ir.Value, ir.Value]:
     """Return the fastest variant for an image of dynamic size.
 
     Args:
         conv: the convolution.
         emit: where to write.
-        machine: what for.
         tiles: outputs of tiles along an axis, of one size or two.
 
     Returns:
         Whether some tiles are quicker than direct sums, and whether the first ones are quickest.
     """
     images, rows, columns = (emit.size(conv.extent(a)) for a in (IMAGES, ROWS, COLUMNS))
-    taken = []
+    taken, machine = [], emit.machine
     for outputs in tiles:
         cost = winograd_cost(conv, machine, outputs)
         high, wide = (ceil_div(size, outputs) for size in (rows, columns))
@@ -230,12 +229,11 @@ class WinogradVariants:
     first: ir.Value | None
 
     def __init__(
-        self, conv: Winograd, emit: Emitter, machine: Machine, tiles: list[int],
-        first: ir.Value | None,
-    ) -> None:  # fmt: skip
+        self, conv: Winograd, emit: Emitter, tiles: list[int], first: ir.Value | None
+    ) -> None:
         assert conv.note is not None  # or it would be computed directly
         self.largest, self.panel, _ = conv.note
-        self.first, self._emit = first, emit
+        self.first, self._emit, machine = first, emit, emit.machine
         self.vector = ir.VectorType.get([machine.lanes(conv.element) or 1], conv.element)
         self.all: list[WinogradVariant] = [
             WinogradVariant(
