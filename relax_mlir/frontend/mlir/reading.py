@@ -50,8 +50,10 @@ def _contents(path: Any) -> bytes:
         if size > _MAX_FILE:
             raise ModelError(f"{path} has {size} bytes, which is no MLIR module")
         return Path(path).read_bytes()
-    except OSError as error:
-        raise ModelError(f"{os.fspath(path)} cannot be read: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        # A NUL character in a path is a ValueError.
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ModelError(f"{os.fspath(path)!r} cannot be read: {reason}") from error
 
 
 def _parse(data: bytes, name: str) -> tuple[ir.Module, str]:

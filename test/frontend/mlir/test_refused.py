@@ -64,7 +64,8 @@ def test_a_comparator_that_is_none():
     ("source", "message"),
     [
         ("", "the module has no function"),
-        ("missing.mlir", "missing.mlir cannot be read: No such file"),
+        ("missing.mlir", "'missing.mlir' cannot be read: No such file"),
+        ("func.func\0@main", "cannot be read: embedded null byte"),
         ("func.func @main(\n", "the module:1:17: expected"),
         ("module { foo.bar }", "the module:1:10: Dialect `foo' not found"),
         (b"ML\xefR\x00\x01garbage", "the module: "),
