@@ -106,10 +106,10 @@ class BasePyModule:
             return [dim for dim in dims if dim is not None]
         inputs: Sequence[Any] = in_args if isinstance(in_args, list | tuple) else [in_args]
         for each in inputs:
-            found = getattr(each, "shape", ())
-            if len(found) == len(dims):
+            sizes = getattr(each, "shape", ())
+            if len(sizes) == len(dims):
                 return [
-                    int(new) if dim is None else dim for dim, new in zip(dims, found, strict=True)
+                    int(new) if dim is None else dim for dim, new in zip(dims, sizes, strict=True)
                 ]
         raise ValueError(
             f"Cannot infer concrete output shape {shape}: no argument has {len(dims)} dimensions; "

@@ -90,3 +90,14 @@ def test_maxima_of_adaptive_windows():
         (lambda x: F.adaptive_max_pool2d(x, 2, return_indices=True), torch.zeros(0, 3, 4, 4)),
         (lambda x: F.adaptive_max_pool1d(x, 4, return_indices=True), ties[0, 0]),
     ])  # fmt: skip
+
+
+def test_distinct_elements_of_none():
+    check([
+        (lambda x: torch.unique(x, return_inverse=True, return_counts=True), NOTHING),
+        (lambda x: torch.unique(x, return_inverse=True), torch.zeros(3, 0, 2)),
+    ])  # fmt: skip
+
+
+def test_a_shuffle_of_no_pixels():
+    check([(lambda x: F.pixel_shuffle(x, 2), torch.zeros(2, 4, 0, 3))])

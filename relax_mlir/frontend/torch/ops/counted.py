@@ -6,6 +6,7 @@ from relax_mlir.frontend.torch.importer import Importer, target_name
 from relax_mlir.frontend.torch.ops.table import converts
 from relax_mlir.relax import op
 from relax_mlir.relax.expr.types import TensorType
+from relax_mlir.relax.expr.values import ShapeExpr
 
 
 def _count_name(m: Importer) -> str:
@@ -26,12 +27,14 @@ def _unique(m: Importer, x: Any, *args: Any, **_: Any) -> list[Any]:
     dims: list[Any] = [None] if axis is None else list(x.ty.dims)
     dims[axis or 0] = _count_name(m)
     values = m.block_builder.match_cast(m.emit(made[0]), TensorType(dims, m.dtype))
-    inverse = op.reshape(m.cast(made[1], "int64"), x.ty.dims if is_flat else (-1,))
+    inverse = m.cast(made[1], "int64")
+    inverse = op.reshape(inverse, ShapeExpr(x.ty.dims) if is_flat else (-1,))
     others = [inverse, m.cast(made[2], "int64")]
     # Those that the program does not ask for are empty for torch.
     nothing = op.zeros((0,), "int64")
-    counts = [fake.shape[0] if fake.ndim else 1 for fake in m.value[1:]]
-    is_asked = [not isinstance(count, int) or count > 0 for count in counts]
+    # A size that only run time knows is no `int`.
+    sizes = [fake.shape[0] if fake.ndim == 1 else 1 for fake in m.value[1:]]
+    is_asked = [not isinstance(size, int) or size > 0 for size in sizes]
     return [values, *(each if is_asked[i] else nothing for i, each in enumerate(others))]
 
 

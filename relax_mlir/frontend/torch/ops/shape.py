@@ -8,6 +8,7 @@ from relax_mlir.errors import ExprError
 from relax_mlir.frontend.torch.importer import Importer, as_sequence
 from relax_mlir.frontend.torch.ops.table import converts
 from relax_mlir.relax import op
+from relax_mlir.relax.expr.values import ShapeExpr
 
 # What torch writes for "to the end".
 _END = 2**63 - 1
@@ -237,7 +238,7 @@ def _pixel_shuffle(m: Importer, x: Any, factor: int) -> Any:
     parts = [*batch, channels // factor**2, factor, factor, height, width]
     n = len(batch)
     axes = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
-    return op.reshape(op.permute_dims(op.reshape(x, parts), axes), m.shape)
+    return op.reshape(op.permute_dims(op.reshape(x, ShapeExpr(parts)), axes), m.shape)
 
 
 @converts("pixel_unshuffle.default")
@@ -246,7 +247,7 @@ def _pixel_unshuffle(m: Importer, x: Any, factor: int) -> Any:
     parts = [*batch, channels, height // factor, factor, width // factor, factor]
     n = len(batch)
     axes = [*range(n), n, n + 2, n + 4, n + 1, n + 3]
-    return op.reshape(op.permute_dims(op.reshape(x, parts), axes), m.shape)
+    return op.reshape(op.permute_dims(op.reshape(x, ShapeExpr(parts)), axes), m.shape)
 
 
 @converts("meshgrid.default", "meshgrid.indexing")
