@@ -110,7 +110,7 @@ def _extreme(name: str, combine: str) -> None:
 
     @converts(f"{name}.default")
     def convert(m: Importer, x: Any, dim: int) -> list[Any]:
-        wide = m.cast(x, "uint8") if x.ty.dtype == "bool" else x
+        wide: Any = m.cast(x, "uint8") if x.ty.dtype == "bool" else x
         values = running_extreme(m, wide, dim, combine)
         # The last of equal elements counts, and the last NaN.
         is_found = op.equal(wide, values)
