@@ -292,11 +292,6 @@ class IndexEmitter:
         yes, no = self.index(a), self.index(b)
         return self.op("arith.select", [condition, yes, no], yes.type)
 
-    def is_zero(self, attr: ir.Attribute) -> bool:
-        """Whether a number's attribute is zero."""
-        kind = ir.FloatAttr if isinstance(attr, ir.FloatAttr) else ir.IntegerAttr
-        return kind(attr).value == 0
-
     def _index_op(self, name: str, a: Index, b: Index) -> ir.Value:
         return self.op(name, [self.index(a), self.index(b)], self.index_type)
 
@@ -339,6 +334,12 @@ def steps_of(emit: IndexEmitter, extent: Index, inner: Iterable[Index]) -> Index
         if not isinstance(steps, int):
             extent = emit.select(emit.compare("sle", steps, 0), 0, extent)
     return extent
+
+
+def is_zero(number: ir.Attribute) -> bool:
+    """Whether a number's attribute is zero."""
+    kind = ir.FloatAttr if isinstance(number, ir.FloatAttr) else ir.IntegerAttr
+    return kind(number).value == 0
 
 
 def is_constant(value: ir.Value) -> bool:

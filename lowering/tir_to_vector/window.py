@@ -36,7 +36,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     flatten_nest,
     plus_constant,
 )
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, is_constant
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, is_constant, is_zero
 from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
 from relax_mlir.lowering.walk import enclosing
 
@@ -67,12 +67,6 @@ class Padded:
     def is_zero(self) -> bool:
         """Whether the padding is zero."""
         return is_zero(self.fill)
-
-
-def is_zero(number: ir.Attribute) -> bool:
-    """Whether a number's attribute is zero."""
-    kind = ir.FloatAttr if isinstance(number, ir.FloatAttr) else ir.IntegerAttr
-    return kind(number).value == 0
 
 
 def _match_padded(fill: FlatNest, copy: FlatNest) -> Padded | None:

@@ -19,7 +19,7 @@ from relax_mlir.lowering.tir_to_vector.emit import (
     add,
     multiply_add,
 )
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, is_zero
 from relax_mlir.lowering.tir_to_vector.nest_cost import FMA_LATENCY
 
 # Steps of k up to which a prefetch of C gains nothing.
@@ -424,7 +424,7 @@ class _Sink:
     def _added(self, values: list[ir.Value], places: list[Index]) -> list[ir.Value]:
         emit, store, vector = self._emit, self._store, self._tile.vector
         if store.first is True:
-            none = emit.is_zero(store.init)
+            none = is_zero(store.init)
             return values if none else [add(emit, self._start, value) for value in values]
         assert store.c is not None
         return [

@@ -29,7 +29,7 @@ from relax_mlir.lowering.tir_to_vector.convolution.tiles import (
     tiles_of,
 )
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter, add, multiply_add
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, is_zero
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import tile_work
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
@@ -336,7 +336,7 @@ class _Writer(TileStore):
         """Return the initial sums of a block."""
         emit, init = self.emit, self.conv.flat.init
         start = self.weights.start(packed)
-        if init is None or (start is not None and emit.is_zero(init)):
+        if init is None or (start is not None and is_zero(init)):
             return emit.constant(self.vector, 0) if start is None else start
         begun = emit.constant_of(self.vector, init)
         return begun if start is None else add(emit, begun, start)

@@ -13,11 +13,10 @@ from contextlib import ExitStack
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import DepthwisePoolWriter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, is_zero
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import Sums
-from relax_mlir.lowering.tir_to_vector.window import is_zero
 
 # Rows, or columns, of windows up to which they are unrolled.
 _MAX_TAPS = 16
