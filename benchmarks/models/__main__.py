@@ -40,6 +40,8 @@ def _ask(python, order):
     threads = str(order.get("threads", 1))
     limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     environment = {**os.environ, **dict.fromkeys(limits, threads)}
+    # Installed packages have their bytecode; what is loaded from a clone must not be compiled anew.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     environment |= {"TORCHINDUCTOR_CACHE_DIR": str(Path(order["folder"]).parent / "inductor")}
     command = [python, str(HERE / "worker.py"), json.dumps(order)]
     try:

@@ -112,7 +112,7 @@ def find_func(name: str) -> Callable[..., Any] | None:
         from relax_mlir.runtime.native.ffi import tvm_ffi
 
         register_errors()
-        func = tvm_ffi.get_global_func(name, allow_missing=True)
+        func = tvm_ffi.core._get_global_func(name, True)
     if func is None and name.startswith(LIBRARY_PREFIX):
         func = _library().get(name)
         return None if func is None else dispatching(name, func)

@@ -40,7 +40,8 @@ def register_errors() -> None:
     """Tell the FFI our exceptions by name; those it knows already stay as they are."""
     from relax_mlir.runtime.native.ffi import tvm_ffi
 
-    known = getattr(tvm_ffi.core, "ERROR_NAME_TO_TYPE", {})
+    known = tvm_ffi.core.ERROR_NAME_TO_TYPE
     for error in ERRORS:
         if error.__name__ not in known:
-            tvm_ffi.register_error(error.__name__, error)
+            known[error.__name__] = error
+            tvm_ffi.core.ERROR_TYPE_TO_NAME[error] = error.__name__

@@ -133,7 +133,9 @@ def load_objects(objects: Iterable[NativeObject]) -> dict[str, Any]:
     for obj in {(obj.triple, obj.cpu, obj.features): obj for obj in objects}.values():
         check_host(obj)
     # tvm_ffi's library is not global in the process, so what kernels call of it is given by hand.
-    imports = {n: ctypes.cast(tvm_ffi.LIB[n], ctypes.c_void_p).value or 0 for n in _FFI_SYMBOLS}
+    # The core's handle has what the core is linked to.
+    library = ctypes.CDLL(tvm_ffi.core.__file__) if sys.platform == "linux" else tvm_ffi.LIB
+    imports = {n: ctypes.cast(library[n], ctypes.c_void_p).value or 0 for n in _FFI_SYMBOLS}
     if parallel := [obj for obj in objects if obj.is_parallel]:
         imports |= thread_pool(parallel[0].triple)
     names: dict[str, str] = {}
@@ -151,7 +153,7 @@ def load_objects(objects: Iterable[NativeObject]) -> dict[str, Any]:
     addresses = {name: image.symbols[symbol] for name, symbol in names.items()}
     for observe in LOAD_OBSERVERS:
         observe(objects, addresses)
-    make = tvm_ffi.Function.__from_extern_c__
+    make = tvm_ffi.core.Function.__from_extern_c__
     return {n: make(address, keep_alive_object=image) for n, address in addresses.items()}
 
 
@@ -161,7 +163,8 @@ def ffi_tensor(value: Any) -> Any:
         return value
     from relax_mlir.runtime.native.ffi import tvm_ffi
 
-    return tvm_ffi.from_dlpack(Bfloat16Export(value) if value.dtype.name == BFLOAT16 else value)
+    exported = Bfloat16Export(value) if value.dtype.name == BFLOAT16 else value
+    return tvm_ffi.core.from_dlpack(exported)
 
 
 def ffi_value(value: Any) -> Any:
@@ -233,7 +236,7 @@ def _call(func: Callable[..., Any], values: list[Any]) -> Any:
 def _from_dlpack(value: Any) -> Any:
     from relax_mlir.runtime.native.ffi import tvm_ffi
 
-    return tvm_ffi.from_dlpack(value)
+    return tvm_ffi.core.from_dlpack(value)
 
 
 def native_call(
