@@ -3,9 +3,15 @@
 import importlib
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    # It imports temporary files and resources, which takes longer than all of this package.
+    from importlib.abc import Loader
+else:
+    Loader = object
 
 _ROOT = "relax_mlir."
 # A module's parts are found with it: relax_mlir.tirx.transform is relax_mlir.tir.transform.
@@ -65,7 +71,7 @@ def submodule(package: str, name: str) -> ModuleType:
         raise AttributeError(f"module '{package}' has no attribute '{name}'") from None
 
 
-class _Finder(MetaPathFinder, Loader):
+class _Finder(Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
@@ -76,6 +82,9 @@ class _Finder(MetaPathFinder, Loader):
         if reason is not None:
             raise ImportError(f"{package} has no '{name}': {reason}", name=fullname)
         return ModuleSpec(fullname, self) if resolve_alias(fullname.removeprefix(_ROOT)) else None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Return None: the module is made as usual."""
 
     def exec_module(self, module: ModuleType) -> None:
         # What stands here when this ends is what the import gives.

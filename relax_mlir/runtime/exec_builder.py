@@ -4,7 +4,7 @@ import operator
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -220,7 +220,7 @@ class ExecBuilder:
         code = self._body("patch").code
         if not 0 <= jump < len(code) or code[jump].op not in (Opcode.IF, Opcode.GOTO):
             raise ValueError(f"instruction {jump} is not a jump")
-        code[jump] = replace(code[jump], offset=(len(code) if target is None else target) - jump)
+        code[jump] = code[jump]._replace(offset=(len(code) if target is None else target) - jump)
 
     def get(
         self, native: Iterable[NativeObject] = (), metadata: dict[str, Any] | None = None
@@ -291,7 +291,7 @@ class ExecBuilder:
             used |= {a.value for a in (*instr.args, instr.reg) if a.is_plain_register}
             args = tuple([renamed(a) for a in instr.args])
             reg = renamed(instr.reg)
-            code[i] = replace(instr, args=args, reg=reg, dst=renamed(instr.dst))
+            code[i] = instr._replace(args=args, reg=reg, dst=renamed(instr.dst))
         unused = [n for i, n in enumerate(scope.param_names) if i not in used]
         if unused and self._warn:
             warnings.warn(

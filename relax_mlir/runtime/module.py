@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from relax_mlir.errors import FunctionNotFoundError, ModuleCycleError, did_you_mean
-from relax_mlir.runtime.profiling.evaluator import Timed
+from relax_mlir.runtime.profiling.timed import Timed
 
 # One lock for all: two modules that import each other at a time are a cycle too.
 _IMPORT_LOCK = threading.Lock()

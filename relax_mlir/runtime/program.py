@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from relax_mlir.runtime.files.constants import CheckedConstants
 from relax_mlir.runtime.module import Module
 
 
-@dataclass(frozen=True, slots=True)
-class VMFunction:
+class VMFunction(NamedTuple):
     """One function of the bytecode.
 
     Attributes:

@@ -3,7 +3,7 @@
 import enum
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # Names of registers that are not registers; both fit the 56 value bits.
 VOID_REGISTER = 0x00EC66FE0321975A
@@ -33,8 +33,7 @@ class ArgKind(enum.IntEnum):
     FUNCTION = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Arg:
+class Arg(NamedTuple):
     """An operand: a register, a signed 56-bit integer, a constant's index or a function's index."""
 
     kind: ArgKind
@@ -75,8 +74,7 @@ class Arg:
 VOID = Arg(ArgKind.REGISTER, VOID_REGISTER)
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(NamedTuple):
     """One decoded instruction; the fields that its opcode does not use keep their defaults.
 
     Attributes:

@@ -1,13 +1,12 @@
 """Results of a function's shape computations, cached by the shapes of its arguments."""
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from relax_mlir.runtime.bytecode.instructions import Instruction, Opcode
 
 
-@dataclass(frozen=True)
-class ShapeMemory:
+class ShapeMemory(NamedTuple):
     """The first instructions of straight code, which look at nothing but shapes of arguments.
 
     One call is kept. A tuple is put in its place at once, so threads need no lock.

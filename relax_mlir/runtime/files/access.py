@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import threading
 import weakref
 import zlib
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 ALIGN = 64
 # Checksums are of pieces, so that several threads share the check of one large array.
 PIECE = 8 << 20
-_PARALLEL_FROM = 4 * PIECE
+_FOR_A_THREAD = 1 << 20
 _MAX_THREADS = 8
 _READ = 1 << 18
 
@@ -85,15 +86,28 @@ def checksums(*arrays: np.ndarray) -> list[list[int]]:
     """
     pieces = [[data[i : i + PIECE] for i in range(0, len(data), PIECE)] for data in arrays]
     flat = [piece for each in pieces for piece in each]
-    if sum(map(len, flat)) < _PARALLEL_FROM:
-        sums = map(_checksum, flat)
-    else:
-        # Takes longer to import than small models to check.
-        from concurrent.futures import ThreadPoolExecutor
+    # A pool of threads takes longer to import than a hundred megabytes to check.
+    todo, sums = iter(enumerate(flat)), [0] * len(flat)
+    failures: list[OSError] = []
 
-        with ThreadPoolExecutor(min(_MAX_THREADS, os.cpu_count() or 1)) as pool:
-            sums = pool.map(_checksum, flat)
-    return [[next(sums) for _ in each] for each in pieces]
+    def work() -> None:
+        try:
+            while (entry := next(todo, None)) is not None:
+                sums[entry[0]] = _checksum(entry[1])
+        except OSError as error:
+            failures.append(error)
+
+    count = min(_MAX_THREADS, os.cpu_count() or 1, sum(map(len, flat)) // _FOR_A_THREAD)
+    threads = [threading.Thread(target=work) for _ in range(count - 1)]
+    for thread in threads:
+        thread.start()
+    work()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+    results = iter(sums)
+    return [[next(results) for _ in each] for each in pieces]
 
 
 def _checksum(data: np.ndarray) -> int:

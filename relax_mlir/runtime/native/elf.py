@@ -8,7 +8,7 @@ import ctypes
 import functools
 import mmap
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ _SYMBOL = np.dtype([
     ("size", "<i8"),
 ])  # fmt: skip
 _RELOCATION = np.dtype([("at", "<i8"), ("type", "<u4"), ("symbol", "<u4"), ("addend", "<i8")])
+_BYTE = np.dtype("u1")
 _OBJECT_OF_X86_64 = (0x464C457F, 1, 62)
 _SYMBOLS, _RELOCATIONS, _NO_BITS, _FRAMES = 2, 4, 8, 0x70000001
 _WRITE, _ALLOCATED, _EXECUTED, _THREAD_LOCAL = 1, 2, 4, 0x400
@@ -38,6 +39,8 @@ _KINDS = {
 }  # fmt: skip
 # An entry for each global symbol: `jmp *2(%rip)`, which reaches any distance, and its address.
 _JUMP, _ENTRY_SIZE, _ADDRESS_AT = np.frombuffer(b"\xff\x25\x02\0\0\0\0\0", np.uint8), 16, 8
+_COLUMNS = [[_KINDS.get(i, (0,) * 3)[k] for i in range(max(_KINDS) + 1)] for k in range(3)]
+_WIDTH, _IS_RELATIVE, _IS_ENTRY = (np.array(column) for column in _COLUMNS)
 _PAGE, _REACH = mmap.PAGESIZE, 1 << 31
 
 
@@ -92,7 +95,8 @@ class Image:
         if missing:
             raise ValueError(f"symbols not found: {', '.join(dict.fromkeys(missing))}")
         for each in parsed:
-            each.fill(memory, base)
+            each.fill(memory)
+        _relocate(memory, base, [part for each in parsed for part in each.uses(base)])
         _protect(base, ends[0], mmap.PROT_READ | mmap.PROT_EXEC)
         _protect(base + ends[0], ends[1] - ends[0], mmap.PROT_READ)
         if _unwinder() is not None:
@@ -108,26 +112,29 @@ class _Object:
         head = self._table(_HEADER, 0, 1)[0] if len(data) >= _HEADER.itemsize else None
         if head is None or (head["magic"], head["type"], head["machine"]) != _OBJECT_OF_X86_64:
             raise ValueError("the file was not recognized as a valid object file")
-        self.sections = self._table(_SECTION, int(head["at"]), int(head["count"]))
-        (table,) = self.sections[self.sections["type"] == _SYMBOLS]
-        strings = self._bytes(self.sections[table["link"]]).tobytes()
+        sections = self._table(_SECTION, int(head["at"]), int(head["count"])).tolist()
+        self.rows = [dict(zip(_SECTION.names or (), row, strict=True)) for row in sections]
+        (table,) = (row for row in self.rows if row["type"] == _SYMBOLS)
+        strings = self._bytes(self.rows[table["link"]]).tobytes()
 
         def text(at: int) -> str:
             return strings[at : strings.index(b"\0", at)].decode()
 
-        self.symbols = self._table(_SYMBOL, int(table["at"]), int(table["size"]) // 24)
-        self.first = int(table["info"])
+        self.symbols = self._table(_SYMBOL, table["at"], table["size"] // 24)
+        self.first = table["info"]
         self.globals = [text(int(at)) for at in self.symbols["name"][self.first :]]
         self.relocations: list[tuple[int, np.ndarray]] = []
-        for section in self.sections[self.sections["type"] == _RELOCATIONS]:
-            rows = self._table(_RELOCATION, int(section["at"]), int(section["size"]) // 24)
-            if self.sections[section["info"]]["flags"] & _ALLOCATED:
-                self.relocations.append((int(section["info"]), rows))
+        for section in self.rows:
+            if section["type"] != _RELOCATIONS:
+                continue
+            rows = self._table(_RELOCATION, section["at"], section["size"] // 24)
+            if self.rows[section["info"]]["flags"] & _ALLOCATED:
+                self.relocations.append((section["info"], rows))
                 if unknown := {*rows["type"].tolist()} - {*_KINDS}:
                     raise UnsupportedObjectError(f"relocations of type {min(unknown)}")
         self.frames: list[int] = []
         # The last one is of sections that are none, such as that of absolute symbols.
-        self.places = np.full(len(self.sections) + 1, -1)
+        self.places = np.full(len(self.rows) + 1, -1)
         self.entries = 0
         self.addresses = np.zeros(0, "int64")
 
@@ -138,15 +145,15 @@ class _Object:
         return np.frombuffer(part.tobytes(), dtype)
 
     def _bytes(self, section: Any) -> np.ndarray:
-        return self._table(np.dtype("u1"), int(section["at"]), int(section["size"]))
+        return self._table(_BYTE, section["at"], section["size"])
 
     def place(self, kind: int, at: int) -> int:
         """Give the sections of a kind places from a number on; return where they end."""
         if kind == _EXECUTED:
             self.entries = at + -at % _ENTRY_SIZE
             at = self.entries + _ENTRY_SIZE * len(self.globals)
-        for i, section in enumerate(self.sections):
-            flags, size, align = (int(section[name]) for name in ("flags", "size", "align"))
+        for i, section in enumerate(self.rows):
+            flags, size, align = section["flags"], section["size"], section["align"]
             is_code = bool(flags & _EXECUTED)
             group = _EXECUTED if is_code else flags & _WRITE
             if not flags & _ALLOCATED or group != kind:
@@ -163,7 +170,7 @@ class _Object:
     def define(self, base: int, symbols: dict[str, int]) -> None:
         """Add the global symbols of this object to those of all."""
         section, value = self.symbols["section"], self.symbols["value"]
-        places = self.places[np.minimum(section, len(self.sections))]
+        places = self.places[np.minimum(section, len(self.rows))]
         known = np.where(places >= 0, base + places + value, 0)
         self.addresses = np.where(section == _ABSOLUTE, value, known)
         for i, name in enumerate(self.globals, self.first):
@@ -197,30 +204,33 @@ class _Object:
             self.addresses[i] = address if name in near else base + entry
         return missing
 
-    def fill(self, memory: np.ndarray, base: int) -> None:
-        """Write the sections, with the addresses of what they use."""
-        for section, place in zip(self.sections, self.places, strict=False):
+    def fill(self, memory: np.ndarray) -> None:
+        """Write the sections."""
+        for section, place in zip(self.rows, self.places.tolist(), strict=False):
             if place >= 0 and section["type"] != _NO_BITS:
                 memory[place : place + section["size"]] = self._bytes(section)
-        for index, rows in self.relocations:
-            self._relocate(index, rows, memory, base)
 
-    def _relocate(self, index: int, rows: np.ndarray, memory: np.ndarray, base: int) -> None:
-        size = int(self.sections[index]["size"])
-        for number in {*rows["type"].tolist()}:
-            width, is_relative, is_entry = _KINDS[number]
-            some = rows[rows["type"] == number]
-            at, symbol = some["at"], some["symbol"].astype("int64")
-            value = self.addresses[symbol]
-            if is_entry:
-                value = base + self.entries + _ADDRESS_AT + _ENTRY_SIZE * (symbol - self.first)
-            if (at < 0).any() or (at > size - width).any() or not value.all():
+    def uses(self, base: int) -> Iterator[np.ndarray]:
+        """Yield the relocations of each section: kinds, places, addresses that they are of."""
+        for index, rows in self.relocations:
+            at, symbol = rows["at"], rows["symbol"].astype("int64")
+            entry = base + self.entries + _ADDRESS_AT + _ENTRY_SIZE * (symbol - self.first)
+            value = np.where(_IS_ENTRY[rows["type"]], entry, self.addresses[symbol])
+            room = self.rows[index]["size"] - _WIDTH[rows["type"]]
+            if at.min(initial=0) < 0 or (at > room).any() or not value.all():
                 raise ValueError("a relocation is of what is not there")
-            at = at + self.places[index]
-            value = value + some["addend"] - (base + at if is_relative else 0)
-            if width == 4 and (np.abs(value) >= _REACH).any():
-                raise ValueError("code does not reach what it uses")
-            _write(memory, at, value, width)
+            yield np.stack([rows["type"], at + self.places[index], value + rows["addend"]])
+
+
+def _relocate(memory: np.ndarray, base: int, uses: list[np.ndarray]) -> None:
+    """Write the addresses of what the sections use."""
+    kind, at, value = np.concatenate([np.empty((3, 0), "int64"), *uses], axis=1)
+    value = value - np.where(_IS_RELATIVE[kind], base + at, 0)
+    for width in (4, 8):
+        some = _WIDTH[kind] == width
+        if width == 4 and (np.abs(value[some]) >= _REACH).any():
+            raise ValueError("code does not reach what it uses")
+        _write(memory, at[some], value[some], width)
 
 
 def _write(memory: np.ndarray, at: np.ndarray, value: np.ndarray, width: int) -> None:

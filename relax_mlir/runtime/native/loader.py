@@ -17,7 +17,7 @@ from relax_mlir.errors import (
     ShapeMismatchError,
     VMError,
 )
-from relax_mlir.runtime.native import elf, jit
+from relax_mlir.runtime.native import elf
 from relax_mlir.runtime.native.cpu_features import host_cpu_name, host_triple, missing_features
 from relax_mlir.runtime.native.ffi_errors import register_errors
 from relax_mlir.runtime.native.thread_pool import POOL_FUNCTIONS, pool_object
@@ -45,6 +45,8 @@ def _image(objects: Iterable[bytes], imports: Mapping[str, int], exports: Iterab
         if sys.platform == "linux" and _arch(platform.machine()) == "x86_64":
             with contextlib.suppress(elf.UnsupportedObjectError):
                 return elf.Image(*given)
+        from relax_mlir.runtime.native import jit
+
         return jit.Image(*given)
 
 

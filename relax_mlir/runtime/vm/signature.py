@@ -1,6 +1,6 @@
 """The signature of a compiled function, from its argument checks."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from relax_mlir.runtime.bytecode.instructions import Arg, ArgKind, Opcode
 from relax_mlir.runtime.program import Program, VMFunction
@@ -9,8 +9,7 @@ _CHECK = "vm.builtin.check_tensor"
 _INTEGER_CHECKS = {"vm.builtin.check_int": "int", "vm.builtin.check_shape_value": "shape"}
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One parameter.
 
     Attributes:

@@ -12,7 +12,7 @@ from relax_mlir.errors import (
     StatefulCallError,
     did_you_mean,
 )
-from relax_mlir.runtime.profiling.evaluator import Timed
+from relax_mlir.runtime.profiling.timed import Timed
 from relax_mlir.runtime.values.convert import describe, to_value
 from relax_mlir.runtime.values.ndarray import as_tensors
 from relax_mlir.runtime.vm.arguments import bind, convert
