@@ -803,6 +803,11 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @extern_func {
+      %0 = irdl.base "#builtin.string"
+      %1 = irdl.base "#builtin.string"
+      irdl.attributes {"sym_name" = %0, "func" = %1}
+    }
     irdl.operation @alloc_tensor {
       %0 = irdl.any
       irdl.operands(shape: %0)

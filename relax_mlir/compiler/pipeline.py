@@ -441,12 +441,13 @@ def _prim_funcs(mod: IRModule) -> IRModule | None:
     kernels = mod.clone()
     result = False
     for op in list(kernels.mlir_module.body.operations):
-        if "tir.prim_func" in op.operation.attributes:
+        attributes = op.operation.attributes
+        if "tir.prim_func" in attributes:
             result = True
-        elif "relax.function" in op.operation.attributes:
+        elif "relax.function" in attributes or op.operation.name == "relax.extern_func":
             op.operation.erase()
         else:
-            name = op.operation.attributes.get("sym_name", op.operation.name)
+            name = attributes.get("sym_name", op.operation.name)
             raise CompileError(
                 "build",
                 f"{name}{at_source(op.location)} is neither a Relax function (marked "

@@ -11,18 +11,18 @@ from relax_mlir.extension_points import extension
 from relax_mlir.ir.attribute_value import attribute_key, python_attribute
 from relax_mlir.ir.transfer import moved
 
-_FUNC = "func.func"
+_FUNCTIONS = ("func.func", "relax.extern_func")
 
 
 def is_function(given: Any) -> bool:
-    """Whether something is a function: a view, a `func.func`, or one not emitted yet."""
-    if isinstance(given, extension("ir.BaseFunc")):
+    """Whether something is a function: a view, its operation, or one not emitted yet."""
+    if isinstance(given, (extension("ir.BaseFunc"), extension("script.ExternFunc"))):
         return True
-    return getattr(getattr(given, "operation", None), "name", "") == _FUNC
+    return getattr(getattr(given, "operation", None), "name", "") in _FUNCTIONS
 
 
 def single(given: Any) -> ir.Operation:
-    """Return the `func.func` of a function, or of a module that has only one.
+    """Return the operation of a function, or of a module that has only one.
 
     Args:
         given: a view, a `func.func`, a function that Python built, or a module.
@@ -33,12 +33,14 @@ def single(given: Any) -> ir.Operation:
     """
     if isinstance(given, extension("ir.BaseFunc")):
         return given.mlir_op or extension("ir.emit_function")(given)
+    if isinstance(given, extension("script.ExternFunc")):
+        return given.declaration().body.operations[0].operation
     if is_function(given):
         return given.operation
     if not hasattr(given, "mlir_module"):
         raise ExprTypeError(f"expected a function, a module of one, got {type(given).__name__}")
     functions = [view.operation for view in given.mlir_module.body.operations]
-    if len(functions) != 1 or functions[0].name != _FUNC:
+    if len(functions) != 1 or functions[0].name not in _FUNCTIONS:
         raise ExprError(f"this needs a module of one function, got {len(functions)} in {given!r}")
     return functions[0]
 
@@ -75,7 +77,7 @@ def together(functions: Mapping[str, Any]) -> ir.Module:
         module = ir.Module.create()
         for name, part in parts:
             operation = part.operation
-            function = operation if operation.name == _FUNC else part.body.operations[0]
+            function = operation if operation.name in _FUNCTIONS else part.body.operations[0]
             copy = function.operation.clone(ir.InsertionPoint(module.body))
             _name(copy.operation, str(getattr(name, "name_hint", name)))
     return module

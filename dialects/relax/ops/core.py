@@ -10,7 +10,7 @@ from relax_mlir.dialects.relax.effects import Computation
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.ops.base import CheckedOp, is_impure
 from relax_mlir.dialects.relax.tuples import is_make_tuple, is_tuple
-from relax_mlir.dialects.relax.validity import dims_problem
+from relax_mlir.dialects.relax.validity import dims_problem, type_problem
 from relax_mlir.dialects.verify import attribute, expect_parent, only_block, op_error
 
 
@@ -284,6 +284,31 @@ class CallPurePackedOp(CheckedOp, name="call_pure_packed", traits=[Computation])
 
     def check(self) -> bool:
         return verify_arguments(self, 1)
+
+
+class ExternFuncOp(CheckedOp, name="extern_func"):
+    """A packed function as a member of a module, under a name there and with a declared type.
+
+    Calls in scripts name the packed function itself; `params`, `result` and `pure` say what its
+    type is where that is known.
+    """
+
+    sym_name: ir.StringAttr
+    func: ir.StringAttr
+
+    def check(self) -> bool:
+        for key in ("sym_name", "func"):
+            if not isinstance(attribute(self.operation, key), ir.StringAttr):
+                return op_error(self, f"attribute '{key}' must be a string")
+        params, result = attribute(self.operation, "params"), attribute(self.operation, "result")
+        if not isinstance(params, (ir.ArrayAttr, type(None))):
+            return op_error(self, f"attribute 'params' must be an array of types, got {params}")
+        for each in [*(params or ()), *([] if result is None else [result])]:
+            type_ = each.value if isinstance(each, ir.TypeAttr) else None
+            problem = f"{each} is no type" if type_ is None else type_problem(type_)
+            if problem:
+                return op_error(self, problem)
+        return True
 
 
 class AllocTensorOp(CheckedOp, name="alloc_tensor"):

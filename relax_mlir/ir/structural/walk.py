@@ -35,6 +35,7 @@ _NAMES = {
             *_OF_SYMBOLS,
         )
     ),
+    "relax.extern_func": frozenset(("sym_name",)),
     "tir.block": frozenset(("block_name",)),
     "memref.alloc": frozenset(("tir.name",)),
     "memref.reinterpret_cast": frozenset(("tir.name",)),

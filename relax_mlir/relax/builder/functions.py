@@ -7,6 +7,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import BuilderError, ExprTypeError
 from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.single_function import is_function, single
 from relax_mlir.relax.builder.names import Names
 from relax_mlir.relax.expr.functions import BaseFunc, Function
 
@@ -28,9 +29,8 @@ def function_op(func: Any) -> ir.Operation | None:
         if len(names) != 1:
             raise BuilderError(f"expected a module of one function, it has {', '.join(names)}")
         return func[names[0]].mlir_op
-    op = getattr(func, "operation", None)
-    if op is not None and op.name == "func.func":
-        return op
+    if is_function(func):
+        return single(func)
     raise ExprTypeError(f"expected a function, got {type(func).__name__} {func!r}")
 
 

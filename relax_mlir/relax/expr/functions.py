@@ -8,11 +8,11 @@ from relax_mlir.errors import ExprTypeError
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.attribute_value import attribute_key, attribute_name, attribute_value
 from relax_mlir.ir.module import IRModule
-from relax_mlir.ir.single_function import set_attrs, single
+from relax_mlir.ir.single_function import is_function, set_attrs, single
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.blocks import SeqExpr, as_sequence
 from relax_mlir.relax.expr.call import Attrs
-from relax_mlir.relax.expr.leaves import Var
+from relax_mlir.relax.expr.leaves import ExternFunc, Var
 from relax_mlir.relax.expr.types import FuncType, Type, as_type, from_mlir
 from relax_mlir.relax.expr.views import register_view, var
 
@@ -377,18 +377,20 @@ class PrimFunc(BaseFunc):
         return made
 
 
-def function_view(op: Any, keep: Any = None) -> BaseFunc:
+def function_view(op: Any, keep: Any = None) -> BaseFunc | ExternFunc:
     """Return the view of a function of a module by what marks it."""
+    if _operation(op).name == "relax.extern_func":
+        return ExternFunc.of(op.operation)
     cls = PrimFunc if "tir.prim_func" in _operation(op).attributes else Function
     return cls.of(op, keep)
 
 
-def functions(mod: Any) -> dict[str, BaseFunc]:
+def functions(mod: Any) -> dict[str, BaseFunc | ExternFunc]:
     """Return the views of all functions of an IRModule by name, in order."""
     return {
         ir.StringAttr(op.operation.attributes["sym_name"]).value: function_view(op, mod)
         for op in mod.mlir_module.body.operations
-        if op.operation.name == "func.func"
+        if is_function(op)
     }
 
 

@@ -1,8 +1,10 @@
 """Variables and names of functions."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.locations import location_name
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
@@ -10,11 +12,13 @@ from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.places import canonical, defining_op
 from relax_mlir.relax.expr.types import (
     FuncType,
+    ObjectType,
     PrimType,
     ShapeType,
     TensorType,
     Type,
     as_type,
+    from_mlir,
     without_shape,
 )
 
@@ -197,7 +201,46 @@ class ExternFunc(Expr):
             raise ExprTypeError(f"the name of a packed function is a string, got {global_symbol!r}")
         self.global_symbol: str = global_symbol
         self.attrs: dict[str, Any] = {}
-        self._ty = FuncType() if ty is None else as_type(ty)
+        self._ty = FuncType(purity=False) if ty is None else as_type(ty)
+        if not isinstance(self._ty, FuncType):
+            raise ExprTypeError(f"the type of a packed function is a FuncType, got {self._ty}")
+
+    @classmethod
+    def of(cls, op: ir.Operation) -> "ExternFunc":
+        """Return the packed function that a `relax.extern_func` declares."""
+        given = op.attributes
+        types = [ir.TypeAttr(each).value for each in given["params"]] if "params" in given else None
+        result = ir.TypeAttr(given["result"]).value if "result" in given else None
+        return cls.typed(ir.StringAttr(given["func"]).value, types, result, "pure" in given)
+
+    @classmethod
+    def typed(
+        cls, symbol: str, params: Sequence[ir.Type] | None, result: ir.Type | None, pure: bool
+    ) -> "ExternFunc":
+        """Return the packed function of that name and type; None is what is not known."""
+        types = None if params is None else map(from_mlir, params)
+        return cls(symbol, FuncType(types, None if result is None else from_mlir(result), pure))
+
+    def declaration(self) -> ir.Module:
+        """Return a module of the packed function alone, under its own name."""
+        type_ = self._ty
+        assert isinstance(type_, FuncType), "the constructor looked"
+        with default_context(), ir.Location.unknown():
+            attributes: dict[str, ir.Attribute] = {
+                "sym_name": ir.StringAttr.get(self.global_symbol),
+                "func": ir.StringAttr.get(self.global_symbol),
+            }
+            if type_.params is not None:
+                types = [ir.TypeAttr.get(each.to_mlir()) for each in type_.params]
+                attributes["params"] = ir.ArrayAttr.get(types)
+            if not isinstance(type_.ret, ObjectType):
+                attributes["result"] = ir.TypeAttr.get(type_.ret.to_mlir())
+            if type_.purity:
+                attributes["pure"] = ir.UnitAttr.get()
+            module = ir.Module.create()
+            with ir.InsertionPoint(module.body):
+                ir.Operation.create("relax.extern_func", attributes=attributes)
+        return module
 
     @property
     def name_hint(self) -> str:

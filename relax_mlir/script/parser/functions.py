@@ -12,7 +12,7 @@ class Function:
 
     Attributes:
         name: symbol name.
-        kind: `"relax"` or `"tir"`.
+        kind: `"relax"`, `"tir"`, or `"extern"` of a packed function.
         node: its definition, None of one that was there before the script.
         options: keyword arguments of its decorator.
         op: the `func.func`, once parsed.

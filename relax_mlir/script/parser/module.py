@@ -12,6 +12,7 @@ from relax_mlir.extension_points import extension
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.ir.global_info import GlobalInfo, write_infos
 from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.single_function import single
 from relax_mlir.lowering.walk import first_below
 from relax_mlir.script.parser import macros
 from relax_mlir.script.parser.annotations import Signature
@@ -22,6 +23,7 @@ from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Definition, Node, Source, parse_python
 from relax_mlir.script.printer.spelling import UNSPOKEN
 from relax_mlir.script.relax_parser.call_order import moved_behind
+from relax_mlir.script.relax_parser.expr import ExprParser
 from relax_mlir.script.relax_parser.function import RelaxFunctionParser
 from relax_mlir.script.relax_parser.stmt import func_attrs
 from relax_mlir.script.tir_parser.function import parse_prim_func
@@ -75,8 +77,7 @@ class ModuleParser:
         definition = next(((kind, d) for kind, d in kinds if kind in ("relax", "tir")), None)
         if definition is None:
             self.source.fail(node, f"'{node.name}' needs @R.function or @T.prim_func")
-        if node.name in self.functions:
-            self.source.fail(node, f"there is already a function '{node.name}'")
+        self._check_free(node.name, node)
         options = {}
         if isinstance(definition[1], ast.Call):
             for keyword in definition[1].keywords:
@@ -97,7 +98,7 @@ class ModuleParser:
             self._module = module = ir.Module.create()
             self.body = body = module.body
             # Prim funcs first: calls take dtypes and counts from them.
-            for kind in ("tir", "relax"):
+            for kind in ("extern", "tir", "relax"):
                 for function in list(self.functions.values()):
                     if function.kind == kind:
                         self.ensure(function)
@@ -121,14 +122,30 @@ class ModuleParser:
         value = node.value if isinstance(node, ast.Expr) else None
         if isinstance(node, ast.Pass) or isinstance(value, ast.Constant):
             return
-        path = self.env.path(value.func) if isinstance(value, ast.Call) else None
         scope = Scope(self.source, self.env)
+        if self._is_extern(node):
+            name = node.targets[0].id
+            self._check_free(name, node)
+            self.functions[name] = Function(name, "extern", node)
+            return
+        path = self.env.path(value.func) if isinstance(value, ast.Call) else None
         if path == "I.module_attrs":
             self.attributes.update(func_attrs(scope, value))
         elif path == "I.module_global_infos":
             self.global_infos.update(read_global_infos(scope, value))
         else:
             self.source.fail(node, "a module holds functions only")
+
+    def _is_extern(self, node: Node) -> bool:
+        """Whether a statement is `name = R.ExternFunc(...)`."""
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            return False
+        name, func = node.targets[0], node.value.func
+        return isinstance(name, ast.Name) and self.env.path(func) == "R.ExternFunc"
+
+    def _check_free(self, name: str, node: Node) -> None:
+        if name in self.functions:
+            self.source.fail(node, f"there is already a function '{name}'")
 
     def ensure(self, function: Function) -> None:
         """Parse a function unless that is done or under way."""
@@ -140,10 +157,20 @@ class ModuleParser:
         with place.guarded(function.node), ir.InsertionPoint(self.body):
             if function.kind == "tir":
                 function.op = parse_prim_func(self, function)
+            elif function.kind == "extern":
+                function.op = self._declare(function)
             else:
                 parser = RelaxFunctionParser(self, function)
                 function.op = parser.parse()
         function.state = "done"
+
+    def _declare(self, function: Function) -> ir.Operation:
+        """Write a packed function that is a member of the module."""
+        scope = Scope(self.source, self.env)
+        func = ExprParser(scope, self).evaluate(function.node.value)
+        op = single(func).clone()
+        op.attributes["sym_name"] = ir.StringAttr.get(function.name)
+        return op
 
     def find(self, scope: Scope, node: Node) -> Function | None:
         """Return the function that `f`, `cls.f` or `MyModule.f` names, None when it names none."""
@@ -199,6 +226,8 @@ class ModuleParser:
                 copy = op.clone().operation
             copy.attributes["sym_name"] = ir.StringAttr.get(own)
             kind = "relax" if "relax.function" in copy.attributes else "tir"
+            if copy.name == "relax.extern_func":
+                kind = "extern"
             pure = kind == "relax" and not _has_effects(copy)
             self.functions[own] = Function(own, kind, None, {}, copy, "done", None, pure)
             if kind == "relax":

@@ -65,7 +65,22 @@ def _info(info: GlobalInfo) -> str:
     return f"{call}({', '.join(map(spelling.python, info.fields().values()))})"
 
 
+def _extern_func(op: ir.Operation) -> str:
+    """Return a packed function as a member: `f = R.ExternFunc("f", R.Callable(...))`."""
+    given = op.attributes
+    words = [spelling.attribute(given["func"])]
+    ret = spelling.type_text(given["result"].value, True) if "result" in given else "R.Any"
+    if "params" in given:
+        params = [spelling.type_text(each.value, True) for each in given["params"]]
+        words.append(f"R.Callable({spelling.sequence(params)}, {ret}, {'pure' in given})")
+    elif "result" in given or "pure" in given:
+        words.append(f"R.Callable(ret={ret}, purity={'pure' in given})")
+    return f"{given['sym_name'].value} = R.ExternFunc({', '.join(map(str, words))})"
+
+
 def _member(op: ir.Operation, metadata: Metadata) -> list[str]:
+    if op.name == "relax.extern_func":
+        return [_extern_func(op)]
     if op.name == "func.func" and len(op.regions[0].blocks):
         try:
             if "relax.function" in op.attributes:

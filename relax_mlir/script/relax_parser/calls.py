@@ -23,7 +23,7 @@ from relax_mlir.script.relax_parser.dps import (
     call_dps_packed,
     call_tir,
     call_tir_with_grad,
-    extern_symbol,
+    extern_func,
 )
 from relax_mlir.script.relax_parser.expr import ExprParser, Hint
 from relax_mlir.script.relax_parser.logic import integers
@@ -70,15 +70,7 @@ def call_function(p: ExprParser, function: Any, node: Node, name: str | None) ->
         p.scope.fail(node.keywords[0], "functions of the module take positional arguments")
     args = [p.value(arg) for arg in node.args]
     types = p.module.parameter_types(function)
-    if len(types) != len(args):
-        p.scope.fail(node, wrong_count(f"'{function.name}'", len(types), len(args)))
-    for i, (type_, arg) in enumerate(zip(types, args, strict=True)):
-        if not compatible(type_, arg.type, same_symbols=False):
-            p.scope.fail(
-                node.args[i],
-                f"argument {i} of '{function.name}' must be {describe(type_)}, "
-                f"got {describe(arg.type)}",
-            )
+    check_arguments(p, function.name, types, args, node)
     declared, pure = p.module.result_of(function, node, p.scope)
     result = instantiate(declared, types, [arg.type for arg in args])
     if not pure:
@@ -93,6 +85,24 @@ def call_function(p: ExprParser, function: Any, node: Node, name: str | None) ->
         attributes["pure"] = ir.UnitAttr.get()
     operand = make_tuple(args, p.scope.location(node))
     return p.emit("relax.call", [operand], result, node, name, **attributes)
+
+
+def check_arguments(
+    p: ExprParser, what: str, types: Sequence[ir.Type], args: Sequence[ir.Value], node: Node
+) -> None:
+    """Check the arguments of a call against the types of the parameters.
+
+    Raises:
+        ScriptError: another number of them, or one does not fit.
+    """
+    if len(types) != len(args):
+        p.scope.fail(node, wrong_count(f"'{what}'", len(types), len(args)))
+    for i, (type_, arg) in enumerate(zip(types, args, strict=True)):
+        if not compatible(type_, arg.type, same_symbols=False):
+            p.scope.fail(
+                node.args[i],
+                f"argument {i} of '{what}' must be {describe(type_)}, got {describe(arg.type)}",
+            )
 
 
 def instantiate(result: ir.Type, params: Sequence[ir.Type], args: Sequence[ir.Type]) -> ir.Type:
@@ -173,11 +183,14 @@ def _tuple_get_item(p: ExprParser, node: Node, name: str | None, hint: Hint) -> 
 
 
 def _extern_func(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
-    given = arguments(p.scope, node, ["global_symbol", "type"], 1)
+    given = arguments(p.scope, node, ["global_symbol", "ty"], 1)
     symbol = literal(p.scope, given["global_symbol"])
     if not isinstance(symbol, str):
         p.scope.fail(given["global_symbol"], "the name of a packed function is a string")
-    return extension("script.ExternFunc")(symbol)
+    known = AnnotationParser(p.scope).parse(given["ty"]).signature if "ty" in given else None
+    if known is None:
+        return extension("script.ExternFunc")(symbol)
+    return extension("script.ExternFunc").typed(symbol, known.types, known.result, known.pure)
 
 
 def _emit(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
@@ -218,7 +231,9 @@ def _call_packed(
 ) -> Any:
     if not node.args:
         p.scope.fail(node, f"{ast.unparse(node.func)} needs the name of the function")
-    func = _packed_name(p, node.args[0])
+    target = extern_func(p, node.args[0])
+    func = _packed_name(p, node.args[0]) if target is None else target.global_symbol
+    pure = pure or (target is not None and target.ty.purity)
     types = None
     attributes: dict[str, ir.Attribute] = {"func": ir.StringAttr.get(func)}
     given, texts = _trailing_texts(p, node.args[1:])
@@ -232,9 +247,13 @@ def _call_packed(
             near = did_you_mean(str(keyword.arg), (*TYPE_KEYWORDS, "static_args"))
             p.scope.fail(keyword, f"R.call_packed has no argument '{keyword.arg}'{near}")
         types = keyword.value
+    args = [_word(p, arg, None, hint) if _is_text(p, arg) else p.value(arg) for arg in given]
+    known = None if target is None else _returned(p, target, args, given, node)
     declared = hint.get()
     if types is not None:
         result = stated_type(p.scope, types)
+    elif known is not None:
+        result = known
     elif declared is not None:
         result = _unchecked(declared.type)
     else:
@@ -249,10 +268,24 @@ def _call_packed(
             )
         pure = True
     p.impure = p.impure or not pure
-    args = [_word(p, arg, None, hint) if _is_text(p, arg) else p.value(arg) for arg in given]
     operand = make_tuple(args, p.scope.location(node))
     op = "relax.call_pure_packed" if pure else "relax.call_packed"
     return p.emit(op, [operand], result, node, name, **attributes)
+
+
+def _returned(
+    p: ExprParser, target: Any, args: Sequence[ir.Value], given: Sequence[Node], node: Node
+) -> ir.Type | None:
+    """Return what a packed function of a declared type returns for arguments, None if not known."""
+    declared = target.ty
+    if str(declared.ret.to_mlir()) == "!relax.object":
+        return None
+    if declared.params is None:
+        return declared.ret.to_mlir()
+    types = [each.to_mlir() for each in declared.params]
+    call = ast.copy_location(ast.Call(node.func, list(given), []), node)
+    check_arguments(p, target.name_hint, types, args, call)
+    return instantiate(declared.ret.to_mlir(), types, [arg.type for arg in args])
 
 
 def _call_builtin(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
@@ -272,8 +305,7 @@ def call_packed(
 
 
 def _packed_name(p: ExprParser, node: Node) -> str:
-    """Return what names a packed function: a text, or an `R.ExternFunc`."""
-    func = extern_symbol(p, node) or literal(p.scope, node)
+    func = literal(p.scope, node)
     if not isinstance(func, str):
         p.scope.fail(node, "the name of a packed function is a string")
     return func

@@ -1,15 +1,13 @@
 """Function values: nested functions, closures, indirect calls."""
 
 import ast
-from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.infer import compatible, describe
+from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.errors import wrong_count
 from relax_mlir.extension_points import extension
 from relax_mlir.script.parser import flow
 from relax_mlir.script.parser.annotations import (
@@ -24,7 +22,7 @@ from relax_mlir.script.parser.functions import Function
 from relax_mlir.script.parser.interfaces import StmtParser
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
-from relax_mlir.script.relax_parser.calls import instantiate, substitute
+from relax_mlir.script.relax_parser.calls import check_arguments, instantiate, substitute
 from relax_mlir.script.relax_parser.expr import ExprParser, Hint
 
 
@@ -41,6 +39,8 @@ def signature_of(scope: Scope, value: ir.Value) -> Signature | None:
 
 def reference(p: ExprParser, function: Function, node: Node, name: str | None) -> ir.Value:
     """Return a function of the module as a value; a prim func takes its buffers when called."""
+    if function.kind == "extern":
+        p.scope.fail(node, f"'{function.name}' is a packed function, which is called, not passed")
     callee = ir.FlatSymbolRefAttr.get(function.name)
     captured = make_tuple([], p.scope.location(node))
     if function.kind == "tir":
@@ -62,7 +62,7 @@ def make_closure(p: ExprParser, node: Node, name: str | None, hint: Hint) -> ir.
     """
     given = arguments(p.scope, node, ["func", "args"], 2)
     function = p.module.find(p.scope, given["func"])
-    if function is None or function.kind == "tir":
+    if function is None or function.kind != "relax":
         p.scope.fail(given["func"], "expected a Relax function of the module")
     captured = p.fields(given["args"])
     declared = p.module.signature(function)
@@ -194,7 +194,7 @@ def call(p: ExprParser, value: ir.Value, node: Node, name: str | None, hint: Hin
     if signature is not None:
         pure = signature.pure
         if signature.types is not None:
-            _check(p, signature.types, args, node)
+            check_arguments(p, ast.unparse(node.func), signature.types, args, node)
             if signature.result is not None:
                 types = [arg.type for arg in args]
                 result = instantiate(signature.result, signature.types, types)
@@ -211,18 +211,6 @@ def call(p: ExprParser, value: ir.Value, node: Node, name: str | None, hint: Hin
     if signature is not None and signature.returned is not None:
         p.scope.functions.append((made, signature.returned))
     return made
-
-
-def _check(p: ExprParser, types: Sequence[ir.Type], args: list[ir.Value], node: Node) -> None:
-    what = ast.unparse(node.func)
-    if len(types) != len(args):
-        p.scope.fail(node, wrong_count(f"'{what}'", len(types), len(args)))
-    for i, (type_, arg) in enumerate(zip(types, args, strict=True)):
-        if not compatible(type_, arg.type, same_symbols=False):
-            p.scope.fail(
-                node.args[i],
-                f"argument {i} of '{what}' must be {describe(type_)}, got {describe(arg.type)}",
-            )
 
 
 def callee(p: ExprParser, node: Node) -> ir.Value | None:

@@ -34,12 +34,16 @@ class _Target:
     packed: str = ""
 
 
-def extern_symbol(p: ExprParser, node: Node) -> str:
-    """Return the name of the packed function that an `R.ExternFunc` is, "" for anything else."""
+def extern_func(p: ExprParser, node: Node) -> Any:
+    """Return the packed function that an `R.ExternFunc` is, here or as a member; else None."""
     func: Any = p.scope.values.get(node.id) if isinstance(node, ast.Name) else None
+    member = p.module.find(p.scope, node) if func is None else None
+    if member is not None and member.kind == "extern":
+        p.module.ensure(member)
+        return extension("ir.function_view")(member.op)
     if isinstance(node, ast.Call) and p.scope.path(node.func) == "R.ExternFunc":
         func = p.evaluate(node)
-    return func.global_symbol if isinstance(func, extension("script.ExternFunc")) else ""
+    return func if isinstance(func, extension("script.ExternFunc")) else None
 
 
 def _target(p: ExprParser, node: Node, packed: bool) -> _Target | None:
@@ -48,9 +52,9 @@ def _target(p: ExprParser, node: Node, packed: bool) -> _Target | None:
         return (
             _Target(prim) if prim is not None and prim.kind == "tir" else _Target(packed=node.value)
         )
-    symbol = extern_symbol(p, node)
-    if symbol:
-        return _Target(packed=symbol)
+    func = extern_func(p, node)
+    if func is not None:
+        return _Target(packed=func.global_symbol)
     function = p.module.find(p.scope, node)
     if function is None:
         return None

@@ -364,11 +364,11 @@ class ExprParser(interfaces.ExprParser):
             if special is not None:
                 return special(self, node, name, hint)
             return operation(self, path[2:], node, name)
+        if relax_calls.extern_func(self, node.func) is not None:
+            return relax_calls.call_packed(self, node, node.func, node.args, name, hint)
         function = self.module.find(self.scope, node.func)
         if function is not None:
             return relax_calls.call_function(self, function, node, name)
-        if relax_calls.extern_symbol(self, node.func):
-            return relax_calls.call_packed(self, node, node.func, node.args, name, hint)
         closures = extension("script.closures")
         value = closures.callee(self, node.func)
         if value is not None:

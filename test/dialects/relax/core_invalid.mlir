@@ -179,3 +179,13 @@ func.func @callee_elsewhere(%t: tuple<>) {
   %0 = "relax.call"(%t) {callee = @a::@b} : (tuple<>) -> !relax.object
   return
 }
+
+// -----
+
+// expected-error@+1 {{'relax.extern_func' op attribute 'params' must be an array of types, got f32}}
+"relax.extern_func"() {func = "lib.f", sym_name = "f", params = f32} : () -> ()
+
+// -----
+
+// expected-error@+1 {{'relax.extern_func' op 3 : i64 is no type}}
+"relax.extern_func"() {func = "lib.f", sym_name = "f", result = 3} : () -> ()

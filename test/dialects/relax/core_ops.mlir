@@ -91,6 +91,9 @@ func.func @if(%c: tensor<i1>, %x: !n4) -> !n4 attributes {relax.function} {
   return %0 : !n4
 }
 
+// CHECK: "relax.extern_func"() {func = "lib.f", sym_name = "f"}
+"relax.extern_func"() {func = "lib.f", sym_name = "f"} : () -> ()
+
 // CHECK-LABEL: func.func @calls(
 func.func @calls(%x: !n4) -> !relax.object attributes {relax.function} {
   // CHECK: %[[S:.*]] = "relax.shape_expr"()
