@@ -88,7 +88,15 @@ def parse_class(cls: type, depth: int) -> Any:
         module = extension("script.parse_definition")(*find_class(cls, frame), variables)
     except ScriptError as error:
         raise error.with_traceback(None) from error.__cause__
+    python = {
+        name: each
+        for name, each in vars(cls).items()
+        if isinstance(each, types.FunctionType) and hasattr(each, "is_pyfunc")
+    }
     # A class of modules that are objects (BasePyModule) stays a class.
     if hasattr(cls, "ir_mod"):
-        return type(cls.__name__, (cls,), {"ir_mod": module, "__module__": cls.__module__})
+        own = {"ir_mod": module, "pyfuncs": python, "__module__": cls.__module__}
+        return type(cls.__name__, (cls,), own)
+    if python:
+        _refuse(frame, f"'{next(iter(python))}' needs a class that derives from BasePyModule")
     return module

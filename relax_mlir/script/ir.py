@@ -30,6 +30,15 @@ def ir_module(cls: type | None = None, **options: Any) -> Any:
     return parse_class(cls, depth=2)
 
 
+def pyfunc(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a Python function of a class of scripts, which derives from `relax.BasePyModule`.
+
+    Functions of the class call it as `cls.f(x)`, or by `R.call_py_func("f", (x,), out_ty=...)`.
+    """
+    func.is_pyfunc = True  # type: ignore[attr-defined]
+    return func
+
+
 def __getattr__(name: str) -> Callable[..., Any]:
     if name.startswith("__"):
         raise AttributeError(name)

@@ -69,7 +69,7 @@ def _imports(tree: ast.Module) -> dict[str, str]:
 
 
 def decorator_kind(env: Env, node: Node) -> str | None:
-    """Return `"module"`, `"relax"` or `"tir"` for a decorator of the script language."""
+    """Return `"module"`, `"relax"`, `"tir"`, or `"python"` of `I.pyfunc`, for a decorator."""
     node = node.func if isinstance(node, ast.Call) else node
     last = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None)
     if last == "ir_module":
@@ -79,4 +79,6 @@ def decorator_kind(env: Env, node: Node) -> str | None:
         return "relax"
     if path in ("T.prim_func", "T.func"):
         return "tir"
+    if path == "I.pyfunc":
+        return "python"
     return "tir" if last == "prim_func" and not path else None

@@ -28,6 +28,8 @@ from relax_mlir.script.relax_parser.function import RelaxFunctionParser
 from relax_mlir.script.relax_parser.stmt import func_attrs
 from relax_mlir.script.tir_parser.function import parse_prim_func
 
+_KINDS = ("relax", "tir", "python")
+
 
 class ModuleParser:
     """Parses the functions of one module into an MLIR module.
@@ -74,10 +76,13 @@ class ModuleParser:
             ScriptError: it has no decorator of the language, or the name is taken.
         """
         kinds = [(decorator_kind(self.env, d), d) for d in node.decorator_list]
-        definition = next(((kind, d) for kind, d in kinds if kind in ("relax", "tir")), None)
+        definition = next(((kind, d) for kind, d in kinds if kind in _KINDS), None)
         if definition is None:
             self.source.fail(node, f"'{node.name}' needs @R.function or @T.prim_func")
         self._check_free(node.name, node)
+        if definition[0] == "python":
+            self.functions[node.name] = Function(node.name, "extern", node)
+            return
         options = {}
         if isinstance(definition[1], ast.Call):
             for keyword in definition[1].keywords:
@@ -166,8 +171,11 @@ class ModuleParser:
 
     def _declare(self, function: Function) -> ir.Operation:
         """Write a packed function that is a member of the module."""
-        scope = Scope(self.source, self.env)
-        func = ExprParser(scope, self).evaluate(function.node.value)
+        if isinstance(function.node, ast.FunctionDef):
+            func = extension("script.ExternFunc")(function.name)
+        else:
+            scope = Scope(self.source, self.env)
+            func = ExprParser(scope, self).evaluate(function.node.value)
         op = single(func).clone()
         op.attributes["sym_name"] = ir.StringAttr.get(function.name)
         return op

@@ -304,6 +304,23 @@ def call_packed(
     return _call_packed(p, ast.copy_location(call, node), name, hint)
 
 
+def _call_py_func(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
+    """Parse `R.call_py_func("f", (x,), out_ty=R.Tensor((3,)))`, a call of an `I.pyfunc`.
+
+    Raises:
+        ScriptError: the class has no such function.
+    """
+    given = arguments(p.scope, node, ["func", "args", "result"], 2)
+    known = p.module.functions.get(str(literal(p.scope, given["func"])))
+    if known is None or known.kind != "extern":
+        p.scope.fail(given["func"], "expected the name of an I.pyfunc of the module")
+    args = given["args"].elts if isinstance(given["args"], ast.Tuple) else [given["args"]]
+    func = ast.copy_location(ast.Attribute(ast.Name("cls"), known.name), node)
+    types = [ast.keyword("ty_args", given["result"])] if "result" in given else []
+    call = ast.copy_location(ast.Call(node.func, [func, *args], types), node)
+    return _call_packed(p, call, name, hint)
+
+
 def _packed_name(p: ExprParser, node: Node) -> str:
     func = literal(p.scope, node)
     if not isinstance(func, str):
@@ -431,6 +448,7 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "call_packed": _call_packed,
     "call_pure_packed": _call_pure_packed,
     "call_builtin_with_ctx": _call_builtin,
+    "call_py_func": _call_py_func,
     "match_cast": _match_cast,
     "match_shape": _match_shape,
     "shape_of": _shape_of_call,
