@@ -21,6 +21,7 @@ ALIASES = {
     "error": "errors",
     "ir.instrument": "instrument",
     "ir.transform": "transform",
+    "relax.base_py_module": "compiler.base_py_module",
     "relax.block_builder": "relax.builder.block_builder",
     "relax.exec_builder": "runtime.exec_builder",
     "relax.frontend": "frontend",

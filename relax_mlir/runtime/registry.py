@@ -29,6 +29,8 @@ BUILTINS.update({**SHAPE_BUILTINS, **TENSOR_CACHE, PREFIX + "next_random_key": n
 
 # Functions of imported models; the name has their configuration.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
+# Those that programs call by R.call_py_func, registered outside of a class.
+_PY_FUNCS: set[str] = set()
 _LOCK = threading.RLock()
 
 
@@ -78,6 +80,17 @@ def register_func(
     return func
 
 
+def _register_py_func(name: str, func: Callable[..., Any]) -> None:
+    register_func(name, func, override=True)
+    _PY_FUNCS.add(name)
+
+
+def _clear_py_funcs() -> None:
+    """Forget the functions of `vm.builtin.register_py_func`."""
+    while _PY_FUNCS:
+        remove_global_func(_PY_FUNCS.pop())
+
+
 def invoke_debug_func(state: Any, name: str, place: str, *args: Any) -> None:
     """Call a registered function with the place in the model that asks for it, and arguments."""
     func = find_func(name)
@@ -87,6 +100,8 @@ def invoke_debug_func(state: Any, name: str, place: str, *args: Any) -> None:
 
 
 BUILTINS["vm.builtin.invoke_debug_func"] = invoke_debug_func
+BUILTINS["vm.builtin.register_py_func"] = _register_py_func
+BUILTINS["vm.builtin.clear_py_func_registry"] = _clear_py_funcs
 BUILTINS["vm.builtin.debug_print"] = lambda place, value: print(f"{place}: {value}")
 
 # TVM's name of it since 0.22.

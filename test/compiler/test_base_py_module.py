@@ -158,13 +158,22 @@ def test_wrong_python_functions() -> None:
             def f(x: Any) -> Any:
                 return x
 
-    with pytest.raises(ScriptError, match=r"expected the name of an I\.pyfunc of the module"):
+
+def test_programs_call_registered_python() -> None:
+    register = relax_mlir.get_global_func("vm.builtin.register_py_func")
+    for factor in (2, 3):
+        register("test.base_py_module.scaled", lambda x, factor=factor: np.asarray(x) * factor)
 
         @I.ir_module
-        class Unknown(BasePyModule):
+        class Calls(BasePyModule):
             @R.function
             def main(x: R.Tensor((2,), "float32")):
-                return R.call_py_func("main", (x,), out_ty=R.Tensor((2,), "float32"))
+                return R.call_py_func(R.str("test.base_py_module.scaled"), (x,), out_ty=R.Tensor)
+
+        x = np.ones(2, "float32")
+        np.testing.assert_array_equal(np.asarray(Calls(relax_mlir.cpu()).main(x)), factor * x)
+    relax_mlir.get_global_func("vm.builtin.clear_py_func_registry")()
+    assert relax_mlir.get_global_func("test.base_py_module.scaled", allow_missing=True) is None
 
 
 def test_torch_gets_torch() -> None:

@@ -305,19 +305,13 @@ def call_packed(
 
 
 def _call_py_func(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
-    """Parse `R.call_py_func("f", (x,), out_ty=R.Tensor((3,)))`, a call of an `I.pyfunc`.
-
-    Raises:
-        ScriptError: the class has no such function.
-    """
+    """Parse `R.call_py_func("f", (x,), out_ty=R.Tensor((3,)))`, a call of an `I.pyfunc`."""
     given = arguments(p.scope, node, ["func", "args", "result"], 2)
-    known = p.module.functions.get(str(literal(p.scope, given["func"])))
-    if known is None or known.kind != "extern":
-        p.scope.fail(given["func"], "expected the name of an I.pyfunc of the module")
-    args = given["args"].elts if isinstance(given["args"], ast.Tuple) else [given["args"]]
-    func = ast.copy_location(ast.Attribute(ast.Name("cls"), known.name), node)
+    func, args = given["func"], given["args"]
+    func = func.args[0] if isinstance(func, ast.Call) and _is_text(p, func) else func
+    values = args.elts if isinstance(args, ast.Tuple) else [args]
     types = [ast.keyword("ty_args", given["result"])] if "result" in given else []
-    call = ast.copy_location(ast.Call(node.func, [func, *args], types), node)
+    call = ast.copy_location(ast.Call(node.func, [func, *values], types), node)
     return _call_packed(p, call, name, hint)
 
 
