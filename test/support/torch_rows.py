@@ -42,6 +42,8 @@ UNARY = [
         "acos", "asin", "atanh",
     )),
     ("bitwise_not", lambda a: aten.bitwise_not(_index(a, 50))),
+    ("uint8 and -3", lambda a: aten.floor_divide(_index(a, 50).to(torch.uint8), -3)),
+    ("uint8 and 300", lambda a: _index(a, 50).to(torch.uint8) + 300),
     ("int sqrt", lambda a: aten.sqrt(_index(a, 50))),
     ("int ceil", lambda a: aten.ceil(_index(a, 50))),
     ("hardtanh", lambda a: aten.hardtanh(a, -0.5, 0.7)),
@@ -245,6 +247,8 @@ NN = [
     ("conv3d", lambda c, w: F.conv3d(c[:, :, None], w[:, :, None])),
     ("conv_transpose2d", lambda c, w: F.conv_transpose2d(
         c, w[:3], stride=2, padding=1, output_padding=1)),
+    ("conv_transpose2d of nothing", lambda c, w: F.conv_transpose2d(
+        c[:, :, :1], w[:3, :, :2], stride=(2, 1), padding=(1, 0))),
     ("conv_transpose1d", lambda c, w: F.conv_transpose1d(c[:, :, 0], w[:3, :, 0], stride=2)),
     ("max_pool2d", lambda c, w: F.max_pool2d(c, 3, 2, 1)),
     ("max_pool2d ceil", lambda c, w: F.max_pool2d(c, 2, 2, ceil_mode=True)),

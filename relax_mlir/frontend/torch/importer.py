@@ -180,9 +180,11 @@ def _binds(node: fx.Node) -> bool:
 
 
 def _number(x: bool | int | float, dtype: str) -> Expr:
-    """Return a scalar; as torch has it, a float becomes an integer towards zero."""
+    """Return a scalar; as torch has it, a float becomes an integer towards zero, and wraps."""
     if isinstance(x, float) and "int" in dtype:
         x = int(x)
+    if "int" in dtype and not isinstance(x, bool):
+        x = int(np.array(x).astype(dtype))
     with np.errstate(all="ignore"):
         return const(x, dtype)
 

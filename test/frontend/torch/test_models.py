@@ -1,5 +1,7 @@
 """Programs of torch in, compiled functions out: names, dynamic sizes, weights, state, errors."""
 
+import operator
+
 import numpy as np
 import pytest
 
@@ -116,6 +118,21 @@ def test_missing_operators_are_listed_together():
     assert "svd" in str(error.value)
     assert "linalg_qr" in str(error.value)
     assert "MISSING" in str(coverage(program))
+
+
+@pytest.mark.parametrize("combine", [operator.and_, operator.or_])
+def test_conditions_of_sizes_are_combined(combine):
+    class Model(nn.Module):
+        def forward(self, x):
+            places = torch.nonzero(x)
+            count = places.shape[0]
+            torch._check(combine(count >= 2, count * 3 >= 7))
+            return places + 1
+
+    x = torch.tensor([1.0, 0.0, 2.0, 3.0])
+    program = export(Model(), (x,))
+    assert combine.__name__ in str(program.graph)
+    torch.testing.assert_close(relax_mlir.compile(program)(x), Model()(x))
 
 
 def test_a_custom_converter_goes_first():

@@ -12,7 +12,7 @@ import torch
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.frontend.torch.dtypes import dtype_limits, dtype_name
-from relax_mlir.frontend.torch.importer import Importer
+from relax_mlir.frontend.torch.importer import Importer, target_name
 from relax_mlir.frontend.torch.ops.table import converts
 from relax_mlir.relax import op
 
@@ -107,6 +107,13 @@ for _name, _function in _COMPARISONS.items():
     converts(_name, f"{_name}.Tensor", f"{_name}.Scalar")(_comparison(_function))
 for _name, _function in _LOGICAL.items():
     converts(f"{_name}.default")(lambda m, x, y, f=_function: f(_truth(m, x), _truth(m, y)))
+
+
+@converts("and_", "or_")
+def _both(m: Importer, x: Any, y: Any) -> Any:
+    """Combine what is known of sizes: the conditions of assertions."""
+    combine = op.logical_and if target_name(m.node) == "and_" else op.logical_or
+    return combine(m.cast(x, "bool"), m.cast(y, "bool"))
 
 
 def _truth(m: Importer, x: Any) -> Any:

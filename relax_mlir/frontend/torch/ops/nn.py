@@ -161,6 +161,8 @@ def _conv_transpose(
 ) -> Any:  # fmt: skip
     rank = weight.ty.ndim - 2
     pads = as_sequence(padding, rank)
+    if any(dim.value == 0 for dim in m.dims):  # where its padding leaves nothing
+        return op.zeros(m.dims, m.dtype)
     return _batched(
         m, x, rank, bias,
         lambda data: _CONV_TRANSPOSE[rank](
