@@ -94,3 +94,33 @@ class M:
     f = R.ExternFunc("lib.f")
     f = R.ExternFunc("lib.g")
 """)
+
+
+def test_calls_have_attributes() -> None:
+    parsed = from_source("""
+@R.function
+def main(x: R.Tensor((3,), "float32")):
+    y = R.call_packed("f", x, test_attr=True, sizes=[1, 2], word="w")
+    return R.call_pure_packed("f", y, ty_args=R.Tensor((3,), "float32"), level=1.5)
+""")
+    assert_structural_equal(from_source(parsed.script()), parsed)
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((3,), "float32"))
+    with builder.function("main", [x]):
+        y = builder.emit(relax.op.call_packed("f", x, test_attr=True, sizes=[1, 2], word="w"))
+        pure = relax.op.call_pure_packed("f", y, ty_args=x.ty, level=1.5)
+        builder.emit_func_output(builder.emit(pure))
+    assert_structural_equal(builder.get(), parsed)
+    first, second = (binding.value for binding in parsed["main"].body.blocks[0].bindings)
+    assert first.attrs == {"test_attr": True, "sizes": [1, 2], "word": "w"}
+    assert second.attrs == {"level": 1.5}
+
+
+@pytest.mark.parametrize("word", ["ty_arg", "func", "static_arg"])
+def test_near_misses_are_no_attributes(word: str) -> None:
+    with pytest.raises(ScriptError, match=f"R.call_packed has no argument '{word}'"):
+        from_source(f"""
+@R.function
+def main(x: R.Tensor((3,), "float32")):
+    return R.call_packed("f", x, {word}=1)
+""")

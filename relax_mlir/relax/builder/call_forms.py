@@ -97,12 +97,12 @@ def _packed(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> i
         # A packed function that returns a shape is a shape function, which has no effects.
         m._builder._require_effects(f"call_packed('{call.op.global_symbol}')")
     name = "relax.call_pure_packed" if pure else "relax.call_packed"
-    return _by_name(m, name, call.op, operands, result, loc)
+    return _by_name(m, name, call.op, operands, result, loc, _attributes(m, call))
 
 
 def _pure_packed(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
     name = call.op.mlir_name  # type: ignore[attr-defined]
-    return _by_name(m, name, call.args[0], operands, _result(m, call), loc, _inplace(m, call))
+    return _by_name(m, name, call.args[0], operands, _result(m, call), loc, _attributes(m, call))
 
 
 def _by_name(
@@ -113,6 +113,13 @@ def _by_name(
         name = ir.StringAttr.get(func.global_symbol)
     operand = m.part_tuple(operands, loc)
     return m.create(op, [operand], result, loc, func=name, **(attributes or {})).result
+
+
+def _attributes(m: Any, call: Call) -> dict[str, ir.Attribute]:
+    """Return the attributes of a call of a packed function."""
+    with m._builder.unknown:
+        words = {key: python_attribute(value) for key, value in call.attrs.items()}
+    return {**words, **_inplace(m, call)}
 
 
 def _inplace(m: Any, call: Call) -> dict[str, ir.Attribute]:

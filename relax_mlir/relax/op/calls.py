@@ -198,7 +198,9 @@ def _result(types: Any) -> list[Type]:
     return [as_type(each) for each in (types if isinstance(types, (list, tuple)) else [types])]
 
 
-def call_packed(func: Any, *args: Any, sinfo_args: Any = None, ty_args: Any = None) -> Call:
+def call_packed(
+    func: Any, *args: Any, sinfo_args: Any = None, ty_args: Any = None, **attrs: Any
+) -> Call:
     """Return a call of a packed function that may do anything.
 
     Args:
@@ -206,14 +208,17 @@ def call_packed(func: Any, *args: Any, sinfo_args: Any = None, ty_args: Any = No
         args: what it is given.
         sinfo_args: type of the result, any object when left out.
         ty_args: the same under TVM 0.27's name.
+        attrs: attributes of the call, which passes may read; the function does not see them.
     """
-    return Call(_extern(func), args, None, _result(sinfo_args or ty_args))
+    return Call(_extern(func), args, attrs, _result(sinfo_args or ty_args))
 
 
-def call_pure_packed(func: Any, *args: Any, sinfo_args: Any = None, ty_args: Any = None) -> Call:
+def call_pure_packed(
+    func: Any, *args: Any, sinfo_args: Any = None, ty_args: Any = None, **attrs: Any
+) -> Call:
     """Return a call of a packed function that the writer says has no effect."""
     operands = [_extern(func), *args]
-    return Call(Op.get("relax.call_pure_packed"), operands, None, _result(sinfo_args or ty_args))
+    return Call(Op.get("relax.call_pure_packed"), operands, attrs, _result(sinfo_args or ty_args))
 
 
 def print(*values: Any, format: str = "") -> Call:

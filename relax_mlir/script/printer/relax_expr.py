@@ -26,6 +26,8 @@ _COMPARISONS = {
     "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==",
     "not_equal": "!=",
 }  # fmt: skip
+# Attributes of calls of packed functions that are written as something else.
+_OF_PACKED = ("func", "static_args", "inplace_indices", "pure")
 _BUILTINS = {"vm.builtin.print": "print", "vm.builtin.assert_op": "assert_op"}
 
 
@@ -230,8 +232,13 @@ class RelaxExprPrinter:
         if "static_args" in op.attributes:
             static = map(spelling.static_argument, op.attributes["static_args"])
             args.append(f"static_args=[{', '.join(static)}]")
+        own = [
+            f"{key}={spelling.attribute(value)}"
+            for key, value in op.attributes.items()
+            if key not in _OF_PACKED and "." not in key
+        ]
         name = op.name.removeprefix("relax.")
-        return f"R.{name}({', '.join([spelling.quote(func), *args, types])})"
+        return f"R.{name}({', '.join([spelling.quote(func), *args, types, *own])})"
 
     def _op_call_tir(self, op: ir.Operation) -> str:
         return self._destination(

@@ -12,6 +12,7 @@ from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import did_you_mean, wrong_count
 from relax_mlir.extension_points import extension
+from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.script.parser.annotations import AnnotationParser, stated_type
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.dims import DimParser, captured_value
@@ -28,6 +29,9 @@ from relax_mlir.script.relax_parser.dps import (
 from relax_mlir.script.relax_parser.expr import ExprParser, Hint
 from relax_mlir.script.relax_parser.logic import integers
 from relax_mlir.script.relax_parser.operations import operation
+
+# What an attribute of a call of a packed function cannot be called.
+_RESERVED = ("func", "static_args", "inplace_indices", "pure")
 
 
 def shape_of(p: ExprParser, value: ir.Value, node: Node, name: str | None) -> ir.Value:
@@ -244,8 +248,11 @@ def _call_packed(
             attributes["static_args"] = static_arguments(p.scope, keyword.value)
             continue
         if keyword.arg not in TYPE_KEYWORDS:
-            near = did_you_mean(str(keyword.arg), (*TYPE_KEYWORDS, "static_args"))
-            p.scope.fail(keyword, f"R.call_packed has no argument '{keyword.arg}'{near}")
+            near = did_you_mean(str(keyword.arg), (*TYPE_KEYWORDS, *_RESERVED))
+            if near or keyword.arg in _RESERVED:
+                p.scope.fail(keyword, f"R.call_packed has no argument '{keyword.arg}'{near}")
+            attributes[str(keyword.arg)] = python_attribute(literal(p.scope, keyword.value))
+            continue
         types = keyword.value
     args = [_word(p, arg, None, hint) if _is_text(p, arg) else p.value(arg) for arg in given]
     known = None if target is None else _returned(p, target, args, given, node)
