@@ -24,6 +24,7 @@ TABLE = {
     "ir.Expr": "relax_mlir.relax.expr.base:Expr",
     "ir.BaseFunc": "relax_mlir.relax.expr.functions:BaseFunc",
     "ir.GlobalVar": "relax_mlir.relax.expr:GlobalVar",
+    "ir.Binding": "relax_mlir.relax.expr.blocks:Binding",
     "ir.as_type": "relax_mlir.relax.expr.types:as_type",
     "ir.ShapeExpr": "relax_mlir.relax.expr:ShapeExpr",
     "ir.script": "relax_mlir.script:script",

@@ -55,3 +55,26 @@ def f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
     ]
     with pytest.raises(ValueError, match="not structurally equal"):
         assert_structural_equal(*programs)
+
+
+def test_numbers_between_buffers_go_behind_them() -> None:
+    text = """
+@I.ir_module
+class Module:
+    @T.prim_func(private={private})
+    def shift(A: T.Buffer((10,), "float32"), n: T.int64, B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            B[i] = A[T.min(i + n, 9)]
+
+    @R.function
+    def main(x: R.Tensor((10,), "float32"), s: R.Shape(["n"])):
+        n = T.int64()
+        return R.call_tir(Module.shift, (x, n), out_ty=R.Tensor((4,), "float32"))
+"""
+    # Nothing but the call needs a private function in the order that was written.
+    private = from_source(text.format(private=True))
+    assert private.function_names == ["shift", "main"]
+    assert [each.name for each in private["shift"].params] == ["A", "B", "n"]
+    assert_structural_equal(from_source(private.script()), private)
+    public = from_source(text.format(private=False))
+    assert sorted(public.function_names) == ["main", "shift", "shift_buffers_first"]

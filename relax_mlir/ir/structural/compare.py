@@ -119,6 +119,8 @@ def _digest(node: Any, map_free: bool) -> bytes:
     if isinstance(node, (list, tuple)):
         items = b"".join(_digest(item, map_free) for item in node)
         return hashlib.blake2b(b"sequence" + items, digest_size=16).digest()
+    if isinstance(node, extension("ir.Binding")):
+        return _digest([node.value, *([node.ty] if hasattr(node, "ty") else [])], map_free)
     held: list[Any] = []
     node = unwrap(node, held)
     if isinstance(node, ir.Operation):
@@ -218,6 +220,14 @@ def _compare_nodes(lhs: Any, rhs: Any, symbols: Renaming, map_free: bool, what: 
         _compare_nodes(_items(lhs), _items(rhs), symbols, map_free, what)
         return
     if _compare_values(lhs, rhs, symbols, map_free, what):
+        return
+    if any(isinstance(side, extension("ir.Binding")) for side in (lhs, rhs)):
+        if type(lhs) is not type(rhs):
+            raise Difference(None, None, "kind", type(lhs).__name__, type(rhs).__name__)
+        # The variable has its type of them, and a name.
+        for part in ("value", "ty"):
+            mine, theirs = getattr(lhs, part, None), getattr(rhs, part, None)
+            _compare_nodes(mine, theirs, symbols, map_free, part)
         return
     sequences = [isinstance(side, (list, tuple)) for side in (lhs, rhs)]
     if all(sequences):

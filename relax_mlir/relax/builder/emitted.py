@@ -10,6 +10,7 @@ from relax_mlir.relax.builder.block_builder import BlockBuilder
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.functions import Function
 from relax_mlir.relax.expr.leaves import Var
+from relax_mlir.relax.expr.types import ObjectType
 
 
 def emitted(func: Function) -> ir.Operation:
@@ -60,11 +61,11 @@ class _Parameters:
 @contextmanager
 def own_values(variables: Sequence[Var]) -> Iterator[None]:
     """Let variables be parameters of another function meanwhile, and then what they were."""
-    before = [(var._value, var._frame, var._keep) for var in variables]
+    before = [(var._value, var._frame, var._keep, var._ty) for var in variables]
     try:
         for var in variables:
-            var._ty, var._value = var.ty, None
+            var._ty, var._value = ObjectType() if var.ty.is_missing() else var.ty, None
         yield
     finally:
-        for var, (value, frame, keep) in zip(variables, before, strict=True):
-            var._value, var._frame, var._keep = value, frame, keep
+        for var, (value, frame, keep, type_) in zip(variables, before, strict=True):
+            var._value, var._frame, var._keep, var._ty = value, frame, keep, type_

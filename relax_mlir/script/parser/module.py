@@ -13,6 +13,7 @@ from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.ir.global_info import GlobalInfo, write_infos
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.single_function import single
+from relax_mlir.ir.structural.walk import is_private
 from relax_mlir.lowering.walk import first_below
 from relax_mlir.script.parser import macros
 from relax_mlir.script.parser.annotations import Signature
@@ -28,6 +29,7 @@ from relax_mlir.script.relax_parser.function import RelaxFunctionParser
 from relax_mlir.script.relax_parser.stmt import func_attrs
 from relax_mlir.script.tir_parser.function import parse_prim_func
 
+_COPIED = "_buffers_first"
 _KINDS = ("relax", "tir", "python")
 
 
@@ -107,6 +109,7 @@ class ModuleParser:
                 for function in list(self.functions.values()):
                     if function.kind == kind:
                         self.ensure(function)
+            self._replace_copied()
             for function in self.functions.values():
                 function.op.operation.move_after(body.operations[len(self.functions) - 1])
             for name, value in self.attributes.items():
@@ -326,11 +329,25 @@ class ModuleParser:
 
     def buffers_first(self, function: Function) -> Function:
         """Return the copy of a prim func that takes its buffers before all else."""
-        name = f"{function.name}_buffers_first"
+        name = f"{function.name}{_COPIED}"
         if name not in self.functions:
             op = moved_behind(function.op.operation, name)
             self.functions[name] = Function(name, "tir", None, {}, op, "done")
         return self.functions[name]
+
+    def _replace_copied(self) -> None:
+        """Put copies with the buffers first in the place of private ones that nothing calls."""
+        assert self._module is not None, "called when all functions are read"
+        for name in [each for each in self.functions if f"{each}{_COPIED}" in self.functions]:
+            old, copy = self.functions[name], self.functions[f"{name}{_COPIED}"]
+            if not is_private(old.op.operation) or _calls(self._module.operation, name):
+                continue
+            old.op.operation.erase()
+            del self.functions[copy.name]
+            self.functions[name] = copy
+            copy.op.attributes["sym_name"] = ir.StringAttr.get(name)
+            _rename(self._module.operation, {copy.name: name})
+            copy.name = name
 
     def inputs(self, function: Function) -> list[ir.Type]:
         """Return the types of what a prim func takes."""
@@ -365,6 +382,11 @@ def _has_effects(op: ir.Operation) -> bool:
         return inner.name == "relax.call_packed" or (called and "pure" not in inner.attributes)
 
     return first_below(op, has_effect) is not None
+
+
+def _calls(op: ir.Operation, name: str) -> bool:
+    """Whether something in an operation refers to a function."""
+    return first_below(op, lambda x: str(x.attributes.get("callee")) == f"@{name}") is not None
 
 
 def _rename(op: ir.Operation, names: Mapping[str, str]) -> None:

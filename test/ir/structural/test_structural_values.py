@@ -69,3 +69,29 @@ def main(x: R.Tensor((2,), "float32")):
 """)
     assert ir.structural_equal(block, plain)
     assert ir.structural_hash(block) == ir.structural_hash(plain)
+
+
+def test_bindings() -> None:
+    x = relax.Var("x", relax.TensorType(("n", 3), "float32"))
+    y = relax.Var("y")
+    cast = [
+        relax.MatchCast(relax.Var(name), y, relax.TensorType(shape, "float32"))
+        for name, shape in (("a", ("n", "m")), ("b", ("n", "m")), ("c", ("n", "n")))
+    ]
+    bound = [
+        relax.VarBinding(relax.Var(name), value)
+        for name, value in (("a", relax.op.add(x, x)), ("b", relax.op.add(x, x)), ("c", x))
+    ]
+    for first, same, other in (cast, bound):
+        assert ir.structural_equal(first, same)
+        assert ir.structural_hash(first) == ir.structural_hash(same)
+        assert not ir.structural_equal(first, other)
+    assert not ir.structural_equal(cast[0], bound[0])
+    assert y.ty.is_missing()
+    func = from_source(
+        "@R.function\ndef main(x: R.Tensor((3,))):\n    y = R.add(x, x)\n    z = R.add(x, x)\n"
+        "    return R.subtract(y, z)\n"
+    )["main"]
+    first, same, other = func.body.blocks[0].bindings
+    assert ir.structural_equal(first, same)
+    assert not ir.structural_equal(first, other)
