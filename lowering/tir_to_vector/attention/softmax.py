@@ -418,7 +418,7 @@ class Sums:
         attention, width = self.setup.attention, self.setup.width
         narrow = attention.out.buffer.type.element_type != attention.element
         whole = isinstance(width, int) and width % (VECTORS * self.setup.use.lanes) == 0
-        return whole and attention.out.column == 1 and not narrow
+        return whole and not narrow and bool(attention.out.column == 1)
 
     def put(
         self, out: Matrix, is_last: Bool, at: tuple[Index, Index, Index],

@@ -391,6 +391,25 @@ def test_composed_graphs_are_fused(dtype: str) -> None:
             np.testing.assert_allclose(got, wanted, rtol=tolerance, atol=tolerance, err_msg=name)
 
 
+@pytest.mark.parametrize("sizes", [(13, 13), ("n", "m"), (7, 70)])
+def test_columns_that_are_apart(sizes: tuple[Any, Any]) -> None:
+    """Keys are transposed in memory, and so is what is stored."""
+    n, m = ({"n": 5, "m": 11}.get(size, size) for size in sizes)
+    shapes = [[2, 4, sizes[0], 16], [2, 4, 16, sizes[1]], [2, 4, sizes[1], 16]]
+
+    def body(q: Any, k: Any, v: Any) -> Any:
+        scores = relax_op("multiply", [relax_op("matmul", [q, k], {}), 0.25], {})
+        result = relax_op("matmul", [relax_op("softmax", [scores], {"axis": -1}), v], {})
+        return relax_op("permute_dims", [result], {"axes": [0, 1, 3, 2]})
+
+    program = Program()
+    program.function("f", lambda: [tensor(shape, "float32") for shape in shapes], body)
+    given = arrays("BNSH", sizes_of(n, m, 4, 4) | {"D": 16, "W": 16})
+    wanted = attention(given, layout="BNSH").swapaxes(2, 3)
+    got = program.build()["f"](given[0], given[1].swapaxes(2, 3).copy(), given[2])
+    np.testing.assert_allclose(got, wanted, rtol=2e-5, atol=2e-5)
+
+
 @pytest.fixture(scope="module")
 def dynamic() -> Any:
     program = Program()
