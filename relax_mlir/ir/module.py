@@ -222,8 +222,11 @@ class IRModule:
         Raises:
             KeyError: there is none of that name.
         """
-        self._operation(name)
-        return extension("ir.GlobalVar")(name)
+        type_ = None
+        if "relax.function" in self._operation(name).attributes:
+            type_ = self[name].ty
+            type_.purity = self[name].is_pure
+        return extension("ir.GlobalVar")(name, type_)
 
     def __getitem__(self, name: str | GlobalVar) -> Any:
         """Return the function of that name, a `relax.Function` or `tir.PrimFunc`.

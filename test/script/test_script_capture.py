@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from relax_mlir import register_func, relax, te, topi
-from relax_mlir.errors import ScriptError
+from relax_mlir.errors import RelaxMLIRError, ScriptError
 from relax_mlir.ir import VDevice, assert_structural_equal
+from relax_mlir.runtime import VirtualMachine
 from relax_mlir.script import from_source, script
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
@@ -411,3 +412,45 @@ def test_numbers_have_the_dtype_of_their_variable() -> None:
 
 def test_meta_var_is_one_name() -> None:
     assert I.meta_var is T.meta_var
+
+
+def test_global_var_of_a_module_that_the_function_is_put_into() -> None:
+    @I.ir_module
+    class Module:
+        @R.function(private=True)
+        def twice(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+            return R.add(x, x)
+
+        @R.function(pure=False)
+        def shout(x: R.Tensor(("n",), "float32")) -> R.Object:
+            return R.print(x)
+
+    twice, shout = (Module.get_global_var(name) for name in ("twice", "shout"))
+
+    @R.function
+    def main(x: R.Tensor((3,), "float32")):
+        return twice(x)
+
+    assert main.ret_type == relax.TensorType((3,), "float32")
+    assert main.is_pure
+    with pytest.raises(RelaxMLIRError, match="calls @twice, which is not in the module"):
+        relax.build(main)
+    Module["main"] = main
+    x = np.arange(3, dtype="float32")
+    run = VirtualMachine(relax.build(Module))["main"]
+    np.testing.assert_array_equal(np.asarray(run(x)), 2 * x)
+
+    with pytest.raises(ScriptError, match="'twice' takes 1 argument, got 2"):
+
+        @R.function
+        def wrong(x: R.Tensor((3,), "float32")):
+            return twice(x, x)
+
+    with pytest.raises(ScriptError, match="'shout' may have side effects"):
+
+        @R.function
+        def impure(x: R.Tensor((3,), "float32")):
+            with R.dataflow():
+                y = shout(x)
+                R.output(y)
+            return y

@@ -16,7 +16,7 @@ class Function:
         node: its definition, None of one that was there before the script.
         options: keyword arguments of its decorator.
         op: the `func.func`, once parsed.
-        state: `"new"`, `"open"` while being parsed, `"done"`.
+        state: `"new"`, `"open"` while being parsed, `"done"`; `"declared"` of one elsewhere.
         signature: of a Relax function, once asked for.
         pure: whether a Relax function has no side effects.
     """
@@ -29,3 +29,19 @@ class Function:
     state: str = "new"
     signature: Signature | None = None
     pure: bool = False
+
+    @classmethod
+    def declared(cls, variable: Any) -> "Function | None":
+        """Return the function that a `GlobalVar` names, of a module that this one is put into.
+
+        Args:
+            variable: the variable, whose type says how to call the function; None where it does
+                not.
+        """
+        type_ = variable.ty
+        if type_.params is None:
+            return None
+        types = [each.to_mlir() for each in type_.params]
+        signature = Signature(types, type_.ret.to_mlir(), type_.purity)
+        options = {"pure": type_.purity}
+        return cls(variable.name_hint, "relax", None, options, None, "declared", signature)

@@ -210,7 +210,7 @@ class ModuleParser:
         if isinstance(value, extension("ir.BaseFunc")):
             value = value.module
         if isinstance(value, extension("script.GlobalVar")):
-            return self.functions.get(value.name_hint)
+            return self.functions.get(value.name_hint) or Function.declared(value)
         if not isinstance(value, IRModule) or self.body is None:
             return None
         if id(value) not in self._adopted:
