@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 
 aten = torch.ops.aten
+special = torch.special
 i64 = torch.int64
 
 
@@ -312,6 +313,87 @@ NN = [
     ("prelu", lambda c, w: F.prelu(c, w[:3, 0, 0, 0])),
     ("cross_entropy", lambda c, w: F.cross_entropy(c[:, 0], _index(c[:, 1, 0], 9))),
 ]  # fmt: skip
+_SPECIAL_OF_ANY = [(name, lambda a, name=name: getattr(special, name)(a * 9)) for name in (
+    "gammaln", "digamma", "erfcx", "i0", "i0e", "i1", "i1e", "log_ndtr", "modified_bessel_i0",
+)]  # fmt: skip
+_SPECIAL_OF_POSITIVE = [
+    (f"{name} f64", lambda a, name=name: getattr(special, name)(_positive(a.double()) * 20))
+    for name in ("gammaln", "digamma", "erfcx", "i0", "i0e", "i1", "i1e")
+]
+SPECIAL = [
+    *_SPECIAL_OF_ANY,
+    *_SPECIAL_OF_POSITIVE,
+    ("polygamma", lambda a: torch.polygamma(1, _positive(a))),
+    ("polygamma 3", lambda a: torch.polygamma(3, _positive(a).double())),
+    ("zeta", lambda a: special.zeta(_positive(a) + 1, _positive(a))),
+    ("erfinv", lambda a: torch.erfinv(torch.tanh(a))),
+    ("erfinv f64", lambda a: torch.erfinv(torch.tanh(a.double() * 2))),
+    ("erfinv of ends", lambda a: torch.erfinv(torch.sign(a) * (1 + (a > 1)))),
+    ("ndtri", lambda a: special.ndtri(torch.sigmoid(a))),
+    ("digamma of poles", lambda a: torch.digamma(-torch.floor(_positive(a)))),
+    ("lgamma of poles", lambda a: torch.lgamma(-torch.floor(_positive(a)))),
+]
+
+
+def _definite(a):
+    """A matrix whose eigenvalues are positive."""
+    return a.mT @ a + torch.eye(8)
+
+
+MATRICES = [
+    ("inverse", lambda a: torch.inverse(_definite(a))),
+    ("linalg_inv", lambda a: torch.linalg.inv(torch.stack([_definite(a), 2 * _definite(a)]))),
+    ("det", lambda a: torch.det(_definite(a) / 4)),
+    ("slogdet", lambda a: torch.linalg.slogdet(-_definite(a))),
+    ("logdet", lambda a: torch.logdet(_definite(a))),
+    ("solve", lambda a: torch.linalg.solve(_definite(a), a.mT)),
+    ("solve vector", lambda a: torch.linalg.solve(_definite(a), a[0])),
+    ("solve right", lambda a: torch.linalg.solve(_definite(a), a, left=False)),
+    ("triangular", lambda a: torch.linalg.solve_triangular(_definite(a), a.mT, upper=True)),
+    (
+        "triangular unit",
+        lambda a: torch.linalg.solve_triangular(
+            _definite(a) / 20, a, upper=False, left=False, unitriangular=True
+        ),
+    ),
+    ("cholesky", lambda a: torch.linalg.cholesky(_definite(a))),
+    ("cholesky upper", lambda a: torch.linalg.cholesky(_definite(a), upper=True)),
+    ("cholesky_solve", lambda a: torch.cholesky_solve(a.mT, torch.linalg.cholesky(_definite(a)))),
+    (
+        "cholesky_inverse",
+        lambda a: torch.cholesky_inverse(
+            torch.linalg.cholesky(_definite(a), upper=True), upper=True
+        ),
+    ),
+    ("pinv", torch.linalg.pinv),
+]
+
+
+def _points(c):
+    return torch.stack([c[:, :, i : i + 4, i : i + 3] for i in range(3)], -1) * 0.9
+
+
+SAMPLING = [
+    *(
+        (
+            f"aa {mode} {to}",
+            lambda c, mode=mode, to=to: F.interpolate(c, mode=mode, antialias=True, **to),
+        )
+        for mode in ("bilinear", "bicubic")
+        for to in ({"size": (4, 5)}, {"size": (13, 7)}, {"scale_factor": 0.6})
+    ),
+    *(
+        (
+            f"grid 3d {mode} {padding} {align}",
+            lambda c, mode=mode, padding=padding, align=align: F.grid_sample(
+                c[:, None], _points(c), mode, padding, align
+            ),
+        )
+        for mode in ("bilinear", "nearest")
+        for padding in ("zeros", "border", "reflection")
+        for align in (True, False)
+    ),
+]
 GROUPS = {
     "unary": (UNARY, [(5, 8)]),
     "binary": (BINARY, [(5, 8), (5, 8)]),
@@ -319,6 +401,9 @@ GROUPS = {
     "shape": (SHAPE, [(5, 8)]),
     "index": (INDEX, [(5, 8), None]),
     "order": (ORDER, [(5, 8), None]),
+    "special": (SPECIAL, [(5, 8)]),
+    "matrices": (MATRICES, [(5, 8)]),
+    "sampling": (SAMPLING, [(5, 3, 9, 9)]),
     "nn": (NN, [(5, 3, 9, 9), (6, 3, 3, 3)]),
 }
 # Inputs whose first dimension stays static in the dynamic reading: weights.

@@ -16,6 +16,9 @@ _KEPT = (
     "rms_norm.default", "rnn_relu.input", "rnn_tanh.input", "scaled_dot_product_attention.default",
     "silu.default", "softmax.int", "softplus.default", "upsample_bicubic2d.vec",
     "upsample_bilinear2d.vec", "upsample_nearest2d.vec", "upsample_nearest1d.vec",
+    "inverse.default", "linalg_inv.default", "det.default", "linalg_det.default",
+    "linalg_slogdet.default", "slogdet.default", "logdet.default", "linalg_solve.default",
+    "linalg_cholesky.default", "cholesky.default",
     "upsample_linear1d.vec", "repeat_interleave.self_int", "tile.default", "elu.default",
 )  # fmt: skip
 

@@ -1,5 +1,6 @@
 """The nodes of a torch graph, one after another, as bindings of a Relax function."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,9 +15,11 @@ from relax_mlir.frontend.torch.dtypes import dtype_name
 from relax_mlir.frontend.torch.symbols import size
 from relax_mlir.relax import op
 from relax_mlir.relax.builder.block_builder import BlockBuilder
+from relax_mlir.relax.expr import Tuple as TupleExpr
 from relax_mlir.relax.expr.base import Expr
-from relax_mlir.relax.expr.types import PrimType, ShapeType, TensorType
+from relax_mlir.relax.expr.types import PrimType, ShapeType, TensorType, TupleType
 from relax_mlir.relax.expr.values import ShapeExpr, const
+from relax_mlir.runtime.bytecode.builtins import MODEL_PREFIX
 
 
 class Importer:
@@ -86,6 +89,19 @@ class Importer:
         if x.ty.dtype == dtype:
             return x
         return op.astype(x, dtype)
+
+    def runtime(self, name: str, args: Sequence[Any], **config: Any) -> Expr:
+        """Call a function of `runtime.models`; None is an operand that is left out."""
+        many = isinstance(self.value, (list, tuple))
+        types = [
+            TensorType(ndim=each.ndim, dtype=dtype_name(each.dtype))
+            for each in (self.value if many else [self.value])
+        ]
+        return op.call_pure_packed(
+            f"{MODEL_PREFIX}{name}:{json.dumps(config)}",
+            *[TupleExpr([]) if arg is None else arg for arg in args],
+            sinfo_args=TupleType(types) if many else types[0],
+        )
 
     # The walk
 

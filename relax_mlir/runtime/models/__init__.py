@@ -14,13 +14,14 @@ from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
 from relax_mlir.runtime.bytecode.builtins import MODEL_PREFIX
 from relax_mlir.runtime.models.images import IMAGES
 from relax_mlir.runtime.models.lowbits import LOWBITS
+from relax_mlir.runtime.models.matrices import MATRICES
 from relax_mlir.runtime.models.recurrent import RECURRENT
 from relax_mlir.runtime.models.sequences import SEQUENCES
 from relax_mlir.runtime.models.signal import SIGNAL
 from relax_mlir.runtime.models.structural import STRUCTURAL
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **IMAGES, **LOWBITS, **RECURRENT, **SEQUENCES, **SIGNAL, **STRUCTURAL,
+    **IMAGES, **LOWBITS, **MATRICES, **RECURRENT, **SEQUENCES, **SIGNAL, **STRUCTURAL,
 }  # fmt: skip
 
 

@@ -31,6 +31,10 @@ CASES = {
         "{ y = Reshape<allowzero = 1>(x, s) }",
         {"x": (3, 0, 4)},
     ),
+    "determinants of any size": (
+        "(float[n,m,m] x) => (float[a] y) { y = Det(x) }",
+        {"x": (3, 4, 4)},
+    ),
     "nothing flattened": ("(float[3,0] x) => (float[a,b] y) { y = Flatten(x) }", {"x": (3, 0)}),
     "kernel of any size": (
         "(float[1,2,9,9] x, float[3,2,h,w] k) => (float[a,b,c,d] y) { y = Conv(x, k) }",

@@ -13,7 +13,7 @@ from torch.export import Dim, export
 
 import relax_mlir
 from relax_mlir import relax
-from relax_mlir.errors import ModelError, ShapeMismatchError, UnsupportedOpError
+from relax_mlir.errors import ModelError, ShapeMismatchError, UnsupportedOpError, VMError
 from relax_mlir.frontend.torch import coverage, from_exported_program, parameters_of
 
 
@@ -118,6 +118,16 @@ def test_missing_operators_are_listed_together():
     assert "svd" in str(error.value)
     assert "linalg_qr" in str(error.value)
     assert "MISSING" in str(coverage(program))
+
+
+def test_a_singular_matrix_is_an_error():
+    class Model(nn.Module):
+        def forward(self, x):
+            return torch.inverse(x)
+
+    compiled = relax_mlir.compile(export(Model(), (torch.eye(3),)))
+    with pytest.raises(VMError, match="inv: Singular matrix"):
+        compiled(torch.zeros(3, 3))
 
 
 @pytest.mark.parametrize("combine", [operator.and_, operator.or_])

@@ -152,14 +152,10 @@ def einsum(node: Any) -> Any:
 
 @converts("onnx", "Det", since=11)
 def det(node: Any) -> Any:
-    """Return the determinants of matrices of one to three rows.
-
-    Raises:
-        ModelError: they have more, or a number that only run time knows.
-    """
+    """Return the determinants of matrices: products of elements where they have few rows."""
     x, rows = node.x(), node.dims()[-1].value
     if rows not in (1, 2, 3):
-        raise node.fail(f"determinants of {rows} rows are not supported")
+        return node.runtime("det", [x], [(node.dtype(), list(node.dims()[:-2]))])
 
     def at(i: int, j: int) -> Any:
         rank = node.ndim()

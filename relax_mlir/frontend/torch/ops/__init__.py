@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from relax_mlir.frontend.registry import Converter, converted_ops, find_converter
 
 _CATEGORIES = (
-    "attention", "control", "counted", "create", "elementwise", "index", "nn", "norm", "order",
-    "random", "recurrent", "reduce", "scan", "shape",
+    "attention", "control", "counted", "create", "elementwise", "index", "matrices", "nn", "norm",
+    "order", "random", "recurrent", "reduce", "sampling", "scan", "shape", "special",
 )  # fmt: skip
 # What becomes a loop or a branch, which no dataflow block holds.
 LOOPS = ("cond", "while_loop")
