@@ -129,7 +129,9 @@ def find_func(name: str) -> Callable[..., Any] | None:
         register_errors()
         func = tvm_ffi.core._get_global_func(name, True)
     if func is None and name.startswith(LIBRARY_PREFIX):
-        func = _library().get(name)
+        from relax_mlir.runtime.library import library_function
+
+        func = library_function(name)
         return None if func is None else dispatching(name, func)
     if func is None and name.startswith(MODEL_PREFIX):
         from relax_mlir.runtime.models import model_function
@@ -153,13 +155,6 @@ def _pass_maker(name: str) -> Callable[..., Any] | None:
 def is_registered(name: str) -> bool:
     """Return whether a name is that of a user's function."""
     return name in _FUNCTIONS
-
-
-def _library() -> dict[str, Callable[..., Any]]:
-    # Most programs have all shapes compiled and need none of it.
-    from relax_mlir.runtime.library import LIBRARY
-
-    return LIBRARY
 
 
 @overload
@@ -187,7 +182,9 @@ def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any
 
 def not_found(name: str, more: tuple[str, ...] = ()) -> FunctionNotFoundError:
     """Return the error for a function that no registry has; `more` are further candidates."""
-    library = _library() if name.startswith(LIBRARY_PREFIX) else ()
+    from relax_mlir.runtime.library.table import LIBRARY
+
+    library = LIBRARY if name.startswith(LIBRARY_PREFIX) else ()
     candidates = (*more, *BUILTINS, *library, *list_global_func_names())
     return FunctionNotFoundError(
         f"packed function '{name}' is not registered; "

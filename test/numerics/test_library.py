@@ -17,8 +17,9 @@ from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.elementwise import ROUNDING
 from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, ShapeMismatchError
 from relax_mlir.runtime import Tensor, get_global_func, register_func, remove_global_func
-from relax_mlir.runtime.library import LIBRARY, PREFIX
+from relax_mlir.runtime.library import PREFIX
 from relax_mlir.runtime.library.index import CHECKS
+from relax_mlir.runtime.library.table import LIBRARY
 
 FLOATS = ("float16", "float32", "float64")
 INTEGERS = ("int8", "int32", "int64", "uint8", "uint64")

@@ -1,11 +1,12 @@
-"""Checks and conversions of the library's arguments."""
+"""Checks and conversions of the library's arguments; errors with an operator's name."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
+from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
+from relax_mlir.runtime.bytecode.builtins import LIBRARY_PREFIX
 from relax_mlir.runtime.values.convert import DTYPES, describe, dtype_name
 
 _KNOWN = frozenset(DTYPES.values())
@@ -80,3 +81,20 @@ def size_of(shape: Any) -> tuple[int, ...]:
     if min(shape, default=0) < 0:
         raise ShapeMismatchError(f"a dimension cannot be negative, got {shape}")
     return shape
+
+
+def named(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that raises the errors of programs, with an operator's name."""
+
+    def call(*args: Any) -> Any:
+        try:
+            return compute(*args)
+        except MemoryError as error:
+            raise VMError(f"{name}: {error}") from None
+        except TypeError as error:
+            raise ArgumentTypeError(f"{name}: {error}") from None
+        except (ValueError, IndexError) as error:
+            raise ShapeMismatchError(f"{name}: {error}") from None
+
+    call.__name__ = call.__qualname__ = LIBRARY_PREFIX + name
+    return call

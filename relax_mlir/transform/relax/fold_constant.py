@@ -30,7 +30,7 @@ from relax_mlir.dialects.relax.tuples import is_tuple, known_fields
 from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.lowering.walk import replace_by_body
 from relax_mlir.runtime.bytecode.builtins import LIBRARY_PREFIX
-from relax_mlir.runtime.library import LIBRARY
+from relax_mlir.runtime.library.table import LIBRARY
 from relax_mlir.transform.relax.dead_code_elimination import remove_unused
 from relax_mlir.transform.relax.evaluate import Evaluator
 
