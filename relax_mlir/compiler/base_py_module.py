@@ -58,11 +58,12 @@ class BasePyModule(metaclass=_ScriptClass):
                 f"{type(self).__name__} needs an IRModule, got {type(module).__name__}: pass one, "
                 "or mark the class with @I.ir_module"
             )
-        self.__dict__["ir_mod"] = module
+        own = vars(self)
+        own["ir_mod"] = module
         self.device = runtime.cpu() if device is None else device
         self.target = target
         bound = {name: self._bound(func) for name, func in type(self).pyfuncs.items()}
-        self.__dict__.update(bound, pyfuncs=bound)
+        own.update(bound, pyfuncs=bound)
         executable = build(module, target)
         called = {name: functools.partial(_from_program, func) for name, func in bound.items()}
         executable.import_module(runtime.Module(called))

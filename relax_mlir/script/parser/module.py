@@ -131,8 +131,8 @@ class ModuleParser:
         if isinstance(node, ast.Pass) or isinstance(value, ast.Constant):
             return
         scope = Scope(self.source, self.env)
-        if self._is_extern(node):
-            name = node.targets[0].id
+        name = self._extern_name(node)
+        if name:
             self._check_free(name, node)
             self.functions[name] = Function(name, "extern", node)
             return
@@ -144,12 +144,13 @@ class ModuleParser:
         else:
             self.source.fail(node, "a module holds functions only")
 
-    def _is_extern(self, node: Node) -> bool:
-        """Whether a statement is `name = R.ExternFunc(...)`."""
+    def _extern_name(self, node: Node) -> str:
+        """Return the name in `name = R.ExternFunc(...)`, "" for any other statement."""
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
-            return False
-        name, func = node.targets[0], node.value.func
-        return isinstance(name, ast.Name) and self.env.path(func) == "R.ExternFunc"
+            return ""
+        target = node.targets[0]
+        extern = self.env.path(node.value.func) == "R.ExternFunc"
+        return target.id if extern and isinstance(target, ast.Name) else ""
 
     def _check_free(self, name: str, node: Node) -> None:
         if name in self.functions:
