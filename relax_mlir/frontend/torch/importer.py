@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,29 @@ from relax_mlir.relax.builder.block_builder import BlockBuilder
 from relax_mlir.relax.expr import Tuple as TupleExpr
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.types import PrimType, ShapeType, TensorType, TupleType
-from relax_mlir.relax.expr.values import ShapeExpr, const
+from relax_mlir.relax.expr.values import Constant, ShapeExpr, const
 from relax_mlir.runtime.bytecode.builtins import MODEL_PREFIX
+
+# What stands in front of an overload's name where an operand is of complex numbers.
+COMPLEX = "complex "
+
+
+@dataclass(frozen=True)
+class Complex:
+    """A tensor of complex numbers.
+
+    Attributes:
+        real: the real parts.
+        imag: the imaginary parts, of the same shape and dtype.
+    """
+
+    real: Any
+    imag: Any
+
+    @staticmethod
+    def constant(array: np.ndarray) -> "Complex":
+        """Return known numbers."""
+        return Complex(*(Constant(np.ascontiguousarray(x)) for x in (array.real, array.imag)))
 
 
 class Importer:
@@ -55,8 +77,8 @@ class Importer:
 
     @property
     def dtype(self) -> str:
-        """The dtype of the node's result, of its first one where it has many."""
-        return dtype_name(self._first.dtype)
+        """The dtype of the node's result, of its first one where it has many; of its parts."""
+        return dtype_name(self._first.dtype.to_real())
 
     @property
     def dims(self) -> list[SymExpr]:
@@ -91,11 +113,15 @@ class Importer:
         return op.astype(x, dtype)
 
     def runtime(self, name: str, args: Sequence[Any], **config: Any) -> Expr:
-        """Call a function of `runtime.models`; None is an operand that is left out."""
-        many = isinstance(self.value, (list, tuple))
+        """Call a function of `runtime.models`; None is an operand that is left out.
+
+        Of a result of complex numbers it gives the real and the imaginary parts.
+        """
+        many = isinstance(self.value, (list, tuple)) or self.value.is_complex()
         types = [
-            TensorType(ndim=each.ndim, dtype=dtype_name(each.dtype))
-            for each in (self.value if many else [self.value])
+            TensorType(ndim=each.ndim, dtype=dtype_name(each.dtype.to_real()))
+            for each in (self.value if isinstance(self.value, (list, tuple)) else [self.value])
+            for _ in range(2 if each.is_complex() else 1)
         ]
         return op.call_pure_packed(
             f"{MODEL_PREFIX}{name}:{json.dumps(config)}",
@@ -135,7 +161,23 @@ class Importer:
         if isinstance(value, torch.SymInt) and not _binds(node):
             return size(value)
         kwargs = {key: self._value(item) for key, item in node.kwargs.items()}
-        return self._converters[name](self, *self.retrieve_args(node), **kwargs)
+        return self.apply(name, self.retrieve_args(node), kwargs)
+
+    def apply(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Return what an operator gives, by its name and its operands' values.
+
+        Raises:
+            ExprError: it has no converter for complex numbers.
+        """
+        flat = [each for x in args for each in (x if _many(x) else [x])]
+        if any(isinstance(each, (Complex, complex)) for each in flat):
+            converter = self._converters.get(COMPLEX + name)
+        else:
+            converter = self._converters.get(name)
+        if converter is None:
+            kind = "real" if COMPLEX + name in self._converters else "complex"
+            raise ExprError(f"{name} cannot be imported for {kind} numbers")
+        return converter(self, *args, **kwargs)
 
     def _value(self, argument: Any) -> Any:
         if isinstance(argument, fx.Node):
@@ -151,12 +193,19 @@ class Importer:
         if isinstance(result, (list, tuple)):
             values = value if isinstance(value, (list, tuple)) else [None] * len(result)
             return [self._refined(*pair) for pair in zip(result, values, strict=False)]
+        if isinstance(value, torch.Tensor) and value.is_complex():
+            if not isinstance(result, Complex):
+                result = Complex(result, op.zeros_like(result))
+            return Complex(self._typed(result.real, value), self._typed(result.imag, value))
+        return self._typed(result, value)
+
+    def _typed(self, result: Any, value: Any) -> Any:
         if not isinstance(result, Expr) or isinstance(result.ty, PrimType):
             return result
         var = self.emit(result)
         if not isinstance(value, torch.Tensor) or not isinstance(var.ty, TensorType):
             return var
-        dtype = dtype_name(value.dtype)
+        dtype = dtype_name(value.dtype.to_real())
         if var.ty.dtype != dtype:
             raise ExprError(f"the converter gave {var.ty.dtype or 'no dtype'}, torch has {dtype}")
         dims = tuple(size(dim) for dim in value.shape)
@@ -188,6 +237,10 @@ def describe(node: fx.Node) -> str:
     trace = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines() if line]
     place = next((line for line in reversed(trace) if line.startswith("File ")), "")
     return f"%{node.name} = {target_name(node)}" + (f", {place}" if place else "")
+
+
+def _many(x: Any) -> bool:
+    return isinstance(x, (list, tuple))
 
 
 def _binds(node: fx.Node) -> bool:

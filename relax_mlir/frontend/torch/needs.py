@@ -8,7 +8,7 @@ from torch import fx
 
 from relax_mlir.frontend.coverage import Coverage
 from relax_mlir.frontend.torch.decompositions import decomposition_table
-from relax_mlir.frontend.torch.importer import describe, target_name
+from relax_mlir.frontend.torch.importer import COMPLEX, describe, target_name
 from relax_mlir.frontend.torch.ops import converters
 
 
@@ -36,7 +36,7 @@ def needs(
     for node in _computations(graph):
         name = target_name(node)
         is_custom = name in custom or name.removeprefix("aten.") in custom
-        how = "custom" if is_custom else "converter" if name in known else ""
+        how = "custom" if is_custom else "converter" if _has(known, name) else ""
         result.add(name, 0, describe(node), how)
     return result
 
@@ -46,11 +46,15 @@ def _needs_decomposition(graph: fx.GraphModule) -> bool:
     known = converters()
     for node in _computations(graph):
         target = node.target
-        if target_name(node) not in known:
+        if not _has(known, target_name(node)):
             return True
         if isinstance(target, torch._ops.OpOverload) and target._schema.is_mutable:
             return True
     return False
+
+
+def _has(converters: Mapping[str, Any], name: str) -> bool:
+    return name in converters or COMPLEX + name in converters
 
 
 def _computations(graph: fx.GraphModule) -> Iterator[fx.Node]:

@@ -9,11 +9,11 @@ import torch
 from torch import fx
 from torch.export.graph_signature import InputKind, InputSpec, OutputKind
 
-from relax_mlir.errors import ModelError
+from relax_mlir.errors import ExprError, ModelError
 from relax_mlir.frontend.torch.arrays import array_of
 from relax_mlir.frontend.torch.decompositions import decomposition_table
 from relax_mlir.frontend.torch.dtypes import dtype_name
-from relax_mlir.frontend.torch.importer import Importer
+from relax_mlir.frontend.torch.importer import Complex, Importer, describe
 from relax_mlir.frontend.torch.needs import decomposed, needs
 from relax_mlir.frontend.torch.ops import LOOPS, converters
 from relax_mlir.frontend.torch.ops.random import draws
@@ -141,7 +141,7 @@ class _Program:
                 weights.append(_tensor(node, spec.target))
                 self._importer.env[node] = weights[-1]
             elif spec.kind in _WEIGHTS:
-                self._importer.env[node] = Constant(array_of(weight_of(self.program, spec)))
+                self._importer.env[node] = _constant(weight_of(self.program, spec))
             elif spec.kind is not InputKind.TOKEN:
                 raise ModelError(f"input '{node.name}' is a {spec.kind.name.lower()}, no tensor")
         return inputs, state, weights
@@ -192,6 +192,11 @@ def _output(importer: Importer, result: Any) -> Any:
     value = importer.env[result] if isinstance(result, fx.Node) else result
     if isinstance(value, (bool, int, float)):
         return const(np.asarray(value))
+    if isinstance(value, Complex):
+        raise ExprError(
+            f"a result is of complex numbers, for which Relax has no dtype; return "
+            f"torch.view_as_real of it\n  at {describe(result)}"
+        )
     return value
 
 
@@ -224,7 +229,12 @@ def attribute(node: fx.Node) -> Any:
     value: Any = node.graph.owning_module
     for name in str(node.target).split("."):
         value = getattr(value, name)
-    return Constant(array_of(value)) if isinstance(value, torch.Tensor) else value
+    return _constant(value) if isinstance(value, torch.Tensor) else value
+
+
+def _constant(value: torch.Tensor) -> Constant | Complex:
+    array = array_of(value.resolve_conj())
+    return Complex.constant(array) if value.is_complex() else Constant(array)
 
 
 def input_nodes(program: Any) -> list[tuple[fx.Node, InputSpec]]:

@@ -1,6 +1,7 @@
-"""Fourier transforms, and windows put back into images; semantics of ONNX."""
+"""Fourier transforms, and windows put back into images; semantics of ONNX, `_fourier` torch's."""
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,6 +29,30 @@ def _dft(x: _Array, length: Any, axis: Any, *, at: int, inverse: bool, onesided:
     if onesided:
         y = np.take(y, range(y.shape[at] // 2 + 1), at)
     return _parts(y, x.dtype)
+
+
+def _fourier(
+    real: _Array, imag: Any = None, last: Any = None,
+    *, kind: str, axes: Sequence[int], norm: str,
+) -> Any:  # fmt: skip
+    """Transform real and imaginary parts over some axes, as torch's `_fft_r2c` and its like do.
+
+    Sums are divided by nothing, by the number of elements along the axes, or by its root.
+    """
+    values = real if imag is None else real + 1j * imag
+    sizes = [values.shape[axis] for axis in axes]
+    if kind == "irfft":
+        sizes[-1] = int(last.reshape(-1)[0])
+    count = math.prod(sizes)
+    scale = {"none": 1.0, "root": 1 / math.sqrt(count or 1), "count": 1 / (count or 1)}[norm]
+    if kind in ("fft", "rfft"):
+        y = (np.fft.rfftn if kind == "rfft" else np.fft.fftn)(values, axes=axes) * scale
+    elif kind == "ifft":
+        y = np.fft.ifftn(values, axes=axes, norm="forward") * scale
+    else:
+        y = np.fft.irfftn(values, sizes, axes, norm="forward") * scale
+        return np.ascontiguousarray(y, real.dtype)
+    return tuple(np.ascontiguousarray(part, real.dtype) for part in (np.real(y), np.imag(y)))
 
 
 def _stft(x: _Array, step: _Array, window: Any, length: Any, *, onesided: bool) -> Any:
@@ -65,4 +90,6 @@ def _col2im(
     return y[(slice(None), slice(None), *inner)]
 
 
-SIGNAL: dict[str, Callable[..., Any]] = {"col2im": _col2im, "dft": _dft, "stft": _stft}
+SIGNAL: dict[str, Callable[..., Any]] = {
+    "col2im": _col2im, "dft": _dft, "fourier": _fourier, "stft": _stft,
+}  # fmt: skip

@@ -4,18 +4,26 @@ import importlib
 from collections.abc import Mapping
 
 from relax_mlir.frontend.registry import Converter, converted_ops, find_converter
+from relax_mlir.frontend.torch.importer import COMPLEX
 
 _CATEGORIES = (
-    "attention", "control", "counted", "create", "elementwise", "index", "matrices", "nn", "norm",
-    "order", "random", "recurrent", "reduce", "sampling", "scan", "shape", "special",
+    "attention", "complex", "control", "counted", "create", "elementwise", "index", "matrices",
+    "nn", "norm", "order", "random", "recurrent", "reduce", "sampling", "scan", "shape", "special",
 )  # fmt: skip
 # What becomes a loop or a branch, which no dataflow block holds.
 LOOPS = ("cond", "while_loop")
 
 
 def converters() -> Mapping[str, Converter]:
-    """Return the converter of every overload that has one."""
+    """Return the converter of every overload that has one.
+
+    Those of complex numbers are behind "complex", as in `complex aten.mul.Tensor`.
+    """
     for name in _CATEGORIES:
         importlib.import_module(f"relax_mlir.frontend.torch.ops.{name}")
-    result = {name: find_converter("torch", name) for name in converted_ops("torch")}
+    result = {
+        prefix + name: find_converter(table, name)
+        for table, prefix in (("torch", ""), ("torch complex", COMPLEX))
+        for name in converted_ops(table)
+    }
     return {name: each for name, each in result.items() if each is not None}

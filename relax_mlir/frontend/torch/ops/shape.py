@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.frontend.torch.importer import Importer, as_sequence
-from relax_mlir.frontend.torch.ops.table import converts
+from relax_mlir.frontend.torch.ops.table import converts, converts_complex
 from relax_mlir.relax import op
 from relax_mlir.relax.expr.values import ShapeExpr
 
@@ -151,6 +151,7 @@ def _unbind(m: Importer, x: Any, dim: int = 0) -> list[Any]:
 
 
 @converts("getitem")
+@converts_complex("getitem")
 def _getitem(m: Importer, values: Any, index: int) -> Any:
     return values[index]
 
