@@ -41,7 +41,9 @@ class Complex:
     @staticmethod
     def constant(array: np.ndarray) -> "Complex":
         """Return known numbers."""
-        return Complex(*(Constant(np.ascontiguousarray(x)) for x in (array.real, array.imag)))
+        return Complex(
+            *(Constant(np.ascontiguousarray(x)) for x in (np.real(array), np.imag(array)))
+        )
 
 
 class Importer:
