@@ -19,10 +19,12 @@ from relax_mlir.transform.packing.constant_weights import BLOCK, is_constant
 from relax_mlir.transform.packing.transposed_convolution import split_transposed
 
 # With more pixels a convolution by kernels of one element is a product of matrices whose rows are
-# long; see the contraction's kernel. With fewer it is none.
-_MANY_PIXELS, _FEW_PIXELS = 256, 128
-# Between them windows of at least so many inputs are as fast, if half of L1 holds a line of each.
+# long; see the contraction's kernel. With pixels for fewer register tiles it is none.
+_MANY_PIXELS, _FEW_TILES = 256, 3
+# Between them windows of at least so many inputs are as fast, if half of L1 holds a step of each.
 _ENOUGH_INPUTS = 128
+# Bytes that L2 delivers in a cycle.
+_L2_BYTES = 16
 # With fewer input channels sums are stored too often for what windows take to turn them to rows.
 _MANY_INPUTS = 64
 # Channels of a group, as many of the image as of the output, of which vectors pick lanes.
@@ -119,10 +121,17 @@ def _is_matrix_product(
     layout = attrs["out_layout"] or attrs["data_layout"]
     sizes = [dim.value for letter, dim in zip(layout, out, strict=True) if letter in SPATIAL[rank]]
     known = [size for size in sizes if size is not None]
+    # A step of a window's tile needs a line of the image, in L1, and its weights.
+    rows, vectors = machine.product_tiles[-1]
+    step = machine.isa.line_bytes
+    weights = vectors * machine.vector_bits // 8
+    from_l2 = step + weights <= _L2_BYTES * (rows * vectors // machine.fma_units)
+    step += 0 if from_l2 else weights
+    stay = 2 * inputs * step <= machine.l1_bytes
     if len(known) < len(sizes):
         # Few pixels are slow as rows of a product, many are hardly slower as windows.
-        return layout.endswith("C") or inputs < _MANY_INPUTS
-    pixels = math.prod(known)
-    stay = 2 * inputs * machine.isa.line_bytes <= machine.l1_bytes
-    windows_suffice = layout.endswith("C") or (inputs >= _ENOUGH_INPUTS and stay)
-    return pixels > (_MANY_PIXELS if windows_suffice else _FEW_PIXELS)
+        return layout.endswith("C") or inputs < _MANY_INPUTS or not (stay or from_l2)
+    if layout.endswith("C") or (inputs >= _ENOUGH_INPUTS and stay):
+        return math.prod(known) > _MANY_PIXELS
+    columns = machine.product_tiles[0][1] * machine.isa.lanes(32)
+    return math.prod(known) >= _FEW_TILES * columns

@@ -1,4 +1,5 @@
-// RUN: relax-opt %s --pack-conv-weights | FileCheck %s
+// RUN: relax-opt %s --pack-conv-weights --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" | FileCheck %s --check-prefixes=CHECK,WIDE
+// RUN: relax-opt %s --pack-conv-weights --target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver3" | FileCheck %s --check-prefixes=CHECK,AVX2
 
 #by16 = affine_map<()[s0, s1] -> (1, 16, s0, s1)>
 #by32 = affine_map<()[s0, s1] -> (1, 32, s0, s1)>
@@ -55,25 +56,38 @@ func.func @few_pixels(%x: tensor<1x7x7x32xf32>) -> tensor<1x7x7x16xf32> attribut
 }
 
 // Of some more they are products, but not of so many inputs that sums are stored seldom and so few that
-// a line of each stays in L1.
+// a line of each stays in L1, and weights too if vectors are so short that they are read often.
 
 // CHECK-LABEL: func.func @some_pixels
 // CHECK: "relax.conv2d"({{.*}}tensor<16x32x1x1xf32>
-// CHECK: "relax.conv2d"({{.*}}kernel_layout = "OHIW16o"
+// WIDE: "relax.conv2d"({{.*}}kernel_layout = "OHIW16o"
+// AVX2: "relax.conv2d"({{.*}}tensor<16x256x1x1xf32>
 // CHECK: "relax.conv2d"({{.*}}tensor<16x4096x1x1xf32>
-func.func @some_pixels(%x: tensor<1x32x14x14xf32>, %y: tensor<1x128x14x14xf32>, %z: tensor<1x4096x14x14xf32>) -> tensor<1x16x14x14xf32> attributes {relax.function} {
+func.func @some_pixels(%x: tensor<1x32x14x14xf32>, %y: tensor<1x256x14x14xf32>, %z: tensor<1x4096x14x14xf32>) -> tensor<1x16x14x14xf32> attributes {relax.function} {
   %u = "relax.constant"() {value = dense<1.0> : tensor<16x32x1x1xf32>} : () -> tensor<16x32x1x1xf32>
-  %v = "relax.constant"() {value = dense<1.0> : tensor<16x128x1x1xf32>} : () -> tensor<16x128x1x1xf32>
+  %v = "relax.constant"() {value = dense<1.0> : tensor<16x256x1x1xf32>} : () -> tensor<16x256x1x1xf32>
   %w = "relax.constant"() {value = dense<1.0> : tensor<16x4096x1x1xf32>} : () -> tensor<16x4096x1x1xf32>
   %0 = "relax.conv2d"(%x, %u) : (tensor<1x32x14x14xf32>, tensor<16x32x1x1xf32>) -> tensor<1x16x14x14xf32>
-  %1 = "relax.conv2d"(%y, %v) : (tensor<1x128x14x14xf32>, tensor<16x128x1x1xf32>) -> tensor<1x16x14x14xf32>
+  %1 = "relax.conv2d"(%y, %v) : (tensor<1x256x14x14xf32>, tensor<16x256x1x1xf32>) -> tensor<1x16x14x14xf32>
   %2 = "relax.conv2d"(%z, %w) : (tensor<1x4096x14x14xf32>, tensor<16x4096x1x1xf32>) -> tensor<1x16x14x14xf32>
   %3 = "relax.add"(%0, %1) : (tensor<1x16x14x14xf32>, tensor<1x16x14x14xf32>) -> tensor<1x16x14x14xf32>
   %4 = "relax.add"(%2, %3) : (tensor<1x16x14x14xf32>, tensor<1x16x14x14xf32>) -> tensor<1x16x14x14xf32>
   return %4 : tensor<1x16x14x14xf32>
 }
 
-// Nobody knows how many pixels these have: of many input channels they are windows, of few products.
+// What are few depends on the columns of a register tile.
+
+// CHECK-LABEL: func.func @short_rows
+// WIDE: "relax.conv2d"({{.*}}kernel_layout = "OHIW16o"
+// AVX2: "relax.conv2d"({{.*}}tensor<16x512x1x1xf32>
+func.func @short_rows(%x: tensor<1x512x7x7xf32>) -> tensor<1x16x7x7xf32> attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<1.0> : tensor<16x512x1x1xf32>} : () -> tensor<16x512x1x1xf32>
+  %y = "relax.conv2d"(%x, %w) : (tensor<1x512x7x7xf32>, tensor<16x512x1x1xf32>) -> tensor<1x16x7x7xf32>
+  return %y : tensor<1x16x7x7xf32>
+}
+
+// Nobody knows how many pixels these have: of many input channels they are windows, of few products;
+// products too if weights do not stay in L1.
 
 // CHECK-LABEL: func.func @unknown_pixels
 // CHECK: "relax.conv2d"({{.*}}kernel_layout = "OHIW16o"
