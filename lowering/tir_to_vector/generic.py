@@ -285,7 +285,7 @@ def _lower_for(op: ir.Operation, emit: Emitter) -> None:
             upper = emit.add(lower, extent)
             with emit.loop(lower, upper, hints=AS_IT_LIKES) as loop:
                 _move(body, loop.counter)
-            if MARK in op.attributes and loop.op is not None:
+            if MARK in op.attributes:
                 loop.op.attributes[MARK] = op.attributes[MARK]
     op.erase()
 

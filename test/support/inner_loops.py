@@ -28,10 +28,8 @@ def triple_of(cpu: str) -> str:
     return f"{'aarch64' if is_arm else 'x86_64'}-unknown-linux-gnu"
 
 
-def inner_loops_of(
-    parameters: dict[str, tuple[Iterable[object], str]], result: str, cpu: str
-) -> list[list[str]]:
-    """Return the loops of a compiled Relax function.
+def assembly_of(parameters: dict[str, tuple[Iterable[object], str]], result: str, cpu: str) -> str:
+    """Return the assembly text of a compiled Relax function.
 
     Args:
         parameters: the shape of each, of lengths and names of lengths, and its dtype.
@@ -49,7 +47,14 @@ def inner_loops_of(
         source.write_text(text, encoding="utf-8")
         options = [str(source), "--emit=asm", f"--target={target}", "-o", str(out)]
         assert relax_compile.main(options) == 0
-        return inner_loops(out.read_text(encoding="utf-8"))
+        return out.read_text(encoding="utf-8")
+
+
+def inner_loops_of(
+    parameters: dict[str, tuple[Iterable[object], str]], result: str, cpu: str
+) -> list[list[str]]:
+    """Return the loops of a compiled Relax function, whose arguments are as for its assembly."""
+    return inner_loops(assembly_of(parameters, result, cpu))
 
 
 def inner_loops(assembly: str) -> list[list[str]]:

@@ -216,12 +216,7 @@ class TileStore(WindowWriter):
 
     def _between(self, low: int, high: int) -> ir.Value | None:
         """Return a mask of adjacent lanes, None for all."""
-        emit, lanes = self.emit, self.lanes
-        if low == 0:
-            return None if high == lanes else emit.mask(high, lanes)
-        type_ = ir.VectorType.get([lanes], emit.bool_type)
-        bits = [ir.BoolAttr.get(low <= i < high) for i in range(lanes)]
-        return emit.constant_of(type_, ir.DenseElementsAttr.get(bits, type_))
+        return None if high - low == self.lanes else self.emit.mask(high, self.lanes, low)
 
     def _put(self, value: ir.Value, place: Index, mask: ir.Value | None) -> None:
         emit, base = self.emit, self.out.base

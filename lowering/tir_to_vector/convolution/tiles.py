@@ -221,7 +221,7 @@ class PaddingTaps:
             mask = emit.mask(size - loop.counter, lanes)
             loop.carry([after(loop.carried[0], loop.counter, mask)])
         (total,) = loop.results
-        self._finite = emit.negated(emit.reduced(emit.unordered(total, total), "or"))
+        self._finite = emit.negated(emit.reduced(emit.compare_floats("uno", total, total), "or"))
 
     def spans(
         self, here: dict[int, Index], counts: dict[int | None, int]

@@ -52,7 +52,7 @@ class OrderedFloats:
     def of(self, value: ir.Value) -> ir.Value:
         """Return a vector of floats as integers."""
         emit, integers = self._emit, self._integers
-        result = emit.unordered(value, value)
+        result = emit.compare_floats("uno", value, value)
         bits = emit.op("vector.bitcast", [value], integers)
         nan = emit.constant(integers, self._nan)
         return self._flipped(emit.op("arith.select", [result, nan, bits], integers))

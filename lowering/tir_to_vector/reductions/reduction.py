@@ -77,7 +77,7 @@ class Sums:
             return [self.added(total, value)]
         total = self._larger(value, total)
         pair = self._halves(value) if self._marked(value) != value.type.shape[0] else (value, value)
-        result = self._emit.unordered(*pair)
+        result = self._emit.compare_floats("uno", *pair)
         return [total, self._either(carried[1], result)]
 
     def steps(self, carried: Sequence[ir.Value], values: Sequence[ir.Value]) -> list[ir.Value]:
@@ -90,7 +90,7 @@ class Sums:
         for i in range(0, len(values), 2):
             some = values[i : i + 2]
             total = functools.reduce(lambda low, value: self._larger(value, low), some, total)
-            mark = self._either(mark, self._emit.unordered(some[0], some[-1]))
+            mark = self._either(mark, self._emit.compare_floats("uno", some[0], some[-1]))
         return [total, mark]
 
     def end(self, carried: Sequence[ir.Value]) -> ir.Value:
@@ -107,7 +107,7 @@ class Sums:
 
     def marked(self, mark: ir.Value, value: ir.Value) -> ir.Value:
         """Return a mask that is on in every lane if a scalar is NaN."""
-        result = self._emit.unordered(value, value)
+        result = self._emit.compare_floats("uno", value, value)
         return self._either(mark, self._emit.splat(result, mark.type))
 
     def single(self, parts: Sequence[Sequence[ir.Value]], lanes: int) -> ir.Value:

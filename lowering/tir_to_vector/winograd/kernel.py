@@ -302,5 +302,5 @@ class _Writer:
         """Store whether an output of this thread is not finite."""
         emit = self.emit
         total = emit.reduced(emit.vector_load(self.sums.not_finite, [0], self.vector), "add")
-        with emit.when(emit.unordered(total, total)):
+        with emit.when(emit.compare_floats("uno", total, total)):
             emit.store(emit.index(1), self.again, [0])

@@ -87,7 +87,7 @@ func.func @sequences(%x: tensor<?x40x?xf32, #sequences>, %w: tensor<2x40x3x16xf3
 
 // CHECK-LABEL: func.func private @conv2d(
 // CHECK-NOT: memref.alloc
-// CHECK-DAG: [[EDGE:%.*]] = vector.create_mask %c19 :
+// CHECK-DAG: [[EDGE:%.*]] = arith.constant dense<true> : vector<16xi1>
 // CHECK-DAG: [[AROUND:%.*]] = llvm.inline_asm
 // CHECK: scf.for {{.*}} to %c10 step %c5
 // CHECK: [[ABOVE:%.*]] = arith.cmpi slt, %c-1,
