@@ -16,12 +16,14 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import PassError
 from relax_mlir.ir.shape_rules import ShapeCall, ShapeOf, infer_user_shape
 from relax_mlir.lowering.relax_to_tir.support.emit import Legalizer, call_pure_packed, matched
-from relax_mlir.runtime import library
+from relax_mlir.runtime.bytecode.builtins import LIBRARY_PREFIX
+from relax_mlir.runtime.library.operands import named
+from relax_mlir.runtime.library.table import LIBRARY
 
 
 def define_library(name: str, function: Callable[..., Any]) -> None:
     """Make a function of numpy arrays the library's implementation of an operation."""
-    library._define(name, lambda *args: np.asarray(function(*args)))
+    LIBRARY[LIBRARY_PREFIX + name] = named(name, lambda *args: np.asarray(function(*args)))
 
 
 @dataclass(frozen=True)
