@@ -117,7 +117,7 @@ class WinogradDot:
             queries: where they are.
             keys: a line for each element.
             at: the first query, counted from the block's first, and the first key.
-            uses_winograd: whether they are crossed, an i1.
+            uses_winograd: whether the dot product is Winograd's, an i1.
         """
         use, emit = self.use, self.use.emit
         rows, vectors = shape

@@ -117,21 +117,21 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     flat, m, tile = prologue.flat, prologue.product.m, product_tile(prologue.product, machine)
     along = vector_iter(flat)
 
-    def few_rows(emit: Emitter) -> bool | ir.Value:
+    def is_skinny(emit: Emitter) -> bool | ir.Value:
         if not prologue.reads_once or not isinstance(along, int) or m is None:
             return False
         rows = emit.size(flat.iters[m].extent)
         return False if isinstance(rows, int) else rows < _FEW
 
     def in_place(emit: Emitter, _: Machine) -> None:
-        assert isinstance(along, int)  # as `few_rows` says
+        assert isinstance(along, int)  # as `is_skinny` says
         NestWriter(flat, along, emit).write([])
 
     lanes = machine.isa.lanes(bits_of(prologue.element))
     return [
         Candidate(
             "computed when read", in_place, lambda size: nest_work(flat, machine, size),
-            when=few_rows,
+            when=is_skinny,
         ),
         Candidate(
             "computed before", lambda emit, machine: _multiply(prologue, emit, machine),

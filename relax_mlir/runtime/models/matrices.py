@@ -10,7 +10,7 @@ from relax_mlir.errors import VMError
 _Array = np.ndarray
 
 
-def _turned(x: _Array) -> _Array:
+def _transposed(x: _Array) -> _Array:
     return np.swapaxes(x, -1, -2)
 
 
@@ -27,7 +27,11 @@ def _solve(a: _Array, b: _Array, *, left: bool = True) -> Any:
     """Return the solution of `a x = b`, or of `x a = b`; b may be a vector for each matrix."""
     is_vector = b.ndim == 1 or b.shape == a.shape[:-1]
     b = b[..., None] if is_vector else b
-    x = np.linalg.solve(a, b) if left else _turned(np.linalg.solve(_turned(a), _turned(b)))
+    x = (
+        np.linalg.solve(a, b)
+        if left
+        else _transposed(np.linalg.solve(_transposed(a), _transposed(b)))
+    )
     return x[..., 0] if is_vector else x
 
 
@@ -42,12 +46,12 @@ def _solve_triangular(a: _Array, b: _Array, *, upper: bool, left: bool, unit: bo
 
 def _cholesky(x: _Array, *, upper: bool) -> Any:
     """Return the factor of the triangle that is asked for; the other triangle is not read."""
-    return _turned(np.linalg.cholesky(_turned(x))) if upper else np.linalg.cholesky(x)
+    return _transposed(np.linalg.cholesky(_transposed(x))) if upper else np.linalg.cholesky(x)
 
 
 def _cholesky_solve(b: _Array, factor: _Array, *, upper: bool) -> Any:
-    lower = _turned(_triangle(factor, upper=True)) if upper else _triangle(factor, upper=False)
-    return np.linalg.solve(_turned(lower), np.linalg.solve(lower, b))
+    lower = _transposed(_triangle(factor, upper=True)) if upper else _triangle(factor, upper=False)
+    return np.linalg.solve(_transposed(lower), np.linalg.solve(lower, b))
 
 
 def _cholesky_inverse(factor: _Array, *, upper: bool) -> Any:
