@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.pass_infra.kinds.per_function import is_skipped
 
@@ -18,18 +19,24 @@ def prim_funcs(module: ir.Operation) -> Iterator[ir.OpView]:
             yield view
 
 
-def each_prim_func(module: ir.Operation, change: Callable[[ir.OpView, Emitter], object]) -> None:
-    """Call a function with every prim func and a writer whose constants go to its entry."""
+def each_prim_func(
+    module: ir.Operation, change: Callable[[ir.OpView, Emitter], object],
+    machine: Machine | None = None,
+) -> None:  # fmt: skip
+    """Call a function with every prim func and a writer whose constants go to its entry.
+
+    Vectors are written for `machine`; nothing else needs one.
+    """
     with module.context, module.location:
         for func in prim_funcs(module):
-            with writer(func) as emit:
+            with writer(func, machine) as emit:
                 change(func, emit)
 
 
 @contextmanager
-def writer(func: ir.OpView) -> Iterator[Emitter]:
+def writer(func: ir.OpView, machine: Machine | None = None) -> Iterator[Emitter]:
     """Open a writer for a function's body."""
-    emit = Emitter(func.entry_block)
+    emit = Emitter(func.entry_block, machine)
     try:
         yield emit
     finally:

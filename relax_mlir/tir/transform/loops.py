@@ -125,7 +125,7 @@ def vectorize_loop(op: ir.Operation, enable_vectorize: bool = True, target: str 
             if vectorize(loop, emit, machine):
                 set_kind(loop, "serial")
 
-    each_prim_func(op, change)
+    each_prim_func(op, change, machine)
 
 
 def _blocks(loop: ir.Operation) -> list[ir.Operation]:
