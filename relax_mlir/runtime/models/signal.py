@@ -51,8 +51,8 @@ def _fourier(
         y = np.fft.ifftn(values, axes=axes, norm="forward") * scale
     else:
         y = np.fft.irfftn(values, sizes, axes, norm="forward") * scale
-        return np.ascontiguousarray(y, real.dtype)
-    return tuple(np.ascontiguousarray(part, real.dtype) for part in (np.real(y), np.imag(y)))
+        return y.astype(real.dtype, copy=False)
+    return tuple(part.astype(real.dtype, copy=False) for part in (np.real(y), np.imag(y)))
 
 
 def _stft(x: _Array, step: _Array, window: Any, length: Any, *, onesided: bool) -> Any:
