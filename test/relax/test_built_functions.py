@@ -9,6 +9,7 @@ import pytest
 from relax_mlir import IRModule, ir, register_func, relax, te, tir, transform
 from relax_mlir.errors import ExprError
 from relax_mlir.relax import analysis
+from relax_mlir.relax.expr.script_text import script_text
 from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
 
@@ -183,3 +184,29 @@ def test_functions_as_values_must_exist():
         builder.emit_func_output(x)
     (problem,) = analysis.check_well_formed(builder.get())
     assert "@none is not in the module" in problem.message
+
+
+@pytest.mark.parametrize(
+    "number",
+    [tir.const(16, "int32"), tir.const(-3, "int8"), tir.const(0.5, "float16"),
+     tir.const(0.1, "float64"), tir.const(True, "bool"), tir.const(7, "int64")],
+)  # fmt: skip
+def test_numbers_of_any_dtype_are_expressions(number):
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output((number, builder.emit(x + 1), relax.PrimValue(number)))
+    func = builder.finalize()["main"]
+    first, _, last = func.body.body.fields
+    assert len(func.body.blocks[0].bindings) == 1
+    for made in (first, last):
+        assert isinstance(made, relax.PrimValue)
+        assert made.ty.dtype == number.dtype
+        ir.assert_structural_equal(made, number)
+    assert ir.structural_equal(from_source(func.script())["main"], func)
+    got, _, again = relax.VirtualMachine(relax.build(func))["main"](np.ones((1, 4), "float32"))
+    assert got == again == np.array(number.value, number.dtype)
+
+
+def test_numbers_of_two_dtypes_differ():
+    assert not ir.structural_equal(relax.PrimValue(tir.const(16, "int32")), relax.PrimValue(16))
+    assert script_text(relax.PrimValue(tir.const(0.5, "float32"))) == "T.float32(0.5)"

@@ -12,6 +12,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.errors import ScriptError
 from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.structural.compare import structural_equal
 from relax_mlir.script import from_source
 
 HEAD = "from relax_mlir.script import ir as I, relax as R, tir as T\n"
@@ -263,3 +264,19 @@ def test_pure_is_checked() -> None:
     )
     with pytest.raises(ScriptError, match="declared pure"):
         from_source(text)
+
+
+@pytest.mark.parametrize(
+    ("number", "dtype", "value"),
+    [
+        ("T.float32(0.5)", "float32", 0.5),
+        ("T.bool(True)", "bool", True),
+        ("T.int8(-3)", "int8", -3),
+    ],
+)
+def test_numbers_of_a_dtype_are_scalars(number: str, dtype: str, value: float) -> None:
+    module = function(f"return (x, {number})")
+    assert f"T.{dtype}" in module.script()
+    assert structural_equal(from_source(module.script()), module)
+    with pytest.raises(ScriptError, match="out of bounds"):
+        function("return T.int8(1000)")

@@ -221,6 +221,13 @@ def prim_value(value: int | SymExpr, loc: ir.Location | None = None) -> ir.Value
     ).result
 
 
+def prim_number(value: float, dtype: str, loc: ir.Location) -> ir.Value:
+    """Create a number of another dtype than int64 as a value at the current insertion point."""
+    array = np.array(value, numpy_dtype(dtype))
+    tensor = constant_op(constant_attribute(array), nameless(loc))
+    return build("tensor_to_scalar", [tensor], {}, loc)
+
+
 def scalar_constant(value: Any, dtype: str = "", loc: ir.Location | None = None) -> ir.Value:
     """Create a constant of a Python number or numpy array at the current insertion point.
 

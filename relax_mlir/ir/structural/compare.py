@@ -205,7 +205,11 @@ def _compare_values(lhs: Any, rhs: Any, symbols: Renaming, map_free: bool, what:
 
 def _scalar(node: Any) -> tuple[Any, list[Any]] | None:
     """Return the kind and parts of a scalar expression of `tir` that is no symbolic integer."""
-    if not hasattr(node, "operands") or not hasattr(node, "as_size") or node.as_size() is not None:
+    # Markers of scripts have any attribute.
+    node = node.sym if hasattr(type(node), "sym") else node
+    if not hasattr(type(node), "operands") or not hasattr(type(node), "as_size"):
+        return None
+    if node.dtype == "int64" and node.as_size() is not None:
         return None
     kind = (type(node).__name__, node.dtype, getattr(node, "value", None))
     return kind, list(node.operands)

@@ -8,9 +8,10 @@ from relax_mlir.dialects.locations import nameless
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import constant_attribute
 from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, build, prim_number
 from relax_mlir.dialects.relax.ops.params import given_attribute
 from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
 from relax_mlir.relax.builder.call_forms import make_call
 from relax_mlir.relax.builder.frames import require_symbols, resolve
@@ -266,6 +267,10 @@ def _shape_expr(m: Materializer, expr: ShapeExpr, _: Any, loc: ir.Location) -> i
 
 
 def _prim_value(m: Materializer, expr: PrimValue, _: Any, loc: ir.Location) -> ir.Value:
+    number = expr.value
+    if not isinstance(number, SymExpr):
+        with m._builder._frame().ip, m._builder.unknown:
+            return prim_number(number.value, number.dtype, loc)
     require_symbols(m._builder._frame(), [expr.value])
     with m._builder.unknown:
         try:

@@ -60,7 +60,7 @@ def binary(name: str, lhs: Any, rhs: Any) -> Any:
 def _integer(side: Any) -> Any:
     """Return the symbolic integer that an operand is, None when it is none."""
     if isinstance(side, PrimValue):
-        return side.value
+        side = side.value
     return side if isinstance(side, (int, SymExpr)) and not isinstance(side, bool) else None
 
 

@@ -37,8 +37,18 @@ def terminator(block: ir.Block) -> ir.Operation | None:
     return last if last is not None and last.name in TERMINATORS else None
 
 
+def is_number(op: ir.Operation) -> bool:
+    """Whether an operation is a number of another dtype than int64, which has no name."""
+    if op.name != "relax.tensor_to_scalar" or location_name(op.location):
+        return False
+    source = defining_op(op.operands[0])
+    return source is not None and source.name == "relax.constant" and is_leaf(source)
+
+
 def is_leaf(op: ir.Operation) -> bool:
     """Whether an operation is part of the expression that uses it: a constant without a name."""
+    if is_number(op):
+        return True
     return op.name in LEAVES and (op.name != MAKE_TUPLE or is_make_tuple(op)) and (
         not location_name(op.location)
     )  # fmt: skip

@@ -28,6 +28,7 @@ from relax_mlir.relax.expr.values import (
     ShapeExpr,
     StringImm,
     Tuple,
+    is_integer,
 )
 from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer
@@ -145,6 +146,8 @@ class _Text:
             large = data.size > 64 or (data.size == 0 and data.ndim > 1)
             return f"R.const(<{expr.ty}>)" if large else (
                 f'R.const({spelling.array(data, dtype)}, "{dtype}")')  # fmt: skip
+        if isinstance(expr, PrimValue) and not is_integer(expr):
+            return f"T.{expr.value.dtype}({expr.value})"
         if isinstance(expr, (ShapeExpr, PrimValue)):
             dims = [expr.value] if isinstance(expr, PrimValue) else expr.values
             self._dims(dims)

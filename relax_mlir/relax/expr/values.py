@@ -21,6 +21,7 @@ from relax_mlir.relax.expr.types import ObjectType, PrimType, ShapeType, TensorT
 from relax_mlir.relax.expr.views import register_view, view
 from relax_mlir.runtime.native.ffi import tvm_ffi
 from relax_mlir.script.markers import Marker
+from relax_mlir.tir.scalar.prim_expr import FloatImm, IntImm
 
 
 class _Leaf(Expr):
@@ -125,6 +126,12 @@ class ShapeExpr(_Leaf):
         return hash(self.values)
 
 
+def _is_other_number(value: Any) -> bool:
+    """Whether something is a number of `tir` that is no int64."""
+    number = isinstance(value, (IntImm, FloatImm)) and not isinstance(value, SymExpr)
+    return number and value.dtype != "int64"
+
+
 def make_shape(shape: Sequence[Any]) -> ShapeExpr:
     """Return a list or tuple of integers and symbols as a shape.
 
@@ -151,33 +158,39 @@ class RuntimeDepShape(Expr):
 
 
 class PrimValue(_Leaf):
-    """One symbolic integer as a value: `PrimValue(n * 4)`."""
+    """A scalar: a symbolic integer, `PrimValue(n * 4)`, or `tir.const(0.5, "float32")`."""
 
     __slots__ = ()
 
     def __init__(self, value: Any) -> None:
         super().__init__()
         self._op: ir.Operation | None = None
-        self._raw = as_dim(value)
+        self._raw = value if _is_other_number(value) else as_dim(value)
 
     @property
-    def value(self) -> SymExpr:
-        """The integer."""
+    def value(self) -> Any:
+        """The integer, or the `tir.IntImm` or `tir.FloatImm` of a number of another dtype."""
         if self._op is None:
             return self._raw
+        if "value" not in self._op.attributes:
+            source = self._op.operands[0].owner.operation
+            array = constant_array(source.attributes["value"])
+            dtype = T.dtype_of_element(self._op.result.type)
+            return (FloatImm if "float" in dtype else IntImm)(dtype, array.item())
         value = self._op.attributes["value"].maybe_downcast()
         assert isinstance(value, Dims), "checked by the verifier"
         return value.dims[0]
 
     @property
-    def sym(self) -> SymExpr:
+    def sym(self) -> Any:
         """The integer, under the name by which shapes take it."""
         return self.value
 
     @property
     def ty(self) -> Type:
         """The type."""
-        return PrimType("int64", self.value)
+        value = self.value
+        return PrimType("int64", value) if isinstance(value, SymExpr) else PrimType(value.dtype)
 
 
 class _Literal(Expr):
@@ -316,7 +329,7 @@ def convert(value: Any, dtype: str = "") -> Any:
         return const(value, dtype if isinstance(value, np.generic) and dtype else None)
     if isinstance(value, (bool, int, float)):
         return const(value, dtype or None)
-    if isinstance(value, SymExpr):
+    if isinstance(value, (SymExpr, IntImm, FloatImm)):
         return PrimValue(value)
     if isinstance(value, str):
         return StringImm(value)
@@ -336,9 +349,8 @@ def convert(value: Any, dtype: str = "") -> Any:
 
 def is_integer(value: Any) -> bool:
     """Whether something can be a dimension."""
-    return isinstance(value, (SymExpr, PrimValue)) or (
-        isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    )
+    value = value.value if isinstance(value, PrimValue) else value
+    return isinstance(value, (SymExpr, int, np.integer)) and not isinstance(value, bool)
 
 
 def _array(value: Any) -> np.ndarray | None:

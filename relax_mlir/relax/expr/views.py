@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.leaves import Var, make_var, value_name
-from relax_mlir.relax.expr.places import canonical, defining_op, is_leaf, is_local
+from relax_mlir.relax.expr.places import canonical, defining_op, is_leaf, is_local, is_number
 
 # Operation -> class of its view, and "" -> that of all others, a Call. A class here has a slot
 # `_op`, and all its fields read it when it is set. The modules of the classes register them.
@@ -32,7 +32,7 @@ def view(value: ir.Value, keep: Any = None) -> Expr:
     """
     op = defining_op(value)
     if op is not None and is_leaf(op):
-        return view_op(op, keep)
+        return view_op(op, keep, "relax.prim_value" if is_number(op) else op.name)
     return var(value, keep)
 
 
@@ -43,10 +43,16 @@ def var(value: ir.Value, keep: Any = None) -> Var:
     return make_var(value, name, keep, None, is_local(value))
 
 
-def view_op(op: ir.Operation, keep: Any = None) -> Expr:
-    """Return the expression that an operation computes: the value of its binding."""
+def view_op(op: ir.Operation, keep: Any = None, kind: str = "") -> Expr:
+    """Return the expression that an operation computes: the value of its binding.
+
+    Args:
+        op: the operation.
+        keep: as for `view`.
+        kind: the operation that it appears as, where that is another one.
+    """
     op = op.operation
-    cls = _VIEWS.get(op.name) or _VIEWS[""]
+    cls = _VIEWS.get(kind or op.name) or _VIEWS[""]
     make: Callable[..., Any] = cls.__new__
     made = make(cls)
     made._op, made._keep, made._ty = op, keep, None

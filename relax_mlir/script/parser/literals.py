@@ -24,7 +24,7 @@ def _prim(value: Any) -> Any:
 
 
 # TVM spells `{"tir.noalias": T.bool(True)}` and `R.const(T.float32(1))`.
-_TYPED_LITERALS = {
+TYPED_LITERALS = {
     **dict.fromkeys(("T.int8", "T.int16", "T.int32", "T.int64"), int),
     **dict.fromkeys(("T.uint8", "T.uint16", "T.uint32", "T.uint64"), int),
     **dict.fromkeys(("T.float16", "T.bfloat16", "T.float32", "T.float64"), float),
@@ -87,7 +87,7 @@ def literal(scope: Scope, node: Node) -> Any:
             path = f"T.{literal(scope, node.args[0])}"
         elif len(node.args) > 1:
             path = ""
-        convert = _TYPED_LITERALS.get(path)
+        convert = TYPED_LITERALS.get(path)
         if convert is not None:
             value = literal(scope, node.args[-1])
             try:

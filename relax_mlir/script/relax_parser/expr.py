@@ -28,7 +28,7 @@ from relax_mlir.script.parser.dims import (
 )
 from relax_mlir.script.parser.env import MISSING
 from relax_mlir.script.parser.interfaces import ModuleParser
-from relax_mlir.script.parser.literals import literal
+from relax_mlir.script.parser.literals import TYPED_LITERALS, literal
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.relax_parser import logic as relax_logic
@@ -176,6 +176,13 @@ class ExprParser(interfaces.ExprParser):
         except (TypeError, ValueError, OverflowError, ImportError) as error:
             self.scope.fail(node, f"not a constant of the Relax language: {error}")
         return self.emit("relax.constant", [], attribute.type, node, name, value=attribute)
+
+    def number(self, raw: float, dtype: str, node: Node, name: str | None = None) -> ir.Value:
+        """Return a scalar of a dtype."""
+        if dtype == "int64":
+            return self.materialize(raw, node, name)
+        tensor = self.constant(raw, node, None, dtype)
+        return build("tensor_to_scalar", [tensor], {}, self.scope.location(node, name))
 
     def fields(self, node: Node) -> list[ir.Value]:
         """Return the values of an argument list: `[x, y]`, `(x, y)`, `x`, or a tuple value."""
@@ -383,6 +390,8 @@ class ExprParser(interfaces.ExprParser):
             return self.evaluate(node.args[0])
         if path in ("T.meta_var", "I.meta_var") and len(node.args) == 1:
             return self.evaluate(node.args[0])
+        if path in TYPED_LITERALS and len(node.args) == 1:
+            return self.number(literal(self.scope, node), path.removeprefix("T."), node, name)
         if path and path.startswith("T."):
             return DimParser(self.scope).dim(node)
         if isinstance(node.func, ast.Name) and node.func.id == "float":

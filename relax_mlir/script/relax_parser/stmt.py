@@ -10,7 +10,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
-from relax_mlir.dialects.relax.ops.base import build, is_absent
+from relax_mlir.dialects.relax.ops.base import is_absent
 from relax_mlir.dialects.relax.ops.core import impurity
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.dialects.relax.type_lattice import meet
@@ -256,18 +256,10 @@ class StmtParser(interfaces.StmtParser):
             dtype = T.tensor_dtype(declared.type)
             value = self.expr.constant(raw, node.value, name, dtype)
         elif isinstance(raw, (int, float)) and T.is_scalar(declared.type):
-            value = self._number(raw, declared.type, node.value, name)
+            value = self.expr.number(raw, T.dtype_of_element(declared.type), node.value, name)
         else:
             value = self.expr.materialize(raw, node.value, name)
         return self.refine(value, declared.type, hint.node, node.value, name)
-
-    def _number(self, raw: float, declared: ir.Type, node: Node, name: str) -> ir.Value:
-        """Return a number of the dtype that its variable is declared with."""
-        dtype = T.dtype_of_element(declared)
-        if dtype == "int64":
-            return self.expr.materialize(raw, node, name)
-        tensor = self.expr.constant(raw, node, None, dtype)
-        return build("tensor_to_scalar", [tensor], {}, self.scope.location(node, name))
 
     def refine(
         self, value: ir.Value, declared: ir.Type, at: Node, node: Node, name: str | None

@@ -9,9 +9,9 @@ import numpy as np
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.constants import constant_attribute, constant_op, numpy_dtype
+from relax_mlir.dialects.relax.constants import constant_attribute, constant_op
 from relax_mlir.dialects.relax.dialect import Dims, Shape
-from relax_mlir.dialects.relax.ops.base import build, prim_value
+from relax_mlir.dialects.relax.ops.base import prim_number, prim_value
 from relax_mlir.dialects.relax.well_formed import argument_attributes, type_dims
 from relax_mlir.dialects.symbolic.binding import bound_symbols
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -204,9 +204,7 @@ class _Binder:
             elif isinstance(value, (int, float)) and str(argument.type) == "i64":
                 made = prim_value(int(value))
             elif isinstance(value, (int, float)):
-                number = np.array(value, numpy_dtype(T.dtype_of_element(argument.type)))
-                tensor = constant_op(constant_attribute(number, name))
-                return build("tensor_to_scalar", [tensor], {}, tensor.location)
+                return prim_number(value, T.dtype_of_element(argument.type), ir.Location.current)
             else:
                 made = constant_op(constant_attribute(value, name))
             if made.type == argument.type or not any(map(_is_computed, type_dims(argument.type))):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from relax_mlir import relax, tir, transform
+from relax_mlir import ir, relax, tir, transform
 from relax_mlir.errors import ExprError, ExprTypeError, PassError, ShapeMismatchError
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
@@ -149,3 +149,16 @@ def test_values_that_are_no_arrays():
         transform.BindParams("main", {"w": "x"})
     with pytest.raises(ExprTypeError, match="takes arrays by parameter"):
         transform.BindParams("main", [W])
+
+
+@pytest.mark.parametrize(("dtype", "value"), [("int32", 16), ("float32", 0.5), ("bool", True)])
+def test_a_number_is_in_the_place_of_its_parameter(dtype: str, value: float) -> None:
+    param = relax.Var("A", R.Prim(dtype))
+    number = tir.const(value, dtype)
+    bound = relax.Function([param], param, R.Prim(dtype)).bind_params({"A": number})
+    assert not bound.params
+    assert not bound.body.blocks
+    assert (bound.body.body.value.dtype, bound.body.body.value.value) == (dtype, value)
+    ir.assert_structural_equal(bound.body.body, number)
+    assert not ir.structural_equal(bound.body.body, tir.const(0, dtype))
+    assert relax.VirtualMachine(relax.build(bound))["main"]() == value
