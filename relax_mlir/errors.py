@@ -78,6 +78,14 @@ class ParameterNameError(ExprError, RuntimeError):
     """A function has no parameter or symbol of that name; a RuntimeError too, as in TVM."""
 
 
+class SizeTypeError(ExprTypeError, RuntimeError):
+    """A size is a symbol of another dtype than int64; a RuntimeError too, as in TVM."""
+
+
+class TensorArgumentError(ExprTypeError, AssertionError):
+    """A te function got an expression that is no tensor; an AssertionError too, as in TVM."""
+
+
 class BuilderError(RelaxMLIRError, RuntimeError):
     """A BlockBuilder was used out of order, or with values of another scope."""
 

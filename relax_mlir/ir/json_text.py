@@ -223,6 +223,9 @@ class _Reader:
         missing = name in ("Var", "DataflowVar") and fields["ty"].is_missing()
         if missing:
             del fields["ty"]
+        if name in ("TensorType", "ShapeType") and next(iter(fields.values())) is not None:
+            # It is written for readers; the sizes say it.
+            del fields["ndim"]
         made = _class(name)(fields) if name == "Attrs" else _class(name)(**fields)
         self._made[place] = made
         return made

@@ -36,7 +36,7 @@ class Var(SymExpr, metaclass=_Symbol):
     of a shape that are symbols count as instances.
     """
 
-    __slots__ = ()
+    __slots__ = ("_dtype",)
 
     def __new__(cls, name: str, dtype: str = "int64", *, ty: str | None = None) -> "Any":
         """Return a symbol; a handle is the parameter of a prim func that points to a buffer."""
@@ -57,6 +57,15 @@ class Var(SymExpr, metaclass=_Symbol):
             )
         symbol = SymExpr.var(name)
         super().__init__(symbol._terms, symbol._atoms)
+        self._dtype = dtype
+
+    @property
+    def dtype(self) -> str:
+        """The dtype that it was made with; one of int32 counts in kernels, and shapes refuse it."""
+        return self._dtype
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Var, (str(self), self.dtype)
 
     @property
     def name_hint(self) -> str:

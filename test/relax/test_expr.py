@@ -467,6 +467,19 @@ def test_namespaces() -> None:
             tir.Var(wrong)
 
 
+def test_what_a_type_or_shape_does_not_take() -> None:
+    for made, sizes in ((relax.TensorType, [1, 2]), (relax.ShapeType, [1, 2])):
+        for ndim in (2, 3):
+            with pytest.raises(ValueError, match=r"takes .* or ndim, got .1, 2. and"):
+                made(sizes, ndim=ndim)
+    assert as_type(R.Tensor((1, 2), ndim=2)).ndim == as_type(R.Shape((1, 2), ndim=2)).ndim == 2
+    with pytest.raises(ExprError, match="ndim is 3, there are 2 sizes"):
+        as_type(R.Tensor((1, 2), ndim=3))
+    for made in (relax.ShapeExpr, relax.TensorType):
+        with pytest.raises(RuntimeError, match=r"can only have dtype of int64, 'm' is .* int32"):
+            made([tir.Var("m", "int32"), 3])
+
+
 def test_relax_var_takes_types_of_scripts_in_the_place_of_a_shape() -> None:
     assert str(relax.var("x", R.Tensor((2, 3), "float32")).ty) == 'R.Tensor((2, 3), "float32")'
     assert str(relax.var("x", shape=[2], dtype="int32").ty) == 'R.Tensor((2,), "int32")'

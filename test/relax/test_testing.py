@@ -6,6 +6,7 @@ import pytest
 from relax_mlir import ir, relax, tir
 from relax_mlir.errors import BuilderError, ExprTypeError
 from relax_mlir.relax.testing import dump_ast, nn
+from relax_mlir.relax.testing.ast_printer import ASTPrinter
 from relax_mlir.relax.utils import copy_with_new_vars, prim_value
 from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
@@ -82,8 +83,8 @@ def test_trees_of_text():
         == """DataflowVar(
   name="lv",
   ty=TensorType(
-    ndim=2,
-    dtype=int8
+    dtype=int8,
+    ndim=2
   )
 )"""
     )
@@ -190,3 +191,19 @@ def test_weights_of_unknown_sizes():
     rows = relax.Var("rows", R.Tensor(("n",), "float32"))
     with pytest.raises(ExprTypeError, match="the size of 'rows' is not known"):
         nn.init_params(relax.Function([rows], rows).module)
+
+
+def test_trees_of_numbers_and_of_shapes_that_are_variables():
+    printer = ASTPrinter(indent_str="")
+    flat = printer.visit_expr(relax.PrimValue(tir.const(0.5, "float32")))
+    assert flat == "Expr(value=`T.float32(0.5)`)"
+    s = relax.Var("s", R.Shape([2, "n"]))
+    type_ = relax.TensorType(s, "int32")
+    assert type_.shape is s
+    assert type_.ndim == 2
+    assert (
+        printer.visit_ty_(type_)
+        .replace("\n", "")
+        .startswith('TensorType(dtype=int32,shape=Var(name="s"')
+    )
+    assert printer.visit_type_(type_).replace("\n", "") == "TensorType(ndim=2,dtype=int32)"

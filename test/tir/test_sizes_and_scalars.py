@@ -1,5 +1,8 @@
 """Sizes as expressions of TIR, scalars of scripts outside of scripts, and TVM FFI's comparisons."""
 
+import copy
+import pickle
+
 import pytest
 import tvm_ffi
 
@@ -36,6 +39,10 @@ def test_sizes_that_are_converted() -> None:
 
 def test_sizes_have_a_dtype() -> None:
     assert [size.dtype for size in SIZES] == ["int64"] * 3
+    for dtype in ("int32", "int64"):
+        symbol = tir.Var("n", dtype)
+        for each in (symbol, copy.deepcopy(symbol), pickle.loads(pickle.dumps(symbol))):
+            assert (each, each.dtype) == (N, dtype)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from relax_mlir.relax.expr import (
     Type,
     as_type,
 )
-from relax_mlir.relax.expr.types import without_shape
+from relax_mlir.relax.expr.types import ranked, without_shape
 
 
 class BaseCheckResult(IntEnum):
@@ -80,7 +80,9 @@ def type_lca(lhs: Any, rhs: Any) -> Type:
     if isinstance(lhs, TensorType) and isinstance(rhs, TensorType):
         dtype = lhs.dtype if lhs.dtype == rhs.dtype else None
         ndim = lhs.ndim if lhs.ndim == rhs.ndim else -1
-        return TensorType(lhs.dims if _same_dims(lhs.dims, rhs.dims) else None, dtype, ndim=ndim)
+        return ranked(
+            TensorType, lhs.dims if _same_dims(lhs.dims, rhs.dims) else None, ndim, dtype=dtype
+        )
     if isinstance(lhs, ShapeType) and isinstance(rhs, ShapeType):
         if _same_dims(lhs.dims, rhs.dims):
             return lhs
@@ -230,9 +232,9 @@ def _erase(type_: Type, values: Mapping[str, SymExpr], exprs: Mapping[Any, Any])
         shape = _erase_dims(type_.dims, values)
         if shape is None and type_.shape_expr is not None:
             shape = exprs.get(type_.shape_expr)
-        return TensorType(shape, type_.dtype, type_.vdevice, type_.ndim)
+        return ranked(TensorType, shape, type_.ndim, dtype=type_.dtype, vdevice=type_.vdevice)
     if isinstance(type_, ShapeType):
-        return ShapeType(_erase_dims(type_.dims, values), type_.ndim)
+        return ranked(ShapeType, _erase_dims(type_.dims, values), type_.ndim)
     if isinstance(type_, TupleType):
         return TupleType([_erase(field, values, exprs) for field in type_.fields])
     if isinstance(type_, PrimType) and type_.value is not None:

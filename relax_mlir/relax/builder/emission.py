@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.infer import compatible
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError
 from relax_mlir.relax.analysis.pending import pending_variables
@@ -64,6 +65,11 @@ class Emission(Core):
         else:
             value = self._materializer.value(expr, name_hint or "gv")
             name = self._materializer.last_name
+        return self.give_out(value, name)
+
+    def give_out(self, value: ir.Value, name: str) -> Var:
+        """Have a value leave the open dataflow block as a variable of that name."""
+        frame = self._frame()
         known = frame.given.get(value)
         if known is not None:
             return known

@@ -9,7 +9,13 @@ from relax_mlir.errors import BuilderError
 from relax_mlir.relax.builder.frames import resolve
 from relax_mlir.relax.builder.lambdas import LAMBDA
 from relax_mlir.relax.expr.leaves import Var, make_var, value_name
-from relax_mlir.relax.expr.places import DATAFLOW, canonical, operations_within, terminator
+from relax_mlir.relax.expr.places import (
+    DATAFLOW,
+    canonical,
+    operations_within,
+    outputs,
+    terminator,
+)
 
 
 def inline_block(builder: Any, block: ir.Block) -> Var:
@@ -50,6 +56,9 @@ class _Copy:
                 continue
             if op.name == DATAFLOW and self._builder.current_block_is_dataflow():
                 self.operations(op.regions[0].blocks[0])
+                for value in outputs(op):
+                    name = value_name(value)
+                    self._builder.give_out(self.value(value), self._names.get(name, name))
             else:
                 self._copy(op)
 

@@ -18,7 +18,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.symbolic.atoms import signed
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.errors import ExprError, ExprTypeError, TensorArgumentError
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.relax.builder.frames import bind_symbols
 from relax_mlir.relax.builder.functions import function_op
@@ -39,12 +39,12 @@ def te_tensor(expr: Expr, name: str = "", te: Any = None) -> Any:
     """Return a te tensor that stands for an expression: a placeholder of its shape and dtype.
 
     Raises:
-        ExprTypeError: the expression is no tensor.
+        TensorArgumentError: the expression is no tensor.
         ExprError: its shape is not known symbolically, or its dtype is not known.
     """
     type_ = expr.ty
     if not isinstance(type_, TensorType):
-        raise ExprTypeError(f"only tensors can be te tensors, {expr!r} is {type_}")
+        raise TensorArgumentError(f"only tensors can be te tensors, {expr!r} is {type_}")
     if type_.dims is None:
         raise ExprError(
             f"the shape of {expr!r} is not known symbolically; bind it by match_cast first"

@@ -6,6 +6,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import location_name
 from relax_mlir.extension_points import extension
+from relax_mlir.ir.structural.compare import structural_hash
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.leaves import Var, make_var
 from relax_mlir.relax.expr.places import DATAFLOW, is_binding, outputs, terminator
@@ -52,6 +53,10 @@ class Binding(Scripted):
         if self is other:
             return True
         return isinstance(other, Binding) and self._op is not None and self._op == other._op
+
+    def __tvm_ffi_value__(self) -> str:
+        """Return what `tvm_ffi.structural_hash` sees: one text of bindings that are alike."""
+        return hex(structural_hash(self, map_free_vars=True))
 
     def __eq__(self, other: object) -> bool:
         return self.same_as(other)

@@ -5,7 +5,7 @@ from typing import Any
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.parse import read_expression
-from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.errors import ExprError, ExprTypeError, SizeTypeError
 
 
 def as_dtype(dtype: Any) -> str:
@@ -36,10 +36,17 @@ def as_dim(value: Any) -> SymExpr:
     Expressions of `tir` over symbols and integers are dimensions too, `tir.const(3) * 4`.
 
     Raises:
-        ExprTypeError: it is none of them.
+        ExprTypeError: it is none of them, or a symbol of another dtype than int64.
         ExprError: the text spells no expression.
     """
     value = getattr(value, "sym", value)
+    if isinstance(value, SymExpr):
+        if value.dtype != "int64":
+            raise SizeTypeError(
+                "the value in ShapeType can only have dtype of int64, "
+                f"'{value}' is a symbol of {value.dtype}"
+            )
+        return value
     # A scalar expression of `tir`, a layer below: its class has it by that name.
     if hasattr(value, "as_size"):
         size = value.as_size()
@@ -62,7 +69,7 @@ def read_shape(shape: Any) -> tuple[tuple[SymExpr, ...] | None, Any, int]:
     """
     type_ = getattr(shape, "ty", None)
     if type_ is not None and hasattr(type_, "values"):
-        return type_.dims, None if type_.dims is not None else shape, type_.ndim
+        return type_.dims, None if hasattr(type(shape), "values") else shape, type_.ndim
     if isinstance(shape, (list, tuple)):
         dims = tuple(as_dim(dim) for dim in shape)
         return dims, None, len(dims)

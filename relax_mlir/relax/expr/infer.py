@@ -23,6 +23,7 @@ from relax_mlir.relax.expr.types import (
     TupleType,
     Type,
     from_mlir,
+    ranked,
 )
 from relax_mlir.relax.expr.values import Tuple, tuple_of_types
 
@@ -88,7 +89,8 @@ def _infer_call(call: Call) -> Type:
     if isinstance(op, Op) and op.name == "relax.shape_of":
         (tensor,) = call.args
         type_ = tensor.ty
-        return ShapeType(type_.dims, type_.ndim) if isinstance(type_, TensorType) else ShapeType()
+        known = isinstance(type_, TensorType)
+        return ranked(ShapeType, type_.dims, type_.ndim) if known else ShapeType()
     if isinstance(op, Op) and op.name == "relax.binary_broadcast":
         return _broadcast([arg.ty for arg in call.args])
     if isinstance(op, Op):
@@ -104,14 +106,14 @@ def _broadcast(shapes: list[Type]) -> Type:
     known = [each for each in shapes if isinstance(each, ShapeType)]
     if len(known) != 2 or len(shapes) != 2:
         raise ExprError(f"binary_broadcast takes two shapes, got {', '.join(map(str, shapes))}")
-    lhs, rhs = (TensorType(each.dims, "bool", ndim=each.ndim) for each in known)
+    lhs, rhs = (ranked(TensorType, each.dims, each.ndim, dtype="bool") for each in known)
     with default_context(), ir.Location.unknown():
         try:
             result = from_mlir(broadcast(lhs.to_mlir(), rhs.to_mlir()))
         except ValueError as error:
             raise ExprError(f"binary_broadcast: {error}") from error
     assert isinstance(result, TensorType), "tensors broadcast to a tensor"
-    return ShapeType(result.dims, result.ndim)
+    return ranked(ShapeType, result.dims, result.ndim)
 
 
 def computation_type(name: str, args: Any, attrs: dict[str, Any]) -> Type:

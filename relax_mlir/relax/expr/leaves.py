@@ -19,6 +19,7 @@ from relax_mlir.relax.expr.types import (
     Type,
     as_type,
     from_mlir,
+    ranked,
     without_shape,
 )
 
@@ -82,7 +83,8 @@ class Var(Expr):
         if given is None and shape is not None:
             known = None if type_annotation is None else as_type(type_annotation)
             ndim = getattr(known, "ndim", -1)
-            given = TensorType(shape, dtype or getattr(known, "dtype", None), ndim=ndim)
+            dtype = dtype or getattr(known, "dtype", None)
+            given = ranked(TensorType, shape, ndim, dtype=dtype)
         elif given is None:
             given = type_annotation
         self._ty = None if given is None else as_type(given)

@@ -82,7 +82,7 @@ class TensorType(Type):
         dtype: TVM's name, `""` when unknown; `float32` when left out, as in TVM, which makes it
             unknown for `R.Tensor` alone.
         ndim: number of dimensions, -1 when unknown.
-        shape_expr: an expression of a shape that gives the dimensions at run time (V1), or None.
+        shape_expr: the variable or call of a shape that was given as one, or None.
         vdevice: where the tensor is, or None. Programs run on a CPU, so IR does not keep it.
     """
 
@@ -98,10 +98,9 @@ class TensorType(Type):
         self.shape_expr: Any = None
         self.vdevice: VDevice | None = None if vdevice is None else as_vdevice(vdevice)
         if shape is not None:
-            self.dims, self.shape_expr, known = read_shape(shape)
-            if ndim not in (-1, known) and known != -1:
-                raise ExprError(f"ndim is {ndim}, the shape has {known} dimensions")
-            ndim = max(ndim, known)
+            if ndim != -1:
+                raise ExprError(f"a TensorType takes a shape or ndim, got {shape!r} and {ndim}")
+            self.dims, self.shape_expr, ndim = read_shape(shape)
         if isinstance(ndim, bool) or not isinstance(ndim, int) or ndim < -1:
             raise ExprError(f"ndim must be an integer, -1 when unknown, got {ndim!r}")
         self.ndim: int = ndim
@@ -109,7 +108,7 @@ class TensorType(Type):
     @property
     def shape(self) -> Any:
         """The dimensions as a `ShapeExpr` (V0), an expression of a shape (V1), or None (V2)."""
-        if self.dims is None:
+        if self.dims is None or self.shape_expr is not None:
             return self.shape_expr
         return extension("relax.ShapeExpr")(self.dims)
 
@@ -158,10 +157,9 @@ class ShapeType(Type):
     def __init__(self, values: Any = None, ndim: int = -1) -> None:
         self.dims: tuple[SymExpr, ...] | None = None
         if values is not None:
-            self.dims, _, known = read_shape(values)
-            if ndim not in (-1, known) and known != -1:
-                raise ExprError(f"ndim is {ndim}, the shape has {known} values")
-            ndim = max(ndim, known)
+            if ndim != -1:
+                raise ExprError(f"a ShapeType takes values or ndim, got {values!r} and {ndim}")
+            self.dims, _, ndim = read_shape(values)
         self.ndim: int = ndim
 
     @property
@@ -355,7 +353,7 @@ def from_mlir(type_: ir.Type) -> Type:
         made.shape_expr = made.vdevice = None
         return made
     if isinstance(type_, Shape):
-        return ShapeType(T.shape_dims(type_), T.shape_ndim(type_))
+        return ranked(ShapeType, T.shape_dims(type_), T.shape_ndim(type_))
     if isinstance(type_, ir.TupleType):
         return TupleType([from_mlir(type_.get_type(i)) for i in range(type_.num_types)])
     if isinstance(type_, ir.FunctionType):
@@ -363,6 +361,22 @@ def from_mlir(type_: ir.Type) -> Type:
         return FuncType(map(from_mlir, type_.inputs), result)
     scalar = T.scalar_dtype(type_)
     return ObjectType() if scalar is None else PrimType(scalar)
+
+
+def ranked(made: type[TensorType] | type[ShapeType], sizes: Any, ndim: int, **options: Any) -> Any:
+    """Return a type of sizes, or of their number where they are not known.
+
+    Raises:
+        ExprError: the number is another one than that of the sizes.
+    """
+    if sizes is None:
+        return made(None, ndim=ndim, **options)
+    result = made(sizes, **options)
+    if -1 != ndim != result.ndim != -1:
+        raise ExprError(f"ndim is {ndim}, there are {result.ndim} sizes in {result}")
+    # What a shape that run time knows does not say.
+    result.ndim = max(ndim, result.ndim)
+    return result
 
 
 def without_shape(type_: Type) -> Type:
@@ -382,12 +396,18 @@ def _tuple_text(items: Sequence[Any]) -> str:
 
 def _tensor(shape: Any = None, dtype: Any = None, vdevice: Any = None, ndim: int = -1) -> Type:
     """Return what `R.Tensor` means: a dtype that is not written is not known."""
-    return TensorType(shape, dtype, vdevice, ndim)
+    if isinstance(shape, str):
+        shape, dtype = None, shape
+    return ranked(TensorType, shape, ndim, dtype=dtype, vdevice=vdevice)
+
+
+def _shape(values: Any = None, ndim: int = -1) -> Type:
+    return ranked(ShapeType, values, ndim)
 
 
 _MARKERS: dict[str, Callable[..., Type]] = {
     "R.Tensor": _tensor,
-    "R.Shape": ShapeType,
+    "R.Shape": _shape,
     "R.Tuple": TupleType,
     "R.Object": ObjectType,
     "R.Any": ObjectType,

@@ -1,6 +1,6 @@
 """`dump_ast`: an expression as the tree of its nodes, each with its fields."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -36,7 +36,7 @@ from relax_mlir.relax.expr import (
 )
 from relax_mlir.relax.expr_functor import ExprFunctor
 from relax_mlir.relax.expr_functor.sharing import stack_for
-from relax_mlir.tir.scalar.prim_expr import PrimExpr
+from relax_mlir.tir.scalar.prim_expr import FloatImm, IntImm, PrimExpr
 
 
 class ASTPrinter(ExprFunctor):
@@ -168,34 +168,40 @@ class ASTPrinter(ExprFunctor):
 
     def visit_ty_(self, ty: Type) -> str:
         """Return the text of a type."""
+        return self._type(ty, self.visit_ty_)
+
+    def visit_type_(self, ty: Type) -> str:
+        """Return the text of a type whose tensors have no dimensions, but their number."""
+        if isinstance(ty, TensorType):
+            return self._node("TensorType", ndim=str(ty.ndim), dtype=ty.dtype)
+        return self._type(ty, self.visit_type_)
+
+    def _type(self, ty: Type, part: Callable[[Type], str]) -> str:
         if isinstance(ty, PrimType):
             fields = {"dtype": ty.dtype}
         elif isinstance(ty, TensorType):
-            shape = ty.shape
-            fields = {"ndim": str(ty.ndim)} if shape is None else {}
-            fields |= {"dtype": ty.dtype} if ty.dtype else {}
-            fields |= {} if shape is None else {"shape": self.visit_expr(shape)}
+            fields = {"dtype": ty.dtype} if ty.dtype else {}
+            known = ty.shape is not None
+            fields |= {"shape": self.visit_expr(ty.shape)} if known else {"ndim": str(ty.ndim)}
         elif isinstance(ty, ShapeType):
             fields = {"ndim": str(ty.ndim)}
             if ty.values is not None:
                 fields["values"] = self._list(map(self._scalar, ty.values))
         elif isinstance(ty, TupleType):
-            fields = {"fields": self._list(map(self.visit_ty_, ty.fields))}
+            fields = {"fields": self._list(map(part, ty.fields))}
         elif isinstance(ty, FuncType) and not isinstance(ty, PackedFuncType):
-            params = "None" if ty.params is None else self._list(map(self.visit_ty_, ty.params))
-            ret = self.visit_ty_(ty.ret)
+            params = "None" if ty.params is None else self._list(map(part, ty.params))
+            ret = part(ty.ret)
             fields = {"params": params, "ret": ret, "purity": str(ty.purity)}
         else:
             fields = {}
         return self._node("AnyType" if type(ty) is ObjectType else type(ty).__name__, **fields)
 
-    visit_type_ = visit_ty_
-
     def _scalar(self, value: Any) -> str:
-        size = value.as_size() if isinstance(value, PrimExpr) else SymExpr.of(value)
-        number = None if size is None else size.value
-        dtype = value.dtype if isinstance(value, PrimExpr) else "int64"
-        return f"Expr(value=`{value if number is None else f'T.{dtype}({number})'}`)"
+        if not isinstance(value, PrimExpr):
+            value = SymExpr.of(value)
+        text = f"T.{value.dtype}({value})" if isinstance(value, (IntImm, FloatImm)) else value
+        return f"Expr(value=`{text}`)"
 
     def _attrs(self, attrs: Any) -> str:
         items = (f"{_quoted(key)}: {_value(value)}" for key, value in attrs.items())

@@ -1,8 +1,9 @@
 """structural_equal and structural_hash of sequences, functions and variables of a program."""
 
 import pytest
+import tvm_ffi
 
-from relax_mlir import ir, relax
+from relax_mlir import ir, relax, tir
 from relax_mlir.dialects.relax import SymExpr
 from relax_mlir.errors import StructuralEqualError
 from relax_mlir.script import from_source
@@ -95,3 +96,12 @@ def test_bindings() -> None:
     first, same, other = func.body.blocks[0].bindings
     assert ir.structural_equal(first, same)
     assert not ir.structural_equal(first, other)
+
+
+def test_tvm_ffi_hashes_bindings_by_what_they_bind() -> None:
+    u, n = relax.Var("u"), tir.Var("n")
+    binding = relax.MatchCast(relax.Var("v"), u, relax.TensorType([n, 4], "float32"))
+    other = relax.MatchCast(relax.Var("v"), u, relax.TensorType([n, 5], "float32"))
+    again = ir.load_json(ir.save_json(binding))
+    digest = tvm_ffi.structural_hash(binding, True)
+    assert digest == tvm_ffi.structural_hash(again, True) != tvm_ffi.structural_hash(other, True)

@@ -354,3 +354,26 @@ def test_dataflow_blocks_of_functions_in_dataflow_blocks(effect: bool) -> None:
     data = np.arange(4, dtype="float32")
     main = relax.VirtualMachine(relax.build(IRModule.from_expr(func)))["main"]
     np.testing.assert_allclose(main(data), np.exp(-data) + data, rtol=1e-6)
+
+
+def test_outputs_of_a_dataflow_block_in_one_stay_outputs() -> None:
+    inner = from_source("""
+@R.function
+def main():
+    with R.dataflow():
+        a = R.const(1, "int64")
+        c = R.add(a, a)
+        R.output(c)
+    return c
+""")["main"]
+    bb = relax.BlockBuilder()
+    with bb.function("func", [], private=True):
+        with bb.dataflow():
+            d = bb.emit(relax.const(3, "int64"), "d")
+            out = bb.emit_output(d + bb.emit(inner.body, "e"), "f")
+        bb.emit_func_output(out)
+    (block,) = bb.finalize()["func"].body.blocks
+    assert [type(each.var) for each in block.bindings] == [
+        relax.DataflowVar, relax.DataflowVar, relax.Var, relax.Var,
+    ]  # fmt: skip
+    assert [var.name for var in block.outputs] == ["c", "f"]
