@@ -22,7 +22,8 @@ class Sums:
     """Accumulators of a reduction, vectors of several lengths and scalars.
 
     A maximum that propagates NaN takes six instructions. Here it takes one that drops NaN, and each
-    accumulator has a mask of the lanes, or pairs of lanes, that have seen one.
+    accumulator has a mask of the lanes, or pairs of lanes, that have seen one: floats, NaN there,
+    where masks have no registers of their own.
 
     Args:
         flat: the reduction.
@@ -67,8 +68,8 @@ class Sums:
         """Return the loop-carried values for an accumulator."""
         if not self._marks(total.type):
             return [total]
-        type_ = ir.VectorType.get([self._marked(total)], self._emit.bool_type)
-        return [total, self._emit.constant(type_, 0)]
+        element = self._emit.bool_type if self._emit.isa.free_masks else self._element
+        return [total, self._emit.constant(ir.VectorType.get([self._marked(total)], element), 0)]
 
     def step(self, carried: Sequence[ir.Value], value: ir.Value) -> list[ir.Value]:
         """Return the loop-carried values after a value was added."""
@@ -76,9 +77,11 @@ class Sums:
         if self._keep is None or not self._marks(value.type):
             return [self.added(total, value)]
         total = self._larger(value, total)
-        pair = self._halves(value) if self._marked(value) != value.type.shape[0] else (value, value)
-        result = self._emit.compare_floats("uno", *pair)
-        return [total, self._either(carried[1], result)]
+        mark, width = carried[1], carried[1].type.shape[0]
+        parts = [self._emit.part(value, at, width) for at in range(0, value.type.shape[0], width)]
+        for i in range(0, len(parts), 2):
+            mark = self._noted(mark, *parts[i : i + 2])
+        return [total, mark]
 
     def steps(self, carried: Sequence[ir.Value], values: Sequence[ir.Value]) -> list[ir.Value]:
         """Return the loop-carried values after vectors were added; a mask is for two of them."""
@@ -90,25 +93,25 @@ class Sums:
         for i in range(0, len(values), 2):
             some = values[i : i + 2]
             total = functools.reduce(lambda low, value: self._larger(value, low), some, total)
-            mark = self._either(mark, self._emit.compare_floats("uno", some[0], some[-1]))
+            mark = self._noted(mark, some[0], some[-1])
         return [total, mark]
 
     def end(self, carried: Sequence[ir.Value]) -> ir.Value:
         """Return the accumulator."""
         if not self._marks(carried[0].type):
             return carried[0]
-        total, mark = carried
+        total, mark = carried[0], self._mask(carried[1])
         lanes = total.type.shape[0]
         if mark.type.shape[0] != lanes:
-            both = [i % (lanes // 2) for i in range(lanes)]
-            mark = self._emit.shuffle(mark, mark, both)
+            every = [i % mark.type.shape[0] for i in range(lanes)]
+            mark = self._emit.shuffle(mark, mark, every)
         nan = self._emit.constant(total.type, math.nan)
         return self._emit.op("arith.select", [mark, nan, total], nan.type)
 
     def marked(self, mark: ir.Value, value: ir.Value) -> ir.Value:
         """Return a mask that is on in every lane if a scalar is NaN."""
-        result = self._emit.compare_floats("uno", value, value)
-        return self._either(mark, self._emit.splat(result, mark.type))
+        value = self._emit.splat(value, ir.VectorType.get(mark.type.shape, value.type))
+        return self._noted(mark, value, value)
 
     def single(self, parts: Sequence[Sequence[ir.Value]], lanes: int) -> ir.Value:
         """Return the sum of all lanes of several loops' accumulators, in one fixed order.
@@ -123,7 +126,7 @@ class Sums:
         total = self._emit.extract(self._emit.folded(total, join), 0)
         if not self.has_marks:
             return total
-        result = functools.reduce(self._either, [self._any(part[1]) for part in parts])
+        result = functools.reduce(self._either, [self._any(self._mask(part[1])) for part in parts])
         nan = self._emit.constant(total.type, math.nan)
         return self._emit.op("arith.select", [result, nan, total], nan.type)
 
@@ -137,21 +140,30 @@ class Sums:
     def _either(self, a: ir.Value, b: ir.Value) -> ir.Value:
         return self._emit.op("arith.ori", [a, b], a.type)
 
+    def _noted(self, mark: ir.Value, a: ir.Value, b: ir.Value | None = None) -> ir.Value:
+        """Return a mark, on as well where one of two values is NaN."""
+        seen = self._emit.compare_floats("uno", a, a if b is None else b)
+        if self._emit.isa.free_masks:
+            return self._either(mark, seen)
+        nan = self._emit.constant(mark.type, math.nan)
+        return self._emit.op("arith.select", [seen, nan, mark], mark.type)
+
+    def _mask(self, mark: ir.Value) -> ir.Value:
+        is_mask = self._emit.isa.free_masks
+        return mark if is_mask else self._emit.compare_floats("uno", mark, mark)
+
     def _any(self, mark: ir.Value) -> ir.Value:
         return self._emit.reduced(mark, "or")
-
-    def _halves(self, value: ir.Value) -> tuple[ir.Value, ir.Value]:
-        half = value.type.shape[0] // 2
-        low, high = (self._emit.part(value, half * i, half) for i in (0, 1))
-        return low, high
 
     def _marks(self, type_: ir.Type) -> bool:
         return self._keep is not None and isinstance(type_, ir.VectorType)
 
     def _marked(self, total: ir.Value) -> int:
-        """Return the lanes of a mask: half as many if that fills a register."""
+        """Return the lanes of a mask: of a register, or half as many where those cost nothing."""
         lanes = total.type.shape[0]
-        return lanes // 2 if self._shared and lanes > self._lanes else lanes
+        if not self._shared or lanes <= self._lanes:
+            return lanes
+        return lanes // 2 if self._emit.isa.free_masks else self._lanes
 
 
 # Accumulators side by side across results: longer runs of each row.
