@@ -9,7 +9,7 @@ from relax_mlir.lowering.tir_to_llvm.math.outlined_functions import CALLED, call
 from relax_mlir.lowering.tir_to_vector.analysis import DIVIDES
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, steps_of
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, steps_of
 from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, has_functions, is_long
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
 from relax_mlir.lowering.walk import defining_op
@@ -124,8 +124,11 @@ class ElementWriter:
         """Whether it computes elementary functions of several instructions."""
         return has_functions(self.flat)
 
-    def fetches(self, buffer: ir.Value, position: int) -> bool:
-        """Prefetch the nest's accesses of a buffer some rows ahead, if it walks along them."""
+    def fetches(self, buffer: ir.Value, position: int, far: Bool) -> bool:
+        """Prefetch the nest's accesses of a buffer some rows ahead, if it walks along them.
+
+        Unless they are far, which run time may know, it is what they access now.
+        """
         for op in (*self.flat.slice, self.flat.store):
             access = self.flat.accesses.get(op)
             if (
@@ -138,7 +141,7 @@ class ElementWriter:
             ):
                 row = self.emit.size(access.strides[position])
                 least = 0 if op == self.flat.store else _AHEAD * 8 // self.bits(op)
-                self._ahead[op] = self.emit.max(row, least)
+                self._ahead[op] = self.emit.select(far, self.emit.max(row, least), 0)
                 return True
         return False
 

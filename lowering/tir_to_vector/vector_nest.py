@@ -9,7 +9,7 @@ from functools import partial
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
 from relax_mlir.lowering.tir_to_vector.loop_distribution import LoopDistribution
 from relax_mlir.lowering.tir_to_vector.nest_cost import has_functions, is_slow
 from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, ElementWriter, Lanes
@@ -416,9 +416,9 @@ class NestWriter(ElementWriter):
         counters = [loops.enter_context(emit.loop(*range_)).counter for range_ in ranges]
         return dict(zip(free, counters, strict=True))
 
-    def fetch_result(self, position: int) -> None:
+    def fetch_result(self, position: int, far: Bool) -> None:
         """Prefetch the next row of a map's result, which plain stores read for ownership."""
-        self.fetches(self.flat.written, position)
+        self.fetches(self.flat.written, position, far)
 
     def _split_inside(self) -> list[int]:
         """Return the inner iterators that threads may share."""

@@ -9,7 +9,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import is_adjacent
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, collapse, root
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import nest_work, total_work
 from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes, work_of
@@ -68,14 +68,14 @@ class ProducerFusedReduction(NestWriter):
         """Whether it or the map computes elementary functions."""
         return super().computes_functions or self._producer.computes_functions
 
-    def fetch_result(self, position: int) -> None:
+    def fetch_result(self, position: int, far: Bool) -> None:
         """Prefetch what the map writes."""
-        self._producer.fetch_result(position)
+        self._producer.fetch_result(position, far)
 
-    def fetches(self, buffer: ir.Value, position: int) -> bool:
+    def fetches(self, buffer: ir.Value, position: int, far: Bool) -> bool:
         """Prefetch a buffer, for the map too."""
-        result = self._producer.fetches(buffer, position)
-        return result or super().fetches(buffer, position)
+        result = self._producer.fetches(buffer, position, far)
+        return result or super().fetches(buffer, position, far)
 
     def begin_row(self, position: int, row: Index) -> None:
         """Set the row in a block of rows, for the map too."""
@@ -229,7 +229,7 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter) -> None:
     group = [on_rows(flat, kept, count) for flat in group]
     group, count = merge_shared(group, count)
     length = row_length(group, count, emit)
-    far = come_from_memory(group, count, length, over, emit)
+    far, beyond_l2 = come_from_memory(group, count, length, over, emit)
     dims = [
         ParallelDim(emit.size(it.extent), 1, _STEPS_EACH * emit.threads)
         for it in group[0].iters[:count]
@@ -238,8 +238,9 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter) -> None:
     for flat in group:
         work += work_of(emit, flat, _ELEMENT_WORK)
     near = rows_together(group, length, emit)
-    # Rows from memory go one at a time, with prefetches and non-temporal stores; rows in cache go
-    # by blocks. If only run time knows where rows come from, there is code for both.
+    # Rows from memory go one at a time, with non-temporal stores; rows in cache go by blocks. If
+    # only run time knows where rows come from, there is code for both. Rows from beyond L2 are
+    # prefetched.
     sums = any(flat.total is not None for flat in group)
     block: Index = 1 if far is True else near
     most = block if far is False else emit.max(block, ROWS)
@@ -268,8 +269,8 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter) -> None:
                 writers = _writers(nests, count, emit, near=not far)
                 for writer in writers:
                     writer.long = row
-                if far:
-                    _stream_rows(writers, count, sure=sums)
+                if far or beyond_l2 is not False:
+                    _stream_rows(writers, count, far or beyond_l2, sure=far and sums)
                 late = (
                     SoftwarePipelinedRows.of(writers, long=bool(over))
                     if far and len(ranges) == 1
@@ -344,7 +345,7 @@ def _writers(
     return fuse_producers(writers)
 
 
-def _stream_rows(writers: list[NestWriter], count: int, *, sure: bool) -> None:
+def _stream_rows(writers: list[NestWriter], count: int, far: Bool, *, sure: bool) -> None:
     """Prefetch later rows, and store results non-temporally.
 
     One nest after the first prefetches: the one with functions, else the last.
@@ -352,17 +353,20 @@ def _stream_rows(writers: list[NestWriter], count: int, *, sure: bool) -> None:
     Args:
         writers: of the nests.
         count: their shared loops.
+        far: whether rows come from beyond L2.
         sure: whether rows come from memory whenever this code runs.
     """
     first, *others = writers
     others = sorted(reversed(others), key=lambda writer: not writer.computes_functions)
     for buffer in dict.fromkeys(access.buffer for access in first.flat.accesses.values()):
         for writer in others:
-            if writer.fetches(buffer, count - 1):
+            if writer.fetches(buffer, count - 1, far):
                 break
     for writer in writers:
         if streams(writer) is False:
-            writer.fetch_result(count - 1)
+            # What it reads and overwrites is in cache.
+            if not _loads_of(writer.flat, writer.flat.written):
+                writer.fetch_result(count - 1, far)
         elif sure:
             writer.non_temporal = True
 

@@ -14,7 +14,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     is_one_walk,
     merge,
 )
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import has_functions
 from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, Lanes
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, begin_streaming, end_streaming
@@ -185,8 +185,8 @@ def row_length(group: list[FlatNest], count: int, emit: Emitter) -> Index:
 
 def come_from_memory(
     group: list[FlatNest], count: int, length: Index, over: list[Overwritten], emit: Emitter
-) -> bool | ir.Value:
-    """Return whether rows come from beyond all caches, and go one at a time.
+) -> tuple[Bool, Bool]:
+    """Return whether rows come from beyond all caches, and go one at a time; and from beyond L2.
 
     Slow functions hide plain stores, as long as the cache has a part of them. Nests that overwrite
     their result store it once then, with a buffer of one row.
@@ -199,7 +199,7 @@ def come_from_memory(
     limits: list[tuple[Index, Index]] = [(least, total)]
     for each in over:
         limits += [(length, emit.machine.l2_bytes), (MIN_PIPELINED_ELEMENTS, emit.size(each.size))]
-    return emit.all_at_most(*limits)
+    return emit.all_at_most(*limits), emit.all_at_most((emit.machine.far_bytes, total))
 
 
 def rows_together(group: list[FlatNest], length: Index, emit: Emitter) -> Index:

@@ -39,11 +39,12 @@ func.func @f(%x: tensor<4096x1024xf32>) -> tensor<4096x1xf32> attributes {relax.
 // CHECK-LABEL: func.func private @variance(
 // CHECK: memref.prefetch {{.*}}, read, locality<2>, data
 
-// Rows that caches may hold are written twice and not fetched.
+// Rows that the last of the caches may hold are written twice, and fetched into L2 before.
 // NEAR-LABEL: func.func private @softmax(
-// NEAR-NOT: memref.prefetch
 // NEAR-NOT: nontemporal
+// NEAR: memref.prefetch {{.*}}, read, locality<2>, data
 // NEAR: math.exp {{.*}} : vector<64xf32>
+// NEAR: memref.prefetch {{.*}}, write
 // NEAR-NOT: nontemporal
 // NEAR-LABEL: func.func private @variance(
-// NEAR-NOT: memref.prefetch
+// NEAR: memref.prefetch {{.*}}, read, locality<2>, data
