@@ -246,6 +246,29 @@ def test_softmax(op: str) -> None:
             )  # fmt: skip
 
 
+@pytest.mark.parametrize("op", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("columns", [64, 77])
+def test_softmax_of_masked_numbers(op: str, columns: int) -> None:
+    program = Program()
+    program.op("f", op, ([5, columns], "float32"))
+    vm = program.build()
+    x = sample((5, columns), "float32", scale=8)
+    x[0, 1::2] = -np.inf
+    # Exponentials that are nothing, subnormal and the least of the normal numbers.
+    x[1, :8] = [0, -1e30, -110, -104, -90, -87.7, -87.4, -87]
+    x[2], x[3, columns - 1], x[4, 0] = -np.inf, np.nan, np.inf
+    with np.errstate(invalid="ignore", divide="ignore"):
+        want = _softmax(op == "log_softmax")(x, -1)
+    got = vm["f"](x)
+    if op == "softmax":
+        assert (got[0, 1::2] == 0).all()
+        check(got[:2], want[:2], ulps=32, scale=2.0**-126 / np.finfo("float32").eps)
+    else:
+        check(got[:2], want[:2], ulps=32, scale=1.0)
+    assert np.isnan(got[2:4]).all()
+    assert np.isnan(got[4, 0])
+
+
 def test_softmax_of_large_numbers() -> None:
     program = Program()
     program.op("f", "softmax", (["n", "m"], "float32"))

@@ -22,6 +22,7 @@ from relax_mlir.lowering.tir_to_llvm.math.exponential import (
     ROUNDER,
     clamp,
     exp_of_rounded,
+    exp_up_to_one,
     power_of_two,
     scale,
     split_exponent,
@@ -172,11 +173,13 @@ def _is_constant(value: ir.Value) -> bool:
 
 
 def _quickly(function: Function | None) -> Function:
-    """Return e**x by a table where the CPU can, else by another function."""
+    """Return e**x by a table where the CPU can, or for x up to 0, else by another function."""
 
     def exp(x: Lanes) -> Lanes:
         if x.can_scale():
             return exp_of_rounded(x) if _is_rounded(x.value) else quick_exp(x)
+        if x.rounds_once() and range_of(x.value)[1] <= 0.0 and _is_rounded(x.value):
+            return exp_up_to_one(x)
         assert function is not None  # without one it would be left as it is
         return function(x)
 

@@ -79,6 +79,16 @@ NEAR = 86.0
 # (2**r - 1) / r for |r| up to 1/64.
 _OCTAVES_REST = (0.6931573748588562, 0.24023020267486572)
 
+# 2**r for |r| up to 1/2, within 1.4 units in the last place.
+_NEAR_OCTAVES = (
+    1.0, 0.6931470036506653, 0.24022242426872253, 0.05550733581185341, 0.009671512991189957,
+    0.001326472731307149,
+)  # fmt: skip
+# Adding it rounds to an integer, and leaves the bits of an exponent in the low bits: those of 0 for
+# the least exponent.
+_EXPONENT_ROUNDER = 12582912.0 + 127.0
+LEAST_EXPONENT = -127.0
+
 # ln 2 in two parts; the first has so few bits that its product with an exponent is exact.
 LN2_HI, LN2_LO = 0.693359375, -2.12194440054690583e-4
 # Adding 1.5 * 2**23 rounds an f32 to an integer, which is in the low bits then; 1.5 * 2**52 an f64.
@@ -221,6 +231,22 @@ def exp_of_rounded(x: Lanes) -> Lanes:
     whole = shifted - form.rounder
     rest = x.times_plus(octaves, whole * -1.0).limited(1.0)
     return _scaled_power(form, shifted, whole, rest, _OCTAVES_REST)
+
+
+def exp_up_to_one(x: Lanes) -> Lanes:
+    """Return e**x of a rounded f32 up to 0, where `rounds_once`: 0 where that is subnormal."""
+    octaves = math.log2(math.e)
+    x = (x < LEAST_EXPONENT / octaves).select(x.like(LEAST_EXPONENT / octaves), x)
+    shifted = x.times_plus(octaves, _EXPONENT_ROUNDER)
+    rest = x.times_plus(octaves, (shifted - _EXPONENT_ROUNDER) * -1.0)
+    return rest.polynomial(_NEAR_OCTAVES) * (shifted.bits() << 23).from_bits()
+
+
+def exp2_of_normal(x: Lanes) -> Lanes:
+    """Return 2**x of f32 numbers whose result is normal, and 0 for `LEAST_EXPONENT`."""
+    shifted = x + _EXPONENT_ROUNDER
+    rest = x - (shifted - _EXPONENT_ROUNDER)
+    return rest.polynomial(_NEAR_OCTAVES) * (shifted.bits() << 23).from_bits()
 
 
 def _scaled_power(

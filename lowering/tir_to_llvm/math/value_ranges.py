@@ -7,6 +7,8 @@ from relax_mlir.dialects.bindings import ir
 
 Range = tuple[float, float]
 _ALL: Range = (-math.inf, math.inf)
+# The mark of an operation whose result is at most 0.
+UP_TO_ZERO = "up_to_zero"
 # How far a value is followed.
 _DEPTH = 8
 
@@ -21,6 +23,8 @@ def range_of(value: ir.Value, depth: int = _DEPTH) -> Range:
     op = value.owner.operation
     if op.name == "arith.constant":
         return _constant(op)
+    if UP_TO_ZERO in op.attributes:
+        return -math.inf, 0.0
     rule = _RULES.get(op.name)
     if rule is None:
         return _ALL

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_llvm.math.exponential import LEAST_EXPONENT, exp2_of_normal
 from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import RegisterTile, tile_sums
@@ -17,16 +18,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, Panel
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 
-# 2 ** r for |r| <= 1/2: a minimax fit with an error of at most 1.4 ULP.
-_POWER = (
-    1.0, 0.6931470036506653, 0.24022242426872253, 0.05550733581185341, 0.009671512991189957,
-    0.001326472731307149,
-)  # fmt: skip
-# Adding 1.5 * 2**23 rounds to an integer; with 127 more its low bits are a biased exponent.
-_ROUNDER = 12582912.0 + 127.0
-# Below this the result is subnormal, and negligible next to the largest one, which is 1.
-_MIN_EXPONENT = -126.0
-# The same for |r| <= 1/64 and a table of 2 ** (i / 32): an error of at most 2.7 ULP. The table has
+# 2 ** r for |r| <= 1/64 and a table of 2 ** (i / 32): an error of at most 2.7 ULP. The table has
 # the bits of each power less what the shifted index adds to them.
 _SMALL_POWER = (1.0, 0.6931573432671668, 0.24022474572963)
 _PARTS = tuple(
@@ -114,10 +106,7 @@ class Arithmetic:
             return (
                 part.from_bits().times_plus(rest.polynomial(_SMALL_POWER), -(2.0**_NOTHING)).value
             )
-        shifted = y + _ROUNDER
-        rest = y - (shifted - _ROUNDER)
-        result = rest.polynomial(_POWER) * (shifted.bits() << 23).from_bits()
-        return (y < _MIN_EXPONENT).select(y.like(0.0), result).value
+        return exp2_of_normal((y < LEAST_EXPONENT).select(y.like(LEAST_EXPONENT), y)).value
 
     def bounded_exp(self, x: ir.Value) -> ir.Value:
         """Return 2 to the power of f32 numbers whose result is normal."""
@@ -127,9 +116,7 @@ class Arithmetic:
             rest = y - (shifted - _ROUNDER_TO_PARTS)
             part = shifted.bits().picked(_PARTS, y).bits() + (shifted.bits() << 18)
             return (part.from_bits() * rest.polynomial(_SMALL_POWER)).value
-        shifted = y + _ROUNDER
-        rest = y - (shifted - _ROUNDER)
-        return (rest.polynomial(_POWER) * (shifted.bits() << 23).from_bits()).value
+        return exp2_of_normal(y).value
 
     def across(
         self, vector: ir.Value, combine: Callable[[ir.Value, ir.Value], ir.Value]

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_llvm.math.value_ranges import UP_TO_ZERO
 from relax_mlir.lowering.tir_to_vector.analysis import is_adjacent
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.flat import FlatNest, collapse, root
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, collapse, root
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import nest_work, total_work
@@ -33,6 +34,7 @@ from relax_mlir.lowering.tir_to_vector.row_fusion.row_memory import (
 )
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow, split_row
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, fence, streams, vector_iter
+from relax_mlir.lowering.walk import defining_op
 
 
 def fuse_producers(writers: Sequence[NestWriter]) -> list[NestWriter]:
@@ -218,8 +220,34 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
 ROW_FUSION = KernelClass("maps and reductions", _match, _candidates, join=_join)
 
 
+def _mark_differences(group: list[FlatNest]) -> None:
+    """Mark what is left of numbers less the greatest of them: their exponentials are quick."""
+    for place, peak in enumerate(group):
+        if peak.total is None or peak.combiner != "arith.maximumf":
+            continue
+        number, most = _loaded(peak, peak.value), peak.accesses[peak.store]
+        extents = [it.extent for it in peak.iters]
+        for flat in group[place + 1 :]:
+            if number is None or flat.written == number.buffer:
+                break
+            for op in flat.slice if extents == [it.extent for it in flat.iters] else ():
+                if op.name == "arith.subf" and [_loaded(flat, value) for value in op.operands] == [
+                    number,
+                    most,
+                ]:
+                    op.attributes[UP_TO_ZERO] = ir.UnitAttr.get()
+
+
+def _loaded(flat: FlatNest, value: ir.Value) -> FlatAccess | None:
+    """Return where a value is loaded from, exactly converted or not; None if it is computed."""
+    widened = defining_op(value, "arith.extf")
+    op = defining_op(value if widened is None else widened.operands[0], "memref.load")
+    return None if op is None else flat.accesses.get(op)
+
+
 def emit_fused(group: list[FlatNest], count: int, emit: Emitter) -> None:
     """Write nests inside shared outer loops at the insertion point."""
+    _mark_differences(group)
     if not count:
         for writer in _writers(group, 0, emit):
             writer.write([])
