@@ -435,6 +435,11 @@ def test_global_var_of_a_module_that_the_function_is_put_into() -> None:
     assert main.is_pure
     with pytest.raises(RelaxMLIRError, match="calls @twice, which is not in the module"):
         relax.build(main)
+    text = main.script()
+    with pytest.raises(ScriptError, match=r"'cls.twice'; .*extra_vars=.'twice': mod.get_global"):
+        from_source(text)
+    again = from_source(text, extra_vars={"twice": twice})
+    assert_structural_equal(again["main"], main)
     Module["main"] = main
     x = np.arange(3, dtype="float32")
     run = VirtualMachine(relax.build(Module))["main"]

@@ -1,8 +1,11 @@
 """Functions of the module being parsed."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from relax_mlir.errors import did_you_mean, hint_of
+from relax_mlir.extension_points import extension
 from relax_mlir.script.parser.annotations import Signature
 
 
@@ -36,8 +39,10 @@ class Function:
 
         Args:
             variable: the variable, whose type says how to call the function; None where it does
-                not.
+                not, or is no variable of a function.
         """
+        if not isinstance(variable, extension("script.GlobalVar")):
+            return None
         type_ = variable.ty
         if type_.params is None:
             return None
@@ -45,3 +50,10 @@ class Function:
         signature = Signature(types, type_.ret.to_mlir(), type_.purity)
         options = {"pure": type_.purity}
         return cls(variable.name_hint, "relax", None, options, None, "declared", signature)
+
+
+def not_there(name: str, names: Iterable[str]) -> str:
+    """Return a hint for a function that a module does not have."""
+    known = list(names)
+    declared = f"; extra_vars={{'{name}': mod.get_global_var('{name}')}} declares another module's"
+    return did_you_mean(name, known) or hint_of(name, known) + declared

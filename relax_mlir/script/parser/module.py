@@ -193,7 +193,7 @@ class ModuleParser:
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
             return None
         if self.is_module(scope, node.value):
-            return self.functions.get(node.attr)
+            return self.functions.get(node.attr) or Function.declared(scope.env.lookup(node.attr))
         if node.value.id in scope.values:
             return None
         return self._adopt(scope.env.lookup(node.value.id), node.attr)

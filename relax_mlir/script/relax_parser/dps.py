@@ -12,12 +12,13 @@ from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import describe
 from relax_mlir.dialects.relax.ops.base import build
 from relax_mlir.dialects.relax.tuples import make_tuple
-from relax_mlir.errors import did_you_mean, hint_of
+from relax_mlir.errors import did_you_mean
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.script.parser.annotations import AnnotationParser, stated_type
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.env import MISSING
+from relax_mlir.script.parser.functions import not_there
 from relax_mlir.script.parser.literals import literal
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.relax_parser.call_order import buffers_first
@@ -83,7 +84,7 @@ def _check_defined(p: ExprParser, node: Node) -> None:
             p.scope.undefined(base, base.id)
         return
     if p.module.is_module(p.scope, node.value) and p.module.find(p.scope, node) is None:
-        near = hint_of(node.attr, p.module.names)
+        near = not_there(node.attr, p.module.names)
         p.scope.fail(node, f"undefined function '{ast.unparse(node)}'{near}")
 
 

@@ -27,6 +27,7 @@ from relax_mlir.script.parser.dims import (
     constant_index,
 )
 from relax_mlir.script.parser.env import MISSING
+from relax_mlir.script.parser.functions import not_there
 from relax_mlir.script.parser.interfaces import ModuleParser
 from relax_mlir.script.parser.literals import TYPED_LITERALS, literal
 from relax_mlir.script.parser.scope import Scope
@@ -403,7 +404,8 @@ class ExprParser(interfaces.ExprParser):
             value = method(self, node, name)
             if value is not None:
                 return value
-            near = hint_of(node.func.attr, self.module.names)
+            own = self.module.is_module(self.scope, node.func.value)
+            near = (not_there if own else hint_of)(node.func.attr, self.module.names)
             self.scope.fail(node.func, f"undefined function '{ast.unparse(node.func)}'{near}")
         self.scope.fail(node.func, "this cannot be called in a Relax function")
 
