@@ -166,9 +166,6 @@ class Sums:
         return lanes // 2 if self._emit.isa.free_masks else self._lanes
 
 
-# Accumulators side by side across results: longer runs of each row.
-_COLUMNS = 16
-_MANY_REGISTERS = 32
 # Rows that threads read side by side.
 _ROWS = 8
 # Elements of a part of a split reduction, and results from which on sums are not split.
@@ -188,12 +185,12 @@ def reduce_across(writer: ElementWriter, env: dict[int, Index], reductions: list
 
         writer._put(totals.end(writer._loops(env, reductions, start, step)), lanes)
 
-    # NaN masks and computed operands need registers too.
+    # Accumulators side by side across results: longer runs of each row. NaN masks and computed
+    # operands need registers too.
     slice_ = writer.flat.slice
     plain = len(slice_) == 1 and slice_[0] in writer.flat.accesses and not totals.has_marks
-    many = plain and writer.machine.registers >= _MANY_REGISTERS
-    most = _COLUMNS if many else WIDE
-    by_rows = many and _by_rows(writer, reductions)
+    most = writer.machine.registers // 2 if plain else WIDE
+    by_rows = plain and _by_rows(writer, reductions)
     writer.emit.choose(
         by_rows,
         lambda: _reduce_rows(writer, env, reductions[0]),
@@ -217,7 +214,8 @@ def _by_rows(writer: ElementWriter, reductions: list[int]) -> bool | ir.Value:
     for it in flat.iters:
         total *= emit.size(it.extent)
     return emit.all_at_most(
-        (writer.machine.far_bytes, total), (2 * _COLUMNS * writer.lanes, emit.size(columns))
+        (writer.machine.far_bytes, total),
+        (writer.machine.registers * writer.lanes, emit.size(columns)),
     )
 
 

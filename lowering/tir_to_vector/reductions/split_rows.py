@@ -16,7 +16,6 @@ _PIECES, _MIN_ROWS = 32, 64
 _TOGETHER = 4
 # Bytes of the shortest and longest rows.
 _SHORT, _LONG = 2 << 10, 16 << 10
-_MANY_REGISTERS = 32
 
 
 def splits_rows(writer: ElementWriter) -> bool | ir.Value:
@@ -31,7 +30,7 @@ def splits_rows(writer: ElementWriter) -> bool | ir.Value:
         return False
     if flat.value.type != flat.written.type.element_type:
         return False
-    if writer.machine.registers < _MANY_REGISTERS or sums_of(writer, shared=False).has_marks:
+    if sums_of(writer, shared=False).has_marks:
         return False
     rows, columns = _rows(writer), emit.size(flat.iters[vector].extent)
     length = columns * (writer.bits(flat.slice[0]) // 8)

@@ -1,4 +1,5 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-threads=2" --lower-tir | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver3 -num-threads=2" --lower-tir | FileCheck %s
 
 // Sums of long columns are made of 32 pieces of rows, which threads share, and then added in order.
 #m = affine_map<() -> (4096, 1024)>
