@@ -145,6 +145,17 @@ class ElementWriter:
                 return True
         return False
 
+    def fetch_all(self) -> None:
+        """Prefetch all that a map from beyond L2 walks along."""
+        strides = {op: access.strides for op, access in self.flat.accesses.items()}
+        walked = [op for op in strides if self.vector is not None and strides[op][self.vector] == 1]
+        total: Index = sum(self.bits(op) // 8 for op in walked)
+        for it in self.flat.iters:
+            total *= self.emit.size(it.extent)
+        far = self.emit.all_at_most((self.machine.far_bytes, total))
+        for op in walked if far is not False else ():
+            self._ahead[op] = self.emit.select(far, _AHEAD * 8 // self.bits(op), 0)
+
     def begin_row(self, position: int, row: Index) -> None:
         """Set the row in a block of rows that an iterator counts."""
         self._in_block = (position, row)

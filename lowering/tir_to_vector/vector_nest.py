@@ -369,6 +369,8 @@ class NestWriter(ElementWriter):
             if self.flat.total is None:
                 is_plain = not shared and type(self) is NestWriter
                 self.distribution = LoopDistribution.of(self) if is_plain else None
+                if is_plain and self.computes_functions and streams(self) is False:
+                    self.fetch_all()
                 self._maps(env, free)
                 return
             env.update(self._outer_loops(loops, free))
