@@ -119,7 +119,7 @@ def streams(writer: ElementWriter) -> bool | ir.Value:
         return writer.non_temporal
     if writer.near or not flat.final or writer.vector is None or not writer.masked:
         return False
-    if not writer.machine.isa.streams_lines or writer.bits(flat.store) * writer.lanes < 128:
+    if not writer.machine.isa.nontemporal or writer.bits(flat.store) * writer.lanes < 128:
         return False
     width = sum(
         writer.bits(op) // 8

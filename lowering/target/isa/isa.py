@@ -58,7 +58,7 @@ class Isa:
         dot_products: dot-product instructions, the best first.
         dot_needs: features that all of them need.
         assembly: the assembly constraints of vector and mask registers, or None.
-        nontemporal: whether there are non-temporal stores.
+        nontemporal: whether there are non-temporal stores, two of which fill a cache line at most.
         store_fence: the intrinsic that orders them; "" if none is needed.
         line_bytes: bytes of a cache line.
     """
@@ -87,11 +87,6 @@ class Isa:
         """Whether a processor has it, by its architecture and its features."""
         known = not self.architectures or arch in self.architectures
         return known and all(map(has, self.needs))
-
-    @property
-    def streams_lines(self) -> bool:
-        """Whether one non-temporal store fills a cache line, so that no part has to wait."""
-        return self.nontemporal and self.vector_bits == 8 * self.line_bytes
 
     def lanes(self, bits: int) -> int:
         """Return the elements of a vector register."""

@@ -1,6 +1,7 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server" --lower-tir --split-input-file | FileCheck %s
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server -num-threads=2" --lower-tir --split-input-file | FileCheck %s --check-prefix=TWO
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4 -num-threads=2" --lower-tir --split-input-file | FileCheck %s --check-prefix=SMALL
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3 -num-threads=2" --lower-tir --split-input-file | FileCheck %s --check-prefix=HALF
 
 // What does not fit the cache is stored non-temporally, aligned, in four stretches at a time.
 
@@ -11,6 +12,8 @@
 // TWO: return
 // SMALL-LABEL: func.func @large
 // SMALL: nontemporal
+// HALF-LABEL: func.func @large
+// HALF-COUNT-4: vector.store {{.*}} {alignment = 32 : i64, nontemporal = true}
 // CHECK-LABEL: func.func @large
 // CHECK: memref.extract_aligned_pointer_as_index
 // CHECK: scf.if
@@ -292,6 +295,35 @@ func.func @turned_bytes(%A: memref<8192x8192xi8> {tir.name = "A", tir.dtype = "i
       }) {block_name = "transposed", iter_types = ["spatial", "spatial"]} : (index, index, index, index) -> ()
       "tir.yield"() : () -> ()
     }) {kind = "serial"} : (index, index) -> ()
+    "tir.yield"() : () -> ()
+  }) {kind = "serial"} : (index, index) -> ()
+  return
+}
+
+// -----
+
+// What a map with functions reads and writes is prefetched where it comes from beyond L2.
+
+// TWO-LABEL: func.func @powers
+// TWO: memref.prefetch {{.*}}, read
+// TWO: math.exp
+// TWO: memref.prefetch {{.*}}, write
+// TWO-NOT: nontemporal
+// CHECK-LABEL: func.func @powers
+func.func @powers(%A: memref<1048576xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<[], affine_map<() -> (1048576)>>},
+                  %B: memref<1048576xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<[], affine_map<() -> (1048576)>>}) attributes {tir.prim_func} {
+  %n = arith.constant 1048576 : index
+  %c0 = arith.constant 0 : index
+  "tir.for"(%c0, %n) ({
+  ^bb0(%i: index):
+    "tir.block"(%i, %n) ({
+    ^bb0(%v: index):
+      %a = memref.load %A[%v] : memref<1048576xf32>
+      %x = math.exp %a : f32
+      memref.store %x, %B[%v] : memref<1048576xf32>
+      "tir.yield"() : () -> ()
+    }, {
+    }) {block_name = "powers", iter_types = ["spatial"]} : (index, index) -> ()
     "tir.yield"() : () -> ()
   }) {kind = "serial"} : (index, index) -> ()
   return
