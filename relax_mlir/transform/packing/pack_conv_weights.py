@@ -19,11 +19,12 @@ from relax_mlir.transform.packing.constant_weights import BLOCK, is_constant
 from relax_mlir.transform.packing.transposed_convolution import split_transposed
 
 # With more pixels a convolution by kernels of one element is a product of matrices whose rows are
-# long; see the contraction's kernel. With pixels for fewer register tiles it is none.
+# long; see the contraction's kernel. With pixels for fewer register tiles it is none. These and the
+# next are set by `benchmarks/kernels.py --only conv`, see "Short rows of pixels" in its README.
 _MANY_PIXELS, _FEW_TILES = 256, 3
 # Between them windows of at least so many inputs are as fast, if half of L1 holds a step of each.
 _ENOUGH_INPUTS = 128
-# Bytes that L2 delivers in a cycle.
+# Bytes of weights and of lines of the image, in L2, that FMAs of a tile give a cycle for.
 _L2_BYTES = 16
 # With fewer input channels sums are stored too often for what windows take to turn them to rows.
 _MANY_INPUTS = 64
