@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from threading import get_ident
+from types import TracebackType
 from typing import Any
 
 from relax_mlir.errors import VMError
@@ -13,6 +14,10 @@ _ROOM = 100
 # Up to this recursion limit, Python's own count ends calls that do not go through the FFI.
 TRUSTED_LIMIT = 10_000
 
+
+# From this level on errors keep that many of their innermost frames. The FFI writes all of them as
+# text and makes them anew at each level, which took 40 s for 1000 levels.
+_MAX_FRAMES = 100
 
 # Levels by thread; half the time that `threading.local` takes.
 NESTED: dict[int, int] = {}
@@ -31,6 +36,14 @@ def too_nested(name: str) -> VMError:
     )
 
 
+def _innermost(trace: TracebackType | None) -> TracebackType | None:
+    traces = []
+    while trace is not None:
+        traces.append(trace)
+        trace = trace.tb_next
+    return traces[-_MAX_FRAMES:][0] if traces else None
+
+
 def bounded(name: str, func: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function, such as one of the FFI's, that may come to call itself, not for ever."""
 
@@ -44,6 +57,10 @@ def bounded(name: str, func: Callable[..., Any]) -> Callable[..., Any]:
         NESTED[thread] = level + 1
         try:
             return func(*args)
+        except BaseException as error:
+            if level < _MAX_FRAMES:
+                raise
+            raise error.with_traceback(_innermost(error.__traceback__))  # noqa: B904 - itself
         finally:
             if level:
                 NESTED[thread] = level
