@@ -1,5 +1,6 @@
 """Python's operators and methods on expressions, as calls of operations."""
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -64,6 +65,15 @@ def _integer(side: Any) -> Any:
     return side if isinstance(side, (int, SymExpr)) and not isinstance(side, bool) else None
 
 
+# `getattr` with a default asks again and again for what expressions of some kinds have.
+@functools.lru_cache(256)
+def _no_attribute(cls: type[Expr], name: str) -> str:
+    near = did_you_mean(name, [*COMPUTE_OPS, *dir(cls)])
+    if hasattr(ir.Operation, name):
+        near = f"; the MLIR operation has it, .mlir_op.{name}"
+    return f"'{cls.__name__}' has no attribute '{name}'{near}"
+
+
 def method(expr: Expr, name: str) -> Callable[..., Any]:
     """Return an operation bound to its first operand.
 
@@ -72,10 +82,7 @@ def method(expr: Expr, name: str) -> Callable[..., Any]:
     """
     cls = COMPUTE_OPS.get(name)
     if cls is None or not cls.PARAMS or cls.PARAMS[0].kind != "tensor":
-        near = did_you_mean(name, [*COMPUTE_OPS, *dir(type(expr))])
-        if hasattr(ir.Operation, name):
-            near = f"; the MLIR operation has it, .mlir_op.{name}"
-        raise AttributeError(f"'{type(expr).__name__}' has no attribute '{name}'{near}")
+        raise AttributeError(_no_attribute(type(expr), name))
 
     def call(*args: Any, **attrs: Any) -> Any:
         return operation(name, expr, *args, **attrs)
