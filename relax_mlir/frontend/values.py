@@ -4,7 +4,8 @@ Shapes that a model computes from shapes (Shape, Gather, Concat, Mul) stay integ
 expressions, so that converters ask `ints(value)` and no converter inspects the IR.
 """
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,8 @@ import numpy as np
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.relax import op
-from relax_mlir.relax.expr import Constant, Expr, ShapeExpr, TensorType, convert
+from relax_mlir.relax.expr import Constant, Expr, ShapeExpr, TensorType, Tuple, convert
+from relax_mlir.runtime.bytecode.builtins import MODEL_PREFIX
 
 # Dtypes that Relax has not, and the dtype whose elements hold them: the bits of floats, the values
 # of integers.
@@ -152,6 +154,24 @@ def _expression(data: np.ndarray, dtype: str) -> Expr:
     if data.ndim != 1:
         made = op.reshape(made, data.shape)
     return made if dtype == "int64" else op.astype(made, dtype)
+
+
+def call_model_function(
+    name: str, args: Iterable[Expr | None], type_: Any, config: Mapping[str, Any]
+) -> Expr:
+    """Return a call of a function of `runtime.models`.
+
+    Args:
+        name: its name there.
+        args: its operands; None is one that is left out.
+        type_: the type of the result.
+        config: what import knows of it, numbers, texts and lists of them.
+    """
+    return op.call_pure_packed(
+        f"{MODEL_PREFIX}{name}:{json.dumps(config)}",
+        *[Tuple([]) if arg is None else arg for arg in args],
+        sinfo_args=type_,
+    )
 
 
 def same_dims(left: Sequence[Any] | None, right: Sequence[Any] | None) -> bool:

@@ -1,7 +1,6 @@
 """The context of an ONNX converter: the node, its attributes and inputs, the builder."""
 
 import functools
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,11 +12,15 @@ from relax_mlir.frontend.onnx.model import label
 from relax_mlir.frontend.onnx.package import onnx_package
 from relax_mlir.frontend.onnx.weights import storage_dtype
 from relax_mlir.frontend.registry import find_converter
-from relax_mlir.frontend.values import ObjectValue, Value, ints, materialize, of_expr
-from relax_mlir.relax import op
+from relax_mlir.frontend.values import (
+    ObjectValue,
+    Value,
+    call_model_function,
+    ints,
+    materialize,
+    of_expr,
+)
 from relax_mlir.relax.expr import Expr, ObjectType, TensorType, TupleType
-from relax_mlir.relax.expr import Tuple as TupleExpr
-from relax_mlir.runtime.bytecode.builtins import MODEL_PREFIX
 
 APPLIED_OPSET = 21
 
@@ -193,11 +196,7 @@ class Node:
         return ObjectValue(made, form.dtype, "sequence", form.ndim)
 
     def _call(self, name: str, args: Sequence[Any], type_: Any, config: Any) -> Expr:
-        return self.emit(op.call_pure_packed(
-            f"{MODEL_PREFIX}{name}:{json.dumps(config)}",
-            *[TupleExpr([]) if arg is None else arg for arg in args],
-            sinfo_args=type_,
-        ))  # fmt: skip
+        return self.emit(call_model_function(name, args, type_, config))
 
 
 def _dims(shape: Any) -> list[Any]:

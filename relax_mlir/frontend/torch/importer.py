@@ -1,6 +1,5 @@
 """The nodes of a torch graph, one after another, as bindings of a Relax function."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +13,12 @@ from relax_mlir.errors import ExprError, RelaxMLIRError
 from relax_mlir.frontend.registry import Converter
 from relax_mlir.frontend.torch.dtypes import dtype_name
 from relax_mlir.frontend.torch.symbols import size
+from relax_mlir.frontend.values import call_model_function
 from relax_mlir.relax import op
 from relax_mlir.relax.builder.block_builder import BlockBuilder
-from relax_mlir.relax.expr import Tuple as TupleExpr
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.types import PrimType, ShapeType, TensorType, TupleType
 from relax_mlir.relax.expr.values import Constant, ShapeExpr, const
-from relax_mlir.runtime.bytecode.builtins import MODEL_PREFIX
 
 # What stands in front of an overload's name where an operand is of complex numbers.
 COMPLEX = "complex "
@@ -119,17 +117,13 @@ class Importer:
 
         Of a result of complex numbers it gives the real and the imaginary parts.
         """
-        many = isinstance(self.value, (list, tuple)) or self.value.is_complex()
+        many = _many(self.value) or self.value.is_complex()
         types = [
             TensorType(ndim=each.ndim, dtype=dtype_name(each.dtype.to_real()))
-            for each in (self.value if isinstance(self.value, (list, tuple)) else [self.value])
+            for each in (self.value if _many(self.value) else [self.value])
             for _ in range(2 if each.is_complex() else 1)
         ]
-        return op.call_pure_packed(
-            f"{MODEL_PREFIX}{name}:{json.dumps(config)}",
-            *[TupleExpr([]) if arg is None else arg for arg in args],
-            sinfo_args=TupleType(types) if many else types[0],
-        )
+        return call_model_function(name, args, TupleType(types) if many else types[0], config)
 
     # The walk
 

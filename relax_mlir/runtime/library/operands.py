@@ -83,7 +83,9 @@ def size_of(shape: Any) -> tuple[int, ...]:
     return shape
 
 
-def named(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
+def named(
+    name: str, compute: Callable[..., Any], prefix: str = LIBRARY_PREFIX
+) -> Callable[..., Any]:
     """Return a function that raises the errors of programs, with an operator's name."""
 
     def call(*args: Any) -> Any:
@@ -96,5 +98,5 @@ def named(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
         except (ValueError, IndexError) as error:
             raise ShapeMismatchError(f"{name}: {error}") from None
 
-    call.__name__ = call.__qualname__ = LIBRARY_PREFIX + name
+    call.__name__ = call.__qualname__ = prefix + name
     return call

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError, VMError
 from relax_mlir.runtime.bytecode.builtins import MODEL_PREFIX
+from relax_mlir.runtime.library.operands import named
 from relax_mlir.runtime.models.images import IMAGES
 from relax_mlir.runtime.models.lowbits import LOWBITS
 from relax_mlir.runtime.models.matrices import MATRICES
@@ -37,27 +37,20 @@ def model_function(name: str) -> Callable[..., Any] | None:
     is_sequence = key in SEQUENCES
 
     def call(*args: Any) -> Any:
-        try:
-            with np.errstate(all="ignore"):
-                result = bound(
-                    *[
-                        None if isinstance(arg, tuple) and not arg and not is_sequence else arg
-                        for arg in args
-                    ]
-                )
-        except TypeError as error:
-            raise ArgumentTypeError(f"{key}: {error}") from None
-        except MemoryError as error:
-            raise VMError(f"{key}: {error}") from None
-        except (ValueError, IndexError) as error:
-            raise ShapeMismatchError(f"{key}: {error}") from None
+        with np.errstate(all="ignore"):
+            result = bound(
+                *[
+                    None if isinstance(arg, tuple) and not arg and not is_sequence else arg
+                    for arg in args
+                ]
+            )
         if is_sequence:
             return result
         if isinstance(result, (list, tuple)):
             return tuple(_own(each) for each in result)
         return _own(result)
 
-    return call
+    return named(key, call, MODEL_PREFIX)
 
 
 def _own(array: Any) -> np.ndarray:
