@@ -4,6 +4,7 @@ import gc
 import os
 import platform
 import zlib
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,13 @@ WITHOUT_CODEGEN = "not codegen"
 _COMPILING = tuple(
     Path(__file__).parent / each for each in ("lowering/tir_to_vector", "numerics", "packaging")
 )
+# Folders whose tests are of code above the kernels: they compile it without LLVM's optimiser, which
+# takes a third of the time, unless the environment names a target.
+_ABOVE_KERNELS = tuple(
+    Path(__file__).parent / each
+    for each in ("dialects", "frontend", "ir", "pass_infra", "relax", "script", "te", "tir", "topi",
+                 "transform")
+)  # fmt: skip
 
 
 def _share(text: str) -> tuple[int, int]:
@@ -50,12 +58,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         inside = any(item.path.is_relative_to(folder) for folder in _COMPILING)
         if inside or any(map(compiles, functions)):
             item.add_marker(pytest.mark.codegen)
+        if any(item.path.is_relative_to(folder) for folder in _ABOVE_KERNELS):
+            item.add_marker(pytest.mark.unoptimized)
     which, count = config.getoption("share")
     others = [item for item in items if zlib.crc32(item.nodeid.encode()) % count != which - 1]
     if others:
         config.hook.pytest_deselected(items=others)
         left_out = set(others)
         items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Have tests marked `unoptimized`, their fixtures and their processes compile like that."""
+    alone = "RELAX_MLIR_TARGET" not in os.environ
+    if not alone or item.get_closest_marker("unoptimized") is None:
+        return (yield)
+    os.environ["RELAX_MLIR_TARGET"] = "llvm -O=0"
+    try:
+        return (yield)
+    finally:
+        del os.environ["RELAX_MLIR_TARGET"]
 
 
 def pytest_collection_finish() -> None:

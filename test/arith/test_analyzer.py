@@ -178,7 +178,7 @@ def _holds(condition, values) -> bool:
     return _COMPARE[condition.kind](*sides)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(_conditions(), max_size=3),
     _conditions(),

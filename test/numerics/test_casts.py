@@ -11,6 +11,8 @@ from relax_mlir import relax, script
 from relax_mlir.runtime import get_global_func
 from relax_mlir.runtime.library import PREFIX
 
+pytestmark = pytest.mark.unoptimized
+
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 WIDE = ("int32", "uint32", "int64", "uint64")

@@ -21,7 +21,7 @@ from relax_mlir.script import from_source
 _ASKED = os.environ.get("RELAX_MLIR_PROGRAMS")
 _SHARDS, _FUNCTIONS = 10, 12
 # As many as CI has minutes for.
-_MODULES = max(1, int(_ASKED or 480) // (_SHARDS * _FUNCTIONS))
+_MODULES = max(1, int(_ASKED or 240) // (_SHARDS * _FUNCTIONS))
 _OPTIMISATIONS = (
     "CanonicalizeBindings", "FoldScaleAxis", "AlterOpLayout", "FoldConstant",
     "EliminateCommonSubexpr", "FuseKernels", "OutlineNative", "InferType", "StaticPlanBlockMemory",

@@ -9,6 +9,8 @@ from samples import check, sample
 
 from relax_mlir.errors import RelaxMLIRError
 
+pytestmark = pytest.mark.unoptimized
+
 # Operation, shapes on whole axes, layouts of the operands and of the result, attributes.
 CASES: list[tuple[str, list[tuple[int, ...]], list[str], str, dict[str, Any]]] = [
     ("conv2d", [(2, 8, 5, 7), (12, 8, 3, 3)], ["NCHW4c", "OIHW4i"], "NHWC6c", {"padding": [1]}),

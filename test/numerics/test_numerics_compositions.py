@@ -14,6 +14,8 @@ from relax_mlir.relax import op
 from relax_mlir.runtime.models.images import grid_sample
 from relax_mlir.script import from_source
 
+pytestmark = pytest.mark.unoptimized
+
 RNG = np.random.default_rng(7)
 
 

@@ -10,6 +10,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import build as relax_op
 from relax_mlir.errors import ArgumentTypeError
 
+pytestmark = pytest.mark.unoptimized
+
 DTYPES = (*FLOATS, *INTEGERS, "bool")
 NM = (["n", "m"], "float32")
 KNOWN = ("static", "symbolic")

@@ -13,6 +13,8 @@ from relax_mlir import relax, transform
 from relax_mlir.errors import CompileError, ShapeMismatchError
 from relax_mlir.script import from_source
 
+pytestmark = pytest.mark.unoptimized
+
 
 @pytest.mark.parametrize("axis", [0, 1, -1, None])
 def test_take(axis: int | None) -> None:

@@ -15,6 +15,8 @@ from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import from_source
 
+pytestmark = pytest.mark.unoptimized
+
 METHODS = ("nearest_neighbor", "linear", "cubic")
 CROP = "tf_crop_and_resize"
 ROI = (0.25, -0.1, 0.75, 1.2)

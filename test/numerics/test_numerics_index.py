@@ -14,6 +14,8 @@ from relax_mlir.dialects.relax import build as relax_op
 from relax_mlir.dialects.relax.ops.base import prim_value
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 
+pytestmark = pytest.mark.unoptimized
+
 DTYPES = (*FLOATS, *INTEGERS, "bool")
 NM, NMK = (["n", "m"], "float32"), (["n", "m", "k"], "float32")
 

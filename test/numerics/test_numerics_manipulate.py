@@ -15,6 +15,8 @@ from relax_mlir.dialects.relax import build as relax_op
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.errors import ArgumentTypeError, ShapeMismatchError
 
+pytestmark = pytest.mark.unoptimized
+
 DTYPES = (*FLOATS, *INTEGERS, "bool")
 SIZES = ((1, 1, 1), (0, 3, 2), (3, 0, 2), (17, 13, 11), (67, 131, 3), (2, 300, 5))
 NM, NMK = (["n", "m"], "float32"), (["n", "m", "k"], "float32")

@@ -14,6 +14,8 @@ from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.script import from_source, script
 
+pytestmark = pytest.mark.unoptimized
+
 HALF_LIMITS = {"float16": 65504.0}
 
 

@@ -10,6 +10,8 @@ from relax_mlir.philox import philox
 from relax_mlir.relax import op
 from relax_mlir.runtime.library.random import RANDOM
 
+pytestmark = pytest.mark.unoptimized
+
 KEY = np.array([2**63 + 12345, 7], "uint64")
 DTYPES = ("float16", "float32", "float64")
 

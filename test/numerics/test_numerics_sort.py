@@ -12,6 +12,8 @@ from relax_mlir.dialects.relax import InferError, SymExpr
 from relax_mlir.dialects.relax import build as relax_op
 from relax_mlir.errors import ShapeMismatchError
 
+pytestmark = pytest.mark.unoptimized
+
 SIZES = ((1, 1), (0, 3), (3, 0), (17, 13), (2, 1009))
 DTYPES = (*FLOATS, *INTEGERS, "bool")
 

@@ -16,6 +16,8 @@ from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
 
+pytestmark = pytest.mark.unoptimized
+
 V, zeros = relax.op.vision, relax.op.zeros
 RNG = np.random.default_rng(0)
 IMAGE = RNG.normal(size=(2, 3, 5, 7)).astype("float32")

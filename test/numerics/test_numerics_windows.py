@@ -18,6 +18,8 @@ from relax_mlir.relax import op
 from relax_mlir.runtime.values.convert import numpy_dtype
 from relax_mlir.script import relax as R
 
+pytestmark = pytest.mark.unoptimized
+
 SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
 

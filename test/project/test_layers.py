@@ -1,6 +1,7 @@
 """The layers of the project, from the bottom, and how modules look."""
 
 import ast
+import functools
 import graphlib
 import re
 import subprocess
@@ -55,8 +56,6 @@ FILES = {
     for file in sorted((ROOT / folder).rglob("*.py"))
     for parts in [file.relative_to(ROOT / folder).with_suffix("").parts]
 }
-TEXTS = {name: file.read_text() for name, file in FILES.items()}
-TREES = {name: ast.parse(text) for name, text in TEXTS.items()}
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -70,10 +69,32 @@ def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, "." if node.level else full if full in FILES else node.module
 
 
-IMPORTS = {name: list(imports(tree)) for name, tree in TREES.items()}
-MODULES = {
-    name: [m for _, m in found if m in FILES and m != name] for name, found in IMPORTS.items()
-}
+# Not at import: each process that collects tests would parse all modules.
+@functools.cache
+def all_texts() -> dict[str, str]:
+    """Return the text of each module."""
+    return {name: file.read_text() for name, file in FILES.items()}
+
+
+@functools.cache
+def all_trees() -> dict[str, ast.Module]:
+    """Return the syntax tree of each module."""
+    return {name: ast.parse(text) for name, text in all_texts().items()}
+
+
+@functools.cache
+def all_imports() -> dict[str, list[tuple[int, str]]]:
+    """Return what each module imports, see `imports`."""
+    return {name: list(imports(tree)) for name, tree in all_trees().items()}
+
+
+@functools.cache
+def module_graph() -> dict[str, list[str]]:
+    """Return which of our modules each imports."""
+    return {
+        name: [m for _, m in found if m in FILES and m != name]
+        for name, found in all_imports().items()
+    }
 
 
 def package(name: str) -> str:
@@ -84,7 +105,7 @@ def package(name: str) -> str:
 
 def test_modules_import_from_layers_below() -> None:
     wrong = []
-    for name, found in MODULES.items():
+    for name, found in module_graph().items():
         for target in found:
             here, there = package(name), package(target)
             if {name, target} & {*ROOTS} or here == there:
@@ -95,12 +116,12 @@ def test_modules_import_from_layers_below() -> None:
 
 
 def test_no_cycle_of_modules() -> None:
-    graphlib.TopologicalSorter(MODULES).prepare()
+    graphlib.TopologicalSorter(module_graph()).prepare()
 
 
 def test_what_is_imported_from_where() -> None:
     wrong = []
-    for name, found in IMPORTS.items():
+    for name, found in all_imports().items():
         runtime = package(name) == "relax_mlir.runtime"
         for line, target in found:
             first = target.partition(".")[0]
@@ -125,8 +146,10 @@ def test_what_is_imported_from_where() -> None:
 
 
 def test_modules_have_a_docstring_and_an_end() -> None:
-    for name, text in TEXTS.items():
-        assert ast.get_docstring(TREES[name]), f"{name}: the first line says what the module is"
+    for name, text in all_texts().items():
+        assert ast.get_docstring(all_trees()[name]), (
+            f"{name}: the first line says what the module is"
+        )
         assert text.count("\n") <= 500, f"{name}: split it by category"
         assert name == BINDINGS or "torch_mlir" not in text, f"{name}: take it from {BINDINGS}"
 

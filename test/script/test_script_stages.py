@@ -47,7 +47,7 @@ _CHOICES = random.Random(3)
 RANDOM = [[[_CHOICES.randrange(9999) for _ in range(3)] for _ in range(14)] for _ in range(2)]
 # Programs of the suite, and how many stages are left out between those that are read back.
 SUITE: dict[str, tuple[Callable[[], IRModule], int]] = {
-    "classes": (class_programs.program, 5),
+    "classes": (class_programs.program, 10),
     "random": (lambda: from_source(random_programs.program(RANDOM)), 1),
     **{
         name: (functools.partial(from_source, text), 1)

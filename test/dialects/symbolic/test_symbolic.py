@@ -69,7 +69,7 @@ def symbolic(node):
 VALUES = st.fixed_dictionaries({name: st.integers(1, 40) for name in NAMES})
 
 
-@settings(max_examples=600)
+@settings(max_examples=250)
 @given(tree(), VALUES)
 def test_value_is_pythons(node, values) -> None:
     try:
@@ -79,7 +79,7 @@ def test_value_is_pythons(node, values) -> None:
     assert symbolic(node).evaluate(values) == expected
 
 
-@settings(max_examples=600)
+@settings(max_examples=250)
 @given(tree(), VALUES)
 def test_affine_round_trip_keeps_the_normal_form(node, values) -> None:
     expr = symbolic(node)
@@ -94,7 +94,7 @@ def test_affine_round_trip_keeps_the_normal_form(node, values) -> None:
     assert back[0].evaluate(values) == expr.evaluate(values)
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(tree(), tree(), VALUES)
 def test_equal_forms_have_equal_values(left, right, values) -> None:
     a, b = symbolic(left), symbolic(right)
@@ -106,7 +106,7 @@ def test_equal_forms_have_equal_values(left, right, values) -> None:
         assert a.evaluate(values) == b.evaluate(values)
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(tree(), tree(), VALUES)
 def test_substitution_commutes_with_evaluation(node, inner, values) -> None:
     expr, replaced = symbolic(node), symbolic(inner)
@@ -120,7 +120,7 @@ def test_substitution_commutes_with_evaluation(node, inner, values) -> None:
     assert found == expected
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(tree(), VALUES)
 def test_printed_text_is_the_expression(node, values) -> None:
     class T:
@@ -133,7 +133,7 @@ def test_printed_text_is_the_expression(node, values) -> None:
     assert SymExpr.of(eval(str(expr), {"T": T, **names})) == expr
 
 
-@settings(max_examples=600)
+@settings(max_examples=250)
 @given(tree(), tree(), VALUES)
 def test_what_is_proved_holds(left, right, values) -> None:
     a, b = symbolic(left), symbolic(right)

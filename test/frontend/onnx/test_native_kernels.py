@@ -70,12 +70,13 @@ def test_resize() -> None:
         f"b{i} = Resize<axes = [2, 3], {attributes}>(x, none, none, sizes)"
         for i, attributes in enumerate(RESIZES)
     )
-    outputs = ", ".join(f"float[n,3,u{i},v{i}] a{i}, float[n,3,7,4] b{i}" for i in range(5))
+    outputs = ", ".join(f"float[n,2,u{i},v{i}] a{i}, float[n,2,7,4] b{i}" for i in range(5))
     check(
-        f"""g (float[n,3,h,w] x) => ({outputs})
+        f"""g (float[n,2,h,w] x) => ({outputs})
 <float[4] scales = {{1, 1, 2, 3}}, int64[2] sizes> {{
 {nodes} }}""",
-        [{"x": normal(2, 3, 5, 6)}, {"x": normal(2, 3, 8, 3)}],
+        # Small: onnx computes the references one element at a time.
+        [{"x": normal(1, 2, 4, 5)}, {"x": normal(2, 2, 3, 2)}],
         sizes=np.int64([7, 4]),
     )  # fmt: skip
 

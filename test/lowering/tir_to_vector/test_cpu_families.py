@@ -16,12 +16,12 @@ pytestmark = pytest.mark.own_targets
 
 PROGRAM = Path(__file__).parents[2] / "support" / "class_programs.py"
 X86, ARM, APPLE = "x86_64-linux-gnu", "aarch64-linux-gnu", "arm64-apple-darwin"
-# Those with the instructions of x86-64-v3, and of neoverse-n1, which test_aarch64 runs.
-ALIKE = {"znver3", "skylake", "neoverse-v2", "apple-m1"}
+# Those with most instructions of x86-64-v3, of x86-64-v4, and of neoverse-n1 (test_aarch64).
+ALIKE = {"znver3", "znver4", "sapphirerapids", "neoverse-v2", "apple-m1"}
 # Of a group one process compiles all.
 GROUPS = {
     "sse": {"x86-64-v2": X86, "x86-64-v3": X86},
-    "avx2": {"znver3": X86, "skylake": X86, "alderlake": X86},
+    "avx2": {"znver3": X86, "alderlake": X86},
     "avx512": {"x86-64-v4": X86, "znver4": X86, "sapphirerapids": X86},
     "arm": {"neoverse-v2": ARM, "apple-m1": APPLE},
 }

@@ -11,6 +11,8 @@ from targets import with_threads
 from relax_mlir import relax
 from relax_mlir.script import from_source
 
+pytestmark = pytest.mark.unoptimized
+
 _BODIES = {
     "bias": "R.add(x, R.sum(x, axis=0))", "softmax": "R.nn.softmax(x, axis=-1)",
     "transpose": "R.permute_dims(x, [1, 0])", "pad": "R.nn.pad(x, (0, 0, 0, 0))",

@@ -18,6 +18,8 @@ from relax_mlir.errors import PassError
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
 from relax_mlir.lowering.tir_to_vector.plan import classify
 
+pytestmark = pytest.mark.unoptimized
+
 LETTERS = "bhklmn"
 DYNAMIC: dict[str, Size] = {letter: letter for letter in LETTERS}
 STATIC: dict[str, Size] = {"b": 3, "h": 2, "k": 70, "l": 5, "m": 13, "n": 35}

@@ -13,6 +13,8 @@ from relax_mlir.dialects.relax import build as relax_op
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.script import from_source
 
+pytestmark = pytest.mark.unoptimized
+
 DTYPES = (*FLOATS, *INTEGERS, "bool")
 # About the length of a block.
 LENGTHS = (0, 1, 2, 17, 2047, 2048, 2049, 10007)

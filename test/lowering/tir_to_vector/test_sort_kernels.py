@@ -15,6 +15,8 @@ from targets import with_threads
 from relax_mlir.dialects.relax import build as relax_op
 from relax_mlir.lowering.tir_to_vector import parallel_region
 
+pytestmark = pytest.mark.unoptimized
+
 DTYPES = (*FLOATS, *INTEGERS, "bool")
 # About the lengths at which another way of sorting begins, and those of vectors.
 LENGTHS = (0, 1, 2, 15, 17, 96, 97, 131, 1021)
@@ -52,7 +54,9 @@ def _same(got: Any, wanted: np.ndarray, what: object) -> None:
 def test_every_dtype_bit_by_bit(known: bool) -> None:
     program = Program()
     lengths = (131,) if known else LENGTHS
-    cases = [(dtype, down) for dtype in DTYPES for down in (False, True)]
+    # Of known lengths each dtype is sorted one way.
+    ways = [(i % 2 == 0,) if known else (False, True) for i in range(len(DTYPES))]
+    cases = [(dtype, down) for dtype, each in zip(DTYPES, ways, strict=True) for down in each]
     for dtype, down in cases:
         for length in lengths if known else ("m",):
             for op, more in (("sort", {}), ("argsort", {"dtype": "int64" if down else "int16"})):

@@ -311,7 +311,7 @@ def test_half_of_a_region_dies_in_any_order(
             kept.append(bb.emit(x + 2))
             begin(bb, x)
 
-    for _ in range(10):
+    for _ in range(4):
         with pytest.raises(BuilderError):
             build()
         if not held:

@@ -16,7 +16,7 @@ from relax_mlir.tir import Schedule
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(seed=st.integers(1, 1 << 30))
 def test_random_traces(program: Program, seed: int) -> None:
     check(program, seed)

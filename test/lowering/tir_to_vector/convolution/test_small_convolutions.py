@@ -19,6 +19,8 @@ from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import (
     packed_weights,
 )
 
+pytestmark = pytest.mark.unoptimized
+
 # Data, weight, attributes: channels that groups of two and four do and do not divide, blocks of
 # output channels and rests of them, all ranks.
 CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [

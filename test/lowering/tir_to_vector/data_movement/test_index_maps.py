@@ -11,6 +11,8 @@ from relax_mlir.dialects.relax import build as relax_op
 from relax_mlir.dialects.relax.tuples import make_tuple
 from relax_mlir.errors import ShapeMismatchError
 
+pytestmark = pytest.mark.unoptimized
+
 # Around no vector, one and several.
 LENGTHS = (1, 2, 7, 16, 33, 131)
 THREADS = with_threads(3)

@@ -12,6 +12,8 @@ from relax_mlir import relax, tir
 from relax_mlir.errors import ShapeMismatchError
 from relax_mlir.script import from_source
 
+pytestmark = pytest.mark.unoptimized
+
 LETTERS = ("W", "HW", "DHW")
 # Sizes of the image with its channels, window, attributes; without groups each channel is one.
 WINDOWS: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [

@@ -8,6 +8,8 @@ from programs import Program, tensor
 
 from relax_mlir.dialects.relax import build as relax_op
 
+pytestmark = pytest.mark.unoptimized
+
 # Less than a vector, one, around several, and none.
 LENGTHS = (0, 1, 7, 16, 17, 33, 64, 67, 131, 1009)
 
