@@ -3,7 +3,6 @@
 Importing this is cheap: MLIR and LLVM are loaded when something needs them.
 """
 
-from relax_mlir import tvm_modules
 from relax_mlir.lazy import lazy_exports
 
 __version__ = "0.1.0"
@@ -35,5 +34,4 @@ _EXPORTS = {
     "runtime.values.ndarray": ("DataType",),
     "tir.lowering": ("lower",),
 }
-tvm_modules.install()
 __getattr__, __dir__ = lazy_exports(__name__, _EXPORTS, _MODULES, _UNSUPPORTED)

@@ -93,8 +93,14 @@ class _Finder(Loader):
         sys.modules[module.__name__] = target
 
 
+def take_place(name: str) -> None:
+    """Put what a module of TVM's is called here into the place of the module, and of its parts."""
+    install()
+    sys.modules[name] = importlib.import_module(_ROOT + resolve_alias(name.removeprefix(_ROOT)))
+
+
 def install() -> None:
-    """Let imports find these modules."""
+    """Let imports find these modules: for packages that have some, when they are imported."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         # First: a package under another name still has the folder of its modules, in which they
         # would be found again, as second copies.

@@ -2,6 +2,7 @@
 
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lazy import lazy_exports
+from relax_mlir.tvm_modules import install
 
 # Loaded on first use: they need the dialects.
 _EXPORTS = {
@@ -31,4 +32,5 @@ _UNSUPPORTED = {
 }
 
 __all__ = ["IRModule"]
+install()
 __getattr__, __dir__ = lazy_exports(__name__, _EXPORTS, ("instrument", "transform"), _UNSUPPORTED)

@@ -4,6 +4,7 @@ from typing import Any
 
 from relax_mlir.interpreter import tuned_for_builds
 from relax_mlir.lazy import lazy_exports
+from relax_mlir.tvm_modules import install
 
 # Loaded on first use: compiling needs MLIR, running does not.
 _EXPORTS = {
@@ -47,6 +48,7 @@ _MODULES = {
     "transform": "relax_mlir.transform",
     "vm_build": "relax_mlir.compiler.vm_build",
 }
+install()
 _exported, __dir__ = lazy_exports(__name__, _EXPORTS, _MODULES, _UNSUPPORTED)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from relax_mlir.script.files import load_script, save_script
 from relax_mlir.script.ir import ir_module
-from relax_mlir.tvm_modules import submodule
+from relax_mlir.tvm_modules import install, submodule
 
 if TYPE_CHECKING:
     from relax_mlir.ir.module import IRModule
@@ -21,6 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+install()
 __getattr__ = partial(submodule, __name__)
 
 

@@ -4,6 +4,7 @@ import importlib
 from typing import Any
 
 from relax_mlir.lazy import lazy_exports
+from relax_mlir.tvm_modules import install
 
 # Loaded on first use: symbolic integers are MLIR's.
 _EXPORTS = {
@@ -82,4 +83,5 @@ def _table() -> dict[str, Any]:
     }  # fmt: skip
 
 
+install()
 __getattr__, __dir__ = lazy_exports(__name__, _EXPORTS, _MODULES, _UNSUPPORTED, _table)

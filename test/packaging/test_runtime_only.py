@@ -15,7 +15,6 @@ NEEDED = ("numpy", "numpy.libs", "llvmlite", "tvm_ffi", "typing_extensions.py")
 RUNTIME = (
     "__init__.py", "atomic_file.py", "chrome_trace.py", "errors.py",
     "extension_points.py", "lazy.py", "philox.py", "resampling.py", "runtime", "text_table.py",
-    "tvm_modules.py",
 )  # fmt: skip
 
 MODEL = """

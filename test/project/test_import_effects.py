@@ -10,6 +10,9 @@ import sys
 finders = list(sys.meta_path)
 
 import relax_mlir
+
+assert sys.meta_path == finders
+
 from relax_mlir.dialects.bindings import ir
 
 base = ir.Operation.__mro__[1]

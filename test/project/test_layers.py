@@ -37,7 +37,8 @@ LAYERS = (
     ("relax",),
     ("transform",),
     ("compiler",),
-    ("instrument", "frontend", "contrib", "nd", "support", "target", "viz"),
+    ("instrument", "frontend", "contrib", "nd", "support", "target", "viz",
+     "error", "s_tir", "tirx"),
     ("testing",),
     ("tools",),
 )  # fmt: skip

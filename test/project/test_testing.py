@@ -165,7 +165,7 @@ def test_modules_have_tvms_places_too() -> None:
     ("statement", "why"),
     [
         ("from relax_mlir import autotvm", "has no 'autotvm': kernels are fast without tuning"),
-        ("import relax_mlir.relay", "has no 'relay': models are Relax functions"),
+        ("import relax_mlir.relax, relax_mlir.relay", "has no 'relay': models are Relax functions"),
         ("import relax_mlir.relax.training", "there is no automatic differentiation"),
         ("import relax_mlir.nothing", "No module named 'relax_mlir.nothing'"),
     ],
