@@ -28,8 +28,8 @@ _COMPILING = tuple(
 # takes a third of the time, unless the environment names a target.
 _ABOVE_KERNELS = tuple(
     Path(__file__).parent / each
-    for each in ("dialects", "frontend", "ir", "pass_infra", "relax", "script", "te", "tir", "topi",
-                 "transform")
+    for each in ("dialects", "frontend", "instrument", "ir", "pass_infra", "relax", "script", "te",
+                 "tir", "topi", "transform", "viz")
 )  # fmt: skip
 
 

@@ -84,7 +84,9 @@ def run_lit(jobs: int, report: Path, arguments: Sequence[str]) -> Outcome:
 
 def run_pytest(jobs: int, report: Path, arguments: Sequence[str]) -> Outcome:
     """Run the pytests that the arguments select."""
-    command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), f"--junitxml={report}"]
+    # Tests of one file mostly run in one process, which makes its fixtures once.
+    command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), "--dist", "worksteal"]
+    command.append(f"--junitxml={report}")
     # With PYTHONDONTWRITEBYTECODE each process of each suite would rewrite all assertions again.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run([*command, *arguments], cwd=TEST.parent, env=environment)

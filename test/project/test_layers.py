@@ -70,23 +70,18 @@ def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, "." if node.level else full if full in FILES else node.module
 
 
-# Not at import: each process that collects tests would parse all modules.
+# Not at import: each process that collects tests would parse all modules. No syntax trees: garbage
+# collection would look at them in all later tests.
 @functools.cache
-def all_texts() -> dict[str, str]:
-    """Return the text of each module."""
-    return {name: file.read_text() for name, file in FILES.items()}
+def all_modules() -> dict[str, tuple[str | None, list[tuple[int, str]]]]:
+    """Return the docstring of each module, and what it imports, see `imports`."""
+    trees = ((name, ast.parse(file.read_text())) for name, file in FILES.items())
+    return {name: (ast.get_docstring(tree), list(imports(tree))) for name, tree in trees}
 
 
-@functools.cache
-def all_trees() -> dict[str, ast.Module]:
-    """Return the syntax tree of each module."""
-    return {name: ast.parse(text) for name, text in all_texts().items()}
-
-
-@functools.cache
 def all_imports() -> dict[str, list[tuple[int, str]]]:
-    """Return what each module imports, see `imports`."""
-    return {name: list(imports(tree)) for name, tree in all_trees().items()}
+    """Return what each module imports."""
+    return {name: found for name, (_, found) in all_modules().items()}
 
 
 @functools.cache
@@ -147,10 +142,9 @@ def test_what_is_imported_from_where() -> None:
 
 
 def test_modules_have_a_docstring_and_an_end() -> None:
-    for name, text in all_texts().items():
-        assert ast.get_docstring(all_trees()[name]), (
-            f"{name}: the first line says what the module is"
-        )
+    for name, (docstring, _) in all_modules().items():
+        text = FILES[name].read_text()
+        assert docstring, f"{name}: the first line says what the module is"
         assert text.count("\n") <= 500, f"{name}: split it by category"
         assert name == BINDINGS or "torch_mlir" not in text, f"{name}: take it from {BINDINGS}"
 

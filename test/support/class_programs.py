@@ -1,11 +1,12 @@
 """One Relax module that has a function for every class of kernels, compiled for a target by name.
 
 Run with targets, it compiles that for each and prints the CPU: should LLVM end the process, it is
-that one, and the last line names the CPU before.
+that one, and the last line names the CPU before. For a target behind `special:` it compiles the
+classes whose instructions differ between CPUs with the same vectors.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -105,12 +106,19 @@ CASES: dict[str, Case] = {
     "power": (op.power, [*ROWS, *ROWS], F32),
     "cast": (lambda x: op.astype(x, "int8"), ROWS, F32),
 }
+# Products of few bits, conversions, and what gathers.
+SPECIAL = [
+    name
+    for name, (_, _, dtype) in CASES.items()
+    if dtype not in (F32, "float64") or name in ("gather", "resize", "topk", "argmax", "cast")
+]
 
 
-def program() -> IRModule:
-    """Return the module; sizes that are names are symbols."""
+def program(names: Iterable[str] = CASES) -> IRModule:
+    """Return the module of some classes; sizes that are names are symbols."""
     bb = relax.BlockBuilder()
-    for name, (body, shapes, dtype) in CASES.items():
+    for name in names:
+        body, shapes, dtype = CASES[name]
         symbols: dict[str, tir.Var] = {}
         params = []
         for number, shape in enumerate(shapes):
@@ -127,7 +135,8 @@ def program() -> IRModule:
 
 
 if __name__ == "__main__":
-    module = program()
-    for target in sys.argv[1:]:
-        native = relax.build(module, target).native
+    modules = {"": program(), "special:": program(SPECIAL)}
+    for argument in sys.argv[1:]:
+        kind = "special:" if argument.startswith("special:") else ""
+        native = relax.build(modules[kind], argument.removeprefix(kind)).native
         print(native[0].cpu, all(len(each.data) > 0 for each in native), flush=True)

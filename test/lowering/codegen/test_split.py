@@ -17,6 +17,8 @@ from relax_mlir.runtime import load_module
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.transform import PassContext
 
+# Without optimising a program stays one object.
+OPTIMIZED = f"{DEFAULT} -O=2"
 PROGRAM = """
 memref.global constant @table : memref<2xi32> = dense<[1, 2]>
 memref.global @counter : memref<2xi32>
@@ -91,7 +93,7 @@ def test_several_objects_compute_what_one_does(tmp_path: Path) -> None:
         with PassContext(
             config={"relax.split_objects": several, "relax.compile_cache": tmp_path / "cache"}
         ):
-            built.append(relax.build(_model(), DEFAULT))
+            built.append(relax.build(_model(), OPTIMIZED))
     one, many = built
     assert len(one.native) == 1
     assert len(many.native) > 1
@@ -108,7 +110,7 @@ def test_several_objects_compute_what_one_does(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("_small_parts")
 def test_several_objects_are_exported(tmp_path: Path) -> None:
     with PassContext(config={"relax.compile_cache": False}):
-        ex = relax.build(_model(), f"{DEFAULT} -num-threads=1")
+        ex = relax.build(_model(), f"{OPTIMIZED} -num-threads=1")
     assert len(ex.native) > 1
     ex.export_library(tmp_path / "model.o")
     assert (tmp_path / "model.o").read_bytes()[:4] == b"\x7fELF"
@@ -122,8 +124,8 @@ def test_several_objects_are_exported(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("_small_parts")
 def test_objects_are_found_in_the_cache(tmp_path: Path) -> None:
     with PassContext(config={"relax.compile_cache": tmp_path}):
-        first = relax.build(_model(), DEFAULT, log=relax.BuildLog())
-        again = relax.build(_model(), DEFAULT, log=relax.BuildLog())
+        first = relax.build(_model(), OPTIMIZED, log=relax.BuildLog())
+        again = relax.build(_model(), OPTIMIZED, log=relax.BuildLog())
     assert len(first.native) > 1
     assert first.native == again.native
 
@@ -141,19 +143,19 @@ def test_a_changed_program_finds_the_kernels_that_are_the_same(
 
     monkeypatch.setattr(native, "_compile_part", counted)
     with PassContext(config={"relax.compile_cache": tmp_path}):
-        relax.build(_model(), DEFAULT, log=relax.BuildLog())
+        relax.build(_model(), OPTIMIZED, log=relax.BuildLog())
         before = len(compiled)
-        many = relax.build(_model(changed=True), DEFAULT, log=relax.BuildLog())
+        many = relax.build(_model(changed=True), OPTIMIZED, log=relax.BuildLog())
         assert before < len(compiled) < 2 * before
         # Entries that are damaged, here all of them, are compiled again.
         for path in tmp_path.glob("*.relaxobj"):
             path.write_bytes(path.read_bytes()[:-1])
         compiled.clear()
-        again = relax.build(_model(changed=True), DEFAULT, log=relax.BuildLog())
+        again = relax.build(_model(changed=True), OPTIMIZED, log=relax.BuildLog())
     assert len(compiled) == len(many.native)
     assert again.native == many.native
     with PassContext(config={"relax.compile_cache": False, "relax.split_objects": False}):
-        one = relax.build(_model(changed=True), DEFAULT)
+        one = relax.build(_model(changed=True), OPTIMIZED)
     x, w = np.linspace(-1, 1, 240, dtype="f4").reshape(5, 48), np.eye(48, dtype="f4")
     results = [relax.VirtualMachine(each)["main"](x, w) for each in (one, many)]
     np.testing.assert_array_equal(*results)
