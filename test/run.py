@@ -15,6 +15,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
+from relax_mlir.lowering.target.target import Target
 from relax_mlir.runtime.native.cpu_features import missing_features
 
 TEST = Path(__file__).resolve().parent
@@ -52,7 +53,7 @@ class Suite:
         run: runs them, given how many at a time, a file for its report, and more arguments.
         arguments: those arguments.
         cpu: LLVM's name of what is compiled for; empty for the default target.
-        options: other options of that target.
+        options: other options of that target, of shares.
     """
 
     name: str
@@ -67,6 +68,12 @@ class Suite:
         if not self.cpu or llvm.get_process_triple().startswith("x86_64"):
             return missing_features(self.cpu, "") or []
         return ["x86-64"]
+
+    @property
+    def is_host(self) -> bool:
+        """Whether its kernels are of the instructions that the host's are of."""
+        host, level = Target("llvm"), Target(f"llvm -mcpu={self.cpu}")
+        return (host.isa, host.dot_products) == (level.isa, level.dot_products)
 
 
 def run_lit(jobs: int, report: Path, arguments: Sequence[str]) -> Outcome:
@@ -152,6 +159,9 @@ def main() -> int:
         for suite in suites(quick, options.cpus):
             if suite.missing:
                 parts.append(f"{suite.name} left out, without {', '.join(suite.missing)}")
+                continue
+            if suite.options and suite.is_host:
+                parts.append(f"{suite.name} left out, its kernels are the host's")
                 continue
             if suite.cpu:
                 os.environ["RELAX_MLIR_TARGET"] = f"llvm -mcpu={suite.cpu}{suite.options}"

@@ -12,6 +12,8 @@ from relax_mlir.dialects.relax.constants import constant_array
 from relax_mlir.ir import assert_structural_equal
 from relax_mlir.script import from_source, script_with_metadata
 
+pytestmark = pytest.mark.unoptimized
+
 ml_dtypes = pytest.importorskip("ml_dtypes")
 _BF = np.dtype(ml_dtypes.bfloat16)
 _SOURCE = """

@@ -10,6 +10,8 @@ from samples import FLOATS, check, sample
 from relax_mlir.dialects.relax import InferError
 from relax_mlir.errors import ShapeMismatchError
 
+pytestmark = pytest.mark.unoptimized
+
 # Sizes of n and m: empty, ones, odd and prime, longer than a vector.
 SIZES = ((1, 1), (0, 3), (3, 0), (5, 13), (2, 67))
 

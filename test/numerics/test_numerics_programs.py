@@ -13,6 +13,8 @@ from relax_mlir.dialects.relax import build as relax_op
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.tuples import make_tuple
 
+pytestmark = pytest.mark.unoptimized
+
 UNARY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "tanh": np.tanh,
     "relu": lambda x: np.maximum(x, 0),

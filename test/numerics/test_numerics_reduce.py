@@ -11,7 +11,7 @@ from samples import FLOATS, INTEGERS, check, sample
 from relax_mlir.dialects.relax.infer import InferError
 from relax_mlir.dialects.relax.ops.reduce import ARG_REDUCTIONS, MOMENTS, REDUCTIONS, TRUTHS
 
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+pytestmark = [pytest.mark.unoptimized, pytest.mark.filterwarnings("ignore::RuntimeWarning")]
 # Sizes of n, m and k: empty, ones, odd and prime, longer than any tile on one side.
 SIZES = ((1, 1, 1), (0, 3, 2), (3, 0, 2), (17, 13, 11), (67, 131, 3), (2, 1009, 2), (1009, 2, 3))
 # Shape, axes, keepdims.

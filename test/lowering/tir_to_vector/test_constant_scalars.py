@@ -8,6 +8,8 @@ import pytest
 
 from relax_mlir import relax, script
 
+pytestmark = pytest.mark.unoptimized
+
 _INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 _FLOATS = ["float16", "float32", "float64", "bfloat16"]
 _BODY = """

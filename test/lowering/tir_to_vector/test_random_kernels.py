@@ -11,6 +11,8 @@ from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.runtime.native import loader
 from relax_mlir.script import from_source
 
+pytestmark = pytest.mark.unoptimized
+
 _PROGRAMS = 6
 
 

@@ -16,6 +16,8 @@ from relax_mlir.lowering.tir_to_vector.reductions import reduction as reductions
 from relax_mlir.lowering.tir_to_vector.reductions import split_rows
 from relax_mlir.runtime import num_threads, set_num_threads
 
+pytestmark = pytest.mark.unoptimized
+
 SHAPES = [(1, 1, 1), (3, 5, 70), (2, 3, 0), (0, 2, 3), (7, 130, 17), (2, 3, 517), (9, 40, 129)]
 
 

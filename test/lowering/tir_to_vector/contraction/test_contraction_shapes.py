@@ -15,6 +15,8 @@ from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import column_t
 from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.runtime import num_threads, set_num_threads
 
+pytestmark = pytest.mark.unoptimized
+
 # Rows, depth, columns: few rows, one tile, tiles of two sizes, several blocks of k and of columns.
 SHAPES = (
     (1, 70, 33), (1, 9, 4200), (2, 17, 50), (3, 1100, 19), (4, 33, 40), (11, 5, 31), (13, 64, 32),

@@ -13,6 +13,8 @@ from relax_mlir.lowering.target.target import Target
 from relax_mlir.script import ir as I
 from relax_mlir.script import tir as T
 
+pytestmark = pytest.mark.unoptimized
+
 NO_CACHE = {"relax.compile_cache": False}
 
 
