@@ -223,8 +223,7 @@ def prim_value(value: int | SymExpr, loc: ir.Location | None = None) -> ir.Value
 
 def prim_number(value: float, dtype: str, loc: ir.Location) -> ir.Value:
     """Create a number of another dtype than int64 as a value at the current insertion point."""
-    array = np.array(value, numpy_dtype(dtype))
-    tensor = constant_op(constant_attribute(array), nameless(loc))
+    tensor = scalar_constant(value, dtype, nameless(loc))
     return build("tensor_to_scalar", [tensor], {}, loc)
 
 
