@@ -53,27 +53,27 @@ class Suite:
         run: runs them, given how many at a time, a file for its report, and more arguments.
         arguments: those arguments.
         cpu: LLVM's name of what is compiled for; empty for the default target.
-        options: other options of that target, of shares.
+        is_share: whether it is a part of what is run for the host, compiled without optimising.
     """
 
     name: str
     run: Callable[[int, Path, Sequence[str]], Outcome]
     arguments: tuple[str, ...] = ()
     cpu: str = ""
-    options: str = ""
+    is_share: bool = False
 
     @property
-    def missing(self) -> list[str]:
-        """What the host lacks to run code for the CPU."""
-        if not self.cpu or llvm.get_process_triple().startswith("x86_64"):
-            return missing_features(self.cpu, "") or []
-        return ["x86-64"]
-
-    @property
-    def is_host(self) -> bool:
-        """Whether its kernels are of the instructions that the host's are of."""
+    def left_out(self) -> str:
+        """Why it is not run on this host, empty where it is."""
+        if not self.cpu:
+            return ""
+        if not llvm.get_process_triple().startswith("x86_64"):
+            return "without x86-64"
+        if missing := missing_features(self.cpu, ""):
+            return f"without {', '.join(missing)}"
         host, level = Target("llvm"), Target(f"llvm -mcpu={self.cpu}")
-        return (host.isa, host.dot_products) == (level.isa, level.dot_products)
+        alike = (host.isa, host.dot_products) == (level.isa, level.dot_products)
+        return "its kernels are the host's" if self.is_share and alike else ""
 
 
 def run_lit(jobs: int, report: Path, arguments: Sequence[str]) -> Outcome:
@@ -132,7 +132,7 @@ def suites(quick: bool, cpus: Sequence[str]) -> list[Suite]:
         str(TEST),
     )
     shares = (
-        Suite(cpu, run_pytest, (f"--share={share}", "-m", *chosen), cpu, " -O=0")
+        Suite(cpu, run_pytest, (f"--share={share}", "-m", *chosen), cpu, is_share=True)
         for cpu, share in LEVELS.items()
     )
     return [Suite("lit", run_lit), Suite("pytest", run_pytest, (str(TEST),)), *shares]
@@ -157,14 +157,12 @@ def main() -> int:
     parts, failed, seconds = [], False, {}
     with tempfile.TemporaryDirectory() as folder:
         for suite in suites(quick, options.cpus):
-            if suite.missing:
-                parts.append(f"{suite.name} left out, without {', '.join(suite.missing)}")
-                continue
-            if suite.options and suite.is_host:
-                parts.append(f"{suite.name} left out, its kernels are the host's")
+            if suite.left_out:
+                parts.append(f"{suite.name} left out, {suite.left_out}")
                 continue
             if suite.cpu:
-                os.environ["RELAX_MLIR_TARGET"] = f"llvm -mcpu={suite.cpu}{suite.options}"
+                level = " -O=0" if suite.is_share else ""
+                os.environ["RELAX_MLIR_TARGET"] = f"llvm -mcpu={suite.cpu}{level}"
             outcome = suite.run(jobs, Path(folder) / suite.name, suite.arguments)
             counts = outcome.counts
             failed |= outcome.status != 0 or counts["passed"] == 0 or counts["failed"] > 0
