@@ -414,6 +414,13 @@ def test_bfloat16_beside_indices() -> None:
     np.testing.assert_array_equal(values, np.take_along_axis(x, places, 1))
 
 
+def test_bfloat16_becomes_a_number() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    number = get_global_func(PREFIX + "tensor_to_scalar")(np.array(1.5, ml_dtypes.bfloat16))
+    assert type(number) is float
+    assert number == 1.5
+
+
 def test_bfloat16_is_quantized() -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     x = np.array([-2.5, 0.25, 1.0, 3e38], ml_dtypes.bfloat16)
