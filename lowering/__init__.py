@@ -1,6 +1,6 @@
 """The lowerings between dialects, and the table of lowering passes by flag."""
 
-from relax_mlir.lowering.pass_spec import TARGET, pass_of, pass_table
+from relax_mlir.lowering.pass_spec import TARGET, PassOption, pass_of, pass_table
 
 _pass = pass_of("relax_mlir.lowering")
 
@@ -41,6 +41,7 @@ PASSES = pass_table(
     _pass(
         "relax_to_vm.vm_shape_lower", "VMShapeLower",
         "Compute symbolic shapes at run time through a shape heap and shape functions",
+        PassOption("emit_err_ctx", bool, True, "whether checks say what they are about"),
     ),
     _pass("tir_to_vector.lower_tir", "LowerTIR", "Lower prim funcs to vector code", TARGET),
     _pass(

@@ -36,13 +36,18 @@ from relax_mlir.lowering.walk import collect, function_name, relax_functions, re
 _SHAPED = ("relax.shape_expr", "relax.prim_value", "relax.match_cast", "relax.match_prim")
 
 
-def vm_shape_lower(module: ir.Operation) -> None:
+def vm_shape_lower(module: ir.Operation, emit_err_ctx: bool = True) -> None:
     """Compute every symbolic shape at run time.
 
     Parameters and `relax.match_cast` check what is declared and store first occurrences of symbols
     in the heap; generated shape functions compute compound expressions once each; shape values are
     loaded. Constant dimensions are checked without the heap, so a static function has none.
     Afterwards no type mentions a symbol.
+
+    Args:
+        module: the module.
+        emit_err_ctx: whether checks say what they are about: which argument, as what it is
+            declared and where. Without it they name the function only, and the program is smaller.
 
     Raises:
         PassError: an expression uses a symbol that nothing binds before, a signature has a type
@@ -51,7 +56,7 @@ def vm_shape_lower(module: ir.Operation) -> None:
     require_absent(module, "relax.dataflow", "VMShapeLower", "to-non-dataflow")
     require_sound_types(module, "VMShapeLower")
     for func in relax_functions(module):
-        _FunctionLowering(module, func).run()
+        _FunctionLowering(module, func, emit_err_ctx).run()
 
 
 _MAX = (1 << 63) - 1
@@ -60,8 +65,8 @@ _MAX = (1 << 63) - 1
 class _FunctionLowering:
     _heap: ir.Value
 
-    def __init__(self, module: ir.Operation, func: ir.Operation) -> None:
-        self._module, self._func = module, func
+    def __init__(self, module: ir.Operation, func: ir.Operation, emit_err_ctx: bool) -> None:
+        self._module, self._func, self._tells = module, func, emit_err_ctx
         self._name = function_name(func)
         self._slots: dict[SymExpr, int] = {}
         # `well-formed` says what is wrong with attributes that make no sense.
@@ -125,12 +130,17 @@ class _FunctionLowering:
             spelled = f'R.Prim(value="{value[0]}")' if value else describe(argument.type)
             subject = Subject(
                 f"argument '{name}'",
-                f"{self._name}: argument '{name}' (declared {spelled}"
-                f"{at_source(self._func.location)})",
+                self._context(
+                    f"argument '{name}' (declared {spelled}{at_source(self._func.location)})"
+                ),
             )
             self._check(argument, argument.type, subject, known, checks, value)
         self._settle(known, checks, self._func)
         return known
+
+    def _context(self, what: str) -> str:
+        """Return what the messages of a check begin with."""
+        return f"{self._name}: {what}" if self._tells else self._name
 
     def _parameter_names(self, count: int) -> list[str]:
         if "relax.params" in self._func.attributes:
@@ -165,7 +175,8 @@ class _FunctionLowering:
                     operands=[value],
                     attributes={"index": i64(index)},
                 ).result
-                field_ = Subject(f"field {index} of {subject.name}", f"{context}, field {index}")
+                inner = f"{context}, field {index}" if self._tells else context
+                field_ = Subject(f"field {index} of {subject.name}", inner)
                 self._check(part, item, field_, known, checks)
             return
         dims = list(integer) or dims_of(type_) or []
@@ -283,7 +294,7 @@ class _FunctionLowering:
             what = "the declared bounds"
             if name not in self._bounds:
                 what = f"symbol '{name}' is a size, and R.Prim(\"int64\") any integer"
-            context = f"{self._name}: {what}{at_source(self._func.location)}"
+            context = self._context(f"{what}{at_source(self._func.location)}")
             static = [
                 i64(self._slots[SymExpr.var(name)]),
                 i64(0 if low is None else low),
@@ -375,7 +386,7 @@ class _FunctionLowering:
         op.erase()
 
     def _check_sizes(self, value: ir.Value, what: str, op: ir.Operation) -> None:
-        context = f"{self._name}: {what}{at_source(op.location)}"
+        context = self._context(f"{what}{at_source(op.location)}")
         ir.Operation.create(
             "vm.call",
             operands=[make_tuple([value])],
@@ -415,7 +426,7 @@ class _FunctionLowering:
         checked = f"{what} to {describe(type_)}"
         if CHECKED in op.attributes:
             checked = ir.StringAttr(op.attributes[CHECKED]).value
-        context = f"{self._name}: {checked}{at_source(op.location)}"
+        context = self._context(f"{checked}{at_source(op.location)}")
         with ir.InsertionPoint(op), op.location:
             checks: list[Check] = []
             self._check(value, type_, Subject(what, context), known, checks)
@@ -428,7 +439,7 @@ class _FunctionLowering:
 
     def _match_prim(self, op: ir.Operation, known: Known) -> None:
         dims = Dims(op.attributes["value"]).dims
-        context = f"{self._name}: match_cast to {dims[0]}{at_source(op.location)}"
+        context = self._context(f"match_cast to {dims[0]}{at_source(op.location)}")
         with ir.InsertionPoint(op), op.location:
             checks: list[Check] = []
             value = op.operands[0]
@@ -441,7 +452,9 @@ class _FunctionLowering:
         """Check what a packed function returned against what the program declares of it."""
         result = op.results[0]
         what = f"the result of '{op.attributes['func'].value}'"
-        context = f"{self._name}: {what} (declared {describe(result.type)}{at_source(op.location)})"
+        context = self._context(
+            f"{what} (declared {describe(result.type)}{at_source(op.location)})"
+        )
         with ir.InsertionPoint.after(op), op.location:
             checks: list[Check] = []
             self._check(result, result.type, Subject(what, context), known, checks)

@@ -529,7 +529,7 @@ def VMBuiltinLower() -> Pass:
 def VMMemoryLower() -> Pass:
     """Turn tensor allocations into storage and tensors of the virtual machine."""
 
-def VMShapeLower() -> Pass:
+def VMShapeLower(emit_err_ctx: bool = True) -> Pass:
     """Compute symbolic shapes at run time through a shape heap and shape functions."""
 
 def VectorizeLoop(enable_vectorize: bool = True, target: str = "") -> Pass:

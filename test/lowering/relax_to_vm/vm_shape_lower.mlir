@@ -1,4 +1,5 @@
 // RUN: relax-opt %s --vm-shape-lower | FileCheck %s
+// RUN: relax-opt %s --pass-pipeline='builtin.module(vm-shape-lower{emit-err-ctx=false})' | FileCheck %s --check-prefix=SHORT
 
 #n = #relax.dims<["n"], affine_map<()[s0] -> (s0)>>
 #nn = #relax.dims<["n"], affine_map<()[s0] -> (s0, s0)>>
@@ -8,6 +9,8 @@
 // All dimensions constant: one check, no heap.
 // CHECK-LABEL: func.func @static(
 // CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>) -> tensor<4x8xf32>
+// SHORT-LABEL: func.func @static(
+// SHORT: "vm.check"({{.*}}) {context = "static", dims
 // CHECK-NEXT: "vm.check"(%[[X]]) {context = "static: argument 'x' (declared R.Tensor((4, 8), \22float32\22) at {{.*}})", dims = array<i64: 4, 8>, dtype = "float32", kind = "tensor", ndim = 2 : i64}
 // CHECK-NEXT: %[[S:.*]] = "relax.shape_expr"()
 // CHECK-NEXT: return
