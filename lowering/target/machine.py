@@ -100,6 +100,14 @@ class Machine:
         return 2 * self.l2_bytes
 
     @property
+    def prefetches_l3(self) -> bool:
+        """Whether rows that are in L3 are to be prefetched.
+
+        Loads of whole lines have enough of them under way, and prefetches take load slots.
+        """
+        return self.vector_bits < 8 * self.isa.line_bytes
+
+    @property
     def panel_bytes(self) -> int:
         """The maximal bytes of the packed panels of a block.
 

@@ -257,7 +257,7 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter) -> None:
     group = [on_rows(flat, kept, count) for flat in group]
     group, count = merge_shared(group, count)
     length = row_length(group, count, emit)
-    far, beyond_l2 = come_from_memory(group, count, length, over, emit)
+    far, prefetched = come_from_memory(group, count, length, over, emit)
     dims = [
         ParallelDim(emit.size(it.extent), 1, _STEPS_EACH * emit.threads)
         for it in group[0].iters[:count]
@@ -267,8 +267,7 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter) -> None:
         work += work_of(emit, flat, _ELEMENT_WORK)
     near = rows_together(group, length, emit)
     # Rows from memory go one at a time, with non-temporal stores; rows in cache go by blocks. If
-    # only run time knows where rows come from, there is code for both. Rows from beyond L2 are
-    # prefetched.
+    # only run time knows where rows come from, there is code for both.
     sums = any(flat.total is not None for flat in group)
     block: Index = 1 if far is True else near
     most = block if far is False else emit.max(block, ROWS)
@@ -297,8 +296,8 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter) -> None:
                 writers = _writers(nests, count, emit, near=not far)
                 for writer in writers:
                     writer.long = row
-                if far or beyond_l2 is not False:
-                    _stream_rows(writers, count, far or beyond_l2, sure=far and sums)
+                if far or prefetched is not False:
+                    _stream_rows(writers, count, far or prefetched, sure=far and sums)
                 late = (
                     SoftwarePipelinedRows.of(writers, long=bool(over))
                     if far and len(ranges) == 1

@@ -186,10 +186,11 @@ def row_length(group: list[FlatNest], count: int, emit: Emitter) -> Index:
 def come_from_memory(
     group: list[FlatNest], count: int, length: Index, over: list[Overwritten], emit: Emitter
 ) -> tuple[Bool, Bool]:
-    """Return whether rows come from beyond all caches, and go one at a time; and from beyond L2.
+    """Return whether rows come from beyond all caches, and go one at a time; or only beyond L2.
 
-    Slow functions hide plain stores, as long as the cache has a part of them. Nests that overwrite
-    their result store it once then, with a buffer of one row.
+    The second is false where such rows are not to be prefetched. Slow functions hide plain stores,
+    as long as the cache has a part of them. Nests that overwrite their result store it once then,
+    with a buffer of one row.
     """
     total = length
     for it in group[0].iters[:count]:
@@ -199,7 +200,10 @@ def come_from_memory(
     limits: list[tuple[Index, Index]] = [(least, total)]
     for each in over:
         limits += [(length, emit.machine.l2_bytes), (MIN_PIPELINED_ELEMENTS, emit.size(each.size))]
-    return emit.all_at_most(*limits), emit.all_at_most((emit.machine.far_bytes, total))
+    far = emit.all_at_most(*limits)
+    if not emit.machine.prefetches_l3:
+        return far, False
+    return far, emit.all_at_most((emit.machine.far_bytes, total))
 
 
 def rows_together(group: list[FlatNest], length: Index, emit: Emitter) -> Index:

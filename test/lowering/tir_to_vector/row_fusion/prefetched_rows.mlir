@@ -1,5 +1,6 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4" --legalize-ops --lower-tir | FileCheck %s
-// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server" --legalize-ops --lower-tir | FileCheck %s --check-prefix=NEAR
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver3" --legalize-ops --lower-tir | FileCheck %s --check-prefix=NEAR
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server" --legalize-ops --lower-tir | FileCheck %s --check-prefix=WIDE
 
 // Rows from memory are prefetched into L2, some kilobytes ahead, while functions are computed. The
 // exponentials of a softmax are in a buffer of two rows: a row is stored non-temporally in the loop
@@ -43,8 +44,14 @@ func.func @f(%x: tensor<4096x1024xf32>) -> tensor<4096x1xf32> attributes {relax.
 // NEAR-LABEL: func.func private @softmax(
 // NEAR-NOT: nontemporal
 // NEAR: memref.prefetch {{.*}}, read, locality<2>, data
-// NEAR: math.exp {{.*}} : vector<64xf32>
+// NEAR: math.exp {{.*}} : vector<32xf32>
 // NEAR: memref.prefetch {{.*}}, write
 // NEAR-NOT: nontemporal
 // NEAR-LABEL: func.func private @variance(
 // NEAR: memref.prefetch {{.*}}, read, locality<2>, data
+
+// Loads of whole lines from the last of the caches are not prefetched.
+// WIDE-LABEL: func.func private @softmax(
+// WIDE-NOT: memref.prefetch
+// WIDE: math.exp {{.*}} : vector<64xf32>
+// WIDE-NOT: memref.prefetch
