@@ -126,9 +126,12 @@ def _is_matrix_product(
     rows, vectors = machine.product_tiles[-1]
     step = machine.isa.line_bytes
     weights = vectors * machine.vector_bits // 8
-    from_l2 = step + weights <= _L2_BYTES * (rows * vectors // machine.fma_units)
+    delivered = _L2_BYTES * (rows * vectors // machine.fma_units)
+    from_l2 = step + weights <= delivered
+    # Where L2 has time for twice as much, lines of the image need not stay in L1.
+    stay = 2 * (step + weights) <= delivered
     step += 0 if from_l2 else weights
-    stay = 2 * inputs * step <= machine.l1_bytes
+    stay = stay or 2 * inputs * step <= machine.l1_bytes
     if len(known) < len(sizes):
         # Few pixels are slow as rows of a product, many are hardly slower as windows.
         return layout.endswith("C") or inputs < _MANY_INPUTS or not (stay or from_l2)
