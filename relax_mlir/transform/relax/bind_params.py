@@ -20,13 +20,16 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.pass_infra.info import PassInfo
 from relax_mlir.pass_infra.passes import ModulePass
-from relax_mlir.relax.expr import Function
+from relax_mlir.relax.expr import Function, PrimValue
 from relax_mlir.relax.expr.dims import as_dim
 from relax_mlir.runtime.values.convert import is_tensor_dtype, to_value
 from relax_mlir.script.printer.spelling import type_text
 from relax_mlir.tir.scalar.prim_expr import FloatImm
 from relax_mlir.transform.relax.bind_symbolic_vars import in_function, substitute_in_function
 from relax_mlir.transform.relax.infer_type import infer_function
+
+# A number, or an expression of symbols of the function.
+_Size = int | SymExpr
 
 
 def BindParams(func_name: str, params: Mapping[Any, Any]) -> ModulePass:
@@ -38,13 +41,14 @@ def BindParams(func_name: str, params: Mapping[Any, Any]) -> ModulePass:
     Args:
         func_name: the function.
         params: by the name of the parameter, or by it as `mod["main"].params` gives it: arrays,
-            shapes for `R.Shape`, and numbers for `R.Prim`.
+            shapes for `R.Shape`, and numbers for `R.Prim`. Sizes may be expressions of symbols that
+            the function has, `n + 1`.
 
     Raises:
         ExprTypeError: a value is none of these, or `params` no dictionary. The pass raises it for a
             function that is no Relax function, and `ExprError` for a parameter that there is not,
-            a value that does not fit, two values of one symbol, and a symbol of the signature that
-            nothing else binds.
+            a value that does not fit, two values of one symbol, and a symbol that nothing else
+            binds.
     """
     if not isinstance(params, Mapping):
         raise ExprTypeError(f"BindParams takes arrays by parameter, got {params!r}")
@@ -84,8 +88,13 @@ def bind_main(mod: IRModule, params: Mapping[Any, Any]) -> IRModule:
     return BindParams(name, params)(mod)
 
 
-def _value(key: Any, value: Any) -> np.ndarray | tuple[int, ...] | int | float:
+def _value(key: Any, value: Any) -> np.ndarray | tuple[_Size, ...] | _Size | float:
     """Return what a parameter becomes: an array, the sizes of a shape, or a number."""
+    if isinstance(value, PrimValue):
+        value = value.value
+    if isinstance(value, SymExpr) or hasattr(value, "as_size"):
+        with suppress(ExprTypeError):
+            return _size(value)
     if isinstance(value, (FloatImm, np.generic)):
         value = value.value if isinstance(value, FloatImm) else value.item()
     sizes = getattr(value, "values", None)
@@ -101,8 +110,8 @@ def _value(key: Any, value: Any) -> np.ndarray | tuple[int, ...] | int | float:
         return result
     with suppress(TypeError, ValueError):
         if isinstance(result, tuple):
-            return tuple(map(_integer, result))
-        return _integer(result)
+            return tuple(map(_size, result))
+        return _size(result)
     raise ExprTypeError(f"BindParams: '{key}' becomes an array, got {type(value).__name__}")
 
 
@@ -113,7 +122,7 @@ class _Binder:
         self._name, self._func, self._values = name, func, values
         self._block = func.regions[0].blocks[0]
         self._names = [ir.StringAttr(each).value for each in func.attributes["relax.params"]]
-        self._known: dict[str, int] = {}
+        self._known: dict[str, _Size] = {}
 
     def run(self) -> None:
         """Bind, and drop the parameters.
@@ -135,6 +144,7 @@ class _Binder:
         signature = ir.FunctionType(ir.TypeAttr(self._func.attributes["function_type"]).value)
         kept = [type_ for i, type_ in enumerate(signature.inputs) if i not in chosen]
         before = bound_symbols(dim for type_ in signature.inputs for dim in type_dims(type_))
+        self._require_bound(kept, chosen)
         _check_symbols(self._name, before, kept, list(signature.results))
         with ir.InsertionPoint.at_block_begin(self._block):
             for position in chosen:
@@ -150,6 +160,24 @@ class _Binder:
                 items = [e for i, e in enumerate(self._func.attributes[key]) if i not in chosen]
                 self._func.attributes[key] = ir.ArrayAttr.get(items)
 
+    def _require_bound(self, kept: list[ir.Type], chosen: list[int]) -> None:
+        """Check that the parameters that stay bind the symbols of the sizes that are given."""
+        given = [value if isinstance(value, tuple) else (value,) for value in self._values.values()]
+        sizes = [each for value in given for each in value if isinstance(each, SymExpr)]
+        if not sizes:
+            return
+        known = [dim for type_ in kept for dim in type_dims(type_)]
+        for position, attributes in enumerate(argument_attributes(self._func)):
+            if position not in chosen and "relax.value" in attributes:
+                known += Dims(attributes["relax.value"]).dims
+        bound = bound_symbols(known)
+        for size in sizes:
+            for symbol in sorted(size.symbols - bound):
+                raise ExprError(
+                    f"BindParams: no other parameter of function '{self._name}' gives symbol "
+                    f"'{symbol}' its value{did_you_mean(symbol, bound)}"
+                )
+
     def _match(self, position: int) -> None:
         """Check that a value is one of the parameter's type, and note what it says of symbols."""
         name = self._names[position]
@@ -164,7 +192,10 @@ class _Binder:
         else:
             dtype = T.scalar_dtype(declared)
             whole = isinstance(value, int)
-            if (
+            if isinstance(value, SymExpr):
+                if dtype != "int64":
+                    self._refuse(name, declared, f"the size {value}")
+            elif (
                 dtype is None
                 or not (whole or "float" in dtype)
                 or (whole and "float" not in dtype and np.array(value).astype(dtype) != value)
@@ -187,7 +218,7 @@ class _Binder:
         where = f"'{name}' of function '{self._name}' is {type_text(declared)}"
         raise ExprError(f"BindParams: {where}, got {got}")
 
-    def _note(self, symbol: str, value: int) -> None:
+    def _note(self, symbol: str, value: _Size) -> None:
         if self._known.setdefault(symbol, value) != value:
             raise ExprError(
                 f"BindParams: '{symbol}' of function '{self._name}' would be {self._known[symbol]} "
@@ -201,6 +232,8 @@ class _Binder:
         with location.child_loc if isinstance(location, ir.NameLoc) else location:
             if isinstance(value, tuple):
                 made = ir.Operation.create("relax.shape_expr", results=[T.shape_type(value)]).result
+            elif isinstance(value, SymExpr):
+                made = prim_value(value)
             elif isinstance(value, (int, float)) and str(argument.type) == "i64":
                 made = prim_value(int(value))
             elif isinstance(value, (int, float)):
@@ -233,8 +266,8 @@ def _check_symbols(
                 )
 
 
-def _integer(size: Any) -> int:
-    value = as_dim(size).value
-    if value is None:
-        raise ExprTypeError(f"BindParams: {size} is no integer")
-    return value
+def _size(size: Any) -> _Size:
+    if isinstance(size, str):
+        raise TypeError("a word is no size")
+    expr = as_dim(size)
+    return expr if expr.value is None else expr.value

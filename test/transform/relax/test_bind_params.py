@@ -162,3 +162,24 @@ def test_a_number_is_in_the_place_of_its_parameter(dtype: str, value: float) -> 
     ir.assert_structural_equal(bound.body.body, number)
     assert not ir.structural_equal(bound.body.body, tir.const(0, dtype))
     assert relax.VirtualMachine(relax.build(bound))["main"]() == value
+
+
+def test_sizes_are_expressions_of_other_symbols():
+    m = tir.Var("m", "int64")
+
+    @R.function
+    def sized(x: R.Tensor(("m",), "float32"), n: R.Prim("int64"), s: R.Shape(["k", 2])):
+        k = T.int64()
+        return (R.zeros((k, 2), "float32"), n)
+
+    bound = sized.bind_params({"n": m + 1, "s": relax.ShapeExpr([m * 2, 2])})
+    assert [each.name_hint for each in bound.params] == ["x"]
+    zeros, number = relax.VirtualMachine(relax.build(bound))["sized"](np.ones(3, "float32"))
+    assert zeros.shape == (6, 2)
+    assert number == 4
+    with pytest.raises(ExprError, match="no other parameter of function 'sized' gives symbol 'mm'"):
+        sized.bind_params({"n": tir.Var("mm", "int64") + 1})
+    with pytest.raises(ExprError, match="got the size m"):
+        sized.bind_params({"x": m})
+    with pytest.raises(ExprTypeError, match="got str"):
+        sized.bind_params({"n": "m"})
