@@ -272,11 +272,21 @@ def test_pure_is_checked() -> None:
         ("T.float32(0.5)", "float32", 0.5),
         ("T.bool(True)", "bool", True),
         ("T.int8(-3)", "int8", -3),
+        ("T.int32(16)", "int32", 16),
     ],
 )
 def test_numbers_of_a_dtype_are_scalars(number: str, dtype: str, value: float) -> None:
     module = function(f"return (x, {number})")
-    assert f"T.{dtype}" in module.script()
+    assert f"return (x, {number})" in module.script()
     assert structural_equal(from_source(module.script()), module)
     with pytest.raises(ScriptError, match="out of bounds"):
         function("return T.int8(1000)")
+
+
+def test_an_int32_is_a_number_and_a_size() -> None:
+    module = function("return (R.prim_value(T.int32(2)), R.shape([T.int32(2), 3]))")
+    assert "R.Tuple(T.int32, R.Shape([2, 3]))" in module.script()
+    assert "return (T.int32(2), R.shape([2, 3]))" in module.script()
+    assert structural_equal(from_source(module.script()), module)
+    infinite = function('return (x, T.float32("inf"))')
+    assert structural_equal(from_source(infinite.script()), infinite)

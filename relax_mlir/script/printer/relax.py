@@ -16,7 +16,7 @@ from relax_mlir.script.printer import spelling
 from relax_mlir.script.printer.names import Namer, own_name
 from relax_mlir.script.printer.options import PrintOptions
 from relax_mlir.script.printer.relax_control import ControlPrinter
-from relax_mlir.script.printer.relax_expr import Metadata, RelaxExprPrinter
+from relax_mlir.script.printer.relax_expr import Metadata, RelaxExprPrinter, is_number
 
 _INLINE = ("relax.constant", "relax.shape_expr", "relax.prim_value", "relax.compare_prim",
            "relax.logic_prim")  # fmt: skip
@@ -176,7 +176,7 @@ class RelaxPrinter:
             )  # fmt: skip
         if op.results[0] in self.forced:
             return False
-        if op.name not in _INLINE or len(uses) != 1 or own_name(op):
+        if len(uses) != 1 or own_name(op) or not (op.name in _INLINE or is_number(op)):
             return False
         user = uses[0].owner.operation
         return user.block == op.block and user.name not in ("relax.output", "relax.yield")

@@ -18,7 +18,7 @@ from relax_mlir.dialects.relax.ops.base import (
 from relax_mlir.dialects.relax.tuples import is_make_tuple, known_fields
 from relax_mlir.dialects.vm.ops import OPERATIONS
 from relax_mlir.script.printer import spelling
-from relax_mlir.script.printer.names import Namer
+from relax_mlir.script.printer.names import Namer, own_name
 from relax_mlir.script.printer.options import PrintOptions
 
 INLINE_ELEMENTS = 64
@@ -33,6 +33,21 @@ _BUILTINS = {"vm.builtin.print": "print", "vm.builtin.assert_op": "assert_op"}
 
 # What makes functions of which a reader knows whether they have side effects.
 _KNOWN_FUNCTIONS = ("relax.lambda", "relax.invoke_closure")
+
+
+def is_number(op: ir.Operation) -> bool:
+    """Whether an operation is a number that scripts write as such: `T.int32(16)`."""
+    if op.name != "relax.tensor_to_scalar" or own_name(op):
+        return False
+    owner = op.operands[0].owner
+    if isinstance(owner, ir.Block) or owner.name != "relax.constant" or own_name(owner.operation):
+        return False
+    return math.isfinite(constant_array(owner.operation.attributes["value"]).item())
+
+
+def _number(op: ir.Operation) -> str:
+    array = constant_array(op.operands[0].owner.operation.attributes["value"])
+    return f"T.{T.dtype_of_element(op.results[0].type)}({array.item()!r})"
 
 
 class Metadata:
@@ -84,6 +99,8 @@ class RelaxExprPrinter:
     def expression(self, op: ir.Operation) -> str | None:
         """Return an operation as an expression, None when script has no word for it."""
         name = op.name.removeprefix("relax.")
+        if is_number(op):
+            return _number(op)
         if op.name.startswith("relax.") and name in COMPUTE_OPS:
             return self._compute(op, name)
         if is_make_tuple(op):

@@ -172,6 +172,8 @@ def _prim_value(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
     value = arguments(p.scope, node, ["value"], 1)["value"]
     # Other numbers than integers are tensors without dimensions, as where they stand alone.
     scalar = scalar_literal(p.scope, value)
+    if isinstance(value, ast.Call) and p.scope.path(value.func) == "T.int32":
+        return p.value(value, name)
     if isinstance(value, (ast.Compare, ast.BoolOp)):
         return p.value(value, name)
     raw = DimParser(p.scope).integer(value) if scalar is None else scalar

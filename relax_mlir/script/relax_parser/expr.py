@@ -56,6 +56,10 @@ class Hint:
         return AnnotationParser(self._scope).parse(self.node)
 
 
+class Int32(int):
+    """A number that a script calls an int32: a scalar of that dtype where it stands as a value."""
+
+
 class ExprParser(interfaces.ExprParser):
     """Turns expressions into values at the current insertion point.
 
@@ -107,6 +111,8 @@ class ExprParser(interfaces.ExprParser):
             return raw
         if isinstance(raw, (bool, float, np.ndarray, np.generic)):
             return self.constant(raw, node, name)
+        if isinstance(raw, Int32):
+            return self.number(raw, "int32", node, name)
         if isinstance(raw, (int, SymExpr)):
             expr = SymExpr.of(raw)
             DimParser(self.scope).check_bound(node, expr)
@@ -387,8 +393,9 @@ class ExprParser(interfaces.ExprParser):
         python = macros.python_function(self.scope, node.func)
         if python is not None:
             return self.call_python(python, node)
-        if path in ("T.int64", "T.int32") and len(node.args) == 1:
-            return self.evaluate(node.args[0])
+        if len(node.args) == 1 and path in ("T.int64", "T.int32"):
+            inner = self.evaluate(node.args[0])
+            return Int32(inner) if path == "T.int32" and type(inner) in (int, bool) else inner
         if path in ("T.meta_var", "I.meta_var") and len(node.args) == 1:
             return self.evaluate(node.args[0])
         if path in TYPED_LITERALS and len(node.args) == 1:
