@@ -17,6 +17,9 @@ def polynomial(node: ast.expr) -> Polynomial | None:
     """
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return {(): node.value} if node.value else {}
+    # Written by itself: `ast.unparse` takes as long as all the rest.
+    if isinstance(node, ast.Name):
+        return {(node.id,): 1}
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return product([{(): -1}, polynomial(node.operand)])
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):

@@ -2,8 +2,9 @@
 
 import ast
 import math
+import re
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ _I64 = np.dtype("int64")
 _TAKES = {"store_shape": 1, "assert_shape": 1, "bind_symbol": 1, "load_shape": 0, "load_value": 0,
           "check_bounds": 0}  # fmt: skip
 _READ_ONLY = ("assert_shape", "check_bounds")
+# Formulas that can stand in a line as they are, which `ast.unparse` takes ten times as long for.
+_PLAIN, _NAME = re.compile(r"[\w +*/%(),-]*", re.ASCII), re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 def heap_of(*values: int) -> np.ndarray:
@@ -247,7 +250,10 @@ class ShapeLocals:
                     ):
                         return None
             try:
-                formula, number = polynomial(tree.body), ast.unparse(tree)
+                formula = polynomial(tree.body)
+                number = _renamed(text, known)
+                if number is None:
+                    number = ast.unparse(tree)
             except RecursionError:
                 return None
             self._formulas[target] = formula
@@ -259,6 +265,13 @@ class ShapeLocals:
             fits = f"{-_MAX} <= (v := {number}) <= {_MAX}"
             lines.append(f"{target} = v if {fits} else {NO_VALUE}")
         return "; ".join(lines)
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str | None:
+    """Return a formula's text with other names, None where it has more than plain tokens."""
+    if _PLAIN.fullmatch(text) is None:
+        return None
+    return _NAME.sub(lambda found: names.get(found[0], found[0]), text)
 
 
 def _read_back(slots: list[str]) -> str:

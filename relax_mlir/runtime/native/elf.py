@@ -8,7 +8,7 @@ import ctypes
 import functools
 import mmap
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,7 +96,7 @@ class Image:
             raise ValueError(f"symbols not found: {', '.join(dict.fromkeys(missing))}")
         for each in parsed:
             each.fill(memory)
-        _relocate(memory, base, [part for each in parsed for part in each.uses(base)])
+        _relocate(memory, base, [each.uses(base) for each in parsed])
         _protect(base, ends[0], mmap.PROT_READ | mmap.PROT_EXEC)
         _protect(base + ends[0], ends[1] - ends[0], mmap.PROT_READ)
         if _unwinder() is not None:
@@ -210,21 +210,27 @@ class _Object:
             if place >= 0 and section["type"] != _NO_BITS:
                 memory[place : place + section["size"]] = self._bytes(section)
 
-    def uses(self, base: int) -> Iterator[np.ndarray]:
-        """Yield the relocations of each section: kinds, places, addresses that they are of."""
-        for index, rows in self.relocations:
-            at, symbol = rows["at"], rows["symbol"].astype("int64")
-            entry = base + self.entries + _ADDRESS_AT + _ENTRY_SIZE * (symbol - self.first)
-            value = np.where(_IS_ENTRY[rows["type"]], entry, self.addresses[symbol])
-            room = self.rows[index]["size"] - _WIDTH[rows["type"]]
-            if at.min(initial=0) < 0 or (at > room).any() or not value.all():
-                raise ValueError("a relocation is of what is not there")
-            yield np.stack([rows["type"], at + self.places[index], value + rows["addend"]])
+    def uses(self, base: int) -> np.ndarray:
+        """Return the relocations: kinds, places, addresses that they are of."""
+        if not self.relocations:
+            return np.empty((3, 0), "int64")
+        # Sections have few of them each: what is computed is computed for all.
+        indices = [index for index, _ in self.relocations]
+        counts = [len(rows) for _, rows in self.relocations]
+        rows = np.concatenate([rows for _, rows in self.relocations])
+        kind, at, symbol = rows["type"], rows["at"], rows["symbol"].astype("int64")
+        entry = base + self.entries + _ADDRESS_AT + _ENTRY_SIZE * (symbol - self.first)
+        value = np.where(_IS_ENTRY[kind], entry, self.addresses[symbol])
+        room = np.repeat([self.rows[i]["size"] for i in indices], counts) - _WIDTH[kind]
+        if at.min(initial=0) < 0 or (at > room).any() or not value.all():
+            raise ValueError("a relocation is of what is not there")
+        place = at + np.repeat(self.places[indices], counts)
+        return np.stack([kind, place, value + rows["addend"]])
 
 
 def _relocate(memory: np.ndarray, base: int, uses: list[np.ndarray]) -> None:
     """Write the addresses of what the sections use."""
-    kind, at, value = np.concatenate([np.empty((3, 0), "int64"), *uses], axis=1)
+    kind, at, value = np.concatenate(uses, axis=1)
     value = value - np.where(_IS_RELATIVE[kind], base + at, 0)
     for width in (4, 8):
         some = _WIDTH[kind] == width
