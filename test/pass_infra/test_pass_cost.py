@@ -142,7 +142,7 @@ class TestVerification:
 
     @pytest.mark.parametrize("config", [{}, {"transform.verify_each": True}])
     def test_a_build_blames_one_of_its_passes(self, config, monkeypatch):
-        def break_it(module):
+        def break_it(module, **options):
             function = module.regions[0].blocks[0].operations[0].operation
             function.regions[0].blocks[0].operations[0].operation.erase()
             calls.append(module)
