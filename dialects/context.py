@@ -13,7 +13,8 @@ from typing import Any
 from relax_mlir.dialects import relax, tir, vm
 from relax_mlir.dialects.bindings import ext, ir, submodule, uninterrupted
 from relax_mlir.dialects.context_lock import LOAD_LOCK
-from relax_mlir.dialects.context_memory import is_full, release_definition
+from relax_mlir.dialects.context_memory import is_full
+from relax_mlir.dialects.definitions import load_definition
 
 _LOCAL = threading.local()
 _NAMESPACES = ("relax", "tir", "vm")
@@ -29,8 +30,7 @@ def load_all(context: ir.Context) -> None:
     with LOAD_LOCK, context, uninterrupted():
         for dialect in (relax.Relax, tir.Tir, vm.Vm):
             if not context.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
-                dialect.load()
-                release_definition(dialect)
+                load_definition(dialect)
 
 
 def add_operation(operation: type[Any]) -> None:

@@ -1,7 +1,6 @@
-"""Memory that a context never frees: constants, which are counted, and dialect definitions."""
+"""Constants, whose memory a context never frees: they are counted."""
 
 import weakref
-from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 
@@ -18,8 +17,3 @@ def count_constant(context: ir.Context, size: int) -> None:
 def is_full(context: ir.Context) -> bool:
     """Whether a context holds as many bytes of constants as one should."""
     return _CONSTANT_BYTES.get(context, 0) >= MAX_BYTES
-
-
-def release_definition(dialect: type[Any]) -> None:
-    """Let go of the module that a dialect was loaded from: it would keep its context for ever."""
-    dialect._mlir_module = None

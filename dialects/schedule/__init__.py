@@ -11,7 +11,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ext, ir, submodule, uninterrupted
 from relax_mlir.dialects.context_lock import LOAD_LOCK
-from relax_mlir.dialects.context_memory import release_definition
+from relax_mlir.dialects.definitions import load_definition
 
 transform: ModuleType = submodule("dialects.transform")
 
@@ -79,8 +79,7 @@ def load_schedule(context: ir.Context) -> None:
     with LOAD_LOCK, context, uninterrupted():
         if context.is_dialect_loaded("schedule"):
             return
-        Schedule.load()
-        release_definition(Schedule)
+        load_definition(Schedule)
         for name in PRIMITIVES:
             _Replayed.attach(f"schedule.{name}")
             _Effects.attach(f"schedule.{name}")

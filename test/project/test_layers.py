@@ -18,7 +18,7 @@ LAYERS = (
      "philox", "resampling", "text_table", "tvm_modules"),
     ("dialects.bindings",),
     ("dialects.buffer_writes", "dialects.context_lock", "dialects.context_memory",
-     "dialects.locations", "dialects.verify"),
+     "dialects.definitions", "dialects.locations", "dialects.verify"),
     ("dialects.symbolic",),
     ("dialects.relax", "dialects.schedule"),
     ("dialects.tir", "dialects.vm"),
