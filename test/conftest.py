@@ -1,5 +1,6 @@
 """Settings that hold for every pytest, and which tests are run."""
 
+import functools
 import gc
 import os
 import platform
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 from codegen_tests import compiles, functions_in
 from hypothesis import settings
+
+from relax_mlir.lowering.target import target
 
 # A busy machine is no failure, and the same run finds the same counterexamples.
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
@@ -28,9 +31,15 @@ _COMPILING = tuple(
 # takes a third of the time, unless the environment names a target.
 _ABOVE_KERNELS = tuple(
     Path(__file__).parent / each
-    for each in ("dialects", "frontend", "instrument", "ir", "pass_infra", "relax", "script", "te",
-                 "tir", "topi", "transform", "viz")
+    for each in ("compiler", "dialects", "frontend", "instrument", "ir", "lowering/relax_to_vm",
+                 "pass_infra", "relax", "runtime", "script", "te", "tir", "tools", "topi",
+                 "transform", "viz")
 )  # fmt: skip
+
+
+@functools.cache  # paths of thousands of tests, mostly of the same files
+def _is_below(path: Path, folders: tuple[Path, ...]) -> bool:
+    return any(map(path.is_relative_to, folders))
 
 
 def _share(text: str) -> tuple[int, int]:
@@ -55,10 +64,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             functions += [fixture.func for fixture in fixtures]
         for value in item.callspec.params.values() if hasattr(item, "callspec") else ():
             functions += functions_in(value)
-        inside = any(item.path.is_relative_to(folder) for folder in _COMPILING)
-        if inside or any(map(compiles, functions)):
+        if _is_below(item.path, _COMPILING) or any(map(compiles, functions)):
             item.add_marker(pytest.mark.codegen)
-        if any(item.path.is_relative_to(folder) for folder in _ABOVE_KERNELS):
+        if _is_below(item.path, _ABOVE_KERNELS):
             item.add_marker(pytest.mark.unoptimized)
     which, count = config.getoption("share")
     others = [item for item in items if zlib.crc32(item.nodeid.encode()) % count != which - 1]
@@ -74,11 +82,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     alone = "RELAX_MLIR_TARGET" not in os.environ
     if not alone or item.get_closest_marker("unoptimized") is None:
         return (yield)
-    os.environ["RELAX_MLIR_TARGET"] = "llvm -O=0"
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        # Of processes, and of targets that tests of this one name.
+        patch.setenv("RELAX_MLIR_TARGET", "llvm -O=0")
+        patch.setattr(target, "DEFAULT_OPT_LEVEL", 0)
         return (yield)
-    finally:
-        del os.environ["RELAX_MLIR_TARGET"]
 
 
 def pytest_collection_finish() -> None:
@@ -88,12 +96,13 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Emulate AArch64 where tests are for it; without marked tests, skip those that compile.
+    """Have all targets optimise as the environment says, and emulate AArch64 where it names that.
 
-    Names do not say everything about what a test compiles.
+    Without tests marked `codegen`, skip those that compile: names do not say everything.
     """
-    target = os.environ.get("RELAX_MLIR_TARGET", "")
-    if "aarch64" in target and platform.machine() != "aarch64":
+    asked = os.environ.get("RELAX_MLIR_TARGET", "")
+    target.DEFAULT_OPT_LEVEL = target.Target(asked or "llvm").opt_level
+    if "aarch64" in asked and platform.machine() != "aarch64":
         from aarch64 import emulated
 
         emulation = emulated()

@@ -30,7 +30,10 @@ from relax_mlir.dialects.relax.ops.elementwise import (
     UnaryOp,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+    pytest.mark.unoptimized,
+]
 _erf = np.vectorize(math.erf, otypes=["float64"])
 
 

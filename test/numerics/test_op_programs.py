@@ -1,6 +1,7 @@
 """Programs of many operations: nothing known of the arguments, and all in a dataflow block."""
 
 import numpy as np
+import pytest
 
 from relax_mlir import relax
 from relax_mlir.script import ir as I
@@ -35,24 +36,26 @@ class Program:
         return (b, c, d)
 
 
-VM = relax.VirtualMachine(relax.build(Program))
+@pytest.fixture(scope="module")
+def vm() -> relax.VirtualMachine:
+    return relax.VirtualMachine(relax.build(Program))
 
 
-def test_ranks_and_dtypes_known_at_run_time() -> None:
+def test_ranks_and_dtypes_known_at_run_time(vm: relax.VirtualMachine) -> None:
     rng = np.random.default_rng(0)
     x, w = rng.normal(size=(2, 5, 4, 6)).astype("float32"), np.ones(6, "float32")
-    b, s, n, z, m = VM["unknown"](x, w)
+    b, s, n, z, m = vm["unknown"](x, w)
     assert b.shape == (2, 5, 4, 1)
     assert (np.diff(s) < 0).all()
     assert n.shape == (4, 0)
     np.testing.assert_array_equal(z, m.argmax(-1))
 
 
-def test_a_dataflow_block() -> None:
+def test_a_dataflow_block(vm: relax.VirtualMachine) -> None:
     rng = np.random.default_rng(1)
     for shape in ((7, 5), (1, 1), (17, 67)):
         x, y = (rng.normal(size=shape).astype("float32") for _ in range(2))
-        b, c, d = VM["known"](x, y)
+        b, c, d = vm["known"](x, y)
         gelu = 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
         wanted = np.cumsum(np.clip(np.where(y > x, gelu, np.mod(y, 3)), -1, 1), axis=1)
         np.testing.assert_allclose(b, wanted, rtol=1e-4, atol=1e-5)

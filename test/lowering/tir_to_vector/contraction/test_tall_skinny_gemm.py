@@ -10,6 +10,8 @@ from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.relax import op
 from relax_mlir.script import relax as R
 
+pytestmark = pytest.mark.unoptimized
+
 # Rows, steps, columns: with rests of all of them.
 SHAPES = ((16, 64, 2), (37, 129, 3), (61, 300, 4), (18, 259, 8), (100, 333, 7))
 # A single column, and what is nearly few columns.
