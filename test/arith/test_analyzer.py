@@ -184,6 +184,7 @@ def _holds(condition, values) -> bool:
     _conditions(),
     st.lists(st.fixed_dictionaries({name: st.integers(0, 12) for name in "nmk"}), max_size=30),
 )
+@pytest.mark.slow
 def test_what_is_proved_holds(known, condition, cases) -> None:
     analyzer = Analyzer()
     for each in known:

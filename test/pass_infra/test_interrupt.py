@@ -112,6 +112,7 @@ def test_in_relax_opt(tmp_path):
 
 # While MLIR's own modules are imported, our classes are made, and the dialects are loaded.
 @pytest.mark.parametrize("call", ["register_attribute_builder", "param_kind", "_emit_operation"])
+@pytest.mark.slow
 def test_while_mlir_is_imported(call):
     command = [sys.executable, "-c", IMPORT, call]
     run = subprocess.run(command, capture_output=True, text=True)

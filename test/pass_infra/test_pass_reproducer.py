@@ -211,6 +211,7 @@ relax_opt.main([{str(source)!r}, "--cse", "--crash", "--symbol-dce",
             Sequential([fail, inner, Sequential([mlir("cse")], opt_level=3)])(mod)
         assert read_pipeline(path.read_text()) == "builtin.module(test-fail,symbol-dce)"
 
+    @pytest.mark.slow
     def test_it_says_what_to_load(self, mod, tmp_path, capfd):
         mine = tmp_path / "my passes.py"
         mine.write_text(USERS_FILE)

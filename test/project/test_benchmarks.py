@@ -97,6 +97,7 @@ def test_only_workloads_out_of_cache_are_judged_by_bandwidth() -> None:
     assert met("exp_4096x1024", 0.5) is None
 
 
+@pytest.mark.slow
 def test_data_are_the_same_each_time_and_differ_from_row_to_row() -> None:
     from workload import data
     from workloads import WORKLOADS

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 _PROGRAM = """
 import sys
 
@@ -42,6 +44,7 @@ assert hasattr(base.erase, "is_safe")
 """
 
 
+@pytest.mark.slow
 def test_imports_leave_mlir_and_the_library_of_kernels_alone(tmp_path: Path) -> None:
     # A file: scripts are parsed from their source.
     program = tmp_path / "program.py"

@@ -91,6 +91,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.place)
+@pytest.mark.slow
 def test_output_is_what_the_document_shows(example: Example, tmp_path: Path) -> None:
     if "mlir-opt-22" in example.code and shutil.which("mlir-opt-22") is None:
         pytest.skip("no mlir-opt-22")

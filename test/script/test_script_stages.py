@@ -57,6 +57,7 @@ SUITE: dict[str, tuple[Callable[[], IRModule], int]] = {
 
 
 @pytest.mark.parametrize("name", SUITE)
+@pytest.mark.slow
 def test_programs_of_the_suite_parse_back_after_each_pass(name: str) -> None:
     made, step = SUITE[name]
     seen: list[str] = []

@@ -195,6 +195,7 @@ def editor(project: Path) -> Iterator[_Editor]:
     editor.stop()
 
 
+@pytest.mark.slow
 def test_a_client_is_answered(editor: _Editor, project: Path) -> None:
     client = editor.client
     assert editor.write(PROGRAM, 1) == []
@@ -232,6 +233,7 @@ def test_a_wrong_command_line_is_one_line() -> None:
 
 
 @pytest.mark.parametrize("name", ["missing.py", "latin.py"])
+@pytest.mark.slow
 def test_a_file_that_cannot_be_read_is_empty(editor: _Editor, project: Path, name: str) -> None:
     (project / "latin.py").write_bytes(b"\xff")
     document = lsp.TextDocumentIdentifier((project / name).as_uri())

@@ -195,6 +195,7 @@ def test_a_browser_searches_zooms_and_shows_details(module: IRModule, tmp_path: 
     assert title[1].startswith("1 found|true|nodematmul(0)typeR.Tensor((n, 48)")
 
 
+@pytest.mark.slow
 def test_tools_write_pages(tmp_path: Path) -> None:
     source = tmp_path / "program.py"
     source.write_text(

@@ -241,6 +241,7 @@ def test_errors() -> None:
                 read_affine(expr, ["n"])
 
 
+@pytest.mark.slow
 def test_a_long_sum_needs_no_deep_stack() -> None:
     total = SymExpr.const(0)
     for i in range(1200):

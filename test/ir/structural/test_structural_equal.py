@@ -398,6 +398,7 @@ class Writer:
 
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), names=st.integers(0, 10**6), where=st.integers(1, 12))
+@pytest.mark.slow
 def test_random_programs(seed, names, where):
     lhs, rhs = Writer(seed, 0).write(), Writer(seed, names).write()
     same(lhs, rhs)

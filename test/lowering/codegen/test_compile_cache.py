@@ -242,6 +242,7 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         PassContext(config={"relax.compile_cache": 3})
 
 
+@pytest.mark.slow
 def test_threads_and_processes_share_a_folder(tmp_path: Path) -> None:
     cache = CompileCache(tmp_path)
     entry = Entry(((bytes(range(256)) * 64, ("f", "g")), (b"more", ())), "source" * 100)

@@ -46,6 +46,7 @@ def _allocations(drawn, kind):
 @pytest.mark.parametrize("kind", _SIZES)
 @settings(max_examples=60, deadline=None)
 @given(drawn=allocations)
+@pytest.mark.slow
 def test_what_lives_at_once_never_overlaps(kind, drawn):
     given_ = _allocations(drawn, kind)
     plan = plan_arena(given_)

@@ -211,6 +211,7 @@ def test_reuse_of_parameters_in_another_function() -> None:
     assert bb.get().function_names == ["f", "g"]
 
 
+@pytest.mark.slow
 def test_many_bindings_and_deep_expressions() -> None:
     """Neither the number of bindings nor the depth of an expression is recursed over."""
     bb = relax.BlockBuilder()

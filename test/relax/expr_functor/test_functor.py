@@ -102,6 +102,7 @@ def test_deep_expressions(cls, wrap):
     assert repr(nested(3000))
 
 
+@pytest.mark.slow
 def test_expressions_too_deep_for_recursion():
     found = MixedCounter()
     found.visit_expr(nested(50_000))

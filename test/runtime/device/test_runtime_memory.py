@@ -23,6 +23,7 @@ def resident() -> int:
 
 @pytest.mark.skipif(not STATUS.exists(), reason="needs /proc")
 @pytest.mark.parametrize(("memory", "calls"), [("pooled", 100_000), ("naive", 20_000)])
+@pytest.mark.slow
 def test_no_growth_over_calls_with_random_shapes(memory: str, calls: int) -> None:
     vm = VirtualMachine(native_code.add_one_model(), memory_cfg=memory)
     main, rng = vm["main"], random.Random(0)

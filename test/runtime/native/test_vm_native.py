@@ -110,6 +110,7 @@ def test_native_call_after_reload(add1: NativeObject, n: int) -> None:
     np.testing.assert_array_equal(vm["main"](x[::-1]), x[::-1] + 1)
 
 
+@pytest.mark.slow
 def test_native_errors_become_ours(add1: NativeObject) -> None:
     vm = VirtualMachine(_build(add1))
     x, y = np.zeros(3, "float32"), np.zeros(4, "float32")

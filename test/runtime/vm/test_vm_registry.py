@@ -201,6 +201,7 @@ def test_writing_copies_of_read_only_arguments(name: str) -> None:
         filling(name)["main"](x, (y, y))
 
 
+@pytest.mark.slow
 def test_cpp_and_python_call_each_other(tmp_path: Path) -> None:
     info = tvm_ffi.libinfo
     (tmp_path / "lib.cc").write_text(CPP)

@@ -220,6 +220,7 @@ def path(tree: list[int], node: int) -> list[int]:
         (RopeMode.INLINE, {"rope_type": "gptj"}, "float32"),
     ],
 )
+@pytest.mark.slow
 def test_sequences_grow_fork_and_shrink(mode: RopeMode, scaling: Any, dtype: str) -> None:
     window = int(mode is RopeMode.INLINE)
     cache = make(
@@ -260,6 +261,7 @@ def test_sequences_grow_fork_and_shrink(mode: RopeMode, scaling: Any, dtype: str
     reference.remove_all()
 
 
+@pytest.mark.slow
 def test_windows_of_sequences_and_of_layers() -> None:
     mode, scaling = RopeMode.INLINE, {"rope_type": "gptj"}
     cache = make(rope_mode=mode, rope_scaling=scaling, support_sliding_window=1)
@@ -338,6 +340,7 @@ def test_a_model_takes_a_cache() -> None:
     np.testing.assert_allclose(found[0], reference.attention(0, 0, once, None, None), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_mistakes() -> None:
     cache = make()
     reference = Reference(cache, RopeMode.NONE, None, "float32")
