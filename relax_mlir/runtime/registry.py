@@ -16,6 +16,7 @@ from relax_mlir.runtime.bytecode.builtins import (
 )
 from relax_mlir.runtime.bytecode.shape_builtins import SHAPE_BUILTINS
 from relax_mlir.runtime.bytecode.tensor_cache import TENSOR_CACHE
+from relax_mlir.runtime.device.memory import is_storage_shared
 from relax_mlir.runtime.native.ffi_errors import register_errors
 from relax_mlir.runtime.random_key import next_key
 from relax_mlir.runtime.specializer import dispatching
@@ -102,6 +103,7 @@ def invoke_debug_func(state: Any, name: str, place: str, *args: Any) -> None:
 BUILTINS["vm.builtin.invoke_debug_func"] = invoke_debug_func
 BUILTINS["vm.builtin.register_py_func"] = _register_py_func
 BUILTINS["vm.builtin.clear_py_func_registry"] = _clear_py_funcs
+BUILTINS["runtime.TVMTensorIsStorageShared"] = is_storage_shared
 BUILTINS["vm.builtin.debug_print"] = lambda place, value: print(f"{place}: {value}")
 
 # TVM's name of it since 0.22.

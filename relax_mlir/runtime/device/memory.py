@@ -77,6 +77,11 @@ def storage_of(array: Any) -> np.ndarray | None:
     return storages[-1] if storages else None
 
 
+def is_storage_shared(a: np.ndarray, b: np.ndarray) -> bool:
+    """Return whether two tensors are the same bytes, of whatever shapes and dtypes they are."""
+    return a.ctypes.data == b.ctypes.data and a.nbytes == b.nbytes
+
+
 def _owners(array: Any) -> Iterator[np.ndarray]:
     """Yield an array and what it is a view of, outwards."""
     while isinstance(array, np.ndarray):

@@ -242,3 +242,12 @@ def test_cpp_and_python_call_each_other(tmp_path: Path) -> None:
     for registered in ("test.registry.total", "test.registry.ask"):
         tvm_ffi.remove_global_func(registered)
     del library
+
+
+def test_tensors_that_share_their_storage() -> None:
+    shared = get_global_func("runtime.TVMTensorIsStorageShared")
+    x = np.zeros((2, 3), "float32")
+    assert shared(x, x) is True
+    assert shared(x, x.view("int32").reshape(6))
+    assert not shared(x, x.copy())
+    assert not shared(x, x[:1])
