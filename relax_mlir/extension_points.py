@@ -21,6 +21,7 @@ TABLE = {
     "ir.emit_function": "relax_mlir.relax.builder.emitted:emitted",
     "ir.function_of_expression": "relax_mlir.relax.builder.emitted:function_of_expression",
     "ir.free_vars": "relax_mlir.relax.analysis.variables:free_vars",
+    "ir.access_path": "relax_mlir.relax.expr.access_path:access_path",
     "ir.Expr": "relax_mlir.relax.expr.base:Expr",
     "ir.BaseFunc": "relax_mlir.relax.expr.functions:BaseFunc",
     "ir.GlobalVar": "relax_mlir.relax.expr:GlobalVar",

@@ -23,6 +23,7 @@ from relax_mlir.ir.structural.modules import (
 )
 from relax_mlir.ir.structural.path import both_words, path_of
 from relax_mlir.ir.structural.symbols import Renaming
+from relax_mlir.ir.structural.walk import symbol_name
 
 # What attributes hold other than nodes.
 _PLAIN = (str, float, bool, type(None))
@@ -37,6 +38,8 @@ class Mismatch(NamedTuple):
         what: which part differs, such as `result type`.
         got: that part of the first.
         expected: that part of the second.
+        access_path: how Python reaches it in the first, `<root>.body.blocks[0].bindings[3].value`;
+            empty where no expression of a Relax function differs.
     """
 
     path: str
@@ -44,10 +47,12 @@ class Mismatch(NamedTuple):
     what: str
     got: str
     expected: str
+    access_path: str = ""
 
     def __str__(self) -> str:
         other = "" if self.path == self.path_right else f"\n  there: {self.path_right}"
-        return f"{self.path}: {self.what}: expected {self.expected}, got {self.got}{other}"
+        access = f"\n  access path: {self.access_path}" if self.access_path else ""
+        return f"{self.path}: {self.what}: expected {self.expected}, got {self.got}{other}{access}"
 
 
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
@@ -102,7 +107,7 @@ def get_first_structural_mismatch(
     try:
         _compare(lhs, rhs, map_free_vars)
     except Difference as diff:
-        return _mismatch(diff)
+        return _mismatch(diff, in_module=hasattr(lhs, "mlir_module"))
     return None
 
 
@@ -291,7 +296,19 @@ def _thing_digest(node: Any, map_free: bool) -> bytes:
     ).digest()
 
 
-def _mismatch(diff: Difference) -> Mismatch:
+def _mismatch(diff: Difference, in_module: bool) -> Mismatch:
     sides = ["value" if op is None else path_of(op) for op in (diff.left, diff.right)]
     got, expected = both_words(diff.got, diff.expected)
-    return Mismatch(sides[0], sides[1], diff.what, got, expected)
+    path = _access_path(diff.left, diff.what, in_module)
+    return Mismatch(sides[0], sides[1], diff.what, got, expected, path)
+
+
+def _access_path(op: ir.Operation | None, what: str, in_module: bool) -> str:
+    func = op
+    while func is not None and func.name != "func.func":
+        func = func.parent.operation if func.attached and func.parent is not None else None
+    if op is None or func is None or "relax.function" not in func.attributes:
+        return ""
+    path = extension("ir.access_path")(op, what)
+    root = f'<root>["{symbol_name(func)}"]' if in_module else "<root>"
+    return f"{root}{path}" if path else ""

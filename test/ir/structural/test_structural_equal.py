@@ -125,7 +125,8 @@ def test_the_error_says_where_and_shows_both_sides():
     assert caught.value.path == "function 'main', binding 0 'y' (relax.flatten)"
     assert str(caught.value) == (
         "not structurally equal\nfunction 'main', binding 0 'y' (relax.flatten): result type: "
-        'expected R.Tensor(ndim=1, dtype="float32"), got R.Tensor((8,), "float32")'
+        'expected R.Tensor(ndim=1, dtype="float32"), got R.Tensor((8,), "float32")\n'
+        '  access path: <root>["main"].body.blocks[0].bindings[0].value'
     )
     assert isinstance(caught.value, RelaxMLIRError)
     assert isinstance(caught.value, ValueError)
