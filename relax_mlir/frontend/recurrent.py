@@ -30,6 +30,9 @@ for k, b, w, r in T.grid({hidden} // {rows}, batch, {width}, {rows}):
             + T.cast({state}[vd, vb, vk], "{sums}") * T.cast(R[vd, vk, vw + {first}], "{sums}")
         )
 """
+# Most rows. A way of L1d has the size of a page: lines that are so far apart share a set of eight or
+# twelve, in which those of the sums and of what the hardware prefetches have to stay too.
+_ROWS, _ROWS_OF_A_SET, _WAY_BYTES = 8, 4, 4096
 _KERNEL = """
 @T.prim_func
 def {name}({params}):
@@ -96,7 +99,9 @@ def _kernel(name: str, cell: str, hidden: int, dtype: str, is_reversed: Sequence
     # The second of two directions goes backwards.
     at = "time - 1 - t" if is_reversed[0] else "t"
     at = at if directions == 1 else "t + d * (time - 1 - t * 2)"
-    rows = next(rows for rows in (8, 4, 2, 1) if hidden % rows == 0)
+    apart = gates * int(dtype[-2:]) // 8
+    most = _ROWS_OF_A_SET if apart % _WAY_BYTES == 0 else _ROWS
+    rows = next(rows for rows in (8, 4, 2, 1) if rows <= most and hidden % rows == 0)
 
     def nest(name: str, target: str, value: str, width: int = hidden, to: str = dtype) -> str:
         return _NEST.format(name=name, target=target, value=value, width=width, dtype=to)
