@@ -30,8 +30,8 @@ for k, b, w, r in T.grid({hidden} // {rows}, batch, {width}, {rows}):
             + T.cast({state}[vd, vb, vk], "{sums}") * T.cast(R[vd, vk, vw + {first}], "{sums}")
         )
 """
-# Most rows. A way of L1d has the size of a page: lines that are so far apart share a set of eight or
-# twelve, in which those of the sums and of what the hardware prefetches have to stay too.
+# Most rows. A way of L1d has the size of a page: lines that are so far apart share a set of eight
+# or twelve, in which those of the sums and of what the hardware prefetches have to stay too.
 _ROWS, _ROWS_OF_A_SET, _WAY_BYTES = 8, 4, 4096
 _KERNEL = """
 @T.prim_func
