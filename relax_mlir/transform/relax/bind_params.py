@@ -123,6 +123,8 @@ class _Binder:
         self._block = func.regions[0].blocks[0]
         self._names = [ir.StringAttr(each).value for each in func.attributes["relax.params"]]
         self._known: dict[str, _Size] = {}
+        # Symbols that integers give their values, not the sizes of arrays.
+        self._explicit: set[str] = set()
 
     def run(self) -> None:
         """Bind, and drop the parameters.
@@ -204,6 +206,7 @@ class _Binder:
             symbolic = argument_attributes(self._func)[position].get("relax.value")
             for dim in Dims(symbolic).dims if symbolic is not None else ():
                 if dim.name:
+                    self._explicit.add(dim.name)
                     self._note(dim.name, value)
             return
         if not fits or ndim(declared) not in (-1, len(sizes)):
@@ -216,13 +219,22 @@ class _Binder:
 
     def _refuse(self, name: str, declared: ir.Type, got: str) -> None:
         where = f"'{name}' of function '{self._name}' is {type_text(declared)}"
-        raise ExprError(f"BindParams: {where}, got {got}")
+        rule = ""
+        if T.scalar_dtype(declared) is not None:
+            rule = f"Explicit binding for symbolic variable {name} must be a primitive expression: "
+        raise ExprError(f"BindParams: {rule}{where}, got {got}")
 
     def _note(self, symbol: str, value: _Size) -> None:
         if self._known.setdefault(symbol, value) != value:
+            rule = ""
+            if symbol in self._explicit:
+                rule = (
+                    f"Explicit binding for symbolic variable {symbol} conflicts with the value "
+                    "inferred from a parameter shape: "
+                )
             raise ExprError(
-                f"BindParams: '{symbol}' of function '{self._name}' would be {self._known[symbol]} "
-                f"and {value}"
+                f"BindParams: {rule}'{symbol}' of function '{self._name}' would be "
+                f"{self._known[symbol]} and {value}"
             )
 
     def _made(self, position: int, argument: ir.Value) -> ir.Value:

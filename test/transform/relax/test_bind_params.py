@@ -183,3 +183,17 @@ def test_sizes_are_expressions_of_other_symbols():
         sized.bind_params({"x": m})
     with pytest.raises(ExprTypeError, match="got str"):
         sized.bind_params({"n": "m"})
+    # Nodes of tir are sizes as well, and numbers where they have no symbols.
+    five = sized.bind_params({"n": tir.Add(tir.const(2, "int64"), tir.const(3, "int64"))})
+    assert five.body.body[1].value == 5
+
+
+def test_what_says_the_value_of_a_symbol_is_named():
+    n = relax.Var("n", ir.PrimType("int64"))
+    data = relax.Var("data", relax.TensorType([n], "float32"))
+    func = relax.Function([n, data], n, ir.PrimType("int64"))
+    inferred = "conflicts with the value inferred from a parameter shape: 'n' .* would be 5 and 7"
+    with pytest.raises(ExprError, match=inferred):
+        func.bind_params({n: 5, data: np.zeros(7, "float32")})
+    with pytest.raises(ExprError, match=r"variable n must be a primitive expression: .* an array"):
+        func.bind_params({n: relax.const(np.array(5))})
