@@ -37,6 +37,28 @@ def test_sizes_that_are_converted() -> None:
     assert relax.TensorType((tir.Cast("int64", N), 4)).shape[0].same_as(SIZES[1])
 
 
+def test_nodes_are_sizes_too() -> None:
+    two = tir.const(2, "int64")
+    made = {
+        tir.Add(N, two): N + 2,
+        tir.Sub(N, two): N - 2,
+        tir.Mul(N, tir.Add(N, two)): N * (N + 2),
+        tir.FloorDiv(N, two): N // 2,
+        tir.FloorMod(N, two): N % 2,
+        tir.Max(N, two): N.max(2),
+        tir.Min(N, two): N.min(2),
+    }
+    for node, size in made.items():
+        assert relax.TensorType((node,)).shape[0].same_as(size)
+    for node in (
+        tir.Add(tir.const(1, "int32"), tir.const(2, "int32")),
+        tir.FloorDiv(N, tir.const(0, "int64")),
+        tir.Div(N, two),
+        tir.LT(N, two),
+    ):
+        assert node.as_size() is None
+
+
 def test_sizes_have_a_dtype() -> None:
     assert [size.dtype for size in SIZES] == ["int64"] * 3
     for dtype in ("int32", "int64"):

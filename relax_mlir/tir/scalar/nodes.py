@@ -1,11 +1,13 @@
 """Composite scalar expressions: operations, calls, loads, reductions."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprTypeError
 from relax_mlir.tir.scalar.conversion import Cast, matched
 from relax_mlir.tir.scalar.conversion import condition as checked_condition
+from relax_mlir.tir.scalar.dtypes import SIZE
 from relax_mlir.tir.scalar.prim_expr import PrimExpr
 
 
@@ -15,11 +17,13 @@ class BinaryExpr(PrimExpr):
     Attributes:
         KIND: what the dialect calls it.
         SIGN: how it prints.
+        OF_SIZES: the method of a symbolic size that it is, `""` where it is none.
     """
 
     __slots__ = ("a", "b")
     KIND = ""
     SIGN = ""
+    OF_SIZES: ClassVar[str] = ""
 
     a: PrimExpr
     b: PrimExpr
@@ -39,6 +43,16 @@ class BinaryExpr(PrimExpr):
         """The expressions that this one is made of."""
         return self.a, self.b
 
+    def as_size(self) -> SymExpr | None:
+        """Return the size that this is of two sizes."""
+        a, b = self.a.as_size(), self.b.as_size()
+        if not self.OF_SIZES or self.dtype != SIZE or a is None or b is None:
+            return None
+        try:
+            return getattr(a, self.OF_SIZES)(b)
+        except (ZeroDivisionError, ValueError):
+            return None
+
     def __repr__(self) -> str:
         if self.SIGN.isalpha():
             return f"{self.SIGN}({self.a!r}, {self.b!r})"
@@ -50,6 +64,7 @@ class Add(BinaryExpr):
 
     __slots__ = ()
     KIND, SIGN = "add", "+"
+    OF_SIZES = "__add__"
 
 
 class Sub(BinaryExpr):
@@ -57,6 +72,7 @@ class Sub(BinaryExpr):
 
     __slots__ = ()
     KIND, SIGN = "sub", "-"
+    OF_SIZES = "__sub__"
 
 
 class Mul(BinaryExpr):
@@ -64,6 +80,7 @@ class Mul(BinaryExpr):
 
     __slots__ = ()
     KIND, SIGN = "mul", "*"
+    OF_SIZES = "__mul__"
 
 
 class Div(BinaryExpr):
@@ -85,6 +102,7 @@ class FloorDiv(BinaryExpr):
 
     __slots__ = ()
     KIND, SIGN = "floordiv", "//"
+    OF_SIZES = "__floordiv__"
 
 
 class FloorMod(BinaryExpr):
@@ -92,6 +110,7 @@ class FloorMod(BinaryExpr):
 
     __slots__ = ()
     KIND, SIGN = "mod", "%"
+    OF_SIZES = "__mod__"
 
 
 class _KeepsBool(BinaryExpr):
@@ -106,6 +125,7 @@ class Min(_KeepsBool):
 
     __slots__ = ()
     KIND, SIGN = "min", "min"
+    OF_SIZES = "min"
 
 
 class Max(_KeepsBool):
@@ -113,6 +133,7 @@ class Max(_KeepsBool):
 
     __slots__ = ()
     KIND, SIGN = "max", "max"
+    OF_SIZES = "max"
 
 
 class CmpExpr(BinaryExpr):
