@@ -19,7 +19,7 @@ from relax_mlir.lowering.codegen.ffi.abi import describe_kernels, emit_wrappers
 from relax_mlir.lowering.codegen.ffi.linked_checks import CHECKS, link_checks
 from relax_mlir.lowering.codegen.ffi.signature import KERNEL_PREFIX, Signature, take_signatures
 from relax_mlir.lowering.codegen.ffi.wrapper import SYMBOL_PREFIX
-from relax_mlir.lowering.codegen.llvm.emit import emit_object, llvm_context
+from relax_mlir.lowering.codegen.llvm.emit import emit_object, llvm_context, llvm_machine
 from relax_mlir.lowering.codegen.llvm.llvm_ir import to_llvm_ir
 from relax_mlir.lowering.codegen.llvm.optimize import optimize
 from relax_mlir.lowering.codegen.llvm.unused_arguments import drop_unused_arguments
@@ -231,9 +231,9 @@ def _known_part(
 
 
 def _compile_part(source: str, target: Target, seconds: dict[str, float]) -> bytes:
-    with llvm_context() as context:
+    with llvm_context() as context, llvm_machine(target) as machine:
         with _timed(seconds, "llvm-optimize"):
-            optimized, machine = optimize(source, target, context)
+            optimized, _ = optimize(source, target, context, machine)
         with _timed(seconds, "llvm-emit"), closing(optimized):
             if CHECKS in source:
                 link_checks(optimized, target)

@@ -9,15 +9,23 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
+from relax_mlir.lowering.target.target import Target
+
 # Contexts that no thread uses now. They are never freed: a module that Python's garbage collector
 # finds in a cycle may be freed after the context that it is in.
 _FREE: list[llvm.ContextRef] = []
+# Machines that no thread uses now, by their targets' settings. A new one describes the CPU again
+# for each function that it emits, a sixth of the time that LLVM takes for a small kernel.
+_FREE_MACHINES: dict[tuple[str, str, str, int], list[llvm.TargetMachine]] = {}
 
 
 @contextmanager
 def llvm_context() -> Iterator[llvm.ContextRef]:
     """Give a context that no other thread uses; modules in it are to be closed before this ends."""
-    context = _FREE.pop() if _FREE else llvm.create_context()
+    try:
+        context = _FREE.pop()
+    except IndexError:
+        context = llvm.create_context()
     try:
         yield context
     except BaseException:
@@ -25,6 +33,20 @@ def llvm_context() -> Iterator[llvm.ContextRef]:
         context.detach()
         raise
     _FREE.append(context)
+
+
+@contextmanager
+def llvm_machine(target: Target) -> Iterator[llvm.TargetMachine]:
+    """Give a machine for a target that no other thread uses; it may have emitted other modules."""
+    free = _FREE_MACHINES.setdefault(
+        (target.triple, target.cpu, target.features, target.opt_level), []
+    )
+    try:
+        machine = free.pop()
+    except IndexError:
+        machine = target.machine()
+    yield machine
+    free.append(machine)
 
 
 def emit_object(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> bytes:

@@ -50,7 +50,10 @@ def is_vector_code(source: str, target: Target) -> bool:
 
 
 def optimize(
-    source: str, target: Target, context: llvm.ContextRef | None = None
+    source: str,
+    target: Target,
+    context: llvm.ContextRef | None = None,
+    machine: llvm.TargetMachine | None = None,
 ) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     """Return LLVM IR optimised for a target as its code generator may have it, and what emits it.
 
@@ -65,11 +68,12 @@ def optimize(
         source: LLVM IR; its first line may be `VECTOR_CODE`.
         target: what for.
         context: LLVM's context of the module, a new one where threads do this at the same time.
+        machine: what emits it, by default a new one of the target.
 
     Raises:
         CompileError: LLVM cannot read it.
     """
-    machine = target.machine()
+    machine = machine or target.machine()
     module = read(source, target, machine, context)
     _optimize(module, source, target, machine)
     if may_store_single(source):

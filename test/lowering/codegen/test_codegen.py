@@ -11,6 +11,7 @@ from targets import AVX2, AVX512
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.errors import CompileError, PassError
+from relax_mlir.lowering.codegen.llvm import emit
 from relax_mlir.lowering.codegen.llvm.masked_stores import may_store_single, store_single
 from relax_mlir.lowering.codegen.native import compile_module
 from relax_mlir.lowering.target.target import Target
@@ -230,6 +231,22 @@ def test_two_hundred_kernels() -> None:
     for k in (0, 77, 199):
         loaded[f"f{k}"](x, x, y)
         np.testing.assert_array_equal(y, x + np.float32(k))
+
+
+def test_a_machine_that_emitted_others_emits_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emit, "_FREE_MACHINES", {})
+    texts = [
+        elementwise(f"f{k}", "f32", "float32", f"%r = math.{name} %a : f32")
+        for k, name in enumerate(("exp", "sin", "exp"))
+    ]
+    alone = []
+    for text in texts:
+        emit._FREE_MACHINES.clear()
+        alone.append(compile_text(text).object)
+    (free,) = emit._FREE_MACHINES.values()
+    machine = free[0]
+    assert [compile_text(text).object for text in texts] == alone
+    assert [*emit._FREE_MACHINES.values()] == [[machine]]
 
 
 def test_names_of_library_functions_are_no_problem() -> None:
