@@ -147,6 +147,11 @@ def _misleads(model: Any, node: Any) -> bool:
     A Gather by no indices loses its rank, the last window of an LpPool that is not whole its place.
     """
     nothing = {each.name for each in model.graph.initializer if 0 in each.dims}
+    nothing |= {
+        each.name
+        for each in model.graph.input
+        if any(not dim.dim_param and not dim.dim_value for dim in each.type.tensor_type.shape.dim)
+    }
     by_nothing = node.op_type == "Gather" and node.input[1] in nothing
     is_cut = node.op_type == "LpPool" and any(
         each.name == "ceil_mode" and each.i for each in node.attribute
