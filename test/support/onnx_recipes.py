@@ -213,7 +213,7 @@ def einsum(m: Any) -> Any:
     """Sums of products by letters."""
     x = m.pick(("float32",), rank=3, most=3)
     b, _, k = m.dims(x)
-    if not k:  # onnxruntime divides by it, and dies
+    if not b or not k:  # onnxruntime divides by them, and dies
         return None
     y = m.tensor([b, m.size(), k], "float32")
     return m.node(
