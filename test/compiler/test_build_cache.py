@@ -2,9 +2,10 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from relax_mlir.compiler import pipeline
 from relax_mlir.instrument import PassInstrument
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.op import register_op_attr, reset_op_attr
+from relax_mlir.ir.shape_rules import ATTRIBUTES
 from relax_mlir.lowering.codegen.compile_cache import CompileCache
 from relax_mlir.lowering.tir_to_vector.describe import silence_warnings
 from relax_mlir.transform import PassContext
@@ -54,6 +56,13 @@ def scaled(weights: np.ndarray) -> IRModule:
             result = bb.emit_output(relax.op.multiply(x, relax.const(weights)))
         bb.emit_func_output(result)
     return bb.get()
+
+
+@pytest.fixture(autouse=True)
+def no_rules() -> Iterator[None]:
+    """Without what other tests attached to operators: nothing is cached where there are rules."""
+    with patch.dict(ATTRIBUTES, clear=True):
+        yield
 
 
 @pytest.fixture
