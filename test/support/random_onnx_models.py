@@ -100,10 +100,10 @@ class Maker(random_models.Maker):
     def may_refuse(self, wanted: list[list[Any]]) -> bool:
         """Whether sizes may be refused.
 
-        onnx's reference takes some that do not fit; of onnxruntime, windows larger than their image
-        have no results.
+        onnx's reference takes some that do not fit; windows larger than their image have no results
+        there, or in onnxruntime, which rounds their number toward zero.
         """
-        return not runtime() or any(not each.size for each in wanted[0])
+        return not runtime() or any(not each.size for given in wanted for each in given)
 
 
 def runtime() -> Any:
