@@ -26,8 +26,9 @@ RESIZES = [
     'mode = "cubic", cubic_coeff_a = -0.5',
 ]
 # Cells, their gates, directions, other attributes, sizes of the state. Both directions of the
-# larger one run at once.
+# second one run at once; rows of the first one's weights are 4 KB, and go by four.
 LAYERS = [
+    ("LSTM", 4, "forward", "", 256),
     ("LSTM", 4, "bidirectional", "", 40),
     ("LSTM", 4, "reverse", "layout = 1", 5),
     ("GRU", 3, "bidirectional", "layout = 1", 5),
