@@ -20,10 +20,10 @@ from relax_mlir.runtime import (
 )
 
 FUNCTIONS = {
-    "test.vm.add": lambda a, b: a + b,
-    "test.vm.mul": lambda a, b: a * b,
-    "test.vm.move": lambda a: a,
-    "test.vm.less": lambda a, b: a < b,
+    "test.vm_run.add": lambda a, b: a + b,
+    "test.vm_run.mul": lambda a, b: a * b,
+    "test.vm_run.move": lambda a: a,
+    "test.vm_run.less": lambda a, b: a < b,
 }
 
 
@@ -40,9 +40,9 @@ def test_document_move_add_mul() -> None:
     ib = ExecBuilder()
     ib.emit_constant(np.arange(4.0))
     with ib.function("main", num_inputs=1):
-        ib.emit_call("test.vm.move", [ib.c(0)], dst=ib.r(1))
-        ib.emit_call("test.vm.add", [ib.r(0), ib.imm(10)], dst=ib.r(2))
-        ib.emit_call("test.vm.mul", [ib.r(2), ib.r(1)], dst=ib.r(3))
+        ib.emit_call("test.vm_run.move", [ib.c(0)], dst=ib.r(1))
+        ib.emit_call("test.vm_run.add", [ib.r(0), ib.imm(10)], dst=ib.r(2))
+        ib.emit_call("test.vm_run.mul", [ib.r(2), ib.r(1)], dst=ib.r(3))
         ib.emit_ret(ib.r(3))
     x = np.random.default_rng(0).random(4)
     result = VirtualMachine(ib.get())["main"](x)
@@ -52,10 +52,10 @@ def test_document_move_add_mul() -> None:
 def test_document_two_functions() -> None:
     ib = ExecBuilder()
     with ib.function("func0", num_inputs=2):
-        ib.emit_call("test.vm.add", args=[ib.r(0), ib.r(1)], dst=ib.r(2))
+        ib.emit_call("test.vm_run.add", args=[ib.r(0), ib.r(1)], dst=ib.r(2))
         ib.emit_ret(ib.r(2))
     with ib.function("func1", num_inputs=2):
-        ib.emit_call("test.vm.mul", args=[ib.r(0), ib.r(1)], dst=ib.r(2))
+        ib.emit_call("test.vm_run.mul", args=[ib.r(0), ib.r(1)], dst=ib.r(2))
         ib.emit_ret(ib.r(2))
     vm = VirtualMachine(ib.get())
     a, b = np.random.default_rng(0).random((2, 4))
@@ -97,10 +97,10 @@ def _sum_below() -> Executable:
         ib.emit_call("vm.builtin.move", [0], dst=ib.r(1))
         ib.emit_call("vm.builtin.move", [0], dst=ib.r(2))
         top = ib.here()
-        ib.emit_call("test.vm.less", [ib.r(1), ib.r(0)], dst=ib.r(3))
+        ib.emit_call("test.vm_run.less", [ib.r(1), ib.r(0)], dst=ib.r(3))
         leave = ib.emit_if(ib.r(3))
-        ib.emit_call("test.vm.add", [ib.r(2), ib.r(1)], dst=ib.r(2))
-        ib.emit_call("test.vm.add", [ib.r(1), 1], dst=ib.r(1))
+        ib.emit_call("test.vm_run.add", [ib.r(2), ib.r(1)], dst=ib.r(2))
+        ib.emit_call("test.vm_run.add", [ib.r(1), 1], dst=ib.r(1))
         ib.patch(ib.emit_goto(), top)
         ib.patch(leave)
         ib.emit_ret(ib.r(2))
@@ -137,13 +137,13 @@ def test_if_refuses_tensors() -> None:
 def _recursive() -> Executable:
     ib = ExecBuilder()
     with ib.function("fact", 1):
-        ib.emit_call("test.vm.less", [ib.r(0), 1], dst=ib.r(1))
+        ib.emit_call("test.vm_run.less", [ib.r(0), 1], dst=ib.r(1))
         orelse = ib.emit_if(ib.r(1))
         ib.emit_ret(1)
         ib.patch(orelse)
-        ib.emit_call("test.vm.add", [ib.r(0), -1], dst=ib.r(2))
+        ib.emit_call("test.vm_run.add", [ib.r(0), -1], dst=ib.r(2))
         ib.emit_call("fact", [ib.r(2)], dst=ib.r(3))
-        ib.emit_call("test.vm.mul", [ib.r(0), ib.r(3)], dst=ib.r(4))
+        ib.emit_call("test.vm_run.mul", [ib.r(0), ib.r(3)], dst=ib.r(4))
         ib.emit_ret(ib.r(4))
     return ib.get()
 
@@ -159,7 +159,7 @@ def test_recursion() -> None:
 def test_closures_and_function_operands() -> None:
     ib = ExecBuilder()
     with ib.function("plus", 2):
-        ib.emit_call("test.vm.add", [ib.r(0), ib.r(1)], dst=ib.r(2))
+        ib.emit_call("test.vm_run.add", [ib.r(0), ib.r(1)], dst=ib.r(2))
         ib.emit_ret(ib.r(2))
     with ib.function("main", 1):
         ib.emit_call("vm.builtin.make_closure", [ib.f("plus"), 5], dst=ib.r(1))
@@ -170,14 +170,14 @@ def test_closures_and_function_operands() -> None:
 
 @pytest.mark.parametrize("by_name", [True, False])
 def test_call_tir_dyn_unpacks_the_shape(by_name: bool) -> None:
-    register_func("test.vm.dyn", lambda *args: args, override=True)
+    register_func("test.vm_run.dyn", lambda *args: args, override=True)
     ib = ExecBuilder()
     with ib.function("main", 2):
-        func = "test.vm.dyn" if by_name else ib.f("test.vm.dyn")
+        func = "test.vm_run.dyn" if by_name else ib.f("test.vm_run.dyn")
         ib.emit_call("vm.call_tir_dyn", [func, ib.r(0), ib.r(1)], dst=ib.r(2))
         ib.emit_ret(ib.r(2))
     assert VirtualMachine(ib.get())["main"](7, (2, 4)) == (7, 2, 4)
-    remove_global_func("test.vm.dyn")
+    remove_global_func("test.vm_run.dyn")
 
 
 def _identity() -> VirtualMachine:
@@ -262,37 +262,37 @@ def test_errors_say_where_and_leave_the_vm_usable() -> None:
         if x == 0:
             raise KeyError("mine")
 
-    register_func("test.vm.fail", fail, override=True)
+    register_func("test.vm_run.fail", fail, override=True)
     ib = ExecBuilder()
     with ib.function("inner", 1):
-        ib.emit_call("test.vm.move", [ib.r(0)], dst=ib.r(1))
-        ib.emit_call("test.vm.fail", [ib.r(1)])
+        ib.emit_call("test.vm_run.move", [ib.r(0)], dst=ib.r(1))
+        ib.emit_call("test.vm_run.fail", [ib.r(1)])
         ib.emit_ret(ib.r(1))
     with ib.function("outer", 1):
         ib.emit_call("inner", [ib.r(0)], dst=ib.r(1))
         ib.emit_ret(ib.r(1))
     with ib.function("missing", 0):
-        ib.emit_call("test.vm.ad", dst=ib.r(0))
+        ib.emit_call("test.vm_run.ad", dst=ib.r(0))
         ib.emit_ret(ib.r(0))
     vm = VirtualMachine(ib.get())
     with pytest.raises(KeyError) as raised:
         vm["outer"](0)
     assert raised.value.args == ("mine",)
     assert raised.value.__notes__ == [
-        "in VM function 'inner', instruction 1 (call test.vm.fail)",
+        "in VM function 'inner', instruction 1 (call test.vm_run.fail)",
         "in VM function 'outer', instruction 0 (call inner)",
     ]
     assert vm["outer"](1) == 1
     with pytest.raises(FunctionNotFoundError) as missing:
         vm["missing"]()
     assert str(missing.value) == (
-        "packed function 'test.vm.ad' is not registered; register it with "
-        "relax_mlir.register_func('test.vm.ad'); did you mean 'test.vm.add'?\n"
-        "  in VM function 'missing', instruction 0 (call test.vm.ad)"
+        "packed function 'test.vm_run.ad' is not registered; register it with "
+        "relax_mlir.register_func('test.vm_run.ad'); did you mean 'test.vm_run.add'?\n"
+        "  in VM function 'missing', instruction 0 (call test.vm_run.ad)"
     )
-    register_func("test.vm.ad", lambda: 3)
+    register_func("test.vm_run.ad", lambda: 3)
     assert vm["missing"]() == 3
-    for name in ("test.vm.ad", "test.vm.fail"):
+    for name in ("test.vm_run.ad", "test.vm_run.fail"):
         remove_global_func(name)
 
 
@@ -303,9 +303,9 @@ def test_threads_share_a_vm() -> None:
         ib.emit_call("vm.builtin.alloc_storage", [8000], dst=ib.r(2))
         args = [ib.r(2), 0, ib.r(1), "float64"]
         ib.emit_call("vm.builtin.alloc_tensor", args, dst=ib.r(3))
-        ib.emit_call("test.vm.fill", [ib.r(3), ib.r(0)])
+        ib.emit_call("test.vm_run.fill", [ib.r(3), ib.r(0)])
         ib.emit_ret(ib.r(3))
-    register_func("test.vm.fill", np.copyto, override=True)
+    register_func("test.vm_run.fill", np.copyto, override=True)
     vm = VirtualMachine(ib.get())
     wrong: list[object] = []
 
@@ -325,13 +325,13 @@ def test_threads_share_a_vm() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
-    remove_global_func("test.vm.fill")
+    remove_global_func("test.vm_run.fill")
 
 
 def test_unused_input_warns() -> None:
     def build(ib: ExecBuilder) -> None:
         with ib.function("main", num_inputs=3):
-            ib.emit_call("test.vm.add", [ib.r(0), ib.r(2)], dst=ib.r(3))
+            ib.emit_call("test.vm_run.add", [ib.r(0), ib.r(2)], dst=ib.r(3))
             ib.emit_ret(ib.r(3))
 
     with pytest.warns(UnusedInputWarning, match="'main': input arg1 is never used"):
