@@ -101,7 +101,7 @@ class Machine:
 
     @property
     def prefetches_l3(self) -> bool:
-        """Whether rows that are in L3 are to be prefetched.
+        """Whether rows and maps that are in L3 are to be prefetched.
 
         Loads of whole lines have enough of them under way, and prefetches take load slots.
         """

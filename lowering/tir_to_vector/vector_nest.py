@@ -369,7 +369,8 @@ class NestWriter(ElementWriter):
             if self.flat.total is None:
                 is_plain = not shared and type(self) is NestWriter
                 self.distribution = LoopDistribution.of(self) if is_plain else None
-                if is_plain and self.computes_functions and streams(self) is False:
+                may_fetch = is_plain and self.machine.prefetches_l3 and self.computes_functions
+                if may_fetch and streams(self) is False:
                     self.fetch_all()
                 self._maps(env, free)
                 return
