@@ -6,12 +6,12 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
-from relax_mlir.errors import ExprTypeError, FunctionKeyError, did_you_mean
+from relax_mlir.errors import ExprTypeError, FunctionKeyError, RelaxMLIRError, did_you_mean
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.attribute_value import attribute_value, python_attribute
 from relax_mlir.ir.function_protocols import BaseFunc, GlobalVar
 from relax_mlir.ir.global_info import ATTRIBUTE, GlobalInfo, read_infos, write_infos
-from relax_mlir.ir.single_function import is_function, single, together
+from relax_mlir.ir.single_function import emission_error, is_function, single, together
 from relax_mlir.ir.transfer import bytecode, moved, read_module, verify_error
 
 
@@ -20,6 +20,9 @@ class IRModule:
 
     `str(mod)` is MLIR text, `mod.script()` TVMScript, `mod["main"]` a `relax.Function` or
     `tir.PrimFunc`: a view, which changes with the module and keeps it alive.
+
+    A module of functions that Python built and that are no program, of an undefined variable for
+    instance, is there for `relax.analysis.check_well_formed`; anything else raises what is wrong.
     """
 
     def __init__(
@@ -43,15 +46,32 @@ class IRModule:
                 f"IRModule takes an MLIR module or functions by name, got {type(module).__name__}; "
                 "IRModule.parse reads MLIR text, script.from_source TVMScript"
             )
-        self._module = together(module) if isinstance(module, Mapping) else module
+        self._error: RelaxMLIRError | None = None
+        self._made: ir.Module | None = None
+        if isinstance(module, ir.Module):
+            self._made = module
+        else:
+            self._error = next(filter(None, map(emission_error, module.values())), None)
+            self._made = None if self._error else together(module)
         for key, value in (attrs or {}).items():
             self._set_attribute(key, value)
         for key, infos in (global_infos or {}).items():
             self.update_global_info(key, infos)
 
     @property
+    def _module(self) -> ir.Module:
+        if self._error is not None:
+            raise self._error.with_traceback(None)
+        assert self._made is not None, "there is an error otherwise"
+        return self._made
+
+    @property
     def mlir_module(self) -> ir.Module:
-        """The MLIR module itself, not a copy."""
+        """The MLIR module itself, not a copy.
+
+        Raises:
+            RelaxMLIRError: a function that Python built is no program; says why.
+        """
         return self._module
 
     @property
@@ -118,8 +138,11 @@ class IRModule:
         Raises:
             ExprTypeError: it is none.
         """
-        func = single(expr)
-        name = func.attributes["sym_name"].value
+        if is_function(expr) and emission_error(expr) is not None:
+            func, name = expr, str(expr.attrs.get("global_symbol", "main"))
+        else:
+            func = single(expr)
+            name = func.attributes["sym_name"].value
         others = {getattr(key, "name_hint", key): other for key, other in (functions or {}).items()}
         if "global_symbol" not in getattr(expr, "attrs", {"global_symbol": name}):
             tries = (f"main_{count}" if count else "main" for count in itertools.count())
@@ -336,6 +359,8 @@ class IRModule:
         return self.as_text()
 
     def __repr__(self) -> str:
+        if self._error is not None:
+            return f"IRModule(not well formed: {self._error})"
         return f"IRModule({', '.join(self.function_names)})"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
 from relax_mlir.dialects.context_lock import lock_of
-from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.errors import ExprError, ExprTypeError, RelaxMLIRError
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.attribute_value import attribute_key, python_attribute
 from relax_mlir.ir.transfer import moved
@@ -43,6 +43,17 @@ def single(given: Any) -> ir.Operation:
     if len(functions) != 1 or functions[0].name not in _FUNCTIONS:
         raise ExprError(f"this needs a module of one function, got {len(functions)} in {given!r}")
     return functions[0]
+
+
+def emission_error(given: Any) -> RelaxMLIRError | None:
+    """Return why a function that Python built is no program; None where it is one."""
+    if not isinstance(given, extension("ir.BaseFunc")) or given.mlir_op is not None:
+        return None
+    try:
+        extension("ir.emit_function")(given)
+    except RelaxMLIRError as error:
+        return error
+    return None
 
 
 def set_attrs(function: ir.Operation, attributes: Mapping[str, Any]) -> None:

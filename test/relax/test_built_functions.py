@@ -151,7 +151,7 @@ def test_the_declared_result_must_be_possible():
     for declared in (R.Tensor(ndim=3), R.Tensor((n, 5)), R.Tensor(dtype="int32"), R.Tuple()):
         func = relax.Function([x], op.exp(x), declared)
         with pytest.raises(ExprError, match="'main' is declared to return"):
-            IRModule({"main": func})
+            IRModule({"main": func}).verify()
 
 
 def test_packed_functions_take_functions_of_the_module():

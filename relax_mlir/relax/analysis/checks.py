@@ -54,12 +54,14 @@ def check_well_formed(node: Any, check_ty: bool = True) -> WellFormed:
     Raises:
         ExprTypeError: it is neither.
     """
+    if isinstance(node, Function) and node.mlir_op is None:
+        node = IRModule.from_expr(node)
     try:
-        module, only = _module_and_function(node)
-    except ExprTypeError:
-        raise
+        # Asked here, so that what is wrong with a built function is told from a wrong argument.
+        getattr(node, "mlir_module", None)
     except RelaxMLIRError as error:
         return WellFormed([Diagnostic("loc(unknown)", str(error))])
+    module, only = _module_and_function(node)
     result: list[Diagnostic] = []
     target = module if only is None else only
     assert target is not None, "one of them is there"
@@ -93,8 +95,6 @@ def well_formed(node: Any, check_ty: bool = True) -> WellFormed:
 
 
 def _module_and_function(node: Any) -> tuple[ir.Operation | None, ir.Operation | None]:
-    if isinstance(node, Function) and node.mlir_op is None:
-        return module_op(IRModule.from_expr(node)), None
     try:
         return module_op(node), None
     except ExprTypeError:

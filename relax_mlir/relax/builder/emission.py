@@ -17,7 +17,7 @@ from relax_mlir.relax.builder.scopes import DataflowScope
 from relax_mlir.relax.expr.blocks import Binding, DataflowBlock, MatchCast, SeqExpr
 from relax_mlir.relax.expr.call import Call
 from relax_mlir.relax.expr.compound import If, TupleGetItem
-from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar, Var, make_var
+from relax_mlir.relax.expr.leaves import DataflowVar, ExternFunc, GlobalVar, Var, make_var
 from relax_mlir.relax.expr.types import ShapeType, TensorType, Type, as_type
 from relax_mlir.relax.expr.values import Tuple, convert
 
@@ -220,6 +220,7 @@ class Emission(Core):
         while isinstance(body, SeqExpr):
             if body.mlir_block is not None:
                 return inline_block(self, body.mlir_block)
+            _require_own_variables(body)
             for block in body.blocks:
                 if isinstance(block, DataflowBlock):
                     with DataflowScope(self, self._places.here()):
@@ -230,6 +231,21 @@ class Emission(Core):
                         self.emit_normalized(binding)
             body = body.body
         return body
+
+
+def _require_own_variables(sequence: SeqExpr) -> None:
+    """Raise where a sequence binds a variable twice, or one of dataflow blocks outside of them."""
+    seen: set[int] = set()
+    for block in sequence.blocks:
+        for binding in block.bindings:
+            var = binding.var
+            if var is None or binding.mlir_op is not None:
+                continue
+            if id(var) in seen:
+                raise BuilderError(f"'{var.name}' is bound twice; bind a variable of its own")
+            if isinstance(var, DataflowVar) and not isinstance(block, DataflowBlock):
+                raise BuilderError(f"the DataflowVar '{var.name}' is bound outside of its blocks")
+            seen.add(id(var))
 
 
 def _calls_itself(binding: Binding) -> bool:

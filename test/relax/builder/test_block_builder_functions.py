@@ -350,7 +350,7 @@ def test_dataflow_blocks_of_functions_in_dataflow_blocks(effect: bool) -> None:
     func = relax.Function([x], relax.SeqExpr([outer], out), type_)
     if effect:
         with pytest.raises(BuilderError, match="a call of a function value may have effects"):
-            IRModule.from_expr(func)
+            IRModule.from_expr(func).verify()
         return
     data = np.arange(4, dtype="float32")
     main = relax.VirtualMachine(relax.build(IRModule.from_expr(func)))["main"]
