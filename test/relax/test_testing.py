@@ -207,3 +207,26 @@ def test_trees_of_numbers_and_of_shapes_that_are_variables():
         .startswith('TensorType(dtype=int32,shape=Var(name="s"')
     )
     assert printer.visit_type_(type_).replace("\n", "") == "TensorType(ndim=2,dtype=int32)"
+
+
+def test_trees_have_the_arguments_of_tvm():
+    func = from_source("""
+from relax_mlir.script import relax as R, tir as T
+@R.function(pure=False)
+def main(x: R.Tensor((4,), "float32"), s: R.Shape(["n"])):
+    n = T.int64()
+    R.print(x, format="{}")
+    y = R.clip(x, 0.5, 7)
+    z = R.strided_slice(y, [0], [1], [n + 1])
+    return R.unique(z, axis=-1)
+""")["main"]
+    text = "".join(dump_ast(func, include_ty_annotations=False).split())
+    for part in (
+        'args=[Var(name="x"),StringImm(value="{}")]',
+        'args=[Var(name="x"),Expr(value=`T.float32(0.5)`),Expr(value=`T.int64(7)`)]',
+        "Tuple(fields=[Expr(value=`T.int64(0)`)]),Tuple(fields=[Expr(value=`T.int64(1)`)]),"
+        'Tuple(fields=[Expr(value=`n+1`)])],attrs={"assume_inbound":False}',
+        "Expr(value=`T.bool(True)`),Expr(value=`T.bool(False)`),",
+        "Expr(value=`T.int64(-1)`)]",
+    ):
+        assert part in text

@@ -38,6 +38,19 @@ from relax_mlir.relax.expr_functor import ExprFunctor
 from relax_mlir.relax.expr_functor.sharing import stack_for
 from relax_mlir.tir.scalar.prim_expr import FloatImm, IntImm, PrimExpr
 
+# What TVM passes as an argument of a call and the dialect has as an attribute, in TVM's order.
+_ARGUMENTS = {
+    "relax.arange": ("start", "end", "step"),
+    "relax.clip": ("min", "max"),
+    "relax.eye": ("n", "m", "k"),
+    "relax.eye_like": ("k",),
+    "relax.one_hot": ("on_value", "off_value"),
+    "relax.strided_slice": ("axes", "begin", "end", "strides"),
+    "relax.tril": ("k",),
+    "relax.triu": ("k",),
+    "relax.unique": ("sorted", "return_index", "return_inverse", "return_counts", "axis"),
+}
+
 
 class ASTPrinter(ExprFunctor):
     """Writes expressions, bindings and blocks as `Node(field=value, ...)`.
@@ -133,15 +146,19 @@ class ASTPrinter(ExprFunctor):
 
     def visit_call_(self, call: Call) -> str:
         """Return the text of a call."""
-        fields = {
-            "op": self.visit_expr(call.op),
-            "args": self._list(map(self.visit_expr, call.args)),
-        }
+        args, attrs = [*map(self.visit_expr, call.args)], dict(call.attrs)
+        for value in attrs.pop("static_args", ()):
+            args.append(self._argument(value))
+        for name in _ARGUMENTS.get(getattr(call.op, "name", ""), ()):
+            value = attrs.pop(name, None)
+            if value is not None:
+                args.append(self._argument(value))
+        fields = {"op": self.visit_expr(call.op), "args": self._list(args)}
         types = call.sinfo_args
         if types:
             fields["ty_args"] = self._list(map(self.visit_ty_, types))
-        if self.include_call_attrs and call.attrs:
-            fields["attrs"] = self._attrs(call.attrs)
+        if self.include_call_attrs and attrs:
+            fields["attrs"] = self._attrs(attrs)
         return self._typed("Call", call, **fields)
 
     def visit_if_(self, expr: If) -> str:
@@ -202,6 +219,17 @@ class ASTPrinter(ExprFunctor):
             value = SymExpr.of(value)
         text = f"T.{value.dtype}({value})" if isinstance(value, (IntImm, FloatImm)) else value
         return f"Expr(value=`{text}`)"
+
+    def _argument(self, value: Any) -> str:
+        """Return the text of an attribute that is an argument in TVM."""
+        if isinstance(value, (list, tuple)):
+            return self._node("Tuple", fields=self._list(map(self._argument, value)))
+        if isinstance(value, str):
+            return self._node("StringImm", value=_quoted(value))
+        if isinstance(value, (bool, float)):
+            dtype = "bool" if isinstance(value, bool) else "float32"
+            return f"Expr(value=`T.{dtype}({value})`)"
+        return self._scalar(value)
 
     def _attrs(self, attrs: Any) -> str:
         items = (f"{_quoted(key)}: {_value(value)}" for key, value in attrs.items())
