@@ -1,8 +1,9 @@
-"""`tvm_ffi` without torch, and without all but its core until something else of it is used.
+"""`tvm_ffi` without torch and CUDA, and of it the core only until something else is used.
 
 It imports torch where that is installed, which takes seconds and 180 MiB. It takes tensors of torch
-by an attribute that they have since torch 2.10, and older ones by `__dlpack__`. The rest of the
-package takes longer than loading a model, and running one with numbers and arrays needs none of it.
+by an attribute that they have since torch 2.10, and older ones by `__dlpack__`. It imports CUDA's
+driver, which comes with torch, to know its streams. The rest of the package takes longer than
+loading a model, and running one with numbers and arrays needs none of it.
 """
 
 import importlib.util
@@ -15,11 +16,13 @@ from typing import Any
 
 # What few programs use; these import hashlib, logging and subprocess.
 _LAZY = ("tvm_ffi.cpp", "tvm_ffi._optional_torch_c_dlpack")
+_DRIVER = "cuda.bindings.driver"
+_HIDDEN = ("torch", "cuda", "cuda.bindings", _DRIVER)
 _LOCK = threading.RLock()
 
 
 class _Lean:
-    """Hides torch from one thread while it imports something, and puts off modules."""
+    """Hides torch and CUDA from one thread while it imports something, and puts off modules."""
 
     def __init__(self) -> None:
         self._thread = threading.get_ident()
@@ -29,8 +32,8 @@ class _Lean:
     ) -> ModuleSpec | None:
         if threading.get_ident() != self._thread:
             return None
-        if name == "torch":
-            raise ModuleNotFoundError("torch is not imported for tvm_ffi", name=name)
+        if name in _HIDDEN:
+            raise ModuleNotFoundError(f"{name} is not imported for tvm_ffi", name=name)
         spec = PathFinder.find_spec(name, path) if name in _LAZY else None
         if spec is not None and spec.loader is not None:
             spec.loader = importlib.util.LazyLoader(spec.loader)
@@ -41,6 +44,15 @@ class _Lean:
 
     def __exit__(self, *_: object) -> None:
         sys.meta_path.remove(self)
+
+
+class _Driver:
+    """Stands for CUDA's driver: whoever has a stream of it has imported it."""
+
+    @property
+    def CUstream(self) -> Any:
+        """The class of streams; one that has no instances while there is no driver."""
+        return getattr(sys.modules.get(_DRIVER), "CUstream", ())
 
 
 class _Package(ModuleType):
@@ -84,6 +96,8 @@ def _import_core(spec: ModuleSpec, package: _Package) -> None:
     sys.modules[found.name] = package.core = core
     with _Lean():
         found.loader.exec_module(core)
+    if getattr(core, "cuda_driver", _DRIVER) is None:
+        core.cuda_driver = _Driver()
 
     # What the core calls of the package's other modules, which set these themselves.
     class AnyDtype(type):

@@ -1,4 +1,4 @@
-"""tvm_ffi is imported without torch, and to run a model nothing of it but its core."""
+"""tvm_ffi is imported without torch and CUDA, and to run a model nothing of it but its core."""
 
 import subprocess
 import sys
@@ -15,6 +15,23 @@ from relax_mlir.runtime.native.ffi import tvm_ffi
 print("torch" in sys.modules, "hashlib" in sys.modules, callable(tvm_ffi.cpp.load_inline))
 import torch
 print(torch.VALUE, [type(each).__name__ for each in sys.meta_path].count("_Lean"))
+"""
+# CUDA's driver as its package has it, which a user of its streams imports.
+DRIVER = """
+class CUstream:
+    def __int__(self):
+        return 4096
+"""
+STREAM = """
+import sys
+from relax_mlir.runtime.native.ffi import tvm_ffi
+
+echo, is_loaded = tvm_ffi.core._get_global_func("testing.echo", False), "cuda" in sys.modules
+class Other:
+    pass
+print(is_loaded, type(echo(Other())).__name__)
+from cuda.bindings.driver import CUstream
+print(echo(CUstream()))
 """
 RUN = """
 import sys
@@ -70,6 +87,15 @@ def test_torch_is_imported_by_its_user_only(tmp_path):
     (tmp_path / "torch.py").write_text("VALUE = 7\n")
     found = _printed(f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n{TORCH}")
     assert found == ["False False True", "7 0"]
+
+
+def test_cuda_is_imported_by_its_user_only(tmp_path):
+    folder = tmp_path / "cuda" / "bindings"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    (folder / "driver.py").write_text(DRIVER)
+    found = _printed(f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n{STREAM}")
+    assert found == ["False Other", "c_void_p(4096)"]
 
 
 @pytest.fixture(scope="module")
