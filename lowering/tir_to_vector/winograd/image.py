@@ -17,6 +17,7 @@ from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     ROWS,
     TAPS,
     Winograd,
+    axis_places,
 )
 from relax_mlir.lowering.tir_to_vector.winograd.sizes import WinogradVariant, WinogradVariants
 
@@ -203,8 +204,9 @@ class TransformedImage(_Tiles):
         emit = self._emit
         with emit.loop(0, count) as column:
             at = column.counter * self._lanes
-            places = [at + step * self._line(variant) for step in range(variant.side)]
-            self._map(variant.transforms.image, self._copy, places, self._copy, places)
+            lines = [at + step * self._line(variant) for step in range(variant.side)]
+            targets = [lines[place] for place in axis_places(variant.outputs)]
+            self._map(variant.transforms.image, self._copy, lines, self._copy, targets)
 
     def _across(self, variant: WinogradVariant, run: Run, slab: Index) -> None:
         """Transform the rows of each tile, and store all elements for the multiplication."""
@@ -215,9 +217,8 @@ class TransformedImage(_Tiles):
             at = tile.counter * (variant.outputs * lanes)
             at += step.counter * self._line(variant)
             to = start + tile.counter * lanes
-            to += step.counter * (variant.side * element)
             places = [at + number * lanes for number in range(variant.side)]
-            targets = [to + number * element for number in range(variant.side)]
+            targets = [to + number * element for number in variant.elements(emit, step.counter)]
             self._map(variant.transforms.image, self._copy, places, self.base, targets)
 
 
@@ -282,8 +283,7 @@ class TransformedSums(_Tiles):
         start = run.first * self._panel + vector
         with emit.loop(0, run.tiles) as tile, emit.loop(0, variant.side) as step:
             at = start + tile.counter * self._panel
-            at += step.counter * (variant.side * element)
-            places = [at + number * element for number in range(variant.side)]
+            places = [at + number * element for number in variant.elements(emit, step.counter)]
             to = tile.counter * (variant.outputs * lanes)
             to += step.counter * self._line(variant)
             targets = [to + number * lanes for number in range(variant.outputs)]
@@ -296,9 +296,10 @@ class TransformedSums(_Tiles):
         not_finite = emit.vector_load(self.not_finite, [0], self._vector)
         with emit.loop(0, columns, 1, [not_finite]) as column:
             at = column.counter * lanes
-            places = [at + step * self._line(variant) for step in range(variant.side)]
+            lines = [at + step * self._line(variant) for step in range(variant.side)]
+            places = [lines[place] for place in axis_places(variant.outputs)]
             (not_finite,) = column.carried
-            for value in self._map(variant.transforms.sums, self._copy, places, self._copy, places):
+            for value in self._map(variant.transforms.sums, self._copy, places, self._copy, lines):
                 # Zero times an infinite number or NaN is NaN.
                 not_finite = emit.fused(value, zero, not_finite)
             column.carry([not_finite])

@@ -40,6 +40,7 @@ from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     TILES,
     Winograd,
     find_winograd,
+    shared_elements,
 )
 from relax_mlir.lowering.tir_to_vector.winograd.sizes import (
     SUMMED,
@@ -224,20 +225,21 @@ class _Writer:
         Weights that L2 does not hold are prefetched: tiles share those of the next element.
         """
         emit, rows, rest = self.emit, self.rows, self.rest
-        elements = (self.variants.largest + TAPS - 1) ** 2
         size, last = self.inputs * self.panel, self.side * self.side
-        base = panel * (elements * size)
         share = ceil_div(self.panel, emit.max(ceil_div(tiles, rows), 1))
         with emit.loop(0, last) as element:
             image = element.counter * self.image.element
             sums = element.counter * self.sums.element
-            number, following = self.variants.element(element.counter), None
-            weights = base + number * size
+            weights, following = self._weight(panel, element.counter) * size, None
             if self.is_far:
                 after = element.counter + 1
-                number = self.variants.element(after)
-                number = emit.select(emit.compare("eq", after, last), elements, number)
-                following = base + number * size
+                first_of_next = self._weight(panel + 1, 0)
+                following = (
+                    emit.select(
+                        emit.compare("eq", after, last), first_of_next, self._weight(panel, after)
+                    )
+                    * size
+                )
 
             def tile(count: int, first: Index) -> None:
                 ahead = None
@@ -254,6 +256,17 @@ class _Writer:
             for first, last_tile, count in ((0, whole, rows), (whole, tiles, rest)):
                 with emit.loop(first, last_tile, count) as loop:
                     tile(count, loop.counter)
+
+    def _weight(self, panel: Index, element: Index) -> Index:
+        """Return the number of an element of a panel among all weights."""
+        emit, largest = self.emit, self.variants.largest
+        shared = shared_elements(largest)
+        rest = (largest + TAPS - 1) ** 2 - shared
+        near = panel * shared + element
+        if not rest:
+            return near
+        far = panel * rest + element + (self.groups * self.panels - 1) * shared
+        return emit.select(emit.compare("slt", element, shared), near, far)
 
     def _tile(self, rows: int, image: Index, b: StridedRef, sums: Index) -> None:
         """Multiply some tiles by a panel."""

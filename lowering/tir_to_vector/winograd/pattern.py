@@ -50,6 +50,37 @@ def transformed_weights(weights: np.ndarray, outputs: int) -> np.ndarray:
     return made.reshape(*weights.shape[:-2], len(matrix), len(matrix))
 
 
+def axis_places(outputs: int) -> list[int]:
+    """Return the place of each element along an axis: those that smaller tiles use come first."""
+    side, shared = outputs + TAPS - 1, outputs
+    if outputs == min(TILES):
+        return list(range(side))
+    return [*range(shared - 1), *range(shared, side), shared - 1]
+
+
+def element_places(outputs: int) -> list[int]:
+    """Return the place of each element of a transformed tile, by rows: `shared_elements` first."""
+    side, shared = outputs + TAPS - 1, outputs if outputs != min(TILES) else 0
+    along = axis_places(outputs)
+
+    def place(row: int, column: int) -> int:
+        if row >= shared:
+            return row * side + column
+        if column < shared:
+            return row * shared + column
+        return shared * shared + row * (side - shared) + column - shared
+
+    return [place(row, column) for row in along for column in along]
+
+
+def shared_elements(outputs: int) -> int:
+    """Return how many elements of a tile smaller tiles use; of the smallest tiles, all.
+
+    Their weights are apart from the others, so that smaller tiles read no other memory.
+    """
+    return outputs**2 if outputs != min(TILES) else (outputs + TAPS - 1) ** 2
+
+
 def stay_finite(weights: np.ndarray, outputs: int) -> bool:
     """Whether transformed weights are finite as float32, by a bound on what sums may grow to."""
     growth = float(np.abs(_weight_matrix(outputs)).sum(axis=1).max() ** 2)
@@ -81,9 +112,6 @@ class Transforms:
         outputs: of a tile along an axis.
         weights: outputs of the tiles that weights were transformed for; smaller tiles use some of
             their points, up to factors.
-
-    Attributes:
-        elements: which elements of the transformed weights are used along an axis.
     """
 
     def __init__(
@@ -96,7 +124,6 @@ class Transforms:
         self._factors = [
             math.prod(point * point - other for other in left) for point in (0.0, *self._points)
         ]
-        self.elements: list[int] = [*range(outputs + 1), weights + 1]
 
     def image(self, pixels: Sequence[ir.Value]) -> list[ir.Value]:
         """Return the transform of `outputs` + 2 neighbouring pixels."""

@@ -16,8 +16,10 @@ from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     OUTPUTS,
     ROWS,
     TAPS,
+    TILES,
     Transforms,
     Winograd,
+    axis_places,
 )
 
 # Channels of a partial sum, which limits rounding errors; errors of small tiles are small anyway.
@@ -211,6 +213,16 @@ class WinogradVariant:
         """Elements of a tile along an axis."""
         return self.outputs + TAPS - 1
 
+    def elements(self, emit: Emitter, row: Index) -> list[Index]:
+        """Return where the elements of a row, given by its place, lie among those of a tile."""
+        shared = self.outputs
+        starts: list[Index] = [row * self.side] * 2
+        if shared != min(TILES):
+            is_shared = emit.compare("slt", row, shared)
+            few = row * shared, row * (self.side - shared) + (shared * shared - shared)
+            starts = [emit.select(is_shared, start, row * self.side) for start in few]
+        return [starts[place >= shared] + place for place in axis_places(shared)]
+
 
 class WinogradVariants:
     """One tile size, or two with a choice at run time: loops are written for both at once.
@@ -264,16 +276,3 @@ class WinogradVariants:
             write(self.all[0])
         with self._emit.otherwise(branch):
             write(self.all[1])
-
-    def element(self, number: Index) -> Index:
-        """Return the element of the transformed weights for an element of a tile."""
-        emit, small = self._emit, self.all[0]
-        if small.outputs == self.largest:
-            return number
-        down = number // small.side
-        places = []
-        for place in (down, number - down * small.side):
-            last = emit.compare("eq", place, small.side - 1)
-            places.append(emit.select(last, small.transforms.elements[-1], place))
-        element = places[0] * (self.largest + TAPS - 1) + places[1]
-        return element if self.first is None else emit.select(self.first, element, number)

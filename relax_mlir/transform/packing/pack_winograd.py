@@ -33,7 +33,9 @@ from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     TAPS,
     WINOGRAD,
     Winograd,
+    element_places,
     find_winograd,
+    shared_elements,
     stay_finite,
     transformed_weights,
 )
@@ -181,17 +183,29 @@ def _kernels(winograd: Winograd, array: np.ndarray) -> np.ndarray:
 
 
 def _panels(kernels: np.ndarray, outputs: int, panel: int) -> ir.Attribute:
-    """Return transformed kernels as `[group][panel][element][input channel][output channel]`."""
+    """Return transformed kernels as `[element][input channel][output channel]`.
+
+    First all panels of all groups have the elements that smaller tiles use, then they have the
+    others (`element_places`).
+    """
     groups, channels, inputs, *_ = kernels.shape
-    shape = groups, -(-channels // panel), (outputs + TAPS - 1) ** 2, inputs, panel
+    count, elements = groups * -(-channels // panel), (outputs + TAPS - 1) ** 2
+    shape = count * elements, inputs, panel
     panels = aligned_room(math.prod(shape), np.dtype("float32")).reshape(shape)
+    places = np.argsort(element_places(outputs))
+    shared = shared_elements(outputs)
 
     def fill() -> None:
-        for group, number in np.ndindex(*shape[:2]):
+        numbers = np.ndindex(groups, count // groups)
+        for index, (group, number) in enumerate(numbers):
             some = kernels[group, number * panel : (number + 1) * panel]
             made = transformed_weights(some, outputs).reshape(*some.shape[:2], -1)
-            panels[group, number, ..., : len(some)] = made.transpose(2, 1, 0)
-            panels[group, number, ..., len(some) :] = 0
+            made = made.transpose(2, 1, 0)[places]
+            for first, last in ((0, shared), (shared, elements)):
+                begin = count * first + index * (last - first)
+                part = panels[begin : begin + last - first]
+                part[..., : len(some)] = made[first:last]
+                part[..., len(some) :] = 0
 
     start_filling(panels, fill)
     return constant_attribute(panels)

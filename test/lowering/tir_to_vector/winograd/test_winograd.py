@@ -15,6 +15,7 @@ from relax_mlir.compiler.pipeline import lower
 from relax_mlir.errors import ShapeMismatchError
 from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.lowering.tir_to_vector.winograd import sizes as winograd_sizes
+from relax_mlir.lowering.tir_to_vector.winograd.pattern import element_places
 from relax_mlir.transform import PassContext
 
 MAX_TILE = "relax.PackWinograd.max_tile"
@@ -108,6 +109,14 @@ def test_one_kernel_for_all_sizes(
         wanted = convolve(x, weight, padding=[1, 1])
         got = vm["main"](_moved(x, last))
         check(got, _moved(wanted, last).astype("float32"), ulps=32, scale=300, what=size)
+
+
+def test_small_tiles_read_the_first_weights_only() -> None:
+    """What they do not use is memory that a model of one image need not have."""
+    places = np.array(element_places(4)).reshape(6, 6)
+    assert sorted(places.flat) == list(range(36))
+    used = [0, 1, 2, 5]
+    assert places[np.ix_(used, used)].flatten().tolist() == element_places(2) == list(range(16))
 
 
 @pytest.mark.usefixtures("_always")

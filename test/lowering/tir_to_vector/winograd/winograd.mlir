@@ -11,7 +11,7 @@
 // hold are prefetched for the next GEMM.
 
 // CHECK-LABEL: func.func private @conv2d_winograd(
-// CHECK-SAME: %[[X:arg0]]: memref<1x64x28x28xf32>{{.*}}%[[W:arg1]]: memref<64x64x3x3xf32>{{.*}}%[[U:arg2]]: memref<1x2x36x64x32xf32>
+// CHECK-SAME: %[[X:arg0]]: memref<1x64x28x28xf32>{{.*}}%[[W:arg1]]: memref<64x64x3x3xf32>{{.*}}%[[U:arg2]]: memref<72x64x32xf32>
 // CHECK-DAG: %[[IMAGE:.*]] = memref.collapse_shape %[[X]]
 // CHECK-DAG: %[[KERNELS:.*]] = memref.collapse_shape %[[U]]
 // CHECK-DAG: %[[AGAIN:.*]] = memref.alloca() {{.*}}xindex>
