@@ -222,21 +222,27 @@ class _Writer(TileStore):
 
     @contextmanager
     def _parallel_region(self) -> Iterator[tuple[dict[int | None, Span], Span]]:
-        """Split outer iterators, blocks of channels, or rows.
+        """Split outer iterators, blocks of channels, rows or pixels of a row.
 
         Yields the ranges of all pixels' iterators, and that of the blocks.
         """
         emit, conv = self.emit, self.conv
-        dims: dict[int | str, ParallelDim] = {i: ParallelDim(self.extent(i)) for i in self.outer}
+        # If the number of images is dynamic, there may be one: then the next loop is split.
+        least = emit.threads
+        dims: dict[int | str, ParallelDim] = {
+            i: ParallelDim(self.extent(i), min_extent=least) for i in self.outer
+        }
         dims["blocks"] = ParallelDim(self.blocks, self.sizes.blocks[0])
-        dims["rows"] = ParallelDim(self.rows, self.sizes.rows[0])
+        dims["rows"] = ParallelDim(self.rows, self.sizes.rows[0], least)
+        if self.copy is None:
+            dims["cols"] = ParallelDim(self.cols, self.sizes.cols[0])
         order = sorted(dims, key=lambda name: dims[name].load_imbalance(emit.threads))
         with emit.parallel_region(
             [dims[name] for name in order], work_of(emit, self.conv.flat, 1)
         ) as got:
             by_name = dict(zip(order, got, strict=True))
             spans: dict[int | None, Span] = {i: by_name[i] for i in self.outer}
-            spans[conv.col] = 0, self.cols
+            spans[conv.col] = by_name.get("cols", (0, self.cols))
             if conv.row is not None:
                 spans[conv.row] = by_name["rows"]
             yield spans, by_name["blocks"]

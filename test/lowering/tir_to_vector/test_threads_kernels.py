@@ -9,7 +9,7 @@ from kernel_classes import elementwise, permutation, reduction, softmax
 from kernels import build, contraction, run, values
 from targets import AVX512, with_threads
 
-from relax_mlir import relax, script
+from relax_mlir import relax, script, tir
 from relax_mlir.dialects.tir.scalar import unary
 from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.runtime import num_threads, set_num_threads
@@ -69,6 +69,43 @@ def test_contractions(monkeypatch: pytest.MonkeyPatch) -> None:
                 label = f"{name}_{kind}"
                 shape = [dims[x] for x in out]
                 same(serial[label], threaded[label], arrays, shape, "float32")
+
+
+def test_convolution_of_any_number_of_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads share the images, but the pixels of a single one."""
+    regions = []
+    original = parallel_region.ParallelEmitter.parallel_region
+
+    def noted(self: Any, loops: Any, work: Any) -> Any:
+        regions.append(loops)
+        return original(self, loops, work)
+
+    monkeypatch.setattr(parallel_region, "MIN_PARALLEL_WORK", 0)
+    sizes = [tir.Var(name, "int64") for name in "nhw"]
+    dims = [sizes[0], 128, *sizes[1:]]
+    x = relax.Var("x", relax.TensorStructInfo(dims, "float32"))
+    weight = relax.const(values((16, 128, 1, 1), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            result = builder.emit_output(relax.op.nn.conv2d(x, weight))
+        builder.emit_func_output(result)
+    with monkeypatch.context() as patch:
+        patch.setattr(parallel_region.ParallelEmitter, "parallel_region", noted)
+        _llvm_ir(builder.get())
+    (loops,) = regions
+    unknown = [dim for dim in loops if not isinstance(dim.extent, int)]
+    assert [dim.min_extent for dim in unknown] == [MAX_THREADS, 0]
+    serial, threaded = (
+        relax.VirtualMachine(relax.build(builder.get(), with_threads(count)))
+        for count in (1, MAX_THREADS)
+    )
+    for shape in ((1, 128, 70, 5), (7, 128, 3, 19), (2, 128, 41, 1)):
+        data = values(shape, "float32")
+        want = np.asarray(serial["main"](data)).tobytes()
+        for count in (1, 2, 3, MAX_THREADS):
+            set_num_threads(count)
+            assert np.asarray(threaded["main"](data)).tobytes() == want, (shape, count)
 
 
 def test_elementwise_and_transposes(monkeypatch: pytest.MonkeyPatch) -> None:
