@@ -22,7 +22,8 @@ from relax_mlir.transform.packing.transposed_convolution import split_transposed
 # long; see the contraction's kernel. With pixels for fewer register tiles it is none. These and the
 # next are set by `benchmarks/kernels.py --only conv`, see "Short rows of pixels" in its README.
 _MANY_PIXELS, _FEW_TILES = 256, 3
-# Between them windows of at least so many inputs are as fast, if half of L1 holds a step of each.
+# Between them windows of at least so many inputs are as fast, if half of L1 holds a step of each;
+# so are they of unknown pixels, if L2 has time for twice the steps.
 _ENOUGH_INPUTS = 128
 # Bytes of weights and of lines of the image, in L2, that FMAs of a tile give a cycle for.
 _L2_BYTES = 16
@@ -129,12 +130,13 @@ def _is_matrix_product(
     delivered = _L2_BYTES * (rows * vectors // machine.fma_units)
     from_l2 = step + weights <= delivered
     # Where L2 has time for twice as much, lines of the image need not stay in L1.
-    stay = 2 * (step + weights) <= delivered
+    is_fast = stay = 2 * (step + weights) <= delivered
     step += 0 if from_l2 else weights
     stay = stay or 2 * inputs * step <= machine.l1_bytes
     if len(known) < len(sizes):
         # Few pixels are slow as rows of a product, many are hardly slower as windows.
-        return layout.endswith("C") or inputs < _MANY_INPUTS or not (stay or from_l2)
+        many = _ENOUGH_INPUTS if is_fast else _MANY_INPUTS
+        return layout.endswith("C") or inputs < many or not (stay or from_l2)
     if layout.endswith("C") or (inputs >= _ENOUGH_INPUTS and stay):
         return math.prod(known) > _MANY_PIXELS
     columns = machine.product_tiles[0][1] * machine.isa.lanes(32)

@@ -3,6 +3,7 @@
 // RUN: relax-opt %s --pack-conv-weights --target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver4" | FileCheck %s --check-prefixes=CHECK,WIDE,ONE
 
 #by16 = affine_map<()[s0, s1] -> (1, 16, s0, s1)>
+#by128 = affine_map<()[s0, s1] -> (1, 128, s0, s1)>
 #by32 = affine_map<()[s0, s1] -> (1, 32, s0, s1)>
 #by64 = affine_map<()[s0, s1] -> (1, 64, s0, s1)>
 
@@ -90,10 +91,19 @@ func.func @short_rows(%x: tensor<1x512x7x7xf32>) -> tensor<1x16x7x7xf32> attribu
 }
 
 // Nobody knows how many pixels these have: of many input channels they are windows, of few products;
-// products too if weights do not stay in L1.
+// products too if weights do not stay in L1. With one FMA unit of 64 bytes 64 channels are few.
 
-// CHECK-LABEL: func.func @unknown_pixels
-// CHECK: "relax.conv2d"({{.*}}kernel_layout = "OHIW16o"
+// CHECK-LABEL: func.func @unknown_pixels_of_many_channels
+// WIDE: "relax.conv2d"({{.*}}kernel_layout = "OHIW16o"
+func.func @unknown_pixels_of_many_channels(%x: tensor<1x128x?x?xf32, #relax.dims<["h", "w"], #by128>>) -> tensor<1x16x?x?xf32, #relax.dims<["h", "w"], #by16>> attributes {relax.function} {
+  %w = "relax.constant"() {value = dense<1.0> : tensor<16x128x1x1xf32>} : () -> tensor<16x128x1x1xf32>
+  %y = "relax.conv2d"(%x, %w) : (tensor<1x128x?x?xf32, #relax.dims<["h", "w"], #by128>>, tensor<16x128x1x1xf32>) -> tensor<1x16x?x?xf32, #relax.dims<["h", "w"], #by16>>
+  return %y : tensor<1x16x?x?xf32, #relax.dims<["h", "w"], #by16>>
+}
+
+// CHECK-LABEL: func.func @unknown_pixels(
+// TWO: "relax.conv2d"({{.*}}kernel_layout = "OHIW16o"
+// ONE: "relax.conv2d"({{.*}}tensor<16x64x1x1xf32>
 // CHECK: "relax.conv2d"({{.*}}kernel_layout = "OIHW"
 func.func @unknown_pixels(%x: tensor<1x64x?x?xf32, #relax.dims<["h", "w"], #by64>>) -> tensor<1x32x?x?xf32, #relax.dims<["h", "w"], #by32>> attributes {relax.function} {
   %w = "relax.constant"() {value = dense<1.0> : tensor<16x64x1x1xf32>} : () -> tensor<16x64x1x1xf32>
