@@ -141,8 +141,8 @@ class IRModule:
         if is_function(expr) and emission_error(expr) is not None:
             func, name = expr, str(expr.attrs.get("global_symbol", "main"))
         else:
-            func = single(expr)
-            name = func.attributes["sym_name"].value
+            func = expr if is_function(expr) else single(expr)
+            name = single(func).attributes["sym_name"].value
         others = {getattr(key, "name_hint", key): other for key, other in (functions or {}).items()}
         if "global_symbol" not in getattr(expr, "attrs", {"global_symbol": name}):
             tries = (f"main_{count}" if count else "main" for count in itertools.count())

@@ -80,7 +80,8 @@ def together(functions: Mapping[str, Any]) -> ir.Module:
         functions: by name or `GlobalVar` functions, or modules of one function.
 
     Raises:
-        ValueError: one of them is of none, or of several.
+        ValueError: one of them is of none, or of several, or calls a prim func of its own whose
+            name is another function's.
     """
     context = default_context()
     parts = [(name, moved(single(part), context)) for name, part in functions.items()]
@@ -91,4 +92,27 @@ def together(functions: Mapping[str, Any]) -> ir.Module:
             function = operation if operation.name in _FUNCTIONS else part.body.operations[0]
             copy = function.operation.clone(ir.InsertionPoint(module.body))
             _name(copy.operation, str(getattr(name, "name_hint", name)))
+        for given in functions.values():
+            _add_called(module, given)
     return module
+
+
+def _add_called(module: ir.Module, given: Any) -> None:
+    """Put the prim funcs that a function which Python built calls itself beside it."""
+    if not isinstance(given, extension("ir.BaseFunc")) or given.mlir_op is not None:
+        return
+    own = single(given)
+    others = [each.operation for each in own.parent.regions[0].blocks[0].operations]
+    for other in filter(lambda each: each != own, others):
+        name = ir.StringAttr(other.attributes["sym_name"]).value
+        known = [
+            each.operation
+            for each in module.body.operations
+            if ir.StringAttr(each.operation.attributes["sym_name"]).value == name
+        ]
+        part = moved(other, module.context)
+        called = part.body.operations[0].operation
+        if not known:
+            called.clone(ir.InsertionPoint(module.body))
+        elif str(known[0]) != str(called):
+            raise ExprError(f"'{name}' is the name of two functions")

@@ -12,6 +12,7 @@ from relax_mlir.relax import analysis
 from relax_mlir.relax.expr.script_text import script_text
 from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
+from relax_mlir.script import tir as T
 
 n = tir.Var("n", "int64")
 MATRIX = R.Tensor((n, 4), "float32")
@@ -210,3 +211,24 @@ def test_numbers_of_any_dtype_are_expressions(number):
 def test_numbers_of_two_dtypes_differ():
     assert not ir.structural_equal(relax.PrimValue(tir.const(16, "int32")), relax.PrimValue(16))
     assert script_text(relax.PrimValue(tir.const(0.5, "float32"))) == "T.float32(0.5)"
+
+
+@T.prim_func
+def doubled(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        B[i] = A[i] * T.float32(2)
+
+
+def test_prim_funcs_are_called_themselves():
+    v = relax.Var("v", R.Tensor((4,), "float32"))
+    twice = relax.call_tir(doubled, [relax.call_tir(doubled, [v], v.ty)], v.ty)
+    for func in (relax.Function([v], twice), relax.Function([v], twice).with_attr("k", 1)):
+        for mod in (IRModule.from_expr(func), IRModule({"main": func, "other": func})):
+            assert "doubled" in mod
+            assert relax.analysis.well_formed(mod)
+    builder = relax.BlockBuilder()
+    with builder.function("main", [v]):
+        builder.emit_func_output(builder.emit(twice))
+    assert sorted(builder.get()) == ["doubled", "main"]
+    with pytest.raises(ExprError, match="'doubled' is the name of two functions"):
+        IRModule({"main": func, "doubled": relax.Function([v], v)})

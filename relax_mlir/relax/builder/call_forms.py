@@ -12,9 +12,11 @@ from relax_mlir.dialects.relax.tuples import is_tuple, known_fields
 from relax_mlir.errors import BuilderError, ExprError, ExprTypeError, wrong_count
 from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.relax.builder.frames import bind_symbols
+from relax_mlir.relax.builder.functions import function_name
 from relax_mlir.relax.builder.lambdas import lambda_of, result_type
 from relax_mlir.relax.builder.purity import is_pure
 from relax_mlir.relax.expr.call import Call, Op
+from relax_mlir.relax.expr.functions import PrimFunc
 from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar
 from relax_mlir.relax.expr.types import FuncType, TensorType, TupleType
 from relax_mlir.relax.expr.values import Tuple
@@ -92,6 +94,9 @@ def _function_result(name: str, func: ir.Operation, operands: list[ir.Value]) ->
 def _packed(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location) -> ir.Value:
     assert isinstance(call.op, ExternFunc), "the caller looked"
     result = _result(m, call)
+    if not call.ty_args and getattr(call.op.ty, "derive_func", None):
+        with m._builder.unknown:
+            result = call.ty.to_mlir()
     pure = m._builder.current_block_is_dataflow() and isinstance(result, Shape)
     if not pure:
         # A packed function that returns a shape is a shape function, which has no effects.
@@ -168,6 +173,8 @@ def _destination(m: Any, call: Call, operands: list[ir.Value], loc: ir.Location)
     many = isinstance(type_, TupleType)
     shape = m.part_tuple(shapes, loc) if many else shapes[0]
     func = call.args[0]
+    if isinstance(func, PrimFunc):
+        func = m._builder.add_func(func, function_name(func))
     with m._builder.unknown:
         result = type_.to_mlir()
         attributes = _inplace(m, call)

@@ -19,7 +19,7 @@ from relax_mlir.relax.builder.lambdas import make_lambda
 from relax_mlir.relax.expr.blocks import SeqExpr
 from relax_mlir.relax.expr.call import Call, Op
 from relax_mlir.relax.expr.compound import If, TupleGetItem
-from relax_mlir.relax.expr.functions import Function
+from relax_mlir.relax.expr.functions import Function, PrimFunc
 from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar, Var
 from relax_mlir.relax.expr.values import (
     Constant,
@@ -32,6 +32,7 @@ from relax_mlir.relax.expr.values import (
 
 _NAMES = (Op, GlobalVar, ExternFunc)
 _PACKED = tuple(map(Op.get, ("relax.call_pure_packed", "relax.call_inplace_packed")))
+_DESTINATION = tuple(map(Op.get, ("relax.call_tir", "relax.call_tir_inplace")))
 # Parts of an expression that become bindings of their own.
 _BINDINGS = (Call, TupleGetItem, If)
 # How many answers of inference rules and constants of one number a builder remembers.
@@ -250,6 +251,7 @@ def _parts(expr: Any) -> list[Any]:
         # Packed functions get functions as values; elsewhere they are what is called.
         packed = isinstance(expr.op, ExternFunc) or expr.op in _PACKED
         names = (Op, ExternFunc) if packed else _NAMES
+        names = (*names, PrimFunc) if expr.op in _DESTINATION else names
         return callee + [arg for arg in expr.args if not isinstance(arg, names)]
     if isinstance(expr, Tuple):
         return list(expr.fields)

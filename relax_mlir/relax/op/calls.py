@@ -8,6 +8,7 @@ from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.relax.expr.base import Expr
 from relax_mlir.relax.expr.call import Call, Op
 from relax_mlir.relax.expr.dims import as_dim
+from relax_mlir.relax.expr.functions import PrimFunc
 from relax_mlir.relax.expr.leaves import ExternFunc, GlobalVar
 from relax_mlir.relax.expr.types import ObjectType, ShapeType, TensorType, TupleType, Type, as_type
 from relax_mlir.relax.expr.values import ShapeExpr, StringImm, Tuple, convert
@@ -19,7 +20,7 @@ def call_tir(
     """Return a call of a prim func: allocate outputs, call, give the outputs.
 
     Args:
-        gvar: the prim func, a GlobalVar or its name.
+        gvar: a GlobalVar or its name, or the prim func itself, which is added to the module.
         args: a tensor, or a sequence or tuple of tensors.
         out_sinfo: type of the output, a list of types for several.
         out_ty: the same under TVM 0.27's name.
@@ -31,8 +32,8 @@ def call_tir(
     """
     if isinstance(gvar, str):
         gvar = GlobalVar(gvar)
-    if not isinstance(gvar, GlobalVar):
-        raise ExprTypeError(f"call_tir calls a prim func of the module by GlobalVar, got {gvar!r}")
+    if not isinstance(gvar, (GlobalVar, PrimFunc)):
+        raise ExprTypeError(f"call_tir calls a prim func or its GlobalVar, got {gvar!r}")
     return _destination("relax.call_tir", gvar, args, out_sinfo or out_ty, tir_vars)
 
 
