@@ -9,7 +9,7 @@ from relax_mlir.tvm_modules import install
 # Loaded on first use: symbolic integers are MLIR's.
 _EXPORTS = {
     "relax.expr": ("PrimFunc",),
-    "tir.expr": ("SizeVar", "Var", "var"),
+    "tir.expr": ("SizeVar", "StringImm", "Var", "var"),
     "tir.lowering": ("build", "lower"),
     "tir.schedule": ("Schedule", "ScheduleError", "Trace"),
     "tir.schedule.index_map": ("IndexMap",),
@@ -39,7 +39,6 @@ _EXPORTS = {
 }  # fmt: skip
 # Names of TVM's that have no counterpart.
 _UNSUPPORTED = {
-    "StringImm": "texts are Python's",
     **dict.fromkeys(
         ("Bind", "Break", "Broadcast", "Continue", "Ramp", "Return", "Shuffle", "address_of",
          "break_loop", "continue_loop", "dp4a", "vectorcombine", "vectorhigh", "vectorlow"),

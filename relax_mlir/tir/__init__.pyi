@@ -7,7 +7,7 @@ from typing import Any
 from relax_mlir.errors import ScheduleError
 from relax_mlir.relax.expr.functions import PrimFunc
 from relax_mlir.tir import analysis, dlight, ir_builder, schedule, stmt_functor, transform
-from relax_mlir.tir.expr import Var, var
+from relax_mlir.tir.expr import StringImm, Var, var
 from relax_mlir.tir.expr import Var as SizeVar
 from relax_mlir.tir.lowering import build, lower
 from relax_mlir.tir.scalar.calls import (
@@ -151,6 +151,7 @@ __all__ = [
     "SeqStmt",
     "SizeVar",
     "Stmt",
+    "StringImm",
     "Sub",
     "TensorIntrin",
     "Trace",

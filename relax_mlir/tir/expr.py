@@ -5,6 +5,8 @@ from typing import Any
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError, ExprTypeError
+from relax_mlir.tir.scalar.dtypes import checked
+from relax_mlir.tir.scalar.prim_expr import Leaf
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,17 @@ class Param:
     def same_as(self, other: object) -> bool:
         """Whether the other is the same parameter."""
         return self == other
+
+
+class StringImm(str):
+    """A text under TVM's name: a Python string."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> str:
+        """The string."""
+        return str(self)
 
 
 class _Symbol(type):
@@ -39,10 +52,11 @@ class Var(SymExpr, metaclass=_Symbol):
     __slots__ = ("_dtype",)
 
     def __new__(cls, name: str, dtype: str = "int64", *, ty: str | None = None) -> "Any":
-        """Return a symbol; a handle is the parameter of a prim func that points to a buffer."""
-        if (ty or dtype) == "handle":
-            return Param(name, "handle")
-        return super().__new__(cls)
+        """Return a symbol; of another dtype than those of sizes a scalar, of `handle` a `Param`."""
+        dtype = ty or dtype
+        if dtype in ("int64", "int32"):
+            return super().__new__(cls)
+        return Param(name, "handle") if dtype == "handle" else Leaf(name, checked(dtype))
 
     def __init__(self, name: str, dtype: str = "int64", *, ty: str | None = None) -> None:
         dtype = ty or dtype
@@ -50,11 +64,6 @@ class Var(SymExpr, metaclass=_Symbol):
             raise ExprTypeError(f"the name of a symbol is a string, got {name!r}")
         if not name.isidentifier():
             raise ExprError(f"the name of a symbol must be an identifier, got '{name}'")
-        if dtype not in ("int64", "int32"):
-            raise ExprError(
-                f"a symbol is an int64, got {dtype}; a number of another dtype is the element of "
-                "te.placeholder((), dtype), or a parameter of a T.prim_func"
-            )
         symbol = SymExpr.var(name)
         super().__init__(symbol._terms, symbol._atoms)
         self._dtype = dtype
@@ -80,6 +89,6 @@ def var(name: str, dtype: str = "int64") -> Var:
     """Return a symbol, as the design document writes it: `tir.var("n")`.
 
     Raises:
-        ExprError: the name is no identifier, or the dtype none of sizes.
+        ExprError: the name is no identifier, or there is no such dtype.
     """
     return Var(name, dtype)

@@ -80,6 +80,11 @@ def _parameters(
             decls.append(BufferDecl(buffer.name, buffer.shape, buffer.dtype))
         elif isinstance(each, SymExpr) and each.name is not None:
             decls.append(ScalarDecl(str(each), "int64"))
+        elif isinstance(each, Leaf):
+            raise ExprTypeError(
+                f"tir.PrimFunc: '{each}' is a number of {each.dtype}, which is the element of a "
+                f"buffer here, tir.decl_buffer((), '{each.dtype}')"
+            )
         elif isinstance(each, Param):
             raise ExprError(f"tir.PrimFunc: buffer_map does not say what handle '{each}' points to")
         else:

@@ -50,6 +50,11 @@ def as_dim(value: Any) -> SymExpr:
     # A scalar expression of `tir`, a layer below: its class has it by that name.
     if hasattr(value, "as_size"):
         size = value.as_size()
+        if size is None and hasattr(value, "name_hint"):
+            raise SizeTypeError(
+                "the value in ShapeType can only have dtype of int64, "
+                f"'{value}' is a scalar of {value.dtype}"
+            )
         if size is None:
             raise ExprTypeError(f"a dimension is made of integers and symbols, got {value}")
         return size
