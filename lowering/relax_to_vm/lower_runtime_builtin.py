@@ -1,7 +1,12 @@
 """The passes `lower-runtime-builtin` and `vm-builtin-lower`: operations that the VM itself does."""
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.locations import nameless
+from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.dialect import Dims
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, is_absent, read_attributes
 from relax_mlir.dialects.relax.tuples import make_tuple
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.walk import named, require_absent
 
 _BUILTINS = {
@@ -12,9 +17,9 @@ _BUILTINS = {
 
 
 def lower_runtime_builtin(module: ir.Operation) -> None:
-    """Write reshapes and the shapes of tensors as calls of the virtual machine's builtins.
+    """Write reshapes, views and the shapes of tensors as calls of the virtual machine's builtins.
 
-    A reshape then shares its operand's memory; LegalizeOps makes a kernel of it.
+    A reshape or view then shares its operand's memory; LegalizeOps makes a kernel of it.
 
     Raises:
         PassError: there is a `relax.alloc_tensor` left, which LowerAllocTensor lowers.
@@ -31,6 +36,49 @@ def lower_runtime_builtin(module: ir.Operation) -> None:
             )
         op.results[0].replace_all_uses_with(made.results[0])
         op.erase()
+    for op in named(module, ("relax.memory_view",)):
+        _lower_view(op)
+
+
+def _lower_view(op: ir.Operation) -> None:
+    """Write a view whose shape and dtype are known as TVM does, as a call of its function."""
+    data, shape = op.operands
+    attrs = read_attributes(op, COMPUTE_OPS["memory_view"].PARAMS)
+    dtype = attrs["dtype"] or T.tensor_dtype(data.type)
+    dims = T.tensor_dims(data.type) if is_absent(shape) else T.shape_dims(shape.type)
+    if not dtype or dims is None:
+        return
+    offset = attrs["relative_byte_offset"] or SymExpr.const(0)
+    call = "relax.call_pure_packed"
+    with ir.InsertionPoint(op), nameless(op.location):
+        if is_absent(shape):
+            shape = ir.Operation.create("relax.shape_expr", results=[T.shape_type(dims)]).result
+        word = ir.Operation.create(
+            call,
+            results=[T.object_type()],
+            operands=[make_tuple([])],
+            attributes={
+                "func": ir.StringAttr.get("vm.builtin.word"),
+                "static_args": ir.ArrayAttr.get([ir.StringAttr.get(dtype)]),
+            },
+        )
+        start = ir.Operation.create(
+            "relax.prim_value",
+            results=[ir.IntegerType.get_signless(64)],
+            attributes={"value": Dims.of([offset])},
+        )
+        made = ir.Operation.create(
+            call,
+            results=[op.results[0].type],
+            operands=[make_tuple([data, shape, word.result, start.result])],
+            attributes={"func": ir.StringAttr.get("runtime.TVMTensorCreateView")},
+            loc=op.location,
+        )
+    op.results[0].replace_all_uses_with(made.results[0])
+    absent = op.operands[1].owner if is_absent(op.operands[1]) else None
+    op.erase()
+    if absent is not None and not list(absent.results[0].uses):
+        absent.erase()
 
 
 # TVM's older name of it.

@@ -21,7 +21,7 @@ from relax_mlir.runtime.native.ffi_errors import register_errors
 from relax_mlir.runtime.random_key import next_key
 from relax_mlir.runtime.specializer import dispatching
 from relax_mlir.runtime.values.convert import to_value
-from relax_mlir.runtime.values.ndarray import as_tensors
+from relax_mlir.runtime.values.ndarray import as_tensors, tensor_view
 from relax_mlir.runtime.values.ownership import guarded
 from relax_mlir.runtime.vm.call_depth import TRUSTED_LIMIT, bounded
 
@@ -104,6 +104,7 @@ BUILTINS["vm.builtin.invoke_debug_func"] = invoke_debug_func
 BUILTINS["vm.builtin.register_py_func"] = _register_py_func
 BUILTINS["vm.builtin.clear_py_func_registry"] = _clear_py_funcs
 BUILTINS["runtime.TVMTensorIsStorageShared"] = is_storage_shared
+BUILTINS["runtime.TVMTensorCreateView"] = tensor_view
 BUILTINS["vm.builtin.debug_print"] = lambda place, value: print(f"{place}: {value}")
 
 # TVM's name of it since 0.22.

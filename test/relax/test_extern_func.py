@@ -5,7 +5,7 @@ import pytest
 
 import relax_mlir as rm
 from relax_mlir import IRModule, relax
-from relax_mlir.errors import ScriptError
+from relax_mlir.errors import ExprError, ScriptError
 from relax_mlir.ir import assert_structural_equal, structural_equal
 from relax_mlir.relax import transform
 from relax_mlir.runtime import VirtualMachine, register_func
@@ -124,3 +124,33 @@ def test_near_misses_are_no_attributes(word: str) -> None:
 def main(x: R.Tensor((3,), "float32")):
     return R.call_packed("f", x, {word}=1)
 """)
+
+
+@pytest.mark.parametrize("rule", ["tvm.relax.type.infer_view_ty", "no.such_rule"])
+def test_types_of_results_follow_from_arguments(rule: str) -> None:
+    text = f"""
+from relax_mlir.script import ir as I, relax as R
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4,), "uint8")):
+        return R.ExternFunc("f", R.Callable(derive_func="{rule}", purity=True))(
+            x, R.shape([2]), R.dtype("int16"), R.prim_value(0)
+        )
+"""
+    type_ = relax.FuncType.opaque_func(derive_func=rule, purity=True)
+    x = relax.Var("x", R.Tensor((4,), "uint8"))
+    args = [x, relax.ShapeExpr([2]), relax.DataTypeImm("int16"), relax.PrimValue(0)]
+    call = relax.Call(relax.ExternFunc("f", type_), args)
+    if rule.startswith("no"):
+        with pytest.raises(ScriptError, match=r"there is no derive_func 'no\.such_rule'"):
+            from_source(text)
+        with pytest.raises(ExprError, match=r"there is no derive_func 'no\.such_rule'"):
+            call.ty
+        return
+    wanted = relax.TensorType((2,), "int16")
+    assert from_source(text)["main"].ret_type == call.ty == wanted
+    assert relax.Function([x], call, is_pure=False).ret_type == wanted
+    with pytest.raises(ExprError, match="takes a tensor, a shape, a dtype and an offset, got 1"):
+        relax.Call(call.op, [x]).ty

@@ -5,6 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import default_context
+from relax_mlir.dialects.relax.derive import derived_type
 from relax_mlir.dialects.relax.infer import broadcast
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.relax.ops.params import given_attribute
@@ -25,7 +26,9 @@ from relax_mlir.relax.expr.types import (
     from_mlir,
     ranked,
 )
-from relax_mlir.relax.expr.values import Tuple, tuple_of_types
+from relax_mlir.relax.expr.values import DataTypeImm, StringImm, Tuple, tuple_of_types
+
+_TEXTS = (StringImm, DataTypeImm)
 
 
 def infer_type(expr: Expr) -> Type:
@@ -97,8 +100,19 @@ def _infer_call(call: Call) -> Type:
         return computation_type(op.mlir_name.removeprefix("relax."), call.args, call.attrs)
     callee = op.ty
     if isinstance(callee, FuncType):
-        return callee.ret
+        return _derived(call, callee.derive_func) if callee.derive_func else callee.ret
     return ObjectType() if isinstance(callee, ObjectType) else Type.missing()
+
+
+def _derived(call: Call, rule: str) -> Type:
+    """Return the type of a packed function's result by the rule that its type names."""
+    with default_context(), ir.Location.unknown():
+        texts = [arg.value if isinstance(arg, _TEXTS) else "" for arg in call.args]
+        types = [arg.ty.to_mlir() for arg in call.args]
+        try:
+            return from_mlir(derived_type(rule, list(zip(types, texts, strict=True))))
+        except ValueError as error:
+            raise ExprError(f"{call.op}: {error}") from error
 
 
 def _broadcast(shapes: list[Type]) -> Type:

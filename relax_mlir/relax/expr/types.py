@@ -302,7 +302,7 @@ class FuncType(Type):
 
         Args:
             ret: the type of its result.
-            derive_func: what gives the type of a call's result; kept, not used.
+            derive_func: names the rule that gives the type of a call's result.
             purity: whether calls have no side effect.
         """
         made = cls(None, ret, purity)

@@ -8,7 +8,7 @@ import numpy as np
 from relax_mlir.errors import ArgumentTypeError
 from relax_mlir.runtime.library.operands import check, size_of
 from relax_mlir.runtime.values.convert import describe, numpy_dtype
-from relax_mlir.runtime.values.ndarray import memory_part
+from relax_mlir.runtime.values.ndarray import tensor_view
 
 _Array = np.ndarray
 
@@ -18,16 +18,10 @@ def _alloc_storage(size: Any, *attrs: Any) -> _Array:
     return np.empty(count, "uint8")
 
 
-def _part(memory: _Array, offset: int, shape: tuple[int, ...], dtype: np.dtype) -> _Array:
-    part = memory_part(memory, shape, dtype, offset)
-    # Kernels take aligned memory.
-    return part if part.flags.aligned else part.copy()
-
-
 def _alloc_tensor(storage: Any, shape: Any, offset: int, dtype: str, *device: Any) -> _Array:
     if not isinstance(storage, np.ndarray):
         raise ArgumentTypeError(f"expected a storage, got {describe(storage)}")
-    return _part(storage, offset, size_of(shape), numpy_dtype(dtype))
+    return tensor_view(storage, size_of(shape), dtype, offset)
 
 
 def _kill(value: Any) -> tuple[()]:
@@ -36,9 +30,8 @@ def _kill(value: Any) -> tuple[()]:
 
 def _view(data: _Array, shape: Any, offset: Any, dtype: str | None) -> _Array:
     check(data)
-    made = numpy_dtype(dtype) if dtype else data.dtype
     # An operand that was left out is an empty tuple, as is the shape of one element.
-    return _part(data, offset or 0, size_of(shape), made)
+    return tensor_view(data, size_of(shape), dtype or data.dtype.name, offset or 0)
 
 
 def _same(data: _Array, *attrs: Any) -> _Array:

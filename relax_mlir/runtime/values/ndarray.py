@@ -119,6 +119,26 @@ def memory_part(
     return raw.view(dtype).reshape(shape)
 
 
+def tensor_view(
+    tensor: np.ndarray, shape: tuple[int, ...], dtype: str, offset: int = 0
+) -> np.ndarray:
+    """Return the memory of a tensor under a shape and a dtype, from a byte on.
+
+    Args:
+        tensor: any contiguous tensor.
+        shape: of the view.
+        dtype: of the view.
+        offset: of its first byte; where that is not aligned for the dtype, the view is a copy.
+
+    Raises:
+        ArgumentTypeError: the tensor is not contiguous.
+        ShapeMismatchError: the view does not fit into it.
+    """
+    part = memory_part(tensor, tuple(shape), numpy_dtype(dtype), offset)
+    # Kernels take aligned memory.
+    return part if part.flags.aligned else part.copy()
+
+
 def _same_form(source: np.ndarray, target: np.ndarray) -> None:
     if source.shape != target.shape:
         raise ShapeMismatchError(f"copyto: from {source.shape} into {target.shape}")

@@ -56,12 +56,14 @@ class Signature:
         result: the declared result over the parameters' symbols, None when not declared.
         pure: whether it has no side effects.
         returned: what is known of a function that it returns.
+        derive: names the rule by which the result's type follows from the arguments.
     """
 
     types: list[ir.Type] | None
     result: ir.Type | None
     pure: bool = False
     returned: "Signature | None" = None
+    derive: str = ""
 
 
 @dataclass(frozen=True)
@@ -287,7 +289,7 @@ class AnnotationParser:
 
     def _callable(self, node: Node) -> Annotation:
         """Read `R.Callable((R.Tensor(("n",)),), R.Tensor(("n",)), True)`; symbols are its own."""
-        values = arguments(self.scope, node, ("params", "ret", "purity"), 0)
+        values = arguments(self.scope, node, ("params", "ret", "purity", "derive_func"), 0)
         reader = AnnotationParser(Scope(self.scope.source, self.scope.env), define=True)
         params, ret, pure = (values.get(key) for key in ("params", "ret", "purity"))
         types = None
@@ -298,7 +300,11 @@ class AnnotationParser:
         result = reader.parse(ret) if ret is not None else None
         declared = isinstance(pure, ast.Constant) and bool(pure.value)
         returned = result.signature if result is not None else None
-        signature = Signature(types, result.type if result else None, declared, returned)
+        derive = values.get("derive_func")
+        if derive is not None and not isinstance(getattr(derive, "value", None), str):
+            self.scope.fail(derive, "derive_func is the name of a rule for the type of the result")
+        rule = "" if derive is None else derive.value
+        signature = Signature(types, result.type if result else None, declared, returned, rule)
         return Annotation(T.object_type(), signature=signature)
 
     def _object(self, node: Node) -> Annotation:

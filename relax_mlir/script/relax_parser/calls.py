@@ -6,6 +6,7 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
+from relax_mlir.dialects.relax.derive import derived_type, word_of
 from relax_mlir.dialects.relax.dialect import Dims, Shape
 from relax_mlir.dialects.relax.infer import compatible, describe
 from relax_mlir.dialects.relax.tuples import make_tuple
@@ -196,7 +197,9 @@ def _extern_func(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any
     known = AnnotationParser(p.scope).parse(given["ty"]).signature if "ty" in given else None
     if known is None:
         return extension("script.ExternFunc")(symbol)
-    return extension("script.ExternFunc").typed(symbol, known.types, known.result, known.pure)
+    made = extension("script.ExternFunc").typed(symbol, known.types, known.result, known.pure)
+    made.ty.derive_func = known.derive or None
+    return made
 
 
 def _emit(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
@@ -287,6 +290,10 @@ def _returned(
 ) -> ir.Type | None:
     """Return what a packed function of a declared type returns for arguments, None if not known."""
     declared = target.ty
+    if declared.derive_func:
+        known = [(arg.type, word_of(arg)) for arg in args]
+        with p.scope.guarded(node):
+            return derived_type(declared.derive_func, known)
     if str(declared.ret.to_mlir()) == "!relax.object":
         return None
     if declared.params is None:

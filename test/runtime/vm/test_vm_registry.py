@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError
+from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, ShapeMismatchError
 from relax_mlir.runtime import (
     ExecBuilder,
     VirtualMachine,
@@ -251,3 +251,9 @@ def test_tensors_that_share_their_storage() -> None:
     assert shared(x, x.view("int32").reshape(6))
     assert not shared(x, x.copy())
     assert not shared(x, x[:1])
+    view = get_global_func("runtime.TVMTensorCreateView")
+    made = view(x, (3,), "int16", 8)
+    assert made.dtype == "int16"
+    assert np.shares_memory(made, x)
+    with pytest.raises(ShapeMismatchError, match="only contains 24 bytes"):
+        view(x, (3,), "int64", 8)
