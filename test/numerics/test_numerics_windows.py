@@ -339,6 +339,28 @@ def test_means_of_integers_are_cut_off(dtype: str, caplog: pytest.LogCaptureFixt
             np.testing.assert_array_equal(got.astype("float64"), wanted, err_msg=kind)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64"])
+def test_adaptive_means_of_integers_are_cut_off(dtype: str) -> None:
+    program = Program()
+    sizes = [1, 1], [4, 3], [5, 2]
+    for index, size in enumerate(sizes):
+        data = (2, 3, 8, 9)
+        program.op(f"static{index}", "adaptive_avg_pool2d", (data, dtype), output_size=size)
+        program.op(f"unknown{index}", "adaptive_avg_pool2d", (None, ""), output_size=size)
+    vm = program.build()
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    if dtype == "int64":
+        low, high = low >> 20, high >> 20  # the reference adds up floats
+    x = np.random.default_rng(0).integers(low, high, data, dtype, endpoint=True)
+    x[0] = low
+    for index, size in enumerate(sizes):
+        wanted = np.trunc(_adaptive(x, size))
+        for kind in ("static", "unknown"):
+            got = np.asarray(vm[f"{kind}{index}"](x))
+            assert got.dtype == x.dtype
+            np.testing.assert_array_equal(got.astype("float64"), wanted, err_msg=kind)
+
+
 def _adaptive(x: np.ndarray, output_size: Any) -> np.ndarray:
     out = np.zeros((*x.shape[:2], *output_size))
     for at in _points(output_size):

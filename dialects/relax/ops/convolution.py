@@ -141,7 +141,7 @@ def _adaptive(rank: int) -> Rule:
     def infer(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
         data = _sizes(types[0], "data", _image_layout(attrs["layout"], letters))
         dtype, result = T.tensor_dtype(types[0]), _result_layout(attrs, "layout", letters)
-        expect_kind(types[0], "floating-point", "data")
+        expect_kind(types[0], "numeric", "data")
         wanted = attrs["output_size"]
         if wanted is not None:
             wanted = per_axis(wanted, rank, "output_size")

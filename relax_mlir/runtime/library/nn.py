@@ -59,7 +59,7 @@ def _conv_operands(
     """Return data and weight in the plain layouts and the dtype of sums, and the result's."""
     _check(data, ndim_of(layouts[0]), "data")
     _check(weight, ndim_of(layouts[1]), "weight")
-    if data.dtype != weight.dtype:
+    if data.dtype != weight.dtype and not out_dtype:
         raise ArgumentTypeError(
             f"operand dtypes must match, got {data.dtype.name} and {weight.dtype.name}"
         )
@@ -176,16 +176,20 @@ def _pool(average: bool, rank: int) -> Callable[..., _Array]:
             ones = np.pad(np.ones(shape, np.int64), inside)
             count = _windows(ones, size, strides, dilation).sum(axis=last)
             out, count = view.sum(axis=last), np.maximum(count, 1)
-            if wide.dtype.kind in "iu":
-                # Quotients are cut off, and 64 bits of an integer are more than floats hold.
-                parts = np.abs(out).astype("uint64") // count.astype("uint64")
-                out = np.where(out < 0, np.negative(parts), parts)
-            else:
-                out = out / count.astype(wide.dtype)
+            out = _share(out, count)
         target = out_layout or layout
         return from_plain(out, f"NC{_SPATIAL[rank]}", target).astype(data.dtype, copy=False)
 
     return compute
+
+
+def _share(total: _Array, count: _Array) -> _Array:
+    """Return sums divided by how many numbers they are of; quotients of integers are cut off."""
+    if total.dtype.kind not in "iu":
+        return total / count.astype(total.dtype)
+    # 64 bits of an integer are more than floats hold.
+    parts = np.abs(total).astype("uint64") // count.astype("uint64")
+    return np.where(total < 0, np.negative(parts), parts)
 
 
 def _adaptive(rank: int) -> Callable[..., _Array]:
@@ -194,13 +198,14 @@ def _adaptive(rank: int) -> Callable[..., _Array]:
     ) -> _Array:
         _check(data, ndim_of(layout), "data")
         out = widen(to_plain(data, layout, f"NC{_SPATIAL[rank]}"))
+        lengths = np.ones((1,) * (rank + 2), np.int64)
         for axis, count in enumerate(each_axis(output_size, rank) if output_size else (), start=2):
             n = out.shape[axis]
-            means = [
-                out.take(range(i * n // count, -(-(i + 1) * n // count)), axis).mean(axis)
-                for i in range(count)
-            ]
-            out = np.stack(means, axis)
+            windows = [range(i * n // count, -(-(i + 1) * n // count)) for i in range(count)]
+            out = np.stack([out.take(window, axis).sum(axis) for window in windows], axis)
+            along = [count if each == axis else 1 for each in range(rank + 2)]
+            lengths = lengths * np.reshape([*map(len, windows)], along)
+        out = _share(out, lengths)
         target = out_layout or layout
         return from_plain(out, f"NC{_SPATIAL[rank]}", target).astype(data.dtype)
 
