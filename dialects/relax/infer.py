@@ -119,18 +119,16 @@ def broadcast(lhs: ir.Type, rhs: ir.Type, dtype: str | None = None) -> ir.Type:
 def product_dtype(types: Sequence[ir.Type], out_dtype: str | None) -> str:
     """Return the dtype of sums of products: the operands', or the requested one.
 
-    With a requested one, integers of different dtypes may be multiplied with each other.
+    With a requested one, numbers of different dtypes may be multiplied with each other.
 
     Raises:
-        InferError: unknown dtype, or operands that differ and are not all integers.
+        InferError: unknown dtype, or operands that differ where none is requested.
     """
     try:
         wanted = T.normalize_dtype(out_dtype)
     except ValueError as error:
         raise InferError(str(error)) from error
-    dtypes = [T.tensor_dtype(t) for t in types]
-    integers = all(d.startswith(("int", "uint")) for d in (*dtypes, wanted or "") if d)
-    if not wanted or not integers:
+    if not wanted or "bool" in map(T.tensor_dtype, types):
         dtype = join_dtypes(types)
         return wanted or dtype
     return wanted

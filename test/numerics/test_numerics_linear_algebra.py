@@ -239,3 +239,39 @@ def test_einsum_of_sizes_that_differ_at_run_time() -> None:
     check(vm["f"](a, b), a @ b, scale=9)
     with pytest.raises(ShapeMismatchError, match="axes of 'j' have 3 and 4 elements"):
         vm["f"](a, sample((4, 2), "float32"))
+
+
+MIXED = (
+    ("float16", "float32", "float32"), ("float32", "float64", "float64"),
+    ("int8", "float32", "float32"), ("float32", "float16", "float16"), ("int8", "uint8", "int32"),
+)  # fmt: skip
+
+
+def test_operands_of_different_dtypes() -> None:
+    """Where `out_dtype` says what products are, as in TVM: by kernels and by the library."""
+    program = Program()
+    image, kernel = (1, 4, 5, 9), (6, 4, 1, 1)
+    for left, right, out in MIXED:
+        name = f"{left}_{right}"
+        wanted = {"out_dtype": out}
+        program.op(f"matmul_{name}", "matmul", (["n", 20], left), ([20, 7], right), **wanted)
+        program.op(f"library_{name}", "matmul", (None, left), (None, right), **wanted)
+        program.op(f"conv_{name}", "conv2d", (image, left), (kernel, right), **wanted)
+        program.op(f"unknown_{name}", "conv2d", (None, left), (None, right), **wanted)
+    vm = program.build()
+    rng = np.random.default_rng(0)
+    for left, right, out in MIXED:
+        # Small integers, so that every dtype has the sums.
+        a, x = (rng.integers(0, 4, shape).astype(left) for shape in ((13, 20), image))
+        b, w = (rng.integers(0, 4, shape).astype(right) for shape in ((20, 7), kernel))
+        product = a.astype("float64") @ b.astype("float64")
+        channels = np.einsum("nchw,oc->nohw", x.astype("float64"), w[..., 0, 0].astype("float64"))
+        for which, args, result in (
+            ("matmul", (a, b), product), ("library", (a, b), product),
+            ("conv", (x, w), channels), ("unknown", (x, w), channels),
+        ):  # fmt: skip
+            got = np.asarray(vm[f"{which}_{left}_{right}"](*args))
+            assert got.dtype == out
+            np.testing.assert_array_equal(got.astype("float64"), result, err_msg=which)
+    with pytest.raises(InferError, match="operand dtypes must match"):
+        Program().op("f", "matmul", ((2, 2), "float16"), ((2, 2), "float32"))

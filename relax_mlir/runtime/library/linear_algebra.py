@@ -16,7 +16,9 @@ _Array = np.ndarray
 
 def _matmul(a: _Array, b: _Array, out_dtype: str | None = None) -> Any:
     dtype = numpy_dtype(out_dtype) if out_dtype else None
-    if dtype is None or not all(getattr(x, "dtype", dtype).kind in "iu" for x in (a, b)):
+    for x in (a, b):
+        check(x, "biuf")
+    if dtype is None or "b" in (a.dtype.kind, b.dtype.kind):
         check_pair(a, b)
     if not a.ndim or not b.ndim:
         raise ArgumentTypeError(
