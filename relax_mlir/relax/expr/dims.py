@@ -6,6 +6,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.symbolic.parse import read_expression
 from relax_mlir.errors import ExprError, ExprTypeError, SizeTypeError
+from relax_mlir.tir.scalar.prim_expr import Leaf
 
 
 def as_dtype(dtype: Any) -> str:
@@ -50,7 +51,7 @@ def as_dim(value: Any) -> SymExpr:
     # A scalar expression of `tir`, a layer below: its class has it by that name.
     if hasattr(value, "as_size"):
         size = value.as_size()
-        if size is None and hasattr(value, "name_hint"):
+        if size is None and isinstance(value, Leaf):
             raise SizeTypeError(
                 "the value in ShapeType can only have dtype of int64, "
                 f"'{value}' is a scalar of {value.dtype}"

@@ -150,6 +150,10 @@ class DataflowVar(Var):
 
     __slots__ = ()
 
+    def as_size(self) -> SymExpr | None:
+        """As for other variables, but None before its block binds it: it is no parameter."""
+        return None if self._value is None else super().as_size()
+
 
 def make_var(value: ir.Value, name: str, keep: Any, frame: Any, local: bool) -> Var:
     """Return the variable of a value whose name and place are known."""
