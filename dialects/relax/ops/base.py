@@ -118,6 +118,14 @@ class ComputeOp(CheckedOp):
     PURE = True
 
     @classmethod
+    def check_attributes(cls, attrs: dict[str, Any]) -> None:
+        """Look at attributes as they are written, before there are operands' types.
+
+        Raises:
+            InferError: they fit no operands.
+        """
+
+    @classmethod
     def infer(cls, types: Sequence[OperandType], attrs: dict[str, Any]) -> ir.Type:
         """Return the result type, a tuple for several results.
 
@@ -442,6 +450,7 @@ def declare(
     infer: Callable[[Sequence[Any], dict[str, Any]], ir.Type],
     *,
     pure: bool = True,
+    check: Callable[[dict[str, Any]], object] | None = None,
 ) -> type[ComputeOp]:
     """Make the class of `relax.<name>` from its parameters and its rule, and register it.
 
@@ -451,6 +460,7 @@ def declare(
         params: in the order script takes them.
         infer: from the operands' types (`OperandType`) and the attributes' values to the result's.
         pure: see `ComputeOp.PURE`.
+        check: see `ComputeOp.check_attributes`.
     """
     fields: dict[str, Any] = {
         param.name: ext.Operand[Any] if param.is_operand else Any
@@ -465,4 +475,6 @@ def declare(
         "__annotations__": {**fields, "result": ext.Result[Any]},
         "__module__": infer.__module__,
     }
+    if check is not None:
+        members["check_attributes"] = classmethod(lambda cls, attrs: check(attrs))
     return define(ComputeOp, name, doc, **members)

@@ -130,6 +130,23 @@ def _one_hot(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
     return T.tensor_type([*dims[:axis], depth, *dims[axis:]], result)
 
 
+def _stated_dtype(number: Any) -> str:
+    """Return the dtype that a number is written with, `""` for Python's and for symbols."""
+    if isinstance(getattr(number, "sym", number), SymExpr):
+        return ""
+    try:
+        return str(getattr(number, "dtype", ""))
+    except TypeError:
+        # A scalar of Relax, which is no tensor.
+        return ""
+
+
+def _check_one_hot(attrs: dict[str, Any]) -> None:
+    dtypes = [_stated_dtype(attrs[name]) for name in ("on_value", "off_value")]
+    if all(dtypes) and dtypes[0] != dtypes[1]:
+        raise InferError(f"on_value and off_value must have one dtype, got {' and '.join(dtypes)}")
+
+
 _DTYPE = Param("dtype", "dtype", None)
 _K = Param("k", "dim", 0)
 
@@ -205,6 +222,7 @@ declare(
         Param("axis", "int", -1),
     ],
     _one_hot,
+    check=_check_one_hot,
 )
 
 

@@ -119,6 +119,13 @@ def _strided_slice(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
     return T.tensor_type(slice_plan(dims, attrs)[0], dtype)
 
 
+def _check_slice(attrs: dict[str, Any]) -> None:
+    axes, begin, end = (attrs[name] for name in ("axes", "begin", "end"))
+    strides = attrs.get("strides")
+    if all(isinstance(part, (list, tuple)) for part in (axes, begin, end, strides or ())):
+        check_slice(axes, begin, end, strides, ndim=-1)
+
+
 def _dynamic_strided_slice(types: Sequence[Any], attrs: dict[str, Any]) -> ir.Type:
     x, *bounds = types
     ndim = T.tensor_ndim(x)
@@ -167,6 +174,7 @@ declare(
         Param("assume_inbound", "bool", False),
     ],
     _strided_slice,
+    check=_check_slice,
 )
 declare(
     "dynamic_strided_slice",

@@ -60,6 +60,10 @@ def make(name: str, args: Sequence[Any], attrs: Mapping[str, Any]) -> Call:
                 kind = ExprTypeError if isinstance(error, TypeError) else ExprError
                 raise kind(f"relax.op.{name}: {error}") from error
             values[param.name] = as_dtype(value) if param.kind == "dtype" else value
+    try:
+        cls.check_attributes(values)
+    except InferError as error:
+        raise ExprError(f"relax.op.{name}: {error}") from error
     call = Call.__new__(Call)
     call._op = call._keep = call._ty = None
     call._callee, call._args, call._attrs, call._stated = (
