@@ -380,3 +380,29 @@ def test_sizes_that_are_computed_have_their_dtype() -> None:
     made = from_source(module(body, 'n: R.Prim("int64")'))
     assert "more: T.int64 = n + 1" in made.script()
     ir.assert_structural_equal(from_source(made.script()), made)
+
+
+def test_arguments_that_were_left_out() -> None:
+    """As TVM prints them: a value where something takes it, and no binding by itself."""
+    mod = from_source("""
+from relax_mlir.script import ir as I, relax as R
+
+@I.ir_module
+class M:
+    @R.function
+    def main(A: R.Tensor((4096,), "float32")):
+        _: R.Any = R.null_value()
+        b = R.memory.view(A, R.shape([64, 64]), _, _)
+        c = R.call_pure_packed("f", _, A, ty_args=R.Any)
+        return b, c
+""")
+    text = mod.script()
+    assert "R.memory.view(A, R.shape([64, 64]))" in text
+    assert text.count("null_value") == 1
+    assert ir.structural_equal(from_source(text), mod)
+    unused = "@R.function\ndef f(x: R.Tensor((4,), 'int8')):\n    {}return x\n"
+    header = "from relax_mlir.script import relax as R\n"
+    plain, with_one = (
+        from_source(header + unused.format(each)) for each in ("", "_ = R.null_value()\n    ")
+    )
+    assert ir.structural_equal(plain, with_one)

@@ -25,6 +25,10 @@ class Parser:
         def __getattr__(self, name: str) -> Any: ...
 
 
+class NullValue:
+    """An argument that was left out: `_` after `_ = R.null_value()`."""
+
+
 class ExprParser(Parser):
     """The parser of Relax expressions.
 

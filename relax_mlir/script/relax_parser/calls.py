@@ -17,6 +17,7 @@ from relax_mlir.ir.attribute_value import python_attribute
 from relax_mlir.script.parser.annotations import AnnotationParser, stated_type
 from relax_mlir.script.parser.arguments import TYPE_KEYWORDS, arguments
 from relax_mlir.script.parser.dims import DimParser, captured_value
+from relax_mlir.script.parser.interfaces import NullValue
 from relax_mlir.script.parser.literals import literal, scalar_literal, static_arguments
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.relax_parser import lowered, memory
@@ -400,7 +401,12 @@ def _builtin(func: str) -> Callable[..., Any]:
 
 
 def _null_value(p: ExprParser, node: Node, name: str | None, hint: Hint) -> Any:
-    """Parse `R.null_value()`, state that there is none of."""
+    """Parse `R.null_value()`; TVM prints `_` of it for arguments that were left out."""
+    return NullValue() if name == "_" else null_value(p, node, name)
+
+
+def null_value(p: ExprParser, node: Node, name: str | None) -> ir.Value:
+    """Create the call that gives nothing."""
     func = ir.StringAttr.get("vm.builtin.null_value")
     nothing = make_tuple([], p.scope.location(node))
     return p.emit("relax.call_pure_packed", [nothing], T.object_type(), node, name, func=func)

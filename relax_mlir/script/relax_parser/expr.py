@@ -131,6 +131,8 @@ class ExprParser(interfaces.ExprParser):
             return make_tuple(values, self.scope.location(node, name))
         if isinstance(raw, extension("script.Expr")):
             return self._emit(raw, node, name)
+        if isinstance(raw, interfaces.NullValue):
+            return extension("script.relax_calls").null_value(self, node, name)
         self.scope.fail(node, f"a Python {type(raw).__name__} has no meaning as a Relax value")
 
     def _emit(self, expr: Any, node: Node, name: str | None) -> ir.Value:

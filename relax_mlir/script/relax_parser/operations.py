@@ -15,7 +15,7 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import did_you_mean, hint_of, wrong_count
 from relax_mlir.script.parser import tables
 from relax_mlir.script.parser.dims import DimParser, check_size
-from relax_mlir.script.parser.interfaces import ExprParser
+from relax_mlir.script.parser.interfaces import ExprParser, NullValue
 from relax_mlir.script.parser.literals import literal, scalar_literal
 from relax_mlir.script.parser.source import Node
 from relax_mlir.script.relax_parser.logic import integers
@@ -84,6 +84,8 @@ def _operand(p: ExprParser, param: Param, node: Node) -> Any:
     if param.default is None and isinstance(node, ast.Constant) and node.value is None:
         return None
     raw = p.evaluate(node)
+    if param.default is None and isinstance(raw, NullValue):
+        return None
     if param.kind == "shape" and isinstance(raw, (tuple, list)):
         return _dims(p, raw, node)
     return raw
@@ -141,6 +143,8 @@ def _value(p: ExprParser, param: Param, place: Node | None, raw: Any, dtype: str
 def _attribute(p: ExprParser, param: Param, node: Node) -> Any:
     if isinstance(node, ast.Call) and p.scope.path(node.func) == "R.tuple" and not node.args:
         # So TVM writes what is left out.
+        return None
+    if isinstance(node, ast.Name) and isinstance(p.scope.values.get(node.id), NullValue):
         return None
     if param.kind in SYMBOLIC_KINDS:
         if isinstance(node, ast.Constant) and node.value is None:

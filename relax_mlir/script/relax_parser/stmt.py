@@ -20,6 +20,7 @@ from relax_mlir.ir.attribute_value import attribute_key, python_attribute
 from relax_mlir.ir.global_info import GlobalInfo
 from relax_mlir.script.parser import flow, interfaces, macros
 from relax_mlir.script.parser.dims import captured_value
+from relax_mlir.script.parser.interfaces import NullValue
 from relax_mlir.script.parser.literals import literal, scalar_literal
 from relax_mlir.script.parser.scope import Scope
 from relax_mlir.script.parser.source import Node
@@ -232,7 +233,7 @@ class StmtParser(interfaces.StmtParser):
             node.value, self.scope.path(getattr(node.value, "func", None))
         ):
             return
-        if isinstance(raw, extension("script.ExternFunc")):
+        if isinstance(raw, (extension("script.ExternFunc"), NullValue)):
             self.scope.bind(target.id, raw)
             return
         value = self._declared(raw, target.id, hint, node)
