@@ -1,5 +1,6 @@
 """Arguments of operations that are refused when a call is written, or its type inferred."""
 
+import numpy as np
 import pytest
 
 from relax_mlir import ir, relax, tir
@@ -40,3 +41,21 @@ def test_attributes_are_looked_at_when_a_call_is_made():
     with pytest.raises(ExprError, match="must have one dtype, got float32 and int64"):
         op.one_hot(places, on, off, 5)
     assert op.one_hot(places, 1.0, 0, 5).ty == relax.TensorType((2, 5), "float32")
+
+
+def test_constants_of_parameters_of_torch():
+    class Parameter:
+        """As torch.nn.Parameter: no array while its gradient is tracked."""
+
+        dtype = np.dtype("float64")
+
+        def __array__(self, *args, **kwargs):
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad")
+
+        def detach(self):
+            return np.ones((2, 3))
+
+    assert relax.const(Parameter()).ty == relax.TensorType((2, 3), "float64")
+    Parameter.detach = lambda self: self
+    with pytest.raises(ExprError, match="no array of numbers: Can't call numpy"):
+        relax.const(Parameter())

@@ -291,9 +291,11 @@ def const(value: Any, dtype: Any = None) -> Constant:
     """
     if isinstance(value, Constant):
         value = value.data
+    # A parameter of torch gives its elements only without what tracks its gradient.
+    value = value.detach() if hasattr(value, "detach") else value
     try:
         array = np.asarray(value)
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:
         raise ExprError(f"no array of numbers: {error}") from error
     name = as_dtype(dtype)
     if not name and not hasattr(value, "dtype"):
