@@ -95,8 +95,9 @@ class _Combiner:
             if each.name == "relax.matmul":
                 branch = self._branch(each)
                 if branch is not None:
-                    batch = tuple(branch.right.ty.dims[:-2])
-                    groups.setdefault((each.operands[0], batch), []).append(branch)
+                    right, result = branch.right.ty, T.tensor_dtype(each.results[0].type)
+                    key = each.operands[0], tuple(right.dims[:-2]), right.dtype, result
+                    groups.setdefault(key, []).append(branch)
         for branches in groups.values():
             replaced = self._combined(self._independent(branches))
             if replaced:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relax_mlir import relax, transform
+from relax_mlir import IRModule, relax, transform
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
 
@@ -117,3 +117,19 @@ def test_transposed_matrices(rows: int) -> None:
     x, w = (generator.normal(size=(size, 8)).astype("float32") for size in (rows, 6))
     main = relax.VirtualMachine(relax.build(transform.FuseTransposeMatmul()(Transposed)))["main"]
     np.testing.assert_allclose(main(x, w), x @ w.T, rtol=1e-5, atol=1e-5)
+
+
+def test_products_of_other_dtypes_stay() -> None:
+    x = relax.Var("x", R.Tensor((8, 16), "float32"))
+    rights = [relax.Var(f"w{i}", R.Tensor((16, 4), dtype)) for i, dtype in enumerate(
+        ("float16", "float32", "float32", "float32")
+    )]  # fmt: skip
+    results = ["float32", "float32", "float16", "float32"]
+    pairs = zip(rights, results, strict=True)
+    products = [relax.op.matmul(x, right, out_dtype=result) for right, result in pairs]
+    func = relax.Function([x, *rights], relax.Tuple(products))
+    mod = transform.ConvertToDataflow()(IRModule.from_expr(func))
+    made = transform.CombineParallelMatmul()(mod)
+    # The two of one dtype with one result are one.
+    assert made.script().count("R.matmul") == 3
+    assert made["main"].ret_type == mod["main"].ret_type
