@@ -112,15 +112,20 @@ class GemmBlocking:
         """Return the maximal columns of a block, given the bytes of an element.
 
         Blocks are small where the rows of A stay in L2: tiles of one block prefetch the next one,
-        and only the first waits for memory.
+        and only the first waits for memory. So are those that are packed then: reuse of A and of
+        sums is no reason for more memory.
         """
         emit, machine = self.emit, self.machine
         steps = self.groups(self.kc)
         most = max_nc(machine.panel_bytes, steps, self.width, size)
-        if not self.prefetches:
+        if self.prefetches:
+            room, rows = machine.panel_bytes // _FEW, machine.panel_bytes // 2
+        elif self.panel_width or machine.panel_bytes <= machine.l2_bytes:
             return most
-        few = max_nc(machine.panel_bytes // _FEW, steps, self.width, size)
-        return emit.select(self.m * steps <= machine.panel_bytes // 2 // size, few, most)
+        else:
+            room, rows = machine.l2_bytes // 2, machine.l2_bytes // 4
+        few = max_nc(room, steps, self.width, size)
+        return emit.select(self.m * steps <= rows // size, few, most)
 
     @property
     def prefetches(self) -> bool:

@@ -1,14 +1,31 @@
 """Sizes of blocks and of caches: within their limits for any machine and any extent."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from relax_mlir import transform
 from relax_mlir.lowering.target import caches
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import balanced_kc, max_kc, max_nc
+from relax_mlir.script import from_source
+
+PRODUCT = """
+@T.prim_func
+def matmul(a: T.handle, b: T.handle, c: T.handle):
+    A = T.match_buffer(a, (ROWS, 64), "float32")
+    B = T.match_buffer(b, (64, 65536), "float32")
+    C = T.match_buffer(c, (ROWS, 65536), "float32")
+    for i, j, l in T.grid(ROWS, 65536, 64):
+        with T.block("product"):
+            vi, vj, vl = T.axis.remap("SSR", [i, j, l])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vl] * B[vl, vj]
+"""
 
 
 @pytest.mark.parametrize(("l1", "l2"), [(32, 256), (48, 2048), (64, 1024), (1, 1)])
@@ -24,6 +41,15 @@ def test_blocks_fit_the_caches(
     columns = max_nc(machine.panel_bytes, steps, width, 4)
     assert columns % width == 0
     assert (columns - width) * steps * 4 <= l2 << share
+
+
+@pytest.mark.parametrize(("rows", "fit"), [(64, True), (2000, False)])
+def test_packed_panels_fit_l2_where_rows_do(rows: int, fit: bool) -> None:
+    """With one FMA unit; for more rows L3 delivers panels fast enough, and larger ones pay."""
+    lower = transform.LowerTIR("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
+    text = str(lower(from_source(PRODUCT.replace("ROWS", str(rows)))))
+    (elements,) = re.findall(r"memref.alloc\(\).* memref<(\d+)xf32>", text)
+    assert (4 * int(elements) <= 1 << 20) == fit
 
 
 def test_blocks_of_k_are_alike() -> None:
