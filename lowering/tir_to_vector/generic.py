@@ -7,7 +7,8 @@ from relax_mlir.dialects.tir.externs import PACKED_PREFIX
 from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.tir_to_vector.analysis import iter_types, perfect_nest
-from relax_mlir.lowering.tir_to_vector.emit import AS_IT_LIKES, Emitter
+from relax_mlir.lowering.tir_to_vector.control_flow import AS_IT_LIKES
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value, is_constant, steps_of
 from relax_mlir.lowering.tir_to_vector.scheduled.index import is_inside
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import MARK, write_parallel

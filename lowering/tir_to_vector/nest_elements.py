@@ -7,7 +7,8 @@ from typing import Protocol
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.math.outlined_functions import CALLED, called_functions
 from relax_mlir.lowering.tir_to_vector.analysis import DIVIDES
-from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, Emitter
+from relax_mlir.lowering.tir_to_vector.control_flow import KEEP, UNROLL
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, steps_of
 from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, has_functions, is_long

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, IndexEmitter
+from relax_mlir.lowering.tir_to_vector.control_flow import ControlFlowEmitter
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
 
 # Work below which one thread runs, in multiply-adds: about 3 us at 60 a nanosecond. Waking threads
 # that spin takes some 2 us.
@@ -49,7 +50,7 @@ class _Region:
     max_threads: ir.Value
 
 
-class ParallelEmitter(IndexEmitter):
+class ParallelEmitter(ControlFlowEmitter):
     """Writes parallel regions.
 
     Args:

@@ -10,15 +10,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, groups_type
 from relax_mlir.lowering.tir_to_vector.contraction.operands import PanelLoad
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import VECTORS
-from relax_mlir.lowering.tir_to_vector.emit import (
-    AS_IT_IS,
-    KEEP,
-    UNROLL,
-    Emitter,
-    StridedRef,
-    add,
-    multiply_add,
-)
+from relax_mlir.lowering.tir_to_vector.control_flow import AS_IT_IS, KEEP, UNROLL
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef, add, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, is_zero
 from relax_mlir.lowering.tir_to_vector.nest_cost import FMA_LATENCY
 

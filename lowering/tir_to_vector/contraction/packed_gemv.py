@@ -14,7 +14,8 @@ from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
     tile_step,
     tile_sums,
 )
-from relax_mlir.lowering.tir_to_vector.emit import KEEP, UNROLL, StridedRef
+from relax_mlir.lowering.tir_to_vector.control_flow import KEEP, UNROLL
+from relax_mlir.lowering.tir_to_vector.emit import StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Rows up to which reading the panels is the limit, not the products.

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import GemmBlocking
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader
-from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter, StridedRef, add, multiply_add
+from relax_mlir.lowering.tir_to_vector.control_flow import KEEP
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef, add, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Shuffles inside this many bits are faster than others.

@@ -13,6 +13,7 @@ from functools import partial
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout, Loader
+from relax_mlir.lowering.tir_to_vector.control_flow import KEEP
 from relax_mlir.lowering.tir_to_vector.convolution.input_packer import InputPacker, VnniInputPacker
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
     Convolution,
@@ -28,7 +29,7 @@ from relax_mlir.lowering.tir_to_vector.convolution.tiles import (
     small_tiles,
     tiles_of,
 )
-from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter, add, multiply_add
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, add, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, is_zero
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import tile_work

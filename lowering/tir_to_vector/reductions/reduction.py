@@ -7,7 +7,8 @@ from contextlib import ExitStack, contextmanager
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import product
-from relax_mlir.lowering.tir_to_vector.emit import UNROLL, Emitter
+from relax_mlir.lowering.tir_to_vector.control_flow import UNROLL
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, identity
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, Carried, ElementWriter, Lanes

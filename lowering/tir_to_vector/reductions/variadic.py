@@ -11,7 +11,8 @@ from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import Nest
-from relax_mlir.lowering.tir_to_vector.emit import UNROLL, Emitter
+from relax_mlir.lowering.tir_to_vector.control_flow import UNROLL
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     COMBINERS,
     FlatNest,

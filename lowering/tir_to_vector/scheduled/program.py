@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import kind_of_loop, make_loop
-from relax_mlir.lowering.tir_to_vector.emit import UNROLL, Emitter
+from relax_mlir.lowering.tir_to_vector.control_flow import UNROLL
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, identity, root
 from relax_mlir.lowering.tir_to_vector.generic import inline
 from relax_mlir.lowering.tir_to_vector.index_emit import Index

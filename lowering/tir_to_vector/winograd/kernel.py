@@ -12,12 +12,13 @@ from dataclasses import replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import RegisterTile, tile_sums
+from relax_mlir.lowering.tir_to_vector.control_flow import KEEP
 from relax_mlir.lowering.tir_to_vector.convolution.kernel import direct_candidates
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
     find_convolution,
     find_packed_convolution,
 )
-from relax_mlir.lowering.tir_to_vector.emit import KEEP, Emitter, StridedRef
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.kernel_class import (
     Candidate,

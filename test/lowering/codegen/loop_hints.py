@@ -7,7 +7,7 @@ from relax_mlir.lowering.codegen.llvm.llvm_ir import to_llvm_ir
 from relax_mlir.lowering.codegen.llvm.optimize import optimize
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_llvm.pipeline import run_steps
-from relax_mlir.lowering.tir_to_vector.emit import AS_IT_IS, AS_IT_LIKES, KEEP, UNROLL
+from relax_mlir.lowering.tir_to_vector.control_flow import AS_IT_IS, AS_IT_LIKES, KEEP, UNROLL
 
 TARGET = Target("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=skylake-avx512")
 LOOP = """
