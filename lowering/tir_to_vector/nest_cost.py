@@ -28,8 +28,27 @@ _QUICK = frozenset(
 _MANY = 8
 # Independent accumulators that hide the latency of an FMA.
 FMA_LATENCY = 8
-# Instructions of an elementary function, and of a long one.
-FUNCTION, _LONG_FUNCTION = 16, 48
+# Instructions of elementary functions of float32, as the loops of test/support/inner_loops.py have
+# them: multiplications and FMAs, and others. First with permutes from tables in registers, then
+# without, where others are also what 16 registers spill.
+_COUNTS = {
+    "math.exp": ((6, 4), (11, 6)),
+    "math.exp2": ((6, 4), (11, 6)),
+    "math.erf": ((5, 13), (24, 26)),
+    "math.tanh": ((4, 12), (10, 20)),
+    "math.log": ((15, 13), (15, 22)),
+    "math.log2": ((15, 13), (15, 22)),
+    "math.log10": ((15, 13), (15, 22)),
+    "math.log1p": ((15, 13), (15, 22)),
+}
+_FUNCTION, _LONG_FUNCTION = (10, 10), (30, 30)
+# Vector instructions of all kinds in a cycle; more units than that are not kept busy.
+_UNITS = 2
+_PRODUCTS = frozenset(("arith.mulf", "arith.muli", "math.fma"))
+# With what hands on a NaN.
+_EXTREMES = frozenset(("arith.maximumf", "arith.minimumf"))
+# The only unit for these takes twice as many cycles for 32 bytes; others go on meanwhile.
+_DIVISIONS = {"arith.divf": 2.5, "math.sqrt": 3, "math.rsqrt": 5.5}
 # Bytes that a core loads in a cycle from memory, from L3, and from its own caches.
 _MEMORY_BYTES, _SHARED_BYTES, _OWN_BYTES = 6, 16, 64
 # The value of sizes that are not known.
@@ -78,10 +97,14 @@ def nest_work(flat: FlatNest, machine: Machine, size: Size, lanes: int | None = 
         lanes: elements that are computed together; by default those of a register.
     """
     count = lanes or machine.isa.lanes(bits_of(flat.value.type))
-    moves = sum(op in flat.accesses for op in flat.slice) + (flat.total is None)
-    steps = sum(_instructions(op) for op in flat.slice if op not in flat.accesses)
-    steps += flat.total is not None
-    return Work(_points(flat, size) / count * max(steps, moves, 1), _bytes(flat, size))
+    ops, loads = _of_each_vector(flat)
+    counts = [_instructions(op.name, machine) for op in ops]
+    if flat.total is not None and "arith.mulf" not in {op.name for op in ops[-1:]}:
+        counts.append((0, 1))
+    divisions = sum(_DIVISIONS.get(op.name, 0) for op in ops) * machine.vector_bits / 256
+    cycles = _unit_cycles(counts, machine) + divisions * machine.fma_units
+    cycles += loads + (flat.total is None)
+    return Work(_points(flat, size) / count * cycles, _bytes(flat, size))
 
 
 def total_work(parts: Iterable[Work]) -> Work:
@@ -109,10 +132,47 @@ def step_cycles(rows: int, vectors: int) -> float:
     return tile_cycles(rows, vectors) / (rows * vectors)
 
 
-def _instructions(op: ir.Operation) -> int:
-    if not is_function(op):
-        return 1
-    return _LONG_FUNCTION if op.name in _LONG else FUNCTION
+def _of_each_vector(flat: FlatNest) -> tuple[list[ir.Operation], int]:
+    """Return the operations that a vector along the innermost iterator needs, and its loads.
+
+    The others, such as a row's reciprocal, are computed once for all vectors of a row.
+    """
+    last = len(flat.iters) - 1
+    moving = {value for value, position in flat.counters.items() if position == last}
+    ops: list[ir.Operation] = []
+    loads = 0
+    for op in flat.slice:
+        access = flat.accesses.get(op)
+        if access is None and any(operand in moving for operand in op.operands):
+            ops.append(op)
+        elif access is not None and access.strides and access.strides[-1] != 0:
+            loads += 1
+        else:
+            continue
+        moving.update(op.results)
+    return ops, loads
+
+
+def exp_cycles(machine: Machine) -> float:
+    """Return the cycles of an FMA unit for a vector of exponentials."""
+    return _unit_cycles([_instructions("math.exp", machine)], machine)
+
+
+def _unit_cycles(counts: Iterable[tuple[int, int]], machine: Machine) -> float:
+    every = [(0, 0), *counts]
+    products, others = map(sum, zip(*every, strict=True))
+    return max(products, (products + others) * machine.fma_units / _UNITS)
+
+
+def _instructions(name: str, machine: Machine) -> tuple[int, int]:
+    """Return the vector instructions of an operation: multiplications and FMAs, and others."""
+    if name in _COUNTS:
+        return _COUNTS[name][0 if machine.isa.tables else 1]
+    if _is_function(name):
+        return _LONG_FUNCTION if name in _LONG else _FUNCTION
+    if name in _PRODUCTS:
+        return 1, 0
+    return 0, 2 if name in _EXTREMES else 1
 
 
 def _points(flat: FlatNest, size: Size) -> int:
@@ -138,7 +198,11 @@ def tile_cycles(rows: int, vectors: int) -> int:
 
 def is_function(op: ir.Operation) -> bool:
     """Whether an operation is an elementary function of several instructions."""
-    return op.name.startswith("math.") and op.name not in _QUICK
+    return _is_function(op.name)
+
+
+def _is_function(name: str) -> bool:
+    return name.startswith("math.") and name not in _QUICK
 
 
 def has_functions(flat: FlatNest) -> bool:

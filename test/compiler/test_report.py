@@ -9,21 +9,21 @@ from checkout import ROOT
 from targets import DEFAULT, with_threads
 
 from relax_mlir import relax
-from relax_mlir.compiler import pipeline as builds
+from relax_mlir.compiler.pipeline import DEFAULT_PIPELINE as PASSES
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.relax import op
 from relax_mlir.runtime.profiling.roofline import Roofs
 from relax_mlir.script import from_source
 from relax_mlir.script import relax as R
 from relax_mlir.tools.relax_compile import kernel_runs
-from relax_mlir.tools.relax_compile.kernel_report import report
+from relax_mlir.tools.relax_compile.kernel_report import measure, report
 
 SCRIPT = (ROOT / "test" / "tools" / "Inputs" / "kernels.py").read_text()
 SLOW = (
     "kernel 'logistic' has no fast path (chaos: it has an iterator that neither maps nor reduces)"
 )
 # One of these is in the row of every kernel that was run.
-LIMIT = re.compile(r"(FMA \d+ GFLOP/s|copy \d+ GB/s) +\d+% +(\d+%, )?[\d.e-]+ ms")
+LIMIT = re.compile(r"(FMA \d+ GFLOP/s|(?:copy|read) \d+ GB/s) +\d+% +(\d+%, )?[\d.e-]+ ms")
 
 
 def _module(function, **params):
@@ -35,7 +35,7 @@ def _module(function, **params):
 
 
 def _rows(mod, target=DEFAULT, **sizes):
-    table, *_ = report(mod, Target(target), builds.DEFAULT_PIPELINE, sizes).split("\n\n")
+    table, *_ = report(mod, Target(target), PASSES, sizes).split("\n\n")
     lines = table.splitlines()
     return {line.split()[0]: line for line in lines[1:]}
 
@@ -123,6 +123,23 @@ def test_kernels_of_any_size_and_dtype_are_run(dtype, rows):
     assert " ms" in found["permute_dims"]
 
 
+def test_the_limit_of_small_results_is_reading():
+    x = {"x": ((256, 1024), "float32")}
+    (sums,) = _rows(_module(lambda x: op.sum(x, axis=[1]), **x)).values()
+    (cumulative,) = _rows(_module(lambda x: op.cumsum(x, axis=1), **x)).values()
+    assert re.search(r"read \d+ GB/s", sums)
+    assert re.search(r"copy \d+ GB/s", cumulative)
+
+
+def test_what_a_row_needs_once_is_not_expected_of_each_vector():
+    x, row = ((64, 1024), "float32"), ((64, 1), "float32")
+    each, once = (
+        measure(_module(lambda x, y: op.add(x, op.sqrt(y)), x=x, y=y), Target(DEFAULT), PASSES, {})
+        for y in (x, row)
+    )
+    assert sum(kernel.flops for kernel in once[0]) < sum(kernel.flops for kernel in each[0]) / 1.5
+
+
 def test_sizes_that_cannot_be_are_refused():
     mod = _module(lambda x: op.exp(x[:-5]), x=(("n",), "float32"))
     assert all(" ms" in row for n in (2, 9) for row in _rows(mod, n=n).values())
@@ -140,7 +157,7 @@ def test_sizes_that_are_missing_are_named():
     assert _rows(mod)["matmul"].endswith("for times give --report-size=n=...,k=...")
     assert _rows(mod, k=4)["matmul"].endswith("for times give --report-size=n=...")
     assert LIMIT.search(_rows(mod, k=40, n=500)["matmul"])
-    text = report(mod, Target.default(), builds.DEFAULT_PIPELINE, {"kk": 3, "n": 2})
+    text = report(mod, Target.default(), PASSES, {"kk": 3, "n": 2})
     assert text.endswith("\nno kernel has a size 'kk'; did you mean 'k'?")
 
 
@@ -166,7 +183,7 @@ def test_threads_are_those_of_parallel_kernels():
 
 def test_a_module_without_kernels():
     mod = _module(lambda x: x, x=(("n",), "float32"))
-    table = report(mod, Target.default(), builds.DEFAULT_PIPELINE, {})
+    table = report(mod, Target.default(), PASSES, {})
     assert table == "no kernels" or "shape_func" in table
 
 

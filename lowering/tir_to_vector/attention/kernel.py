@@ -47,7 +47,13 @@ from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import WinogradDot
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, round_up
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
-from relax_mlir.lowering.tir_to_vector.nest_cost import FUNCTION, Size, Work, bits_of, step_cycles
+from relax_mlir.lowering.tir_to_vector.nest_cost import (
+    Size,
+    Work,
+    bits_of,
+    exp_cycles,
+    step_cycles,
+)
 
 
 @dataclass(frozen=True)
@@ -123,7 +129,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         width = sum(map(size, (attention.depth, attention.width)))
         rows = math.prod(map(size, attention.outer)) * bits_of(attention.element) / 8
         moved = rows * (size(attention.rows) + size(attention.keys)) * width
-        return Work(points / lanes * (width * step_cycles(*tile) + FUNCTION), moved)
+        return Work(points / lanes * (width * step_cycles(*tile) + exp_cycles(machine)), moved)
 
     rows = attention.rows.value
     most = tile_rows(machine.row_tiles[0] if rows is None else rows, machine)
