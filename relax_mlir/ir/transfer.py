@@ -1,6 +1,7 @@
 """Reading MLIR modules, and copying operations from one MLIR context to another."""
 
 import io
+import re
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context_lock import lock_of
@@ -9,6 +10,8 @@ from relax_mlir.errors import VerifyError
 
 # A longer text is mostly the numbers of constants, which its context keeps.
 _LONG_TEXT = 1 << 16
+# An operation of our dialects that stands without quotes.
+_CUSTOM = re.compile(rb"^[ \t]*(?:%[\w$.:, %-]+=[ \t]*)?((?:relax|tir|vm)\.\w+)(?=[ \t(]|$)", re.M)
 
 
 def read_module(text: str | bytes, context: ir.Context) -> ir.Module:
@@ -22,7 +25,25 @@ def read_module(text: str | bytes, context: ir.Context) -> ir.Module:
     try:
         return ir.Module.parse(text, context)
     except ir.MLIRError as error:
-        raise verify_error("the module cannot be read", error) from error
+        custom = None if error.error_diagnostics else custom_syntax(text)
+        if custom is None:
+            raise verify_error("the module cannot be read", error) from error
+        message, line, column = custom
+        raise VerifyError(f"line {line}, column {column}: {message}") from error
+
+
+def custom_syntax(text: str | bytes) -> tuple[str, int, int] | None:
+    """Return what to say of custom syntax, its line and its column; None where there is none.
+
+    MLIR itself says nothing of custom syntax that an operation defined in Python lacks.
+    """
+    data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+    match = _CUSTOM.search(data)
+    if match is None:
+        return None
+    start, name = match.start(1), match[1].decode()
+    message = f"'{name}' has no custom syntax; write the generic form: \"{name}\"(...)"
+    return message, data.count(b"\n", 0, start) + 1, start - data.rfind(b"\n", 0, start)
 
 
 def moved(operation: ir.Operation, context: ir.Context) -> ir.Module:

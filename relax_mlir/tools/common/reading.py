@@ -1,12 +1,12 @@
 """Parsing MLIR text and bytecode; errors as lines of text."""
 
-import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError
+from relax_mlir.ir.transfer import custom_syntax
 from relax_mlir.pass_infra.execution import trial_parse
 from relax_mlir.pass_infra.execution.diagnostics import Diagnostic, captured
 from relax_mlir.tools.common.hints import hint
@@ -16,8 +16,6 @@ from relax_mlir.tools.common.streams import Source
 SCRIPT_SUFFIX = ".py"
 # MLIR calls a buffer that is not a file so.
 _BUFFER = "-"
-# An operation of our dialects that stands without quotes.
-_CUSTOM = re.compile(rb"^[ \t]*(?:%[\w$.:, %-]+=[ \t]*)?((?:relax|tir|vm)\.\w+)(?=[ \t(]|$)", re.M)
 
 
 def parse(
@@ -63,19 +61,12 @@ def _read(
         except ir.MLIRError:
             pass
     if not diagnostics:
-        # MLIR says nothing of custom syntax that an operation defined in Python lacks.
-        match = _CUSTOM.search(source.data)
-        if match is None:
+        custom = custom_syntax(source.data)
+        if custom is None:
             diagnostics = [Diagnostic("error", f"{source.name} is not valid MLIR")]
         else:
-            start = match.start(1)
-            place = (
-                source.data.count(b"\n", 0, start) + 1,
-                start - source.data.rfind(b"\n", 0, start),
-            )
-            name = match[1].decode()
-            message = f"'{name}' has no custom syntax; write the generic form: \"{name}\"(...)"
-            diagnostics = [Diagnostic("error", message, source.name, *place)]
+            message, line, column = custom
+            diagnostics = [Diagnostic("error", message, source.name, line, column)]
     return None, diagnostics
 
 
