@@ -398,9 +398,17 @@ def counted(m: Any) -> Any:
         data = m.data(x).astype("float64")
         clear = np.abs(data[data != 0]).min(initial=1) > MARGIN
         return m.node("NonZero", x) if clear else None
-    x = m.pick(rank=1)
+    x = m.pick(("float32",), rank=1)
     axis = m.axis(x)
-    keep = m.tensor([m.dims(x)[axis]], "bool")
+    rank = len(m.dims(x))
+    others = [each for each in range(rank) if each != axis % rank]
+    seen = x
+    if others:
+        (seen,) = m.node("ReduceMax", x, m.const(np.array(others, "int64")), keepdims=0)
+    if np.abs(m.data(seen)).min(initial=1) <= MARGIN:
+        return None
+    # Of the axis' size, whatever that is: of longer conditions ONNX says nothing.
+    (keep,) = m.node("Greater", seen, m.const(np.array(0, "float32")))
     return m.node("Compress", x, keep, axis=axis)
 
 
