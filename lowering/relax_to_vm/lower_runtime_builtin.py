@@ -3,10 +3,8 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.locations import nameless
 from relax_mlir.dialects.relax import types as T
-from relax_mlir.dialects.relax.dialect import Dims
-from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, is_absent, read_attributes
+from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS, is_absent, prim_value, read_attributes
 from relax_mlir.dialects.relax.tuples import make_tuple
-from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.walk import named, require_absent
 
 _BUILTINS = {
@@ -48,7 +46,7 @@ def _lower_view(op: ir.Operation) -> None:
     dims = T.tensor_dims(data.type) if is_absent(shape) else T.shape_dims(shape.type)
     if not dtype or dims is None:
         return
-    offset = attrs["relative_byte_offset"] or SymExpr.const(0)
+    offset = attrs["relative_byte_offset"] or 0
     call = "relax.call_pure_packed"
     with ir.InsertionPoint(op), nameless(op.location):
         if is_absent(shape):
@@ -62,15 +60,10 @@ def _lower_view(op: ir.Operation) -> None:
                 "static_args": ir.ArrayAttr.get([ir.StringAttr.get(dtype)]),
             },
         )
-        start = ir.Operation.create(
-            "relax.prim_value",
-            results=[ir.IntegerType.get_signless(64)],
-            attributes={"value": Dims.of([offset])},
-        )
         made = ir.Operation.create(
             call,
             results=[op.results[0].type],
-            operands=[make_tuple([data, shape, word.result, start.result])],
+            operands=[make_tuple([data, shape, word.result, prim_value(offset)])],
             attributes={"func": ir.StringAttr.get("runtime.TVMTensorCreateView")},
             loc=op.location,
         )
