@@ -1,7 +1,7 @@
 """The cost model: of candidates for a nest, of register tiles, and of a nest's steps."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
@@ -99,7 +99,8 @@ def nest_work(flat: FlatNest, machine: Machine, size: Size, lanes: int | None = 
     count = lanes or machine.isa.lanes(bits_of(flat.value.type))
     ops, loads = _of_each_vector(flat)
     counts = [_instructions(op.name, machine) for op in ops]
-    if flat.total is not None and "arith.mulf" not in {op.name for op in ops[-1:]}:
+    is_fused = bool(ops) and ops[-1].name == "arith.mulf"
+    if flat.total is not None and not is_fused:
         counts.append((0, 1))
     divisions = sum(_DIVISIONS.get(op.name, 0) for op in ops) * machine.vector_bits / 256
     cycles = _unit_cycles(counts, machine) + divisions * machine.fma_units
@@ -158,9 +159,8 @@ def exp_cycles(machine: Machine) -> float:
     return _unit_cycles([_instructions("math.exp", machine)], machine)
 
 
-def _unit_cycles(counts: Iterable[tuple[int, int]], machine: Machine) -> float:
-    every = [(0, 0), *counts]
-    products, others = map(sum, zip(*every, strict=True))
+def _unit_cycles(counts: Sequence[tuple[int, int]], machine: Machine) -> float:
+    products, others = (sum(each[kind] for each in counts) for kind in range(2))
     return max(products, (products + others) * machine.fma_units / _UNITS)
 
 
