@@ -189,8 +189,8 @@ class Maker:
         """Return the model for people."""
         raise NotImplementedError
 
-    def may_refuse(self, wanted: list[list[Any]]) -> bool:
-        """Whether sizes may be refused that these results are of."""
+    def may_refuse(self, inputs: list[Any], wanted: list[list[Any]]) -> bool:
+        """Whether the sizes of these inputs may be refused, which others gave results for."""
         raise NotImplementedError
 
 
@@ -243,7 +243,7 @@ def try_one(seed: int, nodes: int = 6, opt_level: int = 0, framework: str = "onn
             result = main(*inputs)
         except Exception as error:
             is_refused = isinstance(error, ShapeMismatchError) and place == "other sizes"
-            if is_refused and maker.may_refuse(wanted):
+            if is_refused and maker.may_refuse(inputs, wanted):
                 continue
             return f"run: {_line(error)}"
         actual = list(result) if isinstance(result, tuple) else [result]

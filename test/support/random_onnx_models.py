@@ -97,13 +97,27 @@ class Maker(random_models.Maker):
             elif given is inputs:
                 return
 
-    def may_refuse(self, wanted: list[list[Any]]) -> bool:
+    def may_refuse(self, inputs: list[Any], wanted: list[list[Any]]) -> bool:
         """Whether sizes may be refused.
 
-        onnx's reference takes some that do not fit; windows larger than their image have no results
-        there, or in onnxruntime, which rounds their number toward zero.
+        onnx's reference takes some that do not fit; windows larger than their image give nothing
+        there, or in onnxruntime, which rounds their number toward zero, and later nodes may make
+        something of nothing.
         """
-        return not runtime() or any(not each.size for given in wanted for each in given)
+        ort = runtime()
+        if ort is None:
+            return True
+        every = onnx.ModelProto()
+        every.CopyFrom(self.model)
+        shown = {each.name for each in every.graph.output}
+        made = (name for node in every.graph.node for name in node.output if name not in shown)
+        every.graph.output.extend(onnx.ValueInfoProto(name=name) for name in made if name)
+        session = ort.InferenceSession(
+            every.SerializeToString(), providers=["CPUExecutionProvider"]
+        )
+        names = [each.name for each in self.model.graph.input]
+        found = session.run(None, dict(zip(names, inputs, strict=True)))
+        return any(not each.size for each in found)
 
 
 def runtime() -> Any:

@@ -133,7 +133,7 @@ class Maker(random_models.Maker):
             else np.resize(array, shape) for array, shape in zip(arrays, shapes, strict=True)
         ]  # fmt: skip
 
-    def may_refuse(self, wanted: list[list[Any]]) -> bool:
+    def may_refuse(self, inputs: list[Any], wanted: list[list[Any]]) -> bool:
         """Whether sizes may be refused: all that torch's program takes are good."""
         return False
 
