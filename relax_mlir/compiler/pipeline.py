@@ -48,6 +48,8 @@ DEFAULT_PIPELINE = (
     "LambdaLift",
     "CanonicalizeBindings",
     "SimplifyKnownStatistics",
+    "ReorderResizeAfterConv",
+    "SplitConvOfConcat",
     "FoldScaleAxis",
     "AlterOpLayout",
     "PackConvWeights",
@@ -90,6 +92,8 @@ _LEVELS = {
     "FoldConstant": 2,
     "SimplifyKnownStatistics": 2,
     "FoldScaleAxis": 3,
+    "ReorderResizeAfterConv": 2,
+    "SplitConvOfConcat": 2,
     "AlterOpLayout": 3,
 }
 

@@ -155,6 +155,7 @@ __all__ = [
     "RemoveUnusedParameters",
     "RenormalizeSplitPattern",
     "ReorderPermuteDimsAfterConcat",
+    "ReorderResizeAfterConv",
     "ReorderTakeAfterMatmul",
     "RewriteDataflowReshape",
     "RewriteUnsafeSelect",
@@ -168,6 +169,7 @@ __all__ = [
     "SinkConstants",
     "SkipAssert",
     "SpecializePrimFuncBasedOnCallSite",
+    "SplitConvOfConcat",
     "SplitLayoutRewritePreproc",
     "StaticPlanBlockMemory",
     "StmtSimplify",
@@ -458,6 +460,9 @@ def RenormalizeSplitPattern() -> Pass:
 def ReorderPermuteDimsAfterConcat() -> Pass:
     """Permute joined tensors after they are joined."""
 
+def ReorderResizeAfterConv() -> Pass:
+    """Enlarge the results of pointwise convolutions instead of their inputs."""
+
 def ReorderTakeAfterMatmul() -> Pass:
     """Take columns after a matrix product instead of before."""
 
@@ -490,6 +495,9 @@ def SkipAssert() -> Pass:
 
 def SpecializePrimFuncBasedOnCallSite() -> Pass:
     """Call prim funcs whose sizes are the numbers that calls pass."""
+
+def SplitConvOfConcat() -> Pass:
+    """Write convolutions of joined images as sums of convolutions."""
 
 def SplitLayoutRewritePreproc() -> Pass:
     """Move what lays out weights out of prim funcs."""

@@ -95,6 +95,14 @@ TRANSFORM_PASSES = pass_table(
         "Decompose batch normalizations with constant statistics",
     ),
     _pass(
+        "rewriting.reorder_resize_after_conv", "ReorderResizeAfterConv",
+        "Enlarge the results of pointwise convolutions instead of their inputs",
+    ),
+    _pass(
+        "rewriting.split_conv_of_concat", "SplitConvOfConcat",
+        "Write convolutions of joined images as sums of convolutions",
+    ),
+    _pass(
         "layout.fold_scale_axis:backward_fold_scale_axis", "BackwardFoldScaleAxis",
         "Fold scales of convolution results into the weights", opt_level=3,
     ),
