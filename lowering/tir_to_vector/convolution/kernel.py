@@ -265,8 +265,8 @@ class _Writer(TileStore):
     def _columns(self, span: Span) -> Iterator[tuple[int, Index, Live | None]]:
         """As `_steps` along a row; yields also how many pixels of the tile exist, if not all.
 
-        The last tile of a dynamic row is a whole or a half one. Pixels past the row are in the
-        packed input, if there is one.
+        The last tile of a dynamic row is a whole or a half one, of a packed input also one of three
+        quarters. Pixels past the row are in the packed input, if there is one.
         """
         emit, sizes = self.emit, self.sizes.cols
         if self.copy is not None and self.is_cold:
@@ -282,12 +282,9 @@ class _Writer(TileStore):
         width, half = sizes[0], -(-sizes[0] // 2)
         if self.copy is not None:
             # Whole and partial tiles share code: only the stores differ.
+            parts = sorted({width, -(-3 * width // 4), half}, reverse=True)
             with emit.loop(first, stop, width) as loop:
-                left = stop - loop.counter
-                with emit.when(emit.compare("sgt", left, half)) as branch:
-                    yield width, loop.counter, Live(emit.min(left, width), half + 1)
-                with emit.otherwise(branch):
-                    yield half, loop.counter, Live(left, 1)
+                yield from self._least(parts, loop.counter, stop - loop.counter)
             return
         done = first + emit.round_down(stop - first, width)
         with emit.loop(first, done, width) as loop:
@@ -301,6 +298,20 @@ class _Writer(TileStore):
         left = stop - done
         with emit.when(emit.compare("sgt", left, 0)):
             yield half, done, Live(left, 1)
+
+    def _least(
+        self, widths: Sequence[int], col: Index, left: Index
+    ) -> Iterator[tuple[int, Index, Live | None]]:
+        """Yield the tiles of some widths, the largest first, of which run time takes the least."""
+        emit = self.emit
+        width, *less = widths
+        if not less:
+            yield width, col, Live(left, 1)
+            return
+        with emit.when(emit.compare("sgt", left, less[0])) as branch:
+            yield width, col, Live(emit.min(left, width), less[0] + 1)
+        with emit.otherwise(branch):
+            yield from self._least(less, col, left)
 
     def _tile(
         self, env: dict[int, Index], size: tuple[int, int, int], at: tuple[Index, Index, Index],

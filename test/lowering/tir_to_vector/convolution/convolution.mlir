@@ -39,15 +39,25 @@ func.func @last(%x: tensor<1x7x7x4xf32>, %w: tensor<2x3x4x3x16xf32>) -> tensor<1
 
 // -----
 
-// Rows of unknown length have a tile for what is whole and what is not, and one of half the pixels for
-// a short end. Pixels that are there anyway are stored without asking, each with all its channels.
+// Rows of unknown length have a tile for what is whole and what is not, and ones of three quarters and
+// of half the pixels for short ends. Pixels that are there anyway are stored without asking, each with
+// all its channels.
 
 #wide = #relax.dims<["w"], affine_map<()[s0] -> (1, 9, s0, 4)>>
 #high = #relax.dims<["w"], affine_map<()[s0] -> (1, 7, s0, 32)>>
 // CHECK-LABEL: func.func private @conv2d(
-// CHECK: [[LONG:%.*]] = arith.cmpi sgt, {{.*}}, %c7
+// CHECK: [[LONG:%.*]] = arith.cmpi sgt, {{.*}}, %c11
 // CHECK: scf.if [[LONG]] {
 // CHECK-COUNT-28: vector.fma
+// CHECK-COUNT-24: vector.store
+// CHECK: [[LAST:%.*]] = arith.cmpi slt, %c12, 
+// CHECK-NEXT: scf.if [[LAST]] {
+// CHECK-COUNT-2: vector.store
+// CHECK-NEXT: }
+// CHECK: } else {
+// CHECK: [[MORE:%.*]] = arith.cmpi sgt, {{.*}}, %c7
+// CHECK: scf.if [[MORE]] {
+// CHECK-COUNT-22: vector.fma
 // CHECK-COUNT-16: vector.store
 // CHECK: [[NINTH:%.*]] = arith.cmpi slt, %c8, 
 // CHECK-NEXT: scf.if [[NINTH]] {
