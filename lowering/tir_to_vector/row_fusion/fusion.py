@@ -373,7 +373,7 @@ def _writers(
 
 
 def _stream_rows(writers: list[NestWriter], count: int, far: Bool, *, sure: bool) -> None:
-    """Prefetch later rows, and store results non-temporally.
+    """Prefetch later rows, if there are any, and store results non-temporally.
 
     One nest after the first prefetches: the one with functions, else the last.
 
@@ -385,14 +385,16 @@ def _stream_rows(writers: list[NestWriter], count: int, far: Bool, *, sure: bool
     """
     first, *others = writers
     others = sorted(reversed(others), key=lambda writer: not writer.computes_functions)
-    for buffer in dict.fromkeys(access.buffer for access in first.flat.accesses.values()):
+    is_one = first.flat.iters[count - 1].extent == 1
+    buffers = () if is_one else (access.buffer for access in first.flat.accesses.values())
+    for buffer in dict.fromkeys(buffers):
         for writer in others:
             if writer.fetches(buffer, count - 1, far):
                 break
     for writer in writers:
         if streams(writer) is False:
             # What it reads and overwrites is in cache.
-            if not _loads_of(writer.flat, writer.flat.written):
+            if not is_one and not _loads_of(writer.flat, writer.flat.written):
                 writer.fetch_result(count - 1, far)
         elif sure:
             writer.non_temporal = True

@@ -55,3 +55,22 @@ func.func @f(%x: tensor<4096x1024xf32>) -> tensor<4096x1xf32> attributes {relax.
 // WIDE-NOT: memref.prefetch
 // WIDE: math.exp {{.*}} : vector<64xf32>
 // WIDE-NOT: memref.prefetch
+
+// Images joined by channel are one row: no other follows.
+
+#a = #relax.dims<["h", "w"], affine_map<()[s0, s1] -> (1, 64, s0, s1)>>
+#b = #relax.dims<["h", "w"], affine_map<()[s0, s1] -> (1, 192, s0, s1)>>
+!A = tensor<1x64x?x?xf32, #a>
+!B = tensor<1x192x?x?xf32, #b>
+!P = tuple<!A, !A, !A>
+
+// CHECK-LABEL: func.func private @concat(
+// CHECK-NOT: memref.prefetch
+// CHECK: vector.store
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @one(%a: !A, %b: !A, %c: !A) -> !B attributes {relax.function} {
+  %p = builtin.unrealized_conversion_cast %a, %b, %c : !A, !A, !A to !P
+  %x = "relax.concat"(%p) {axis = 1 : i64} : (!P) -> !B
+  return %x : !B
+}
