@@ -11,6 +11,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOWEST
 from relax_mlir.lowering.tir_to_vector.attention.setup import Setup
 from relax_mlir.lowering.tir_to_vector.attention.tile import Matrix
+from relax_mlir.lowering.tir_to_vector.contraction.packing import copy_rows
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, round_up
 
 # Vectors of sums in registers.
@@ -87,6 +88,8 @@ class DecodeAttention:
             self.depth: Index = round_up(setup.depth, lanes)
             self.width: Index = round_up(setup.width, lanes)
             sizes = [slots * size for size in (1, lanes, self.depth, self.width)]
+            # Copies of queries end with a vector past the last.
+            sizes[2] += lanes
         self.highest, self.totals, self.queries, self.sums = (
             emit.alloc(size, element) for size in sizes
         )
@@ -98,12 +101,8 @@ class DecodeAttention:
         emit.store(emit.constant(setup.attention.element, LOWEST), self.highest, [slot])
         emit.vector_store(zero, self.totals, [slot * self.lanes])
         query = setup.matrix(setup.attention.query, env)
-        line = slot * self.depth
-        with emit.loop(0, setup.depth, self.lanes) as column:
-            mask = emit.mask(setup.depth - column.counter, self.lanes)
-            value = query.load(query.place(row, column.counter), mask)
-            value = use.mul(value, setup.factor)
-            emit.vector_store(value, self.queries, [line + column.counter])
+        line, load = slot * self.depth, query.loader(setup.factor)
+        copy_rows(load, query.rows(row, None), 1, setup.depth, self.queries, 0, line)
         line = slot * self.width
         with emit.loop(0, self.width, self.lanes) as column:
             emit.vector_store(zero, self.sums, [line + column.counter])

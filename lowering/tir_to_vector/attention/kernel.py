@@ -37,13 +37,11 @@ from relax_mlir.lowering.tir_to_vector.attention.tile import (
     PAIR,
     FirstsOfPairs,
     Matrix,
-    Rows,
-    copy_row_pairs,
-    copy_rows,
     rows_of,
     sum_products,
 )
 from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import WinogradDot
+from relax_mlir.lowering.tir_to_vector.contraction.packing import copy_rows
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, round_up
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
@@ -271,12 +269,9 @@ class _Kernel(Plan):
         known, unit = isinstance(self.rows, int), max(1, self.tile // 2)
         made = rows if known else round_up(rows, unit)
         if self.buffers.queries is not None:
-            copied = Rows(first, made, None if known else self.rows - 1)
-            to = self.buffers.queries, self.query_stride
-            if self.pairs is None:
-                copy_rows(head.query, copied, self.depth, *to, self.factors[0])
-            else:
-                copy_row_pairs(head.query, self.pairs, copied, self.depth, *to)
+            query = head.query.rows(first, None if known else self.rows - 1 - first)
+            load = self.loader(head.query, self.factors[0])
+            copy_rows(load, query, made, self.depth, self.buffers.queries, self.query_stride)
         bounded = self._bounded(head, first, rows)
         if self.alone:
             self._block(_Block(head, first, rows, 0, self.keys, False, True, bounded))
@@ -397,8 +392,7 @@ class _Kernel(Plan):
         copies = self.buffers.queries
         if copies is None:
             here = first + row
-            last = None if last is None else last - here
-            return rows_of(query.base, query.place(here, 0), query.row, last)
+            return query.rows(here, None if last is None else last - here)
         return rows_of(copies, row * self.query_stride, self.query_stride)
 
     def _sums(

@@ -12,7 +12,6 @@ from relax_mlir.lowering.tir_to_vector.attention.tile import (
     PAIR,
     Arithmetic,
     Matrix,
-    pair_loader,
 )
 from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import (
     balanced_factors,
@@ -20,6 +19,7 @@ from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import (
 )
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import PAGE, has_set_conflicts
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, bf16_dot_product
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, VnniLoader
 from relax_mlir.lowering.tir_to_vector.contraction.packing import Packer
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
@@ -261,9 +261,13 @@ class Plan:
     ) -> Packer:
         """Return what packs an operand to panels, times a factor if elements are numbers."""
         size = self._units(steps) * self.panel
+        return Packer(self.loader(x, scale), self.panel, to, size)
+
+    def loader(self, x: Matrix, scale: ir.Value | None = None) -> Loader | VnniLoader:
+        """Return what loads an operand: pairs, or numbers times a factor."""
         if self.pairs is None:
-            return Packer(x.loader(scale), self.panel, to, size)
-        return Packer(pair_loader(x, self.pairs), self.panel, to, size)
+            return x.loader(scale)
+        return VnniLoader(self.emit, x.base, self.pairs, None, False, self.use.lanes, x.element)
 
     def _queries_fit_in_place(self) -> bool:
         """Whether tiles read queries in place; keys are then multiplied by the scale."""

@@ -5,8 +5,7 @@ dimension, values along keys; an odd element is paired with zero.
 """
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
@@ -14,9 +13,9 @@ from relax_mlir.lowering.tir_to_llvm.math.exponential import LEAST_EXPONENT, exp
 from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import RegisterTile, tile_sums
-from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, PanelLoad, VnniLoader
+from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, PanelLoad
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef, multiply_add
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # 2 ** r for |r| <= 1/64 and a table of 2 ** (i / 32): an error of at most 2.7 ULP. The table has
 # the bits of each power less what the shifted index adds to them.
@@ -208,6 +207,11 @@ class Matrix:
         """Return the place of an element."""
         return self.offset + (row * self.row + column * self.column)
 
+    def rows(self, first: Index, last: Index | None) -> StridedRef:
+        """Return rows from one on; those past `last`, counted from it, repeat that one."""
+        strides = {"m": self.row, "k": self.column}
+        return StridedRef(self.base, self.place(first, 0), strides, last)
+
     def loader(self, scale: ir.Value | None = None) -> Loader:
         """Return what loads elements, times a factor."""
         return Loader(self.use.emit, self.base, self.widen, self.use.vector, scale)
@@ -224,58 +228,6 @@ class Matrix:
     def element(self) -> ir.Type:
         """The type that it is widened to."""
         return self.use.vector.element_type
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A range of rows to copy.
-
-    Attributes:
-        first: the first row.
-        count: the number of rows.
-        last: the last row that exists, which is copied for those past it; None if all exist.
-    """
-
-    first: Index
-    count: Index
-    last: Index | None
-
-    @contextmanager
-    def each(self, emit: Emitter, stride: Index) -> Iterator[tuple[Index, Index]]:
-        """Write a loop over them; yields the row, and its target at that stride."""
-        with emit.loop(0, self.count) as row:
-            source = self.first + row.counter
-            source = source if self.last is None else emit.min(source, self.last)
-            yield source, row.counter * stride
-
-
-def copy_rows(
-    x: Matrix, rows: Rows, columns: Index, to: ir.Value, stride: Index, factor: ir.Value
-) -> None:
-    """Copy rows times a factor; up to a vector past each is written.
-
-    Args:
-        x: the operand.
-        rows: the range of rows.
-        columns: elements of each.
-        to: the target.
-        stride: from one row to the next in the target.
-        factor: a vector.
-    """
-    emit, load = x.use.emit, x.loader(factor)
-    with rows.each(emit, stride) as (source, target):
-        if x.column == 1:
-            start = x.place(source, 0)
-
-            def write(at: Index, mask: ir.Value | None) -> None:
-                value = load.vectors(start + at, mask)
-                emit.vector_store(value, to, [target + at])
-
-            x.use.each_vector(columns, write)
-        else:
-            with emit.loop(0, columns) as column:
-                value = load.one(x.place(source, column.counter))
-                emit.store(value, to, [target + column.counter])
 
 
 PAIR = 2
@@ -302,22 +254,3 @@ def narrowed_pairs(use: Arithmetic, value: ir.Value) -> ir.Value:
     return emit.op(
         "vector.bitcast", [narrow], ir.VectorType.get([lanes // PAIR], use.vector.element_type)
     )
-
-
-def pair_loader(x: Matrix, dot: DotProduct) -> VnniLoader:
-    """Return what loads pairs of elements."""
-    return VnniLoader(x.use.emit, x.base, dot, None, False, x.use.lanes, x.element)
-
-
-def copy_row_pairs(
-    x: Matrix, dot: DotProduct, rows: Rows, columns: Index, to: ir.Value, stride: Index
-) -> None:
-    """Copy rows as pairs; `stride` counts pairs, and up to a vector more is written."""
-    emit, lanes, load = x.use.emit, x.use.lanes, pair_loader(x, dot)
-    with rows.each(emit, stride) as (source, target):
-        start = x.place(source, 0)
-        with emit.loop(0, ceil_div(columns, PAIR), lanes) as pair:
-            column = pair.counter * PAIR
-            mask = emit.tail(columns, column, PAIR * lanes)
-            value = load.along_k(start + column, mask)
-            emit.vector_store(value, to, [target + pair.counter])

@@ -19,7 +19,6 @@ from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import (
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Edge, Panels
 from relax_mlir.lowering.tir_to_vector.contraction.packing import (
     Packer,
-    copy_groups,
     copy_rows,
     copy_steps,
     write_starts,
@@ -445,8 +444,7 @@ def copy_of_rows(
         first: where the first copy goes.
     """
     load, dot = blocking.loader(0, a.base), blocking.dot
-    copy = copy_rows if dot is None else copy_groups
-    copy(load, a, rows, steps, to, distance, first)
+    copy_rows(load, a, rows, steps, to, distance, first)
     copies = StridedRef(to, first, {"m": distance, "k": 1, "start": distance - 1})
     if dot is not None and dot.flips_signs:
         write_starts(blocking.emit, dot, copies, rows, blocking.groups(steps), blocking.lanes)

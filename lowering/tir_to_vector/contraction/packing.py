@@ -21,50 +21,57 @@ _SIDE_BY_SIDE = (4, 3)
 
 
 def copy_rows(
-    load: Loader,
-    a: StridedRef,
-    rows: int,
-    steps: Index,
-    to: ir.Value,
-    distance: int,
-    first: Index = 0,
-) -> None:
-    """Copy rows of A, each `distance` elements after the one before.
+    load: Loader | VnniLoader, a: StridedRef, rows: Index, steps: Index, to: ir.Value,
+    distance: Index, first: Index = 0,
+) -> None:  # fmt: skip
+    """Copy rows of A by groups, each `distance` groups after the one before.
+
+    Up to a vector past a row's whole vectors is written, before the next row is.
 
     Args:
         load: loads A.
         a: its first element; strides "m" and "k".
-        rows: the number of rows.
+        rows: how many.
         steps: elements of each.
         to: where to.
-        distance: elements from one row to the next, at least a vector more than `steps`.
-        first: the offset of the first row's copy.
+        distance: groups from one row to the next.
+        first: where the first row goes.
     """
-    emit, lanes = load.emit, load.vector.shape[0]
-    k_stride = a.stride("k")
+    emit, lanes, k_stride = load.emit, load.lanes, a.stride("k")
     adjacent = k_stride == 1
-    whole = emit.round_down(steps, lanes) if adjacent else steps
-
-    left = steps - whole
-    mask = emit.mask(left, lanes) if adjacent else None
-    # LLVM would turn the copy of a single row into a call of memcpy.
-    together = next((n for n in _SIDE_BY_SIDE if rows % n == 0), rows)
-    with emit.loop(0, rows, together) as group:
-        numbers = [group.counter + i for i in range(together)]
+    step = lanes if adjacent else 1
+    whole = emit.round_down(steps // load.group, step)
+    left = steps - whole * load.group
+    mask = emit.mask(left, lanes * load.group) if adjacent else None
+    together: int = 1
+    if isinstance(rows, int):
+        # LLVM would turn the copy of a single row into a call of memcpy.
+        together = next((n for n in _SIDE_BY_SIDE if rows % n == 0), rows)
+    with emit.loop(0, rows, together) as some:
+        numbers = [some.counter + i for i in range(together)]
         starts = [a.offset + a.row(emit, number) for number in numbers]
         targets = [first + number * distance for number in numbers]
-        with emit.loop(0, whole, lanes if adjacent else 1) as p:
+
+        def copy(at: Index, mask: ir.Value | None, live: Index | None = None) -> None:
             for start, target in zip(starts, targets, strict=True):
-                place = start + p.counter * k_stride
-                there = [target + p.counter]
+                place = start + at * load.group * k_stride
                 if adjacent:
-                    emit.vector_store(load.vectors(place, None), to, there)
+                    emit.vector_store(load.along_k(place, mask), to, [target + at])
                 else:
-                    emit.store(load.one(place), to, there)
+                    emit.store(load.one(place, k_stride, live), to, [target + at])
+
+        with emit.loop(0, whole, step) as p:
+            copy(p.counter, None)
         if adjacent and left != 0:
-            for start, target in zip(starts, targets, strict=True):
-                value = load.vectors(start + whole, mask)
-                emit.vector_store(value, to, [target + whole])
+            copy(whole, mask)
+        elif load.group > 1:
+            emit.if_any(left, lambda: copy(whole, None, left))
+    if isinstance(load, VnniLoader) and load.dot.matrices and not adjacent:
+        # Whole matrix tiles are read, and B is undefined there.
+        end = ceil_div(steps, load.group) + first
+        none = emit.constant(groups_type(lanes), 0)
+        with emit.loop(0, rows) as row:
+            emit.vector_store(none, to, [end + row.counter * distance])
 
 
 def copy_steps(load: Loader, a: StridedRef, rows: int, steps: Index, to: ir.Value) -> None:
@@ -254,49 +261,6 @@ class Packer:
         with emit.loop(0, steps // load.group) as p:
             row(p.counter, None)
         self._last_group(steps, row)
-
-
-def copy_groups(
-    load: VnniLoader, a: StridedRef, rows: int, steps: Index, to: ir.Value, distance: int,
-    first: Index = 0,
-) -> None:  # fmt: skip
-    """Copy rows of A as groups, each `distance` groups after the one before.
-
-    Args:
-        load: loads A.
-        a: its first element; strides "m" and "k".
-        rows: how many.
-        steps: elements of each.
-        to: where to.
-        distance: groups from one row to the next, at least a vector more than `steps` needs.
-        first: where the first row goes.
-    """
-    emit, group = load.emit, load.dot.group
-    k_stride = a.stride("k")
-    step = load.lanes if k_stride == 1 else 1
-    whole = emit.round_down(steps // group, step)
-
-    def copy(at: Index, left: Index | None) -> None:
-        start = a.offset + at * group * k_stride
-        for row in range(rows):
-            there = [at + row * distance + first]
-            place = start + a.row(emit, row)
-            if k_stride == 1:
-                mask = None if left is None else emit.mask(left, group * load.lanes)
-                emit.vector_store(load.along_k(place, mask), to, there)
-            else:
-                emit.store(load.one(place, k_stride, left), to, there)
-
-    with emit.loop(0, whole, step) as p:
-        copy(p.counter, None)
-    left = steps - whole * group
-    emit.if_any(left, lambda: copy(whole, left))
-    if k_stride != 1 and load.dot.matrices:
-        # Whole matrix tiles are read, and B is undefined there.
-        end = ceil_div(steps, group) + first
-        none = emit.constant(groups_type(load.lanes), 0)
-        for row in range(rows):
-            emit.vector_store(none, to, [end + row * distance])
 
 
 def write_starts(
