@@ -13,7 +13,7 @@ from relax_mlir.lowering.tir_to_llvm.math.exponential import LEAST_EXPONENT, exp
 from relax_mlir.lowering.tir_to_llvm.math.lane_math import Lanes
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import RegisterTile, tile_sums
-from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, PanelLoad
+from relax_mlir.lowering.tir_to_vector.contraction.operands import PLAIN_LOAD, Loader, PanelLoad
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
@@ -156,7 +156,7 @@ def rows_of(base: ir.Value, offset: Index, stride: Index, last: Index | None = N
 def sum_products(
     use: Arithmetic, shape: tuple[int, int], a: StridedRef, b: StridedRef, steps: Index,
     start: Sequence[ir.Value] | None = None, pairs: DotProduct | None = None,
-    load: PanelLoad | None = None,
+    load: PanelLoad = PLAIN_LOAD,
 ) -> list[list[ir.Value]]:  # fmt: skip
     """Write the sums over k of `a[row][k] * b[k][column]`.
 
@@ -168,7 +168,7 @@ def sum_products(
         steps: how many k.
         start: what sums begin with, row by row; None for zeros.
         pairs: the dot-product instruction, if elements are pairs in VNNI layout.
-        load: loads vectors of columns; None for plain loads.
+        load: loads vectors of columns.
 
     Returns:
         The sums, vectors of columns for each row.
@@ -239,11 +239,11 @@ class FirstsOfPairs(PanelLoad):
 
     def vector(
         self, emit: Emitter, base: ir.Value, at: Index, type_: ir.VectorType, step: Index,
-        column: Index,
+        column: int, mask: ir.Value | None = None,
     ) -> ir.Value:  # fmt: skip
         """Return adjacent pairs as a vector of words, as `PanelLoad.vector` does."""
         stored = ir.VectorType.get(type_.shape, base.type.element_type)
-        bits = emit.op("vector.bitcast", [emit.vector_load(base, [at], stored)], type_)
+        bits = emit.op("vector.bitcast", [emit.vector_load(base, [at + column], stored)], type_)
         return emit.op("arith.andi", [bits, emit.constant(type_, _FIRST)], type_)
 
 

@@ -152,16 +152,6 @@ def like(type_: ir.Type, element: ir.Type) -> ir.Type:
     return ir.VectorType.get(type_.shape, element) if isinstance(type_, ir.VectorType) else element
 
 
-def as_groups(emit: Emitter, dot: DotProduct, value: ir.Value) -> ir.Value:
-    """Return elements of B in VNNI layout as groups, with flipped sign bits if needed."""
-    if dot.widen[1] is not None:
-        value = emit.op(dot.widen[1], [value], like(value.type, dot.part))
-    groups = emit.op("vector.bitcast", [value], groups_type(value.type.shape[0] // dot.group))
-    if not dot.flips_signs:
-        return groups
-    return emit.op("arith.xori", [groups, flipped_zeros(emit, dot, groups.type)], groups.type)
-
-
 # Rows of a register, and groups of each.
 SIDE = 16
 # Rows of a tile: two registers high.

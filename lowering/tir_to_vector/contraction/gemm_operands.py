@@ -16,7 +16,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import (
     column_tiles,
     panel_tiles,
 )
-from relax_mlir.lowering.tir_to_vector.contraction.operands import Edge, Panels
+from relax_mlir.lowering.tir_to_vector.contraction.operands import PLAIN_LOAD, Edge, Panels
 from relax_mlir.lowering.tir_to_vector.contraction.packing import (
     Packer,
     copy_rows,
@@ -233,7 +233,7 @@ class BOperand:
         panels = Panels(
             b.base, start, k_stride, b.stride(blocking.panel), width, columns[0], padded=True,
             prefetch_distance=_PACKED_PREFETCH_STEPS,
-            load=None if blocking.dot is None else blocking.load,
+            load=PLAIN_LOAD if blocking.dot is None else blocking.load,
         )  # fmt: skip
         return self._converted(panels, columns, steps) if self.pack else panels
 
@@ -254,8 +254,7 @@ class BOperand:
                 at = source + row.counter * panels.row_stride
                 there = to + row.counter * width
                 for start in range(0, width, lanes):
-                    place = at + start
-                    value = load.vector(emit, panels.base, place, blocking.vector, k, start)
+                    value = load.vector(emit, panels.base, at, blocking.vector, k, start)
                     emit.vector_store(value, self._packed, [there + start])
         inside = first - whole
         return Panels(
@@ -429,9 +428,8 @@ class AOperand:
 
 
 def copy_of_rows(
-    blocking: GemmBlocking, a: StridedRef, rows: int, steps: Index, to: ir.Value, distance: int,
-    first: Index = 0,
-) -> StridedRef:  # fmt: skip
+    blocking: GemmBlocking, a: StridedRef, rows: Index, steps: Index, to: ir.Value, distance: int
+) -> StridedRef:
     """Copy rows of A in the form that is multiplied; strides "m" and "k", and "start".
 
     Args:
@@ -441,11 +439,10 @@ def copy_of_rows(
         steps: elements of each.
         to: where to.
         distance: from one copy to the next, at least a vector more than `steps` needs.
-        first: where the first copy goes.
     """
     load, dot = blocking.loader(0, a.base), blocking.dot
-    copy_rows(load, a, rows, steps, to, distance, first)
-    copies = StridedRef(to, first, {"m": distance, "k": 1, "start": distance - 1})
+    copy_rows(load, a, rows, steps, to, distance)
+    copies = StridedRef(to, 0, {"m": distance, "k": 1, "start": distance - 1})
     if dot is not None and dot.flips_signs:
         write_starts(blocking.emit, dot, copies, rows, blocking.groups(steps), blocking.lanes)
     return copies

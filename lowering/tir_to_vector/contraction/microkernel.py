@@ -8,7 +8,7 @@ from itertools import product
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, groups_type
-from relax_mlir.lowering.tir_to_vector.contraction.operands import PanelLoad
+from relax_mlir.lowering.tir_to_vector.contraction.operands import PLAIN_LOAD, PanelLoad
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import VECTORS
 from relax_mlir.lowering.tir_to_vector.control_flow import AS_IT_IS, KEEP, UNROLL
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef, add, multiply_add
@@ -32,7 +32,7 @@ class RegisterTile:
         k_unroll: steps of k of an iteration, if they share accumulators.
         in_order: whether each sum has one accumulator, also if that waits for the latency of FMAs.
         short: whether short code is worth more than speed, as at edges.
-        load: loads panels whose elements have another type than what is multiplied.
+        load: loads the elements of panels.
         prefetch_distance: steps of k that B is prefetched ahead; 0 for no prefetch.
         far: whether the prefetch goes into L2.
     """
@@ -46,7 +46,7 @@ class RegisterTile:
     k_unroll: int = 1
     in_order: bool = False
     short: bool = False
-    load: PanelLoad | None = None
+    load: PanelLoad = PLAIN_LOAD
     prefetch_distance: int = 0
     far: bool = False
 
@@ -60,15 +60,15 @@ class RegisterTile:
         """Vectors from one row to the next where sums are in memory."""
         return max(self.vectors, VECTORS)
 
-    def column(
-        self, base: ir.Value, at: Index, step: Index, column: Index, mask: ir.Value | None = None
-    ) -> ir.Value:
-        """Load a vector of B, for a step and a column."""
-        if self.load is None:
-            stored = ir.VectorType.get([self.lanes], base.type.element_type)
-            return self.emit.vector_load(base, [at], stored, mask)
+    def columns(
+        self, base: ir.Value, at: Index, step: Index, masks: Sequence[ir.Value | None]
+    ) -> list[ir.Value]:
+        """Load the vectors of B for a step."""
         operand = self.vector if self.dot is None else groups_type(self.lanes)
-        return self.load.vector(self.emit, base, at, operand, step, column)
+        return [
+            self.load.vector(self.emit, base, at, operand, step, h * self.lanes, mask)
+            for h, mask in enumerate(masks)
+        ]
 
     def splat(self, value: ir.Value) -> ir.Value:
         """Return a vector with an element of A in every lane."""
@@ -76,17 +76,7 @@ class RegisterTile:
 
     def prefetch(self, base: ir.Value, at: Index) -> None:
         """Prefetch a step of B."""
-        if self.load is not None:
-            self.load.prefetch(self.emit, base, at, self.lanes * self.vectors, far=self.far)
-            return
-        for column in self.lines:
-            self.emit.prefetch(base, at + column, far=self.far)
-
-    @property
-    def lines(self) -> range:
-        """The columns at which cache lines begin, if the first one's does."""
-        bits = self.vector.element_type.width
-        return range(0, self.vectors * self.lanes, max(self.lanes, self.emit.isa.line(bits)))
+        self.load.prefetch(self.emit, base, at, self.lanes * self.vectors, far=self.far)
 
     def multiply_add(self, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
         """Return a sum plus x of A times y of B."""
@@ -170,8 +160,7 @@ def emit_tile(
 def _prefetch(tile: RegisterTile, c: StridedRef) -> None:
     def row(number: Index) -> None:
         place = c.offset + number * c.stride("m")
-        for column in tile.lines:
-            tile.emit.prefetch(c.base, place + column)
+        PLAIN_LOAD.prefetch(tile.emit, c.base, place, tile.lanes * tile.vectors)
 
     if tile.short:
         with tile.emit.loop(0, tile.rows) as loop:
@@ -263,10 +252,13 @@ def tile_step(
     lines = []
     for u in range(steps):
         line, k_step = at + u * b.stride("k"), k + u
-        columns = [(h * tile.lanes, mask) for h, mask in enumerate(masks)]
-        lines.append([tile.column(b.base, line + x, k_step, x, mask) for x, mask in columns])
+        columns: list[ir.Value] = []
+        if tile.rows > 1:
+            columns = tile.columns(b.base, line, k_step, masks)
         if tile.prefetch_distance:
             tile.prefetch(b.base, line + tile.prefetch_distance * b.stride("k"))
+        # Loads for a single FMA become its operand, if no prefetch is between.
+        lines.append(columns or tile.columns(b.base, line, k_step, masks))
         if b.ahead is not None:
             start, apart = b.ahead
             emit.prefetch(b.base, start + k_step * apart, far=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
     DotProduct,
-    as_groups,
     flipped_zeros,
     groups_type,
     like,
@@ -263,14 +262,18 @@ class PanelLoad:
         panel: the panel's number, for that.
         first: the column that columns are relative to.
         known: the group of the step, and its part of the group, as far as they are known.
+        width, apart: columns of a panel and elements from one to the next, if columns may be those
+            of several panels; else 0.
     """
 
     widen: str | None = None
     dot: DotProduct | None = None
     computed: DequantizedPanels | None = None
     panel: Index = 0
-    first: Index = 0
+    first: int = 0
     known: tuple[Index, ...] = ()
+    width: int = 0
+    apart: Index = 0
 
     @property
     def converts(self) -> bool:
@@ -279,29 +282,36 @@ class PanelLoad:
 
     def vector(
         self, emit: Emitter, base: ir.Value, at: Index, type_: ir.VectorType, step: Index,
-        column: Index,
+        column: int, mask: ir.Value | None = None,
     ) -> ir.Value:  # fmt: skip
         """Return adjacent columns as a vector of a type.
 
         Args:
             emit: where to write.
             base: the panels.
-            at: the place in them.
+            at: the place of column 0 in them.
             type_: the type of a vector that is multiplied.
             step: the step of k.
             column: the first column.
+            mask: which columns are there, None for all; not for other layouts than rows.
         """
+        lanes = type_.shape[0]
         if self.computed is not None:
-            first = self.first + column
-            return self.computed.at(self.panel, step, first, type_.shape[0], self.known)
-        lanes, element = type_.shape[0], base.type.element_type
+            number, first = divmod(column, self.width) if self.width else (0, column)
+            panel, first = self.panel + number, self.first + first
+            return self.computed.at(panel, step, first, lanes, self.known)
+        at += self._place(column)
         if self.dot is None:
-            stored = ir.VectorType.get([lanes], element)
-            value = emit.vector_load(base, [at], stored)
-            return value if self.widen is None else emit.op(self.widen, [value], type_)
-        stored = ir.VectorType.get([lanes * self.dot.group], element)
-        place = at * self.dot.group
-        return as_groups(emit, self.dot, emit.vector_load(base, [place], stored))
+            return Loader(emit, base, self.widen, type_).vectors(at, mask)
+        dot = self.dot
+        load = VnniLoader(emit, base, dot, dot.widen[1], dot.flips_signs, lanes)
+        return load.along_k(at * dot.group, None)
+
+    def _place(self, column: int) -> Index:
+        if not self.width:
+            return column
+        number, first = divmod(column, self.width)
+        return number * self.apart + first
 
     def bytes(self, base: ir.Value) -> int:
         """Return the bytes that are loaded for a column."""
@@ -309,14 +319,19 @@ class PanelLoad:
         return width if self.dot is None else width * self.dot.group
 
     def prefetch(
-        self, emit: Emitter, base: ir.Value, at: Index, columns: int, *, far: bool
+        self, emit: Emitter, base: ir.Value, at: Index, columns: int, *, far: bool = False
     ) -> None:
         """Prefetch the lines of some columns, into L2 with `far`."""
-        size = self.bytes(base)
-        for start in range(0, columns * size, emit.isa.line_bytes):
-            place = at + start // size
-            place *= 1 if self.dot is None else self.dot.group
-            emit.prefetch(base, place, far=far)
+        size, group = self.bytes(base), 1 if self.dot is None else self.dot.group
+        width = self.width or columns
+        for first in range(0, columns, width):
+            for start in range(0, width * size, emit.isa.line_bytes):
+                place = at + self._place(first) + start // size
+                emit.prefetch(base, place * group, far=far)
+
+
+# Elements are loaded as they are.
+PLAIN_LOAD = PanelLoad()
 
 
 @dataclass
@@ -347,7 +362,7 @@ class Panels:
         prefetch_distance: steps of k that elements are prefetched ahead; 0 for no prefetch.
         edge: a copy of the last panel, if the others are read in place.
         chosen: whether run time chooses the buffer.
-        load: loads elements that have another type than what is multiplied; None for plain loads.
+        load: loads their elements.
         ahead: what tiles prefetch: the distance from a tile's first element, and elements for each
             step of k; None for nothing.
     """
@@ -362,7 +377,7 @@ class Panels:
     prefetch_distance: int = 0
     edge: Edge | None = None
     chosen: bool = False
-    load: PanelLoad | None = None
+    load: PanelLoad = PLAIN_LOAD
     ahead: tuple[Index, Index] | None = None
 
     def beginning(self, column: Index) -> "Panels":

@@ -1,6 +1,5 @@
 """GEMV, and GEMM of up to eight rows, of a packed operand: panels are read once, in order."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
@@ -9,7 +8,6 @@ from relax_mlir.lowering.tir_to_vector.contraction.gemm_operands import copy_of_
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
     RegisterTile,
     Store,
-    starts,
     store_kept,
     tile_step,
     tile_sums,
@@ -88,120 +86,50 @@ class PackedGemv:
         emit, m, gemm = self._emit, self._blocking.m, self._blocking.gemm
         a = replace(a, strides={"m": a.stride(gemm.m), "k": a.stride(gemm.k)})
         if self._copies is not None:
-            a = self._copied(a, self._copies)
+            a = copy_of_rows(self._blocking, a, m, self._blocking.k, self._copies, self._distance)
         emit.choose(
             self._panels_at_once > 1 and emit.holds("eq", m, 1),
             lambda: self._single(a, b, columns, store),
             lambda: self._panels(a, b, columns, store),
         )
 
-    def _copied(self, a: StridedRef, copies: ir.Value) -> StridedRef:
-        """Copy the rows of A in the type that is multiplied."""
-        blocking, distance = self._blocking, self._distance
-        with self._emit.loop(0, blocking.m) as row:
-            source = replace(a, offset=a.offset + row.counter * a.stride("m"))
-            to = row.counter * distance
-            copy_of_rows(blocking, source, 1, blocking.k, copies, distance, to)
-        return StridedRef(copies, 0, {"m": distance, "k": 1, "start": distance - 1})
-
     def _single(self, a: StridedRef, b: StridedRef, columns: Span, store: Store) -> None:
-        """Write the loop for one row: several panels side by side use more streams of memory."""
-        emit, blocking = self._emit, self._blocking
-        vectors, lanes, panel_width = self._vectors, blocking.lanes, blocking.panel_width
-        first, last = columns
-        width = self._panels_at_once * panel_width
+        """Write the loops for one row: several panels side by side use more streams of memory."""
+        blocking, (first, last) = self._blocking, columns
         count = last - first
         if blocking.is_ragged:
-            count += panel_width - 1
-        whole = first + emit.round_down(count, width)
-        far, step = b.stride(blocking.panel), b.stride(blocking.gemm.k)
-        zero = emit.constant(blocking.vector, 0)
-        panel, tile = (self._tile(1, vectors * count) for count in (1, self._panels_at_once))
-        begin = [zero] * tile.vectors
-        if blocking.dot is not None and blocking.dot.flips_signs:
-            begin = starts(tile, a)
-        with emit.loop(first, whole, width) as column:
-            number = column.counter // panel_width
-            places = [b.offset + (number + i) * far for i in range(self._panels_at_once)]
-
-            def step_of(
-                k: Index, carried: list[ir.Value], known: tuple[Index, ...], line: Index
-            ) -> list[ir.Value]:
-                one = tile.splat(emit.load(a.base, [a.offset + k * a.stride("k")]))
-                sums = list(carried)
-                for i in range(tile.vectors):
-                    at = places[i // vectors] + line * step
-                    place = at + i % vectors * lanes
-                    here = self._tile(1, vectors, number + i // vectors, known=known)
-                    value = here.column(b.base, place, k, i % vectors * lanes)
-                    if i % vectors == 0 and not any(known[1:]):
-                        panel.prefetch(b.base, at + panel.prefetch_distance * step)
-                    sums[i] = tile.multiply_add(one, value, sums[i])
-                return sums
-
-            for i, value in enumerate(self._sums_by_steps(begin, step_of)):
-                emit.vector_store(value, self._scratch, [i * lanes])
-            there = replace(store, scratch=self._scratch, rows=1).at(column.counter)
-            store_kept(tile, there, self._masks(column.counter, tile.vectors))
+            count += blocking.panel_width - 1
+        width = self._panels_at_once * blocking.panel_width
+        whole = first + self._emit.round_down(count, width)
+        self._panels(a, b, (first, whole), store, self._panels_at_once)
         self._panels(a, b, (whole, last), store)
 
-    def _sums_by_steps(
-        self, begin: list[ir.Value],
-        step_of: Callable[[Index, list[ir.Value], tuple[Index, ...], Index], list[ir.Value]],
-    ) -> list[ir.Value]:  # fmt: skip
-        """Write the loop over steps, nested by groups of scales so that scales stay in registers.
-
-        Two steps that share bytes (int4) are computed at once.
-
-        Args:
-            begin: the initial sums.
-            step_of: writes a step, given its number, the sums, what is known of its group, and its
-                line in the panel.
-        """
-        emit, blocking = self._emit, self._blocking
-        steps, computed = blocking.groups(blocking.k), blocking.load.computed
-        if computed is None or computed.group is None:
-            with emit.loop(0, steps, 1, begin, UNROLL) as loop:
-                loop.carry(step_of(loop.counter, list(loop.carried), (), loop.counter))
-            return list(loop.results)
-        lines = computed.half or computed.group
-        with emit.loop(0, steps // computed.group, 1, begin, KEEP) as outer:
-            first, group = outer.counter * computed.group, outer.counter
-            with emit.loop(0, lines, 1, list(outer.carried), UNROLL) as loop:
-                line = group * lines + loop.counter
-                sums = list(loop.carried)
-                for part in range(computed.group // lines):
-                    k = first + part * lines + loop.counter
-                    known = (group,) if computed.half is None else (group, part)
-                    sums = step_of(k, sums, known, line)
-                loop.carry(sums)
-            outer.carry(loop.results)
-        return list(outer.results)
-
-    def _tile(
-        self, rows: int, vectors: int, panel: Index = 0, first: int = 0,
-        known: tuple[Index, ...] = (),
-    ) -> RegisterTile:  # fmt: skip
-        """Return a tile of some columns of a panel."""
-        blocking = self._blocking
-        load = replace(blocking.load, panel=panel, first=first, known=known)
+    def _tile(self, rows: int, vectors: int, panel: Index = 0, first: int = 0) -> RegisterTile:
+        """Return a tile of some columns of a panel, or of several panels."""
+        blocking, several = self._blocking, vectors > self._vectors
+        load = replace(
+            blocking.load, panel=panel, first=first,
+            width=blocking.panel_width if several else 0, apart=blocking.b.stride(blocking.panel),
+        )  # fmt: skip
         distance = _PREFETCH_BYTES // (blocking.panel_width * load.bytes(blocking.b.base))
         return replace(
             blocking.tile, rows=rows, vectors=vectors, load=load, prefetch_distance=distance,
-            far=rows < _L1_PREFETCH_ROWS,
+            far=rows < _L1_PREFETCH_ROWS, in_order=several,
         )  # fmt: skip
 
-    def _panels(self, a: StridedRef, b: StridedRef, columns: Span, store: Store) -> None:
-        """Write the loop over panels, one after the other."""
-        emit, blocking = self._emit, self._blocking
-        with emit.loop(*columns, blocking.panel_width) as column:
+    def _panels(
+        self, a: StridedRef, b: StridedRef, columns: Span, store: Store, count: int = 1
+    ) -> None:
+        """Write the loop over panels, `count` of them side by side: those are of one row."""
+        emit, blocking, vectors = self._emit, self._blocking, count * self._vectors
+        rows, most = (blocking.m, self._most) if count == 1 else (1, 1)
+        with emit.loop(*columns, count * blocking.panel_width) as column:
             number = column.counter // blocking.panel_width
             place = b.offset + number * b.stride(blocking.panel)
             panel = StridedRef(b.base, place, {"k": b.stride(blocking.gemm.k)})
-            self._rows(a, panel, number)
-            tile = self._tile(self._most, self._vectors)
-            there = replace(store, scratch=self._scratch, rows=blocking.m).at(column.counter)
-            store_kept(tile, there, self._masks(column.counter, self._vectors))
+            self._rows(rows, vectors, a, panel, number)
+            there = replace(store, scratch=self._scratch, rows=rows).at(column.counter)
+            store_kept(self._tile(most, vectors), there, self._masks(column.counter, vectors))
 
     def _masks(self, column: Index, vectors: int) -> list[ir.Value | None]:
         """Return the masks of columns from one on, None for whole vectors."""
@@ -215,54 +143,61 @@ class PackedGemv:
     def _vectors(self) -> int:
         return self._blocking.panel_width // self._blocking.lanes
 
-    def _rows(self, a: StridedRef, panel: StridedRef, number: Index) -> None:
-        emit, m = self._emit, self._blocking.m
+    def _rows(
+        self, m: Index, vectors: int, a: StridedRef, panel: StridedRef, number: Index
+    ) -> None:
+        emit = self._emit
         if isinstance(m, int):
-            self._sums(0, m, a, panel, number)
+            self._sums(0, m, vectors, a, panel, number)
             return
         whole = emit.round_down(m, _TOGETHER)
         with emit.loop(0, whole, _TOGETHER) as group:
-            self._sums(group.counter, _TOGETHER, a, panel, number)
+            self._sums(group.counter, _TOGETHER, vectors, a, panel, number)
         left = m - whole
         for rows in range(1, _TOGETHER):
             with emit.when(emit.compare("eq", left, rows)):
-                self._sums(whole, rows, a, panel, number)
+                self._sums(whole, rows, vectors, a, panel, number)
 
     def _sums(
-        self, row: Index, rows: int, a: StridedRef, panel: StridedRef, panel_number: Index
+        self, row: Index, rows: int, columns: int, a: StridedRef, panel: StridedRef, number: Index
     ) -> None:
-        """Write the sums of some rows by a panel, as many columns at a time as fit registers."""
+        """Write the sums of some rows by vectors of columns, as many at a time as fit registers."""
         emit, blocking = self._emit, self._blocking
         most = blocking.rows.most * blocking.vectors
-        vectors = self._vectors if rows * self._vectors <= most else blocking.vectors
+        vectors = columns if rows * columns <= most or rows == 1 else blocking.vectors
         left = replace(a, offset=a.offset + row * a.stride("m"))
-        for first in range(0, self._vectors, vectors):
-            start: Index = panel.offset + first * blocking.lanes
+        for first in range(0, columns, vectors):
+            start = panel.offset + first * blocking.lanes
             part = StridedRef(panel.base, start, panel.strides)
-            tile = self._tile(rows, vectors, panel_number, first * blocking.lanes)
-            if blocking.load.computed is not None and blocking.load.computed.group is not None:
-                sums = self._grouped_sums(tile, left, part)
-            else:
-                sums = tile_sums(tile, left, part, blocking.groups(blocking.k))
-            for i, value in enumerate(sums):
-                number, vector = divmod(i, vectors)
-                line = (row + number) * blocking.panel_width
-                at = line + (first + vector) * blocking.lanes
-                emit.vector_store(value, self._scratch, [at])
+            tile = self._tile(rows, vectors, number, first * blocking.lanes)
+            for i, value in enumerate(self._tile_sums(tile, left, part)):
+                line, vector = divmod(i, vectors)
+                at = (row + line) * columns + (first + vector)
+                emit.vector_store(value, self._scratch, [at * blocking.lanes])
 
-    def _grouped_sums(self, tile: RegisterTile, a: StridedRef, panel: StridedRef) -> list[ir.Value]:
-        """Write the sums of some rows by a panel with groups of scales."""
-        masks = [None] * tile.vectors
+    def _tile_sums(self, tile: RegisterTile, a: StridedRef, panel: StridedRef) -> list[ir.Value]:
+        """Write the sums of a tile; loops over groups of scales keep these in registers.
 
-        def step_of(
-            k: Index, carried: list[ir.Value], known: tuple[Index, ...], line: Index
-        ) -> list[ir.Value]:
-            assert tile.load is not None  # computed panels have one
-            if not any(known[1:]):
-                later = (line + tile.prefetch_distance) * panel.stride("k")
-                tile.prefetch(panel.base, panel.offset + later)
-            here = replace(tile, load=replace(tile.load, known=known), prefetch_distance=0)
-            return tile_step(here, a, panel, k, masks, carried)
-
-        zero = self._emit.constant(tile.vector, 0)
-        return self._sums_by_steps([zero] * (tile.rows * tile.vectors), step_of)
+        Two steps that share bytes (int4) are computed at once.
+        """
+        emit, blocking = self._emit, self._blocking
+        steps, computed = blocking.groups(blocking.k), blocking.load.computed
+        if computed is None or computed.group is None:
+            return tile_sums(tile, a, panel, steps)
+        lines, masks = computed.half or computed.group, [None] * tile.vectors
+        begin = [emit.constant(tile.vector, 0)] * (tile.rows * tile.vectors)
+        with emit.loop(0, steps // computed.group, 1, begin, KEEP) as outer:
+            first, group = outer.counter * computed.group, outer.counter
+            with emit.loop(0, lines, 1, outer.carried, UNROLL) as loop:
+                later = group * lines + loop.counter + tile.prefetch_distance
+                tile.prefetch(panel.base, panel.offset + later * panel.stride("k"))
+                sums = loop.carried
+                for part in range(computed.group // lines):
+                    k = first + part * lines + loop.counter
+                    known = (group,) if computed.half is None else (group, part)
+                    load = replace(tile.load, known=known)
+                    here = replace(tile, load=load, prefetch_distance=0)
+                    sums = tile_step(here, a, panel, k, masks, sums)
+                loop.carry(sums)
+            outer.carry(loop.results)
+        return list(outer.results)

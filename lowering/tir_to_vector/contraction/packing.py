@@ -264,7 +264,7 @@ class Packer:
 
 
 def write_starts(
-    emit: Emitter, dot: DotProduct, rows: StridedRef, count: int, groups: Index, lanes: int
+    emit: Emitter, dot: DotProduct, rows: StridedRef, count: Index, groups: Index, lanes: int
 ) -> None:
     """Write what the sums of each row of A start from, to correct for flipped signs of B.
 
@@ -280,8 +280,8 @@ def write_starts(
     nothing, none = emit.constant(type_, 0), flipped_zeros(emit, dot, type_)
     whole = emit.round_down(groups, lanes)
     left = groups - whole
-    for row in range(count):
-        first = rows.offset + row * rows.stride("m")
+    with emit.loop(0, count) as row:
+        first = rows.offset + row.counter * rows.stride("m")
         with emit.loop(0, whole, lanes, [nothing]) as p:
             value = emit.vector_load(rows.base, [first + p.counter], type_)
             p.carry([dot.multiply_add(emit, value, none, p.carried[0])])
