@@ -344,6 +344,17 @@ class Emitter(ParallelEmitter):
             return None
         return self.mask(self.sub(extent, at), lanes)
 
+    def each_vector(
+        self, first: Index, last: Index, lanes: int,
+        write: Callable[[Index, ir.Value | None], object],
+    ) -> None:  # fmt: skip
+        """Call `write` with the place and the mask of the vectors of a range: a loop and a tail."""
+        whole = first + self.round_down(last - first, lanes)
+        with self.loop(first, whole, lanes) as loop:
+            write(loop.counter, None)
+        left = last - whole
+        self.if_any(left, lambda: write(whole, self.mask(left, lanes)))
+
     def splat(self, value: ir.Value, type_: ir.VectorType) -> ir.Value:
         """Return a vector with a scalar in every lane."""
         return self.op("vector.broadcast", [value], type_)

@@ -1,14 +1,16 @@
-"""Shuffles of lanes: register transposes, and lanes picked from several vectors."""
+"""Shuffles of lanes: register transposes, horizontal sums, lanes picked from several vectors."""
 
 from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, add
 
 # Shuffles inside this many bits are fastest, and exist for all sizes of elements.
 _LANE_BITS = 128
 # Shorter vectors have few shuffles.
 _MIN_OPAQUE_BITS = 256
+# Lanes of partial sums: of which vector, and which of its lanes each is.
+_Lanes = list[tuple[int, int]]
 # Shuffles in sequence that LLVM may combine: its search doubles with each.
 _SEEN = 2
 
@@ -114,3 +116,56 @@ def every_nth(emit: Emitter, vectors: list[ir.Value], first: int) -> ir.Value:
     """Return every n-th lane of the concatenation of n vectors."""
     step, lanes = len(vectors), vectors[0].type.shape[0]
     return pick_lanes(emit, vectors, [divmod(i * step + first, lanes) for i in range(lanes)])
+
+
+def horizontal_sums(emit: Emitter, values: Sequence[ir.Value]) -> list[ir.Value]:
+    """Return the horizontal sum of each of some vectors of one type.
+
+    Two vectors become one of sums of halves, and so on: a quarter of the instructions of one vector
+    after the other. The order of a sum is that of a single vector.
+    """
+    lanes = values[0].type.shape[0]
+    most = 1 << (min(len(values), lanes).bit_length() - 1)
+    value, places = sums_in_lanes(emit, values[:most])
+    made = [emit.extract(value, place) for place in places]
+    return made if most == len(values) else made + horizontal_sums(emit, values[most:])
+
+
+def sums_in_lanes(emit: Emitter, values: Sequence[ir.Value]) -> tuple[ir.Value, list[int]]:
+    """Return a vector of the horizontal sums of others, and the lane of each sum.
+
+    The vectors are a power of two, at most as many as lanes.
+    """
+    group = values[0].type.shape[0]
+    block = max(1, _LANE_BITS // values[0].type.element_type.width)
+    held: list[tuple[ir.Value, _Lanes]] = [
+        (value, [(number, lane) for lane in range(group)]) for number, value in enumerate(values)
+    ]
+    while group > 1:
+        step = min(2, len(held))
+        held = [_halved(emit, held[i : i + step], group, block) for i in range(0, len(held), step)]
+        group //= 2
+    ((value, lanes),) = held
+    numbers = [number for number, _ in lanes]
+    return value, [numbers.index(number) for number in range(len(values))]
+
+
+def _halved(
+    emit: Emitter, pair: Sequence[tuple[ir.Value, _Lanes]], group: int, block: int
+) -> tuple[ir.Value, _Lanes]:
+    """Add the second half of each partial sum of one vector or two to the first."""
+    count = len(pair[0][1])
+    # Blocks of at most 128 bits interleave both vectors; larger ones follow each other.
+    size = block if group <= block and len(pair) > 1 else count
+    halves: tuple[list[int], list[int]] = ([], [])
+    lanes: _Lanes = []
+    for start in range(0, count, size):
+        for number, (_, held) in enumerate(pair):
+            for place in range(start, start + size):
+                which, lane = held[place]
+                high = lane >= group // 2
+                halves[high].append(number * count + place)
+                if not high:
+                    lanes.append((which, lane))
+    first, second = (emit.shuffle(pair[0][0], pair[-1][0], half) for half in halves)
+    return add(emit, first, second), lanes

@@ -13,6 +13,7 @@ from relax_mlir.lowering.tir_to_vector.attention.setup import Setup
 from relax_mlir.lowering.tir_to_vector.attention.tile import Matrix
 from relax_mlir.lowering.tir_to_vector.contraction.packing import copy_rows
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, round_up
+from relax_mlir.lowering.tir_to_vector.shuffles import sums_in_lanes
 
 # Vectors of sums in registers.
 _SUMS = 8
@@ -182,20 +183,8 @@ class DecodeAttention:
         left = depth - whole
         if not isinstance(left, int) or left:
             sums = step(whole, emit.mask(left, lanes), sums)
-        return self._sums_of(sums)
-
-    def _sums_of(self, vectors: list[ir.Value]) -> ir.Value:
-        """Return the horizontal sums of vectors, as a vector."""
-        lanes, width = self.lanes, 1
-        while len(vectors) > 1:
-            even = [i + (lanes if i & width else 0) for i in range(lanes)]
-            odd = [(i ^ width) + (lanes if i & width else 0) for i in range(lanes)]
-            vectors = [
-                self.use.add(self.emit.shuffle(a, b, even), self.emit.shuffle(a, b, odd))
-                for a, b in zip(vectors[::2], vectors[1::2], strict=True)
-            ]
-            width *= 2
-        return vectors[0]
+        value, order = sums_in_lanes(emit, sums)
+        return emit.shuffle(value, value, order)
 
     def _add(self, values: Matrix, slot: Index, key: Index, count: Index, shrink: ir.Value) -> None:
         """Add a block of values to the rescaled sums of a query."""

@@ -139,7 +139,6 @@ class GemmWriter:
         self, finish: EpilogueEmitter, env: dict[int, Index], c: StridedRef, columns: Span
     ) -> None:
         emit, m, lanes = self.emit, self.gemm.m, self.blocking.lanes
-        whole = columns[0] + emit.round_down(columns[1] - columns[0], lanes)
         with emit.loop(0, self.blocking.m) as row:
             start = c.offset + row.counter * c.stride(m)
             put = finish.at({**env, **({} if m is None else {m: row.counter})})
@@ -148,11 +147,7 @@ class GemmWriter:
                 sums = emit.vector_load(c.base, [start + column], self.blocking.vector, mask)
                 put(sums, column, mask)
 
-            with emit.loop(columns[0], whole, lanes) as column:
-                one(column.counter, None)
-            left = columns[1] - whole
-            if left != 0:
-                one(whole, emit.mask(left, lanes))
+            emit.each_vector(*columns, lanes, one)
 
     @property
     def _min_columns(self) -> int:

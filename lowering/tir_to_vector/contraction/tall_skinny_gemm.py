@@ -28,7 +28,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
 )
 from relax_mlir.lowering.tir_to_vector.contraction.skinny_gemm import SkinnyGemm
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, round_up
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, round_up
 from relax_mlir.lowering.tir_to_vector.kernel_class import (
     Candidate,
     Condition,
@@ -80,10 +80,10 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     def writer(emit: Emitter) -> GemmWriter:
         return GemmWriter(gemm, emit, machine, epilogue)
 
-    def few_columns(emit: Emitter) -> bool | ir.Value:
-        return is_tall_skinny(gemm, machine) or _at_run_time(gemm, emit, machine)
+    def few_columns(emit: Emitter) -> Bool:
+        return _is_tall_skinny(gemm, emit, machine)
 
-    def one_column(emit: Emitter) -> bool | ir.Value:
+    def one_column(emit: Emitter) -> Bool:
         if few_columns(emit) is not False or not _may_be_single(gemm, machine):
             return False
         return emit.compare("eq", emit.size(gemm.flat.iters[gemm.n].extent), 1)
@@ -119,47 +119,26 @@ GEMM = KernelClass("GEMM", _match_gemm, _candidates)
 CONTRACTION = KernelClass("sums of GEMMs", _match_contraction, _candidates)
 
 
-def is_tall_skinny(gemm: Contraction, machine: Machine) -> bool:
-    """Whether static columns are so few that rows are best read along k."""
-    m, n, k = _extents(gemm)
-    if n is None or k is None or not _could_be_read(gemm, machine):
+def _is_tall_skinny(gemm: Contraction, emit: Emitter, machine: Machine) -> Bool:
+    """Return whether columns are so few that rows are best read along k."""
+    m, _, k = _extents(gemm)
+    if not _could_be_read(gemm, machine) or (m is not None and m < _MIN_ROWS):
         return False
-    if m is not None and m < _MIN_ROWS:
+    if k is not None and k < _STEPS_EACH:
         return False
-    most, size = _limits(gemm, machine)
-    return n <= most and k >= _STEPS_EACH * n and n * k <= size
-
-
-def _at_run_time(gemm: Contraction, emit: Emitter, machine: Machine) -> bool | ir.Value:
-    """Return the same for dynamic columns or steps of k."""
-    _, n, k = _extents(gemm)
-    if (n is not None and k is not None) or not _could_be_read(gemm, machine):
-        return False
-    most, size = _limits(gemm, machine)
-    if (n or 0) > most or (k is not None and k < _STEPS_EACH):
-        return False
+    lanes = machine.lanes(gemm.element)
+    assert lanes is not None  # or rows could not be read along k
+    size = machine.l2_bytes // 2 // (gemm.element.width // 8)
     columns, steps = (emit.size(gemm.flat.iters[i].extent) for i in (gemm.n, gemm.k))
-    skinny = columns <= most
-    for value, limit in (
-        # A single column needs no copy.
-        (columns * _STEPS_EACH, steps + _STEPS_EACH // 2),
-        (columns * steps, size),
-    ):
-        skinny &= value <= limit
-    return skinny
+    # A single column needs no copy.
+    pays = columns * _STEPS_EACH <= steps + _STEPS_EACH // 2
+    return (columns <= lanes // 2) & pays & (columns * steps <= size)
 
 
 def _extents(gemm: Contraction) -> list[int | None]:
     """Return the rows, columns and steps of k, None for dynamic ones."""
     positions = (gemm.m, gemm.n, gemm.k)
     return [None if i is None else gemm.flat.iters[i].extent.value for i in positions]
-
-
-def _limits(gemm: Contraction, machine: Machine) -> tuple[int, int]:
-    """Return the maximal columns, and elements of B, of a tall-skinny GEMM."""
-    lanes = machine.lanes(gemm.element)
-    assert lanes is not None  # or rows could not be read along k
-    return lanes // 2, machine.l2_bytes // 2 // (gemm.element.width // 8)
 
 
 def _could_be_read(gemm: Contraction, machine: Machine) -> bool:
