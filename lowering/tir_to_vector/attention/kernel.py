@@ -86,7 +86,6 @@ class _Block:
         first, rows: the first query, and the number of queries.
         key, keys: the first key, and the number of keys.
         goes_on: whether there are earlier blocks of keys.
-        is_last: whether it is the last block of keys.
         bounded: whether scores are bounded; None for no.
     """
 
@@ -96,7 +95,6 @@ class _Block:
     key: Index
     keys: Index
     goes_on: Bool
-    is_last: Bool
     bounded: BoundedScores | None
 
 
@@ -200,13 +198,11 @@ class _Kernel(Plan):
             winograd_dot = WinogradDot(self.use, self.steps, *terms)
         state = RowState(*(emit.alloc(rows, element) for _ in range(5)), parts=parts)
         scores = emit.alloc(self.block * stride, element)
-        at_once = self.alone and self.attention.out.column == 1
-        kept = None if at_once else emit.alloc(sum_size, element)
         return _Buffers(
             emit.alloc(key_size, element),
             None if self.values_in_place else emit.alloc(value_size, element),
             None if self.queries_in_place else emit.alloc(query_size, element),
-            Sums(self.setup, kept, sum_stride, state, self.tile),
+            Sums(self.setup, emit.alloc(sum_size, element), sum_stride, state),
             Softmax(
                 self.use, scores, stride, state, self.alone, self.pairs is not None, self._none()
             ),
@@ -274,7 +270,7 @@ class _Kernel(Plan):
             copy_rows(load, query, made, self.depth, self.buffers.queries, self.query_stride)
         bounded = self._bounded(head, first, rows)
         if self.alone:
-            self._block(_Block(head, first, rows, 0, self.keys, False, True, bounded))
+            self._block(_Block(head, first, rows, 0, self.keys, False, bounded))
         else:
             softmax.begin(rows)
             self._blocks(head, first, rows, bounded)
@@ -294,8 +290,7 @@ class _Kernel(Plan):
             columns = KEY_BLOCK if even else emit.min(left, KEY_BLOCK)
             if not known:
                 columns = emit.max(columns, 0)
-            goes_on, is_last = key > lower, left <= KEY_BLOCK
-            self._block(_Block(head, first, rows, key, columns, goes_on, is_last, bounded))
+            self._block(_Block(head, first, rows, key, columns, key > lower, bounded))
 
     def _block(self, block: _Block) -> None:
         """Write what is done for a block of keys."""
@@ -324,8 +319,7 @@ class _Kernel(Plan):
                 exps = rows_of(softmax.scores, row * softmax.stride, softmax.stride)
                 start = self.buffers.sums.before(block.goes_on, row, panel.counter, count)
                 sums = self._sums(count, exps, values, columns, start)
-                where = (block.first, row, rows)
-                self.buffers.sums.put(block.head.out, block.is_last, where, panel.counter, sums)
+                self.buffers.sums.put(row, panel.counter, sums)
 
             self._tiles(rows, shares)
 

@@ -175,7 +175,7 @@ class Setup:
             value = self.narrowed(use.mul(value, shares), out)
             emit.vector_store(value, out.base, [target + at], mask)
 
-        use.each_vector(self.width, part)
+        emit.each_vector(0, self.width, use.lanes, part)
 
     def narrowed(self, value: ir.Value, out: Matrix) -> ir.Value:
         """Return a result as an element, or elements, of what it is stored to."""

@@ -29,8 +29,6 @@ _ROUNDER_TO_PARTS = 1.5 * 2.0**18
 _NOTHING = -100.0
 # The bound, as an exponent of 2. Exponentials times values from 2**-94 to 2**86 stay normal.
 MAX_BOUNDED_SCORE = 32.0
-# Vectors of a row up to which there is no loop.
-_SHORT = 4
 
 
 @dataclass(frozen=True)
@@ -121,11 +119,7 @@ class Arithmetic:
         self, vector: ir.Value, combine: Callable[[ir.Value, ir.Value], ir.Value]
     ) -> ir.Value:
         """Combine a vector's lanes, halves first."""
-        lanes = self.lanes
-        while lanes > 1:
-            lanes //= 2
-            vector = combine(*(self.emit.part(vector, lanes * i, lanes) for i in (0, 1)))
-        return self.emit.extract(vector, 0)
+        return self.emit.extract(self.emit.folded(vector, combine), 0)
 
     def splat(self, value: ir.Value) -> ir.Value:
         """Return a scalar in every lane."""
@@ -134,18 +128,6 @@ class Arithmetic:
     def load(self, base: ir.Value, at: Index) -> ir.Value:
         """Load a vector of what is computed with."""
         return self.emit.vector_load(base, [at], self.vector)
-
-    def each_vector(
-        self, columns: Index, write: Callable[[Index, ir.Value | None], None]
-    ) -> None:  # fmt: skip
-        """Call `write` with the place and the mask of each vector of a row."""
-        emit, lanes = self.emit, self.lanes
-        if isinstance(columns, int) and columns <= _SHORT * lanes:
-            for at in range(0, columns, lanes):
-                write(at, None if at + lanes <= columns else emit.mask(columns - at, lanes))
-            return
-        with emit.loop(0, columns, lanes) as loop:
-            write(loop.counter, emit.tail(columns, loop.counter, lanes))
 
 
 def rows_of(base: ir.Value, offset: Index, stride: Index, last: Index | None = None) -> StridedRef:
