@@ -417,10 +417,10 @@ class Emitter(ParallelEmitter):
         return self.op("arith.cmpf", [a, b], made, predicate=attr)
 
 
-def multiply_add(emit: Emitter, fma: bool, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
+def multiply_add(emit: Emitter, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
     """Return x * y + total of vectors, fused for floats if the target has FMA."""
     floating = not isinstance(total.type.element_type, ir.IntegerType)
-    if floating and fma:
+    if floating and emit.machine.fma:
         return emit.fused(x, y, total)
     product = emit.op("arith.mulf" if floating else "arith.muli", [x, y], total.type)
     return add(emit, total, product)

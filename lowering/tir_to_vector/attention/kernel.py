@@ -112,7 +112,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
 
     @cache
     def setup(emit: Emitter) -> Setup:
-        return Setup(attention, emit, machine)
+        return Setup(attention, emit)
 
     def few(emit: Emitter) -> bool | ir.Value:
         if any(place.column != 1 for place in places):
@@ -203,9 +203,7 @@ class _Kernel(Plan):
             None if self.values_in_place else emit.alloc(value_size, element),
             None if self.queries_in_place else emit.alloc(query_size, element),
             Sums(self.setup, emit.alloc(sum_size, element), sum_stride, state),
-            Softmax(
-                self.use, scores, stride, state, self.alone, self.pairs is not None, self._none()
-            ),
+            Softmax(self.use, scores, stride, state, self.alone, self._none()),
             winograd_dot,
         )
 
@@ -232,9 +230,7 @@ class _Kernel(Plan):
         some = self.setup.mask is not None
         if self.buffers.winograd_dot is not None:
             self.buffers.winograd_dot.store_key_terms(self.buffers.keys, count, self.panel)
-        return max_key_norm(
-            self.use, self.buffers.keys, count, self.steps, self.panel, self.pairs, some
-        )  # fmt: skip
+        return max_key_norm(self.use, self.buffers.keys, count, self.steps, self.panel, some)
 
     def _if_enough_keys(self, count: Index) -> Index:
         return self.emit.select(self.enough_keys, count, 0)
@@ -246,9 +242,7 @@ class _Kernel(Plan):
         emit, winograd_dot = self.emit, self.buffers.winograd_dot
         queries = self._queries(head.query, first, 0, None)
         factor = None if self.pairs is None else emit.extract(self.setup.factor, 0)
-        max_norm = max_query_norm(
-            self.use, queries, self._if_enough_keys(rows), self.steps, self.pairs
-        )
+        max_norm = max_query_norm(self.use, queries, self._if_enough_keys(rows), self.steps)
         bounded = are_bounded(self.use, max_norm, head.max_norm, factor)
         bounded &= self.enough_keys
         if winograd_dot is None:
@@ -378,7 +372,7 @@ class _Kernel(Plan):
             or winograd_dot is None
             or shape[0] < self.tile
         ):
-            return sum_products(self.use, shape, queries, keys, self.steps, pairs=self.pairs)
+            return sum_products(self.use, shape, queries, keys, self.steps)
         return winograd_dot.sums(shape, queries, keys, at, bounded.uses_winograd)
 
     def _queries(self, query: Matrix, first: Index, row: Index, last: Index | None) -> StridedRef:
@@ -397,16 +391,15 @@ class _Kernel(Plan):
         shape = rows, VECTORS
         if self.pairs is None or self.setup.mask is None:
             steps = self._units(keys)
-            return sum_products(self.use, shape, exps, values, steps, start, self.pairs)
+            return sum_products(self.use, shape, exps, values, steps, start)
         # The other key of the last pair is masked, and its value may be anything.
         whole = keys // PAIR
-        sums = sum_products(self.use, shape, exps, values, whole, start, self.pairs)
+        sums = sum_products(self.use, shape, exps, values, whole, start)
         exps = replace(exps, offset=exps.offset + whole)
         values = replace(values, offset=values.offset + whole * values.stride("k"))
         return sum_products(
             self.use, shape, exps, values, keys - whole * PAIR,
-            [value for each in sums for value in each], self.pairs,
-            FirstsOfPairs(),
+            [value for each in sums for value in each], FirstsOfPairs(),
         )  # fmt: skip
 
     def _values(self, block: _Block, column: Index) -> StridedRef:

@@ -47,12 +47,14 @@ class Setup:
     depth: Index
     width: Index
 
-    def __init__(self, attention: Attention, emit: Emitter, machine: Machine) -> None:
-        self.attention, self.emit, self.machine = attention, emit, machine
-        lanes = machine.lanes(attention.element)
+    def __init__(self, attention: Attention, emit: Emitter) -> None:
+        self.attention, self.emit, self.machine = attention, emit, emit.machine
+        lanes = emit.machine.lanes(attention.element)
         assert lanes is not None  # other elements are left to plain loops
         vector = ir.VectorType.get([lanes], attention.element)
-        self.use: Arithmetic = Arithmetic(emit, vector, machine.fma, machine.isa.tables)
+        self.use: Arithmetic = Arithmetic(
+            emit, vector, find_pair_dot_product(attention, emit.machine)
+        )
         self.rows, self.keys, self.depth, self.width = map(
             emit.size, (attention.rows, attention.keys, attention.depth, attention.width)
         )
@@ -220,7 +222,7 @@ class Plan:
         self.rows, self.keys, self.depth, self.width = (
             setup.rows, setup.keys, setup.depth, setup.width,
         )  # fmt: skip
-        self.pairs = find_pair_dot_product(self.attention, setup.machine)
+        self.pairs = self.use.pairs
         # Keys of one step of the sums over values.
         self.unit = 1 if self.pairs is None else PAIR
         self.steps: Index = self._units(self.depth)

@@ -16,7 +16,6 @@ from relax_mlir.lowering.tir_to_vector.attention.tile import (
     Matrix,
     narrowed_pairs,
 )
-from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct
 from relax_mlir.lowering.tir_to_vector.emit import StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
 
@@ -40,9 +39,8 @@ class BoundedScores:
 
 
 def max_key_norm(
-    use: Arithmetic, keys: ir.Value, count: Index, steps: Index, width: int,
-    pairs: DotProduct | None, some: bool,
-) -> ir.Value:  # fmt: skip
+    use: Arithmetic, keys: ir.Value, count: Index, steps: Index, width: int, some: bool
+) -> ir.Value:
     """Return the largest squared norm of keys in panels, a scalar.
 
     Args:
@@ -51,7 +49,6 @@ def max_key_norm(
         count: how many keys.
         steps: lines of a panel.
         width: keys of a panel.
-        pairs: the dot-product instruction, if elements are pairs in VNNI layout.
         some: whether more keys follow in panels.
     """
     emit, zero = use.emit, use.emit.constant(use.vector, 0)
@@ -68,7 +65,7 @@ def max_key_norm(
             sums = []
             for start, total in zip(starts, step.carried, strict=True):
                 value = use.load(keys, start + line)
-                sums.append(use.add_product(value, value, total, pairs))
+                sums.append(use.add_product(value, value, total))
             step.carry(sums)
         squares = [
             x if mask is None else emit.select(mask, x, zero)
@@ -79,9 +76,7 @@ def max_key_norm(
     return use.across(largest, use.larger)
 
 
-def max_query_norm(
-    use: Arithmetic, queries: StridedRef, rows: Index, steps: Index, pairs: DotProduct | None
-) -> ir.Value:
+def max_query_norm(use: Arithmetic, queries: StridedRef, rows: Index, steps: Index) -> ir.Value:
     """Return an upper bound of the squared norms of some queries, a scalar.
 
     Args:
@@ -89,7 +84,6 @@ def max_query_norm(
         queries: where they are.
         rows: how many.
         steps: elements of each, numbers or pairs.
-        pairs: the dot-product instruction, if elements are pairs in VNNI layout.
     """
     emit, lanes = use.emit, use.lanes
     zero = emit.constant(use.vector, 0)
@@ -98,7 +92,7 @@ def max_query_norm(
         with emit.loop(0, steps, lanes, [zero]) as column:
             at, mask = start + column.counter, emit.tail(steps, column.counter, lanes)
             value = emit.vector_load(queries.base, [at], use.vector, mask)
-            column.carry([use.add_product(value, value, column.carried[0], pairs)])
+            column.carry([use.add_product(value, value, column.carried[0])])
         (square,), half = column.results, lanes // 2
         while half >= _PARTS:
             rotated = emit.shuffle(square, square, [(i + half) % lanes for i in range(lanes)])
@@ -158,7 +152,6 @@ class Softmax:
         stride: from one row to the next.
         state: of its rows.
         alone: whether there is one block of keys only.
-        pairs: whether exponentials are rounded to bf16, and packed where the row of scores begins.
         none: whether rows whose keys are all masked stay zeros.
     """
 
@@ -167,7 +160,6 @@ class Softmax:
     stride: Index
     state: RowState
     alone: bool
-    pairs: bool
     none: bool | ir.Value
 
     def begin(self, rows: Index) -> None:
@@ -296,7 +288,8 @@ class Softmax:
     def _store(self, exp: ir.Value, line: Index, column: Index) -> None:
         """Store exponentials of a row in place of its scores; pairs never overtake the scores."""
         emit, use = self.use.emit, self.use
-        if self.pairs:
+        if use.pairs is not None:
+            # Exponentials are rounded to bf16, and packed where the row of scores begins.
             column, exp = column // PAIR, narrowed_pairs(use, exp)
         emit.vector_store(exp, self.scores, [line + column])
 

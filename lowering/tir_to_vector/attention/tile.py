@@ -38,14 +38,12 @@ class Arithmetic:
     Attributes:
         emit: where to write.
         vector: the type of a register.
-        fma: whether the target has FMA.
-        tables: whether it has permutes from tables in registers.
+        pairs: the dot-product instruction, if operands are pairs of bfloat16 in VNNI layout.
     """
 
     emit: Emitter
     vector: ir.VectorType
-    fma: bool
-    tables: bool = False
+    pairs: DotProduct | None
 
     @property
     def lanes(self) -> int:
@@ -59,15 +57,13 @@ class Arithmetic:
 
     def multiply_add(self, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
         """Return x * y + z."""
-        return multiply_add(self.emit, self.fma, x, y, z)
+        return multiply_add(self.emit, x, y, z)
 
-    def add_product(
-        self, x: ir.Value, y: ir.Value, z: ir.Value, pairs: DotProduct | None
-    ) -> ir.Value:
-        """Return x * y + z, or z and the sum of products of pairs."""
-        if pairs is None:
+    def add_product(self, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
+        """Return x * y + z of operands, or z and the sum of products of pairs."""
+        if self.pairs is None:
             return self.multiply_add(x, y, z)
-        return pairs.multiply_add(self.emit, x, y, z)
+        return self.pairs.multiply_add(self.emit, x, y, z)
 
     def add(self, x: ir.Value, y: ir.Value) -> ir.Value:
         """Return x + y."""
@@ -93,27 +89,30 @@ class Arithmetic:
         """Return the exponential of numbers that are at most 0, or NaN."""
         if not self.is_single:
             return self.emit.op("math.exp", [x], x.type)
-        y = Lanes(x, fma=self.fma, avx512=self.tables)
-        if self.tables:
-            # A comparison would compete with FMAs for their ports.
-            y = (y < _NOTHING).select(y.like(_NOTHING), y)
-            shifted = y + _ROUNDER_TO_PARTS
-            part = shifted.bits().picked(_PARTS, y).bits() + (shifted.bits() << 18)
-            rest = y - (shifted - _ROUNDER_TO_PARTS)
-            return (
-                part.from_bits().times_plus(rest.polynomial(_SMALL_POWER), -(2.0**_NOTHING)).value
-            )
-        return exp2_of_normal((y < LEAST_EXPONENT).select(y.like(LEAST_EXPONENT), y)).value
+        y, tables = self._lanes(x), self.emit.isa.tables
+        if not tables:
+            return exp2_of_normal((y < LEAST_EXPONENT).select(y.like(LEAST_EXPONENT), y)).value
+        # A comparison would compete with FMAs for their ports.
+        power, rest = self._power((y < _NOTHING).select(y.like(_NOTHING), y))
+        return power.times_plus(rest, -(2.0**_NOTHING)).value
 
     def bounded_exp(self, x: ir.Value) -> ir.Value:
         """Return 2 to the power of f32 numbers whose result is normal."""
-        y = Lanes(x, fma=self.fma, avx512=self.tables)
-        if self.tables:
-            shifted = y + _ROUNDER_TO_PARTS
-            rest = y - (shifted - _ROUNDER_TO_PARTS)
-            part = shifted.bits().picked(_PARTS, y).bits() + (shifted.bits() << 18)
-            return (part.from_bits() * rest.polynomial(_SMALL_POWER)).value
-        return exp2_of_normal(y).value
+        y = self._lanes(x)
+        if not self.emit.isa.tables:
+            return exp2_of_normal(y).value
+        power, rest = self._power(y)
+        return (power * rest).value
+
+    def _lanes(self, x: ir.Value) -> Lanes:
+        return Lanes(x, fma=self.emit.machine.fma, avx512=self.emit.isa.tables)
+
+    def _power(self, y: Lanes) -> tuple[Lanes, Lanes]:
+        """Return 2 to the power of a number, as that of a multiple of 1/32 and of the rest."""
+        shifted = y + _ROUNDER_TO_PARTS
+        part = shifted.bits().picked(_PARTS, y).bits() + (shifted.bits() << 18)
+        rest = y - (shifted - _ROUNDER_TO_PARTS)
+        return part.from_bits(), rest.polynomial(_SMALL_POWER)
 
     def across(
         self, vector: ir.Value, combine: Callable[[ir.Value, ir.Value], ir.Value]
@@ -137,7 +136,7 @@ def rows_of(base: ir.Value, offset: Index, stride: Index, last: Index | None = N
 
 def sum_products(
     use: Arithmetic, shape: tuple[int, int], a: StridedRef, b: StridedRef, steps: Index,
-    start: Sequence[ir.Value] | None = None, pairs: DotProduct | None = None,
+    start: Sequence[ir.Value] | None = None,
     load: PanelLoad = PLAIN_LOAD,
 ) -> list[list[ir.Value]]:  # fmt: skip
     """Write the sums over k of `a[row][k] * b[k][column]`.
@@ -149,7 +148,6 @@ def sum_products(
         b: a line for each k, columns adjacent.
         steps: how many k.
         start: what sums begin with, row by row; None for zeros.
-        pairs: the dot-product instruction, if elements are pairs in VNNI layout.
         load: loads vectors of columns.
 
     Returns:
@@ -159,7 +157,7 @@ def sum_products(
     # With an odd number of steps, code for the last one takes longer to compile than it gains.
     k_unroll = 2 if isinstance(steps, int) and steps % 2 == 0 else 1
     tile = RegisterTile(
-        use.emit, rows, vectors, use.vector, use.fma, pairs, k_unroll, in_order=True, load=load
+        use.emit, rows, vectors, use.vector, use.pairs, k_unroll, in_order=True, load=load
     )
     sums = tile_sums(tile, a, b, steps, odd=False, begin=start)
     return [sums[row * vectors : (row + 1) * vectors] for row in range(rows)]

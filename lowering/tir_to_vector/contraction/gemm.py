@@ -36,21 +36,6 @@ _PANELS_EACH = 2
 _MEMORY_WORK = 8
 
 
-def emit_contraction(
-    gemm: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None = None
-) -> None:
-    """Write the kernel of a contraction at the insertion point.
-
-    Args:
-        gemm: the contraction.
-        emit: where to write.
-        machine: what for.
-        epilogue: what is computed from each sum before it is stored.
-    """
-    writer = GemmWriter(gemm, emit, machine, epilogue)
-    emit.choose(writer.is_skinny(), writer.skinny, writer.tiles)
-
-
 class GemmWriter:
     """Writes a contraction: `skinny` if few rows share B, else `tiles`."""
 
@@ -58,11 +43,9 @@ class GemmWriter:
     emit: Emitter
     machine: Machine
 
-    def __init__(
-        self, gemm: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None
-    ) -> None:
-        self.gemm, self.emit, self.machine = gemm, emit, machine
-        self.blocking: GemmBlocking = GemmBlocking(gemm, emit, machine)
+    def __init__(self, gemm: Contraction, emit: Emitter, epilogue: Epilogue | None) -> None:
+        self.gemm, self.emit, self.machine = gemm, emit, emit.machine
+        self.blocking: GemmBlocking = GemmBlocking(gemm, emit)
         self.finish: EpilogueEmitter | None = None
         if epilogue is not None:
             self.finish = EpilogueEmitter(epilogue, gemm.c.buffer, gemm.n, emit)

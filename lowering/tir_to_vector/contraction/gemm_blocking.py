@@ -67,8 +67,9 @@ class GemmBlocking:
     a: Layout
     b: Layout
 
-    def __init__(self, gemm: Contraction, emit: Emitter, machine: Machine) -> None:
-        self.gemm, self.emit, self.machine = gemm, emit, machine
+    def __init__(self, gemm: Contraction, emit: Emitter) -> None:
+        self.gemm, self.emit, self.machine = gemm, emit, emit.machine
+        machine = self.machine
         lanes = machine.lanes(gemm.element)
         assert lanes is not None  # contractions of other elements are left to plain loops
         self.lanes = lanes
@@ -88,7 +89,7 @@ class GemmBlocking:
                 self.n = gemm.columns
         size = max(8, gemm.element.width) // 8
         self.dot = find_dot_product(gemm, machine)
-        self.tile = RegisterTile(emit, tile.rows, tile.vectors, self.vector, machine.fma, self.dot)
+        self.tile = RegisterTile(emit, tile.rows, tile.vectors, self.vector, self.dot)
         room = machine.l1_bytes * (12 if self.matrices else 9) // 16
         most = max_kc(room, tile.rows * size)
         self.kc_max: int = most * (1 if self.dot is None else self.dot.group)

@@ -27,7 +27,6 @@ class RegisterTile:
         emit: where to write.
         rows, vectors: rows, and vectors of a row.
         vector: the type of a vector of sums.
-        fma: whether the target has FMA.
         dot: the dot-product instruction, or None.
         k_unroll: steps of k of an iteration, if they share accumulators.
         in_order: whether each sum has one accumulator, also if that waits for the latency of FMAs.
@@ -41,7 +40,6 @@ class RegisterTile:
     rows: int
     vectors: int
     vector: ir.VectorType
-    fma: bool
     dot: DotProduct | None = None
     k_unroll: int = 1
     in_order: bool = False
@@ -81,7 +79,7 @@ class RegisterTile:
     def multiply_add(self, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
         """Return a sum plus x of A times y of B."""
         if self.dot is None:
-            return multiply_add(self.emit, self.fma, x, y, total)
+            return multiply_add(self.emit, x, y, total)
         return self.dot.multiply_add(self.emit, x, y, total)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.gemm import emit_contraction
+from relax_mlir.lowering.tir_to_vector.contraction.gemm import GemmWriter
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     Contraction,
     assign,
@@ -134,7 +134,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
             when=is_skinny,
         ),
         Candidate(
-            "computed before", lambda emit, machine: _multiply(prologue, emit, machine),
+            "computed before", lambda emit, _: _multiply(prologue, emit),
             lambda size: tile_work(flat, machine, size, step_cycles(tile.rows, tile.vectors)),
             (tile.rows, tile.vectors * lanes),
         ),
@@ -144,14 +144,15 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
 COMPUTED_OPERANDS = KernelClass("GEMM of computed operands", _match, _candidates)
 
 
-def _multiply(prologue: Prologue, emit: Emitter, machine: Machine) -> None:
+def _multiply(prologue: Prologue, emit: Emitter) -> None:
     buffers = [
         _write_down(prologue.flat, side, emit) if isinstance(side, Computed) else None
         for side in prologue.factors
     ]
     product = _product(prologue.flat, prologue.factors, buffers)
     assert not isinstance(product, str)
-    emit_contraction(product, emit, machine)
+    writer = GemmWriter(product, emit, None)
+    emit.choose(writer.is_skinny(), writer.skinny, writer.tiles)
 
 
 def _product(

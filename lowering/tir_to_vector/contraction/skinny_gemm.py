@@ -49,7 +49,6 @@ class SkinnyGemm:
         self.emit, self.gemm, self.machine = blocking.emit, blocking.gemm, blocking.machine
         self.rows, self.steps = blocking.m, blocking.k
         self.vector, self._lanes = blocking.vector, blocking.lanes
-        self._fma = self.machine.fma
         in_place, self._load_b = (
             Loader(self.emit, x.base, widen, self.vector)
             for x, widen in zip((self.a, self.b), self.gemm.widen, strict=True)
@@ -124,7 +123,7 @@ class SkinnyGemm:
                 ]
                 k.carry(
                     [
-                        multiply_add(emit, self._fma, factor, line, total)
+                        multiply_add(emit, factor, line, total)
                         for factor, total in zip(factors, k.carried, strict=True)
                     ]
                 )
@@ -185,7 +184,7 @@ class SkinnyGemm:
                 total = emit.vector_load(c.base, where, self.vector)
                 for step, line in enumerate(lines):
                     factor = factors[row * count + step]
-                    total = multiply_add(emit, self._fma, factor, line, total)
+                    total = multiply_add(emit, factor, line, total)
                 emit.vector_store(total, c.base, where)
 
     def _place(self, row: Index, column: Index) -> Index:
@@ -245,7 +244,7 @@ class SkinnyGemm:
                     column = self._load_b.vectors(b + k, mask)
                     for j, row in enumerate(rows):
                         at = (j * len(right) + i) * parts + part
-                        made[at] = multiply_add(emit, self._fma, row, column, made[at])
+                        made[at] = multiply_add(emit, row, column, made[at])
             return made
 
         sums = [emit.constant(self.vector, 0)] * (len(left) * len(right) * parts)

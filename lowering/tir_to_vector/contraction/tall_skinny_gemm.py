@@ -78,7 +78,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
 
     @cache
     def writer(emit: Emitter) -> GemmWriter:
-        return GemmWriter(gemm, emit, machine, epilogue)
+        return GemmWriter(gemm, emit, epilogue)
 
     def few_columns(emit: Emitter) -> Bool:
         return _is_tall_skinny(gemm, emit, machine)
@@ -98,8 +98,8 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         return Candidate(name, write, work, (rows, vectors * lanes), when)
 
     def tall(name: str, when: Condition, alone: bool) -> Candidate:
-        def write(emit: Emitter, machine: Machine) -> None:
-            _TallSkinnyGemm(gemm, emit, machine, epilogue, alone).skinny()
+        def write(emit: Emitter, _: Machine) -> None:
+            _TallSkinnyGemm(gemm, emit, epilogue, alone).skinny()
 
         return candidate(name, write, 1, 1, when)
 
@@ -181,16 +181,14 @@ class _TallSkinnyGemm(GemmWriter):
     Args:
         gemm: the contraction, as it was.
         emit: where to write.
-        machine: what for.
         epilogue: what happens to every sum before it is stored.
         alone: whether there is one column.
     """
 
     def __init__(
-        self, gemm: Contraction, emit: Emitter, machine: Machine, epilogue: Epilogue | None,
-        alone: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(_transpose_of(gemm), emit, machine, None)
+        self, gemm: Contraction, emit: Emitter, epilogue: Epilogue | None, alone: bool = False
+    ) -> None:
+        super().__init__(_transpose_of(gemm), emit, None)
         if alone:
             self.blocking.m = 1
         if epilogue is not None:

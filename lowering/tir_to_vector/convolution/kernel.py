@@ -403,7 +403,7 @@ class _Writer(TileStore):
                 if self.grouped is not None:
                     result.append(self.grouped.dot.multiply_add(emit, weight, value, total))
                 else:
-                    result.append(multiply_add(emit, self.machine.fma, value, weight, total))
+                    result.append(multiply_add(emit, value, weight, total))
         return result
 
     def _pixels(self, load: Loader, image: Index, pixels: list[Index]) -> Iterator[ir.Value]:

@@ -173,7 +173,7 @@ class DepthwisePoolWriter(WindowWriter, ABC):
         """Add pixels times a weight, or combine them for pooling."""
         if element is None:
             return self.emit.op(self.pool.flat.combiner, [total, pixel], self.vector)
-        return multiply_add(self.emit, self.machine.fma, pixel, element, total)
+        return multiply_add(self.emit, pixel, element, total)
 
     def _heights(self, low: Index, high: Index) -> Iterator[tuple[int, bool]]:
         """Yield the rows of tiles, and whether tiles may be partial."""

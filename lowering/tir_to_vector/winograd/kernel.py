@@ -303,7 +303,7 @@ class _Writer:
             count: Index = lanes
             if self.inputs % lanes:
                 count = emit.min(self.inputs - channel, lanes)
-            tile = RegisterTile(emit, rows, vectors, self.vector, emit.machine.fma, in_order=True)
+            tile = RegisterTile(emit, rows, vectors, self.vector, in_order=True)
             a = StridedRef(self.image.base, at, {"m": lanes, "k": 1})
             here = replace(b, offset=b.offset + channel * self.panel)
             if b.ahead is not None:

@@ -15,7 +15,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution, given_buffer
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, multiply_add
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatIter,
@@ -108,16 +108,13 @@ class Transforms:
     Args:
         emit: where to write.
         vector: the vectors' type.
-        fma: whether the target has FMA.
         outputs: of a tile along an axis.
         weights: outputs of the tiles that weights were transformed for; smaller tiles use some of
             their points, up to factors.
     """
 
-    def __init__(
-        self, emit: Emitter, vector: ir.VectorType, fma: bool, outputs: int, weights: int
-    ) -> None:
-        self._emit, self._vector, self._fma = emit, vector, fma
+    def __init__(self, emit: Emitter, vector: ir.VectorType, outputs: int, weights: int) -> None:
+        self._emit, self._vector = emit, vector
         self._outputs, self._points = outputs, POINTS[weights][: outputs // 2]
         left = [point * point for point in POINTS[weights][outputs // 2 :]]
         # Weights were divided by the distances to the other points too.
@@ -181,9 +178,7 @@ class Transforms:
         constant = emit.constant(self._vector, factor)
         if total is None:
             return self._op("arith.mulf", value, constant)
-        if self._fma:
-            return emit.fused(value, constant, total)
-        return self._op("arith.addf", total, self._op("arith.mulf", value, constant))
+        return multiply_add(emit, value, constant, total)
 
     def _op(self, name: str, a: ir.Value, b: ir.Value) -> ir.Value:
         return self._emit.op(name, [a, b], self._vector)

@@ -251,7 +251,7 @@ class WinogradVariants:
             WinogradVariant(
                 outputs,
                 block_sizes(conv, machine, outputs, self.panel),
-                Transforms(emit, self.vector, machine.fma, outputs, self.largest),
+                Transforms(emit, self.vector, outputs, self.largest),
             )
             for outputs in tiles
         ]
