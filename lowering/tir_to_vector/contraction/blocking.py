@@ -10,8 +10,6 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, larger
 _STEP = 4
 # Bytes of a page, which is also a way of L1, and of a cache line.
 PAGE, _LINE = 4096, 64
-# Rows of the largest tile whose tail is cut into halves and thirds.
-_HALVED = 9
 # Minimal rows of tiles that are made smaller so that threads get equal numbers.
 _SHARED = 5
 
@@ -86,7 +84,6 @@ class TileLoop:
         first, last: the range of tile numbers.
         base: the row of tile number 0.
         partial: whether the last tile may be partial.
-        end: the end of the rows; None for the end of all.
     """
 
     rows: int
@@ -94,28 +91,23 @@ class TileLoop:
     last: Index
     base: Index
     partial: bool = False
-    end: Index | None = None
 
 
 @dataclass(frozen=True)
 class RowTiles:
     """How rows are cut into register tiles.
 
-    Static rows give tiles that differ by one row at most. Dynamic rows give tiles of `most` rows,
-    then smaller ones for the tail, with at most one row of waste. `fine` adds code for tiles of
-    `most - 1` rows: most numbers are sums of both.
+    Static rows give tiles that differ by one row at most. Dynamic rows give tiles of `most` rows
+    and of one row less, as most numbers are sums of both, then smaller ones for the tail, with at
+    most one row of waste.
 
     Attributes:
         emit: where loops are written.
         rows: the number of rows.
         most: the maximal rows of a tile.
-        full: whether all tiles but the last have `most` rows if `rows` is static too.
-        single: whether the tail may have tiles of one row, or of half of `most`: one more code
-            size.
-        fine: whether there is code for tiles of `most - 1` rows.
+        full: whether all tiles but those of the tail have `most` rows.
+        single: whether the tail may have tiles of one row: one more code size.
         threads: threads that share the tiles; static rows are cut so that all get as many tiles.
-        narrow: whether tiles of the tail have one vector: with fewer than four rows, two vectors
-            would wait for the latency of an FMA.
     """
 
     emit: Emitter
@@ -123,36 +115,19 @@ class RowTiles:
     most: int
     full: bool = False
     single: bool = True
-    fine: bool = False
     threads: int = 1
-    narrow: bool = False
-
-    @property
-    def by_row(self) -> bool:
-        """Whether threads get ranges of rows, not of tiles."""
-        unknown = not isinstance(self.rows, int) and not self.fine and not self.full
-        return unknown and self.single and self.most == _HALVED
-
-    def is_narrow(self, tile: int) -> bool:
-        """Whether tiles of `tile` rows have one vector."""
-        return self.narrow and self.by_row and tile < self.most
 
     @property
     def count(self) -> Index:
-        """The number of tiles, or of rows if threads get ranges of rows."""
+        """The number of tiles."""
         if isinstance(self.rows, int):
             count = ceil_div(self.rows, self.most)
             shared = round_up(count, self.threads)
             enough = not self.full and self.rows >= shared * _SHARED
             return shared if enough else count
-        if self.by_row:
-            return self.rows
-        if not self.fine:
+        if self.full:
             return ceil_div(self.rows, self.most)
-        total: Index = 0
-        for _, count in self._plan():
-            total += count
-        return total
+        return sum(count for _, count in self._plan())
 
     @property
     def largest(self) -> int:
@@ -166,7 +141,7 @@ class RowTiles:
         return ceil_div(self.rows, max(1, count))
 
     def loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
-        """Yield the loops over a range of tiles, in the unit of `count`."""
+        """Yield the loops over a range of tiles."""
         emit = self.emit
         if isinstance(self.rows, int):
             count, tile = self.count, self.largest
@@ -180,57 +155,19 @@ class RowTiles:
                 if low < high:
                     yield TileLoop(rows, emit.max(first, low), emit.min(last, high), base)
             return
-        if self.fine:
-            yield from self._fine_loops(first, last)
+        if not self.full:
+            yield from self._planned_loops(first, last)
             return
-        most = self.most
-        if self.by_row:
-            yield from self._halved_loops(first, last)
-            return
-        small = most // 2 if self.full else max(1, most // 3)
-        single = self.single and small > 1 and not self.full
-        spare = 1 if single else small - 1
-        large = (self.rows + spare) // most
+        most, small = self.most, self.most // 2
+        large = (self.rows + small - 1) // most
         yield TileLoop(most, first, emit.min(last, large), 0, partial=True)
         done = large * most
         left = emit.max(self.rows - done, 0)
         here = (first <= large) & (large < last)
-        left = emit.select(here, left, 0)
-        count = (left + spare) // small
+        count = ceil_div(emit.select(here, left, 0), small)
         yield TileLoop(small, 0, count, done, partial=True)
-        if single:
-            more = count * small
-            yield TileLoop(1, 0, left - more, done + more)
 
-    def _halved_loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
-        """Cut a range of rows; the tail has tiles of a half, rounded up, and of a third.
-
-        With `narrow`, they have four rows, or five if that leaves no tail. A single row reads as
-        much of B as a tile does: it is joined with the tile before it, as two halves.
-        """
-        emit, most = self.emit, self.most
-        half, small = most // 2 + 1, most // 2 if self.narrow else most // 3
-        rows = last - first
-        large = (rows if self.narrow else rows + 1) // most
-        left = rows - large * most
-        alone = emit.compare("eq", left, 1) & (large > 0)
-        large -= emit.select(alone, 1, 0)
-        done = large * most
-        left = emit.max(rows - done, 0)
-        if self.narrow:
-            halves = emit.select(alone, 2, emit.select(emit.compare("eq", left, half), 1, 0))
-        else:
-            halves = (left + 1) // half
-            halves = emit.select(emit.compare("eq", left, 2 * small), 0, halves)
-        taken = halves * half
-        rest = ceil_div(emit.max(left - taken, 0), small)
-        base = first
-        for size, count in ((most, large), (half, halves), (small, rest)):
-            partial = size == small or not self.narrow
-            yield TileLoop(size, 0, count, base, partial, end=last)
-            base += count * size
-
-    def _fine_loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
+    def _planned_loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
         emit = self.emit
         done: Index = 0
         rows: Index = 0

@@ -208,10 +208,7 @@ class GemmWriter:
             unit = blocking.panel_width * (panels_at_once(blocking) if whole_rows else 1)
         dims.append(ParallelDim(blocking.n, unit, least))
         if not whole_rows:
-            several = 2 * emit.threads
-            if blocking.rows.by_row:
-                several = (several - 1) * blocking.rows.most
-            dims.append(ParallelDim(blocking.rows.count, 1, several))
+            dims.append(ParallelDim(blocking.rows.count, 1, 2 * emit.threads))
             dims.append(ParallelDim(blocking.n, blocking.unit))
         with emit.parallel_region(dims, work) as ranges:
             by_position = dict(zip(blocking.outer, ranges, strict=False))

@@ -103,11 +103,7 @@ class GemmBlocking:
             computed = DequantizedPanels(gemm, self.panel, emit)
             self.load: PanelLoad = PanelLoad(computed=computed)
         self.a, self.b = (Layout(x, emit) for x in (gemm.a, gemm.b))
-        self.rows: RowTiles = RowTiles(
-            emit, self.m, tile.rows, full=self.matrices,
-            fine=bool(self.panel_width) and not self.matrices,
-            narrow=machine.fma_units == 1,
-        )  # fmt: skip
+        self.rows: RowTiles = RowTiles(emit, self.m, tile.rows, full=self.matrices)
 
     def _columns_of_a_block(self, size: int) -> Index:
         """Return the maximal columns of a block, given the bytes of an element.

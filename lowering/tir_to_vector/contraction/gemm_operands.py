@@ -172,32 +172,24 @@ class BOperand:
         count, many = j1 - j0, k1 - k0
         block = StridedRef(b.base, start, {"n": n_stride, "k": k_stride})
         if self.pack is not True:
-            by_masks = tiles is not None and tiles.vectors == blocking.vectors
-            by_masks = by_masks and blocking.rows.is_narrow(1)
-            return self._edged(packer, block, count, many, by_masks)
+            return self._edged(packer, block, count, many)
         packer.pack(block, count, many)
         self._clear(columns, steps, size)
         return Panels(
             self._packed, packer.first, width, size, width, padded=True, prefetch_distance=distance
         )
 
-    def _edged(
-        self, packer: Packer, block: StridedRef, count: Index, many: Index, by_masks: bool
-    ) -> Panels:
+    def _edged(self, packer: Packer, block: StridedRef, count: Index, many: Index) -> Panels:
         """Pack if that is decided at run time; the last columns are packed in any case.
 
-        So tiles read whole panels. `by_masks` reads the last columns in place with masks instead;
-        with two FMA units masked loads would take one of them.
+        So tiles read whole panels: with two FMA units masked loads would take one of them.
         """
         emit, width, pack = self._blocking.emit, packer.width, self.pack
         n_stride, k_stride = block.stride("n"), block.stride("k")
         from_ = emit.select(pack, 0, emit.round_down(count, width))
         first, used = emit.select(pack, packer.first, 0), emit.negated(pack)
         last = replace(block, offset=block.offset + from_ * n_stride)
-        left = count - from_
-        wanted = (not by_masks and self._reads_edge) | pack
-        if wanted is not False:
-            replace(packer, first=first).pack(last, emit.select(wanted, left, 0), many)
+        replace(packer, first=first).pack(last, count - from_, many)
         packed, base = emit.dynamic(packer.to), emit.dynamic(block.base)
         stride, chosen = emit.select(pack, width, k_stride), pack is not False
         if chosen and isinstance(k_stride, int):
@@ -205,9 +197,9 @@ class BOperand:
             stride = emit.opaque_index(stride)
         return Panels(
             emit.select(pack, packed, base), emit.select(pack, first, block.offset), stride,
-            emit.select(pack, packer.panel_size, width), width, padded=not by_masks,
+            emit.select(pack, packer.panel_size, width), width, padded=True,
             prefetch_distance=0 if chosen and self._blocking.has_n_tail else _PREFETCH_STEPS,
-            edge=Edge(packed, used) if self._has_edge and not by_masks else None, chosen=chosen,
+            edge=Edge(packed, used) if self._has_edge else None, chosen=chosen,
         )  # fmt: skip
 
     def _clear(self, columns: Span, steps: Span, size: Index) -> None:
@@ -277,17 +269,6 @@ class BOperand:
         return not isinstance(n, int) or n % blocking.width != 0
 
     @property
-    def _reads_edge(self) -> Bool:
-        """Whether there are tiles of two vectors, which read packed last columns."""
-        blocking = self._blocking
-        if not blocking.rows.is_narrow(1):
-            return True
-        wide = blocking.m >= blocking.rows.most
-        if not blocking.may_be_narrow:
-            return wide
-        return wide & (blocking.n > blocking.lanes)
-
-    @property
     def _panel_rows(self) -> Index:
         """The distance of panels, in rows of a panel.
 
@@ -347,7 +328,7 @@ class AOperand:
         """Allocate copies of adjacent rows: for partial tiles, and for lines that conflict."""
         blocking = self._blocking
         self._copied = True if blocking.gemm.widen[0] is not None else self._far()
-        if self._copied is False and isinstance(blocking.m, int) and not blocking.rows.fine:
+        if self._copied is False and isinstance(blocking.m, int):
             return
         count = self._steps * blocking.rows.largest + blocking.lanes
         self._copies = blocking.emit.alloc(count, blocking.gemm.element)
@@ -398,6 +379,8 @@ class AOperand:
             if alone or (self._copies is None and last is None and isinstance(m_stride, int)):
                 return rows
             if self._copies is None:
+                # LLVM would derive pointers at equal distances from each other in each step.
+                rows = replace(rows, last=blocking.m - 1 - row)
                 places = [start + rows.row(emit, number) for number in range(tile)]
                 rows.each = [emit.from_place(a.base, place, steps) for place in places]
                 return rows

@@ -21,7 +21,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
 )
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Panels
 from relax_mlir.lowering.tir_to_vector.emit import StridedRef
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Sums that are on the stack: an allocation takes as long as a small GEMM.
 _SUMS = 512
@@ -121,8 +121,7 @@ class TileWriter:
                     ahead = following + done, share
                     panels = [(zone, replace(each, ahead=ahead)) for zone, each in column_tiles]
                 row = number.counter * tile + loop_.base
-                upto = blocking.m if loop_.end is None else loop_.end
-                there = emit.min(upto - row, tile) if loop_.partial else None
+                there = emit.min(blocking.m - row, tile) if loop_.partial else None
                 end = None if there is None else there - 1
                 source = self._left.begin(a, row, tile, k0, many, end)
                 out = None
@@ -133,7 +132,7 @@ class TileWriter:
                 if self._finish is not None:
                     finish = rows_of(self._finish, env, row, gemm.m)
                 # Only the largest tiles are worth long code.
-                short = blocking.rows.fine and tile < blocking.rows.largest
+                short = not blocking.rows.full and tile < blocking.rows.largest
                 store = Store(out, first, self._init, last, finish, j0, self._scratch, there, short)
                 self._columns(tile, source, panels, store, many)
 
@@ -141,14 +140,11 @@ class TileWriter:
         self, rows: int, a: StridedRef, column_tiles: PanelsOfTiles, store: Store, steps: Index
     ) -> None:
         emit, blocking = self._emit, self._blocking
-        if blocking.rows.is_narrow(rows):
-            self._narrow(rows, a, column_tiles, store, steps)
-            return
         with ExitStack() as branch:
             if rows == blocking.rows.largest and blocking.may_be_narrow:
-                few = column_tiles[-1][0].last <= blocking.lanes
-                with emit.when(few) as made:
-                    self._narrow(rows, a, column_tiles[-1:], store, steps)
+                zone, panels = column_tiles[-1]
+                with emit.when(zone.last <= blocking.lanes) as made:
+                    self._tiles_of_width(rows, a, replace(zone, vectors=1), panels, store, steps)
                 branch.enter_context(emit.otherwise(made))
             for zone, panels in column_tiles:
                 self._tiles_of_width(rows, a, zone, panels, store, steps)
@@ -195,53 +191,6 @@ class TileWriter:
         if isinstance(left, int) and left >= first + lanes:
             return None
         return self._emit.mask(left - first, lanes)
-
-    def _narrow(
-        self, rows: int, a: StridedRef, column_tiles: PanelsOfTiles, store: Store, steps: Index
-    ) -> None:
-        """Write tiles of one vector for all columns, whatever the width of panels.
-
-        Columns of unpacked panels are read in place with masks.
-        """
-        emit, blocking = self._emit, self._blocking
-        lanes, distance = blocking.lanes, column_tiles[0][1].prefetch_distance
-        distance = distance if rows > 1 else 0
-        tile = replace(blocking.tile, rows=rows, vectors=1, prefetch_distance=distance)
-        before: list[Index] = [0]
-        for zone, _ in column_tiles:
-            width = zone.vectors * lanes
-            several = ceil_div(zone.last - zone.first, width)
-            before.append(before[-1] + several)
-        with emit.loop(0, before[-1]) as number:
-            made = [
-                self._panel(zone, panels, number.counter - first)
-                for (zone, panels), first in zip(column_tiles, before, strict=False)
-            ]
-            base, places = made[-1]
-            if len(made) > 1:
-                here = number.counter < before[1]
-                pairs = zip(made[0][1], places, strict=True)
-                places = [emit.select(here, x, y) for x, y in pairs]
-                base = base if base == made[0][0] else emit.select(here, made[0][0], base)
-            offset, stride, start, left = places
-            base = emit.from_place(base, offset, stride * blocking.kc)
-            with emit.loop(0, left, lanes) as inside:
-                b = StridedRef(base, inside.counter, {"k": stride})
-                masks: list[ir.Value | None] = [emit.mask(left - inside.counter, lanes)]
-                to = store.at(start + inside.counter)
-                emit_tile(tile, a, b, to, steps, masks)
-
-    def _panel(
-        self, zone: ColumnTiles, panels: Panels, number: Index
-    ) -> tuple[ir.Value, list[Index]]:
-        """Return a panel: its buffer, offset, stride, first column and number of columns."""
-        emit = self._emit
-        width = zone.vectors * self._blocking.lanes
-        column = number * width
-        start = zone.first + column
-        place = panels.offset + number * panels.panel_stride
-        left = emit.min(zone.last - start, width)
-        return panels.base, [place, panels.row_stride, start, left]
 
     def _at(self, panels: Panels, column: Index, left: Index, vectors: int) -> StridedRef:
         """Return the first element of B of a tile.

@@ -18,7 +18,14 @@
 // CHECK: scf.for {{.*}} -> (vector<16xf32>,
 // CHECK: vector.broadcast
 // CHECK: vector.fma
-// Sums of the first block of k are stored without a look at what was there, those of others added.
+// Sums of the first block of k are stored without a look at what was there, those of others added:
+// in a loop over rows with few columns, else by inline code.
+// CHECK: scf.if %{{.*}} -> (vector<16xf32>) {
+// CHECK-NEXT: scf.yield
+// CHECK-NEXT: } else {
+// CHECK-NEXT: vector.maskedload
+// CHECK-NEXT: arith.addf
+// CHECK: vector.maskedstore
 // CHECK: scf.if
 // CHECK-NOT: vector.maskedload
 // CHECK: vector.maskedstore

@@ -29,11 +29,13 @@ func.func @g(%q: tensor<1x1x12x64xbf16>, %k: tensor<1x512x12x64xbf16>) -> tensor
   return %0 : tensor<1x1x12x64xbf16>
 }
 
-// Sums over several blocks of keys are kept, and narrowed row by row behind the last, not by tiles.
+// Sums over blocks of keys are kept, and narrowed row by row behind the last, not by tiles.
 // ALL-LABEL: func.func private @attention2(
 // WIDE-NOT: arith.truncf
 // WIDE: memref.load
-// WIDE-COUNT-4: arith.truncf %{{.*}} : vector<16xf32> to vector<16xbf16>
+// WIDE: scf.for
+// WIDE: scf.for
+// WIDE: arith.truncf %{{.*}} : vector<16xf32> to vector<16xbf16>
 // WIDE-NOT: arith.truncf
 // WIDE: return
 
