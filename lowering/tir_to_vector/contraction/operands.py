@@ -157,32 +157,13 @@ class VnniLoader:
 
     def one(self, at: Index, k_stride: Index, live: Index | None) -> ir.Value:
         """Load one group, whose first `live` elements exist, None for all."""
-        emit, bits = self.emit, self.dot.part.width
-        values = []
-        for i in range(self.dot.group):
-            if isinstance(live, int) and i >= live:
-                break
-            if live is None or isinstance(live, int):
-                values.append(emit.load(self.base, [at + k_stride * i]))
-                continue
-            there = i < live
-            step = emit.select(there, i, 0)
-            value = emit.load(self.base, [at + k_stride * step])
-            none = emit.constant(self.base.type.element_type, 0)
-            values.append(emit.select(there, value, none))
-        small, wide = (ir.IntegerType.get_signless(n) for n in (bits, bits * self.dot.group))
-        total: ir.Value | None = None
-        for i, loaded in enumerate(values):
-            value = self._part(loaded)
-            if value.type != small:
-                value = emit.op("arith.bitcast", [value], small)
-            value = emit.op("arith.extui", [value], wide)
-            if i:
-                count = emit.constant(wide, i * bits)
-                value = emit.op("arith.shli", [value, count], wide)
-            total = value if total is None else emit.op("arith.ori", [total, value], wide)
-        assert total is not None
-        return self._turn(total)
+        emit, one = self.emit, replace(self, lanes=1)
+        count = live if isinstance(live, int) else self.dot.group
+        places = [at + k_stride * i for i in range(count)]
+        masks: list[ir.Value | None] = [None] * count
+        if isinstance(live, ir.Value):
+            masks = [emit.mask(live - i, 1) for i in range(count)]
+        return emit.extract(one.across_k(places, masks), 0)
 
     def _groups(self, elements: ir.Value) -> ir.Value:
         type_ = groups_type(self.lanes)

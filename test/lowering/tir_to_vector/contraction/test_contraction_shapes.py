@@ -292,42 +292,31 @@ def test_sums_of_products_are_no_windows() -> None:
     ("most", "full"),
     [(6, False), (9, False), (12, False), (32, True)],
 )
-@pytest.mark.parametrize("fine", [True, False])
 @pytest.mark.parametrize("single", [True, False])
-@pytest.mark.parametrize("narrow", [True, False])
-def test_row_tiles_cover_every_row_once(
-    most: int, full: bool, fine: bool, single: bool, known: bool, narrow: bool
-) -> None:
+def test_row_tiles_cover_every_row_once(most: int, full: bool, single: bool, known: bool) -> None:
     class Numbers:
         max, min = staticmethod(max), staticmethod(min)
         select = staticmethod(lambda condition, a, b: a if condition else b)
-        compare = staticmethod(lambda kind, a, b: {"eq": a == b}[kind])
 
     for rows in range(200):
         # A number of numpy's is no `int`: it stands for one that is known at run time only.
-        tiles = RowTiles(
-            Numbers(), rows if known else np.int64(rows), most, full, single, fine and not full,
-            narrow=narrow,
-        )  # fmt: skip
+        tiles = RowTiles(Numbers(), rows if known else np.int64(rows), most, full, single)
         for cut in range(tiles.count + 1):
             seen: list[int] = []
             for first, last in ((0, cut), (cut, tiles.count)):
                 for loop in tiles.loops(first, last):
                     for number in range(loop.first, loop.last):
                         start = number * loop.rows + loop.base
-                        end = rows if loop.end is None else loop.end
-                        count = min(loop.rows, end - start) if loop.partial else loop.rows
+                        count = min(loop.rows, rows - start) if loop.partial else loop.rows
                         seen += range(start, start + count)
                         assert 0 < count <= loop.rows <= most
             assert seen == list(range(rows))
         loops = list(tiles.loops(0, tiles.count))
         computed = sum(x.rows * max(0, x.last - x.first) for x in loops)
         if single and not full:
-            # At most one row is wasted, unless there is only one; two by tiles
-            # of one vector, which are not shorter than four.
-            fours = narrow and tiles.by_row
-            assert computed <= rows + (1 if rows > 1 else 2) + fours
-        if fine and not full:
+            # At most one row is wasted, unless there is only one.
+            assert computed <= rows + (1 if rows > 1 else 2)
+        if not full:
             # Enough rows are a sum of the two largest tiles.
             assert rows < most * (most - 1) or computed == rows
 
