@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention
 from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOWEST
 from relax_mlir.lowering.tir_to_vector.attention.setup import Setup
 from relax_mlir.lowering.tir_to_vector.attention.tile import Matrix
 from relax_mlir.lowering.tir_to_vector.contraction.packing import copy_rows
+from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, round_up
 from relax_mlir.lowering.tir_to_vector.shuffles import sums_in_lanes
 
@@ -23,29 +25,24 @@ _KEY_BLOCK = 32
 _HELD = 16
 
 
-class DecodeAttention:
-    """Writes the kernel.
+class DecodeAttention(Setup):
+    """Writes the kernel."""
 
-    Args:
-        setup: the attention.
-    """
-
-    setup: Setup
     highest: ir.Value
     totals: ir.Value
     queries: ir.Value
     sums: ir.Value
 
-    def __init__(self, setup: Setup) -> None:
-        self.setup, self.emit, self.use = setup, setup.emit, setup.use
+    def __init__(self, attention: Attention, emit: Emitter) -> None:
+        super().__init__(attention, emit)
         self.lanes: int = self.use.lanes
 
     def write(self) -> None:
         """Write the loops at the insertion point."""
-        emit, setup = self.emit, self.setup
-        order = [*setup.own, *setup.shared]
-        with setup.parallel_region(1) as (spans, rows):
-            inside = order[max(len(setup.own) - 1, 0) :]
+        emit = self.emit
+        order = [*self.own, *self.shared]
+        with self.parallel_region(1) as (spans, rows):
+            inside = order[max(len(self.own) - 1, 0) :]
             self._allocate(inside)
             env: dict[int, Index] = {}
             with ExitStack() as stack:
@@ -55,7 +52,7 @@ class DecodeAttention:
                 each = lambda write: self._each(inside, ranges, rows, env, write)  # noqa: E731
                 each(self._begin)
                 # Of all queries, not of this thread's: the rounding of sums depends on the blocks.
-                lower, upper = setup.visible(0, setup.rows, self.lanes)
+                lower, upper = self.visible(0, self.rows, self.lanes)
                 with emit.loop(lower, upper, _KEY_BLOCK) as block:
                     key = block.counter
                     count = emit.min(upper - key, _KEY_BLOCK)
@@ -74,21 +71,21 @@ class DecodeAttention:
             for position, span in zip(inside, ranges, strict=True):
                 counter = stack.enter_context(emit.loop(*span)).counter
                 here[position] = counter
-                extent = emit.size(self.setup.attention.outer[position])
+                extent = emit.size(self.attention.outer[position])
                 slot = slot * extent + counter
             row = stack.enter_context(emit.loop(*rows)).counter
-            write(here, row, slot * self.setup.rows + row)
+            write(here, row, slot * self.rows + row)
 
     def _allocate(self, inside: list[int]) -> None:
-        emit, setup, lanes = self.emit, self.setup, self.lanes
-        element = setup.attention.element
+        emit, lanes = self.emit, self.lanes
+        element = self.attention.element
         with emit.outside():
-            slots: Index = setup.rows
+            slots: Index = self.rows
             for position in inside:
-                slots *= emit.size(setup.attention.outer[position])
-            self.depth: Index = round_up(setup.depth, lanes)
-            self.width: Index = round_up(setup.width, lanes)
-            sizes = [slots * size for size in (1, lanes, self.depth, self.width)]
+                slots *= emit.size(self.attention.outer[position])
+            self.query_stride: Index = round_up(self.depth, lanes)
+            self.sum_stride: Index = round_up(self.width, lanes)
+            sizes = [slots * size for size in (1, lanes, self.query_stride, self.sum_stride)]
             # Copies of queries end with a vector past the last.
             sizes[2] += lanes
         self.highest, self.totals, self.queries, self.sums = (
@@ -97,24 +94,24 @@ class DecodeAttention:
         self.exps: ir.Value = emit.alloc(_KEY_BLOCK, element)
 
     def _begin(self, env: dict[int, Index], row: Index, slot: Index) -> None:
-        emit, use, setup = self.emit, self.use, self.setup
+        emit, use = self.emit, self.use
         zero = emit.constant(use.vector, 0)
-        emit.store(emit.constant(setup.attention.element, LOWEST), self.highest, [slot])
+        emit.store(emit.constant(self.attention.element, LOWEST), self.highest, [slot])
         emit.vector_store(zero, self.totals, [slot * self.lanes])
-        query = setup.matrix(setup.attention.query, env)
-        line, load = slot * self.depth, query.loader(setup.factor)
-        copy_rows(load, query.rows(row, None), 1, setup.depth, self.queries, 0, line)
-        line = slot * self.width
-        with emit.loop(0, self.width, self.lanes) as column:
+        query = self.matrix(self.attention.query, env)
+        line, load = slot * self.query_stride, query.loader(self.factor)
+        copy_rows(load, query.rows(row, None), 1, self.depth, self.queries, 0, line)
+        line = slot * self.sum_stride
+        with emit.loop(0, self.sum_stride, self.lanes) as column:
             emit.vector_store(zero, self.sums, [line + column.counter])
 
     def _block(
         self, env: dict[int, Index], row: Index, slot: Index, key: Index, count: Index
     ) -> None:
         """Write a block of keys."""
-        emit, use, setup = self.emit, self.use, self.setup
-        element, lanes = setup.attention.element, self.lanes
-        keys, score_mod = setup.matrix(setup.attention.key, env), setup.score_mod(env)
+        emit, use = self.emit, self.use
+        element, lanes = self.attention.element, self.lanes
+        keys, score_mod = self.matrix(self.attention.key, env), self.score_mod(env)
         of_row = score_mod.of_row(row)
         lowest, zero = emit.constant(use.vector, LOWEST), emit.constant(use.vector, 0)
         with emit.loop(0, count, lanes, [lowest]) as loop:
@@ -138,16 +135,16 @@ class DecodeAttention:
         at = slot * lanes
         total = use.multiply_add(use.load(self.totals, at), shrink, loop.results[0])
         emit.vector_store(total, self.totals, [at])
-        self._add(setup.matrix(setup.attention.value, env), slot, key, count, shrink)
+        self._add(self.matrix(self.attention.value, env), slot, key, count, shrink)
 
     def _scores(self, keys: Matrix, slot: Index, key: Index, count: Index) -> ir.Value:
         """Return the scores of a query and a block of keys; keys past the last repeat it."""
         emit, use, lanes = self.emit, self.use, self.lanes
-        depth = self.setup.depth
+        depth = self.depth
         # Limits of distances take fewer registers than those of keys: addresses are not stored.
         begin, last = keys.place(key, 0), (count - 1) * keys.row
         starts = [begin + emit.min(i * keys.row, last) for i in range(lanes)]
-        line = slot * self.depth
+        line = slot * self.query_stride
         zero = emit.constant(use.vector, 0)
 
         # Without a tail, the next elements are the next query's, or beyond the buffer.
@@ -189,7 +186,7 @@ class DecodeAttention:
     def _add(self, values: Matrix, slot: Index, key: Index, count: Index, shrink: ir.Value) -> None:
         """Add a block of values to the rescaled sums of a query."""
         emit, lanes = self.emit, self.lanes
-        line, width = slot * self.width, self.setup.width
+        line, width = slot * self.sum_stride, self.width
         start = values.place(key, 0)
         for number, upto in self._runs():
             done = 0 if number == _SUMS else emit.round_down(width, _SUMS * lanes)
@@ -215,7 +212,7 @@ class DecodeAttention:
 
     def _runs(self) -> Iterator[tuple[int, Index]]:
         """Yield the vectors of a value that are summed at a time, and the end of their range."""
-        width = self.setup.width
+        width = self.width
         whole = self.emit.round_down(width, _SUMS * self.lanes)
         if not isinstance(whole, int) or whole:
             yield _SUMS, whole
@@ -223,8 +220,7 @@ class DecodeAttention:
             yield 1, width
 
     def _finish(self, env: dict[int, Index], row: Index, slot: Index) -> None:
-        setup = self.setup
-        sums = slot * self.width
+        sums = slot * self.sum_stride
         totals = slot * self.lanes
-        out = setup.matrix(setup.attention.out, env)
-        setup.finish(out, row, (self.sums, sums), (self.totals, totals))
+        out = self.matrix(self.attention.out, env)
+        self.finish(out, row, (self.sums, sums), (self.totals, totals))

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
@@ -21,7 +21,6 @@ from relax_mlir.lowering.tir_to_vector.attention.setup import (
     REGISTERS,
     VECTORS,
     Plan,
-    Setup,
     tile_rows,
 )
 from relax_mlir.lowering.tir_to_vector.attention.softmax import (
@@ -110,15 +109,10 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     places = (attention.query, attention.key, attention.value)
     lanes = machine.isa.lanes(bits_of(attention.element))
 
-    @cache
-    def setup(emit: Emitter) -> Setup:
-        return Setup(attention, emit)
-
     def few(emit: Emitter) -> bool | ir.Value:
         if any(place.column != 1 for place in places):
             return False
-        rows = attention.rows.value
-        return (setup(emit).rows if rows is None else rows) <= DECODE_MAX_QUERIES
+        return emit.size(attention.rows) <= DECODE_MAX_QUERIES
 
     def work(tile: tuple[int, int], size: Size) -> Work:
         points = math.prod(map(size, (*attention.outer, attention.rows, attention.keys)))
@@ -131,11 +125,11 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     most = tile_rows(machine.row_tiles[0] if rows is None else rows, machine)
     return [
         Candidate(
-            "decode", lambda emit, _: DecodeAttention(setup(emit)).write(),
+            "decode", lambda emit, _: DecodeAttention(attention, emit).write(),
             partial(work, (1, 1)), (1, lanes), few,
         ),
         Candidate(
-            "blocks of queries", lambda emit, _: _Kernel(setup(emit)).write(),
+            "blocks of queries", lambda emit, _: _Kernel(attention, emit).write(),
             partial(work, (most, VECTORS)), (most, VECTORS * lanes),
         ),
     ]  # fmt: skip
@@ -149,20 +143,20 @@ class _Kernel(Plan):
 
     def write(self) -> None:
         """Write the loops."""
-        emit, setup, attention = self.emit, self.setup, self.attention
-        with setup.parallel_region(self.block) as (spans, rows), ExitStack() as stack:
+        emit, attention = self.emit, self.attention
+        with self.parallel_region(self.block) as (spans, rows), ExitStack() as stack:
             self.buffers = self._allocate()
             env: dict[int, Index] = {}
-            for position in setup.own:
+            for position in self.own:
                 env[position] = stack.enter_context(emit.loop(*spans[position])).counter
             max_norm = self._pack(env)
-            for position in setup.shared:
+            for position in self.shared:
                 env[position] = stack.enter_context(emit.loop(*spans[position])).counter
             head = _Head(
-                setup.matrix(attention.query, env),
-                setup.matrix(attention.value, env),
-                setup.matrix(attention.out, env),
-                setup.score_mod(env),
+                self.matrix(attention.query, env),
+                self.matrix(attention.value, env),
+                self.matrix(attention.out, env),
+                self.score_mod(env),
                 max_norm,
             )
             if rows[0] == 0 and isinstance(rows[1], int) and rows[1] <= self.block:
@@ -202,7 +196,7 @@ class _Kernel(Plan):
             emit.alloc(key_size, element),
             None if self.values_in_place else emit.alloc(value_size, element),
             None if self.queries_in_place else emit.alloc(query_size, element),
-            Sums(self.setup, emit.alloc(sum_size, element), sum_stride, state),
+            Sums(self, emit.alloc(sum_size, element), sum_stride, state),
             Softmax(self.use, scores, stride, state, self.alone, self._none()),
             winograd_dot,
         )
@@ -215,7 +209,7 @@ class _Kernel(Plan):
 
     def _pack(self, env: dict[int, Index]) -> ir.Value | None:
         """Pack keys and values; return the largest squared norm of a key, if it is needed."""
-        key, value = (self.setup.matrix(p, env) for p in (self.attention.key, self.attention.value))
+        key, value = (self.matrix(p, env) for p in (self.attention.key, self.attention.value))
         keys = StridedRef(key.base, key.offset, {"n": key.row, "k": key.column})
         self.packer(key, self.depth, self.buffers.keys, self.factors[1]).pack(
             keys, self.keys, self.depth
@@ -226,8 +220,8 @@ class _Kernel(Plan):
         if not self.may_be_bounded:
             return None
         # Keys that no query sees do not count.
-        count = self._if_enough_keys(self.setup.visible(0, self.rows, self.panel)[1])
-        some = self.setup.mask is not None
+        count = self._if_enough_keys(self.visible(0, self.rows, self.panel)[1])
+        some = self.mask is not None
         if self.buffers.winograd_dot is not None:
             self.buffers.winograd_dot.store_key_terms(self.buffers.keys, count, self.panel)
         return max_key_norm(self.use, self.buffers.keys, count, self.steps, self.panel, some)
@@ -241,7 +235,7 @@ class _Kernel(Plan):
             return None
         emit, winograd_dot = self.emit, self.buffers.winograd_dot
         queries = self._queries(head.query, first, 0, None)
-        factor = None if self.pairs is None else emit.extract(self.setup.factor, 0)
+        factor = None if self.pairs is None else emit.extract(self.factor, 0)
         max_norm = max_query_norm(self.use, queries, self._if_enough_keys(rows), self.steps)
         bounded = are_bounded(self.use, max_norm, head.max_norm, factor)
         bounded &= self.enough_keys
@@ -274,8 +268,8 @@ class _Kernel(Plan):
         self, head: _Head, first: Index, rows: Index, bounded: BoundedScores | None
     ) -> None:
         """Write the loop over blocks of keys; without visible keys it runs for one empty block."""
-        emit, mask = self.emit, self.setup.mask
-        lower, upper = self.setup.visible(first, rows, self.panel)
+        emit, mask = self.emit, self.mask
+        lower, upper = self.visible(first, rows, self.panel)
         known = mask is None and isinstance(upper, int) and upper > 0
         even = known and upper % KEY_BLOCK == 0
         with emit.loop(lower, upper if known else emit.max(upper, lower + 1), KEY_BLOCK) as loop:
@@ -329,7 +323,7 @@ class _Kernel(Plan):
         keys = StridedRef(self.buffers.keys, start, {"k": self.panel})
         # That takes more code than kernels of unknown sizes have time to be compiled.
         known = isinstance(self.rows, int) and isinstance(self.keys, int)
-        in_registers = known and self.setup.machine.registers >= REGISTERS
+        in_registers = known and self.machine.registers >= REGISTERS
 
         def products(row: Index, count: int) -> None:
             # Only tiles of the tail may have rows past the last one.
@@ -341,7 +335,7 @@ class _Kernel(Plan):
             sums = self._scores(shape, queries, keys, (row, block.key + column), bounded)
             if self.pairs is not None:
                 # Scaling bfloat16 queries would round them once more.
-                sums = [[use.mul(x, self.setup.factor) for x in each] for each in sums]
+                sums = [[use.mul(x, self.factor) for x in each] for each in sums]
             all_at_once = in_registers and count == self.tile
             at_once = bounded.holds if bounded is not None and all_at_once else False
 
@@ -352,7 +346,7 @@ class _Kernel(Plan):
             emit.choose(at_once, exponentiate, lambda: softmax.keep(row, column, sums))
 
         # Half the rows keep one FMA unit busy, so there is no tile of all rows.
-        one_unit = self.pairs is not None or self.setup.machine.fma_units == 1
+        one_unit = self.pairs is not None or self.machine.fma_units == 1
         self._tiles(rows, products, one_unit and vectors < VECTORS)
         if bounded is not None:
             # The rows that no full tile covers.
@@ -389,7 +383,7 @@ class _Kernel(Plan):
     ) -> list[list[ir.Value]]:  # fmt: skip
         """Return the sums of a tile of exponentials times the values of some keys."""
         shape = rows, VECTORS
-        if self.pairs is None or self.setup.mask is None:
+        if self.pairs is None or self.mask is None:
             steps = self._units(keys)
             return sum_products(self.use, shape, exps, values, steps, start)
         # The other key of the last pair is masked, and its value may be anything.
@@ -414,7 +408,7 @@ class _Kernel(Plan):
 
     def _seen_by_all(self, block: _Block) -> Index:
         """Return how many keys of a block, from its first on, all its queries see."""
-        emit, mask = self.emit, self.setup.mask
+        emit, mask = self.emit, self.mask
         if mask is None:
             return block.keys
         upto = block.first + mask.offset + 1
@@ -430,7 +424,7 @@ class _Kernel(Plan):
         softmax.mask_tail(rows, columns)
         if score_mod.reads:
             softmax.adjust(rows, (0, columns), at, score_mod)
-        elif self.setup.mask is not None:
+        elif self.mask is not None:
             start = emit.round_down(seen, self.use.lanes)
             with emit.when(seen < columns):
                 softmax.adjust(rows, (start, columns), at, score_mod)

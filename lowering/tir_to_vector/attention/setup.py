@@ -156,9 +156,9 @@ class Setup:
             none &= emit.compare("eq", self.keys, 0)
         total = emit.select(none, one, total)
         share = emit.op("arith.divf", [one, total], element)
-        self.write(out, row, sums, share)
+        self.store(out, row, sums, share)
 
-    def write(
+    def store(
         self, out: Matrix, row: Index, sums: tuple[ir.Value, Index], share: ir.Value
     ) -> None:  # fmt: skip
         """Store the sums of a query times a scalar."""
@@ -206,27 +206,17 @@ REGISTERS = 32
 DECODE_MAX_QUERIES = 6
 
 
-class Plan:
+class Plan(Setup):
     """Sizes of tiles and blocks, and which operands are packed."""
 
-    setup: Setup
-    rows: Index
-    keys: Index
-    depth: Index
-    width: Index
-
-    def __init__(self, setup: Setup) -> None:
-        self.setup, self.emit, self.use = setup, setup.emit, setup.use
-        self.attention = setup.attention
+    def __init__(self, attention: Attention, emit: Emitter) -> None:
+        super().__init__(attention, emit)
         self.panel: int = VECTORS * self.use.lanes
-        self.rows, self.keys, self.depth, self.width = (
-            setup.rows, setup.keys, setup.depth, setup.width,
-        )  # fmt: skip
         self.pairs = self.use.pairs
         # Keys of one step of the sums over values.
         self.unit = 1 if self.pairs is None else PAIR
         self.steps: Index = self._units(self.depth)
-        self.tile: int = tile_rows(self.rows, setup.machine)
+        self.tile: int = tile_rows(self.rows, self.machine)
         self.block: int = max(round(QUERY_BLOCK / self.tile), 1) * self.tile
         value, width = self.attention.value, self.width
         # Panels partition the rows, so each cache line is used in full.
@@ -235,9 +225,9 @@ class Plan:
             and value.widen is None and value.column == 1 and value.row == self.attention.width
         )  # fmt: skip
         one_block = isinstance(self.keys, int) and 0 < self.keys <= KEY_BLOCK
-        self.alone: bool = one_block and setup.mask is None
+        self.alone: bool = one_block and self.mask is None
         # With a sliding window few keys are seen by all queries of a block.
-        windowed = setup.mask is not None and setup.mask.window is not None
+        windowed = self.mask is not None and self.mask.window is not None
         unchanged = not (self.attention.added or self.attention.seen is not None or windowed)
         self.enough_keys = self.keys >= BOUNDED_MIN_KEYS
         self.may_be_bounded: bool = (
@@ -245,14 +235,14 @@ class Plan:
         )
         self.uses_winograd_dot: Any | bool = (
             self.may_be_bounded and self.pairs is None and self.attention.query.column == 1
-            and winograd_dot_pays(setup.machine, self.depth)
+            and winograd_dot_pays(self.machine, self.depth)
         )  # fmt: skip
-        self.factors = setup.factor, None
+        self.factors = self.factor, None
         self.queries_in_place: bool = not self.uses_winograd_dot and self._queries_fit_in_place()
         if self.queries_in_place:
-            self.factors = None, setup.factor
+            self.factors = None, self.factor
         elif self.uses_winograd_dot:
-            self.factors = balanced_factors(self.use, setup.factor)
+            self.factors = balanced_factors(self.use, self.factor)
 
     def _units(self, count: Index) -> Index:
         """Return the number of steps of a sum over `count` elements: numbers or pairs."""
@@ -273,7 +263,7 @@ class Plan:
 
     def _queries_fit_in_place(self) -> bool:
         """Whether tiles read queries in place; keys are then multiplied by the scale."""
-        query, machine = self.attention.query, self.setup.machine
+        query, machine = self.attention.query, self.machine
         row = query.row.value
         if row is None or query.widen is not None or query.column != 1:
             return False

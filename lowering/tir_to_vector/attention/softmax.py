@@ -405,7 +405,7 @@ class Sums:
         with emit.loop(0, rows) as row:
             share = emit.load(self.state.shares, [row.counter])
             sums = self.base, row.counter * self.stride
-            self.setup.write(out, first + row.counter, sums, share)
+            self.setup.store(out, first + row.counter, sums, share)
 
     def _places(self, row: Index, column: Index) -> list[Index]:
         """Return where the sums of a row's panel are."""
