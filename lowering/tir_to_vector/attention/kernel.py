@@ -25,7 +25,6 @@ from relax_mlir.lowering.tir_to_vector.attention.setup import (
 )
 from relax_mlir.lowering.tir_to_vector.attention.softmax import (
     BoundedScores,
-    RowState,
     Softmax,
     Sums,
     are_bounded,
@@ -51,18 +50,6 @@ from relax_mlir.lowering.tir_to_vector.nest_cost import (
     exp_cycles,
     step_cycles,
 )
-
-
-@dataclass(frozen=True)
-class _Buffers:
-    """The buffers of a thread; None for operands that are read in place."""
-
-    keys: ir.Value
-    values: ir.Value | None
-    queries: ir.Value | None
-    sums: Sums
-    softmax: Softmax
-    winograd_dot: WinogradDot | None
 
 
 @dataclass(frozen=True)
@@ -145,7 +132,7 @@ class _Kernel(Plan):
         """Write the loops."""
         emit, attention = self.emit, self.attention
         with self.parallel_region(self.block) as (spans, rows), ExitStack() as stack:
-            self.buffers = self._allocate()
+            self._allocate()
             env: dict[int, Index] = {}
             for position in self.own:
                 env[position] = stack.enter_context(emit.loop(*spans[position])).counter
@@ -166,65 +153,49 @@ class _Kernel(Plan):
                 count = emit.min(rows[1] - loop.counter, self.block)
                 self._rows(head, loop.counter, count)
 
-    def _allocate(self) -> _Buffers:
-        emit, lanes = self.emit, self.use.lanes
-        element = self.attention.element
+    def _allocate(self) -> None:
+        """Allocate a thread's buffers; there is none for operands that are read in place."""
+        emit, lanes, element = self.emit, self.use.lanes, self.attention.element
         width = KEY_BLOCK
         if isinstance(self.keys, int):
             width = min(KEY_BLOCK, round_up(max(self.keys, 1), self.panel))
-        # A stride of a power of two would have cache set conflicts.
-        stride = width + lanes
-        rows = round_up(self.block, lanes)
         with emit.outside():
-            panels = round_up(self.keys, self.panel)
-            key_size = panels * self.steps + lanes * self.panel
+            keys = round_up(self.keys, self.panel)
+            key_size = keys * self.steps + lanes * self.panel
             self.columns = round_up(self.width, self.panel)
-            value_size = self._units(self.keys) * self.columns
-            value_size += lanes * self.panel
+            value_size = self._units(self.keys) * self.columns + lanes * self.panel
             self.query_stride = round_up(self.steps, lanes) + lanes
-            sum_stride = self.columns + lanes
             query_size = self.query_stride * self.block
+            sum_stride = self.columns + lanes
             sum_size = sum_stride * self.block
-        parts = emit.alloc(rows * lanes, element) if self.may_be_bounded else None
-        winograd_dot = None
+        self.packed_keys = emit.alloc(key_size, element)
+        self.packed_values = None if self.values_in_place else emit.alloc(value_size, element)
+        self.queries = None if self.queries_in_place else emit.alloc(query_size, element)
+        self.softmax = Softmax(self, self.block, width, self.may_be_bounded)
+        self.sums = Sums(self.softmax, emit.alloc(sum_size, element), sum_stride)
+        self.winograd_dot = None
         if self.uses_winograd_dot and isinstance(self.steps, int):
-            terms = emit.alloc(panels, element), emit.alloc(rows, element)
-            winograd_dot = WinogradDot(self.use, self.steps, *terms)
-        state = RowState(*(emit.alloc(rows, element) for _ in range(5)), parts=parts)
-        scores = emit.alloc(self.block * stride, element)
-        return _Buffers(
-            emit.alloc(key_size, element),
-            None if self.values_in_place else emit.alloc(value_size, element),
-            None if self.queries_in_place else emit.alloc(query_size, element),
-            Sums(self, emit.alloc(sum_size, element), sum_stride, state),
-            Softmax(self.use, scores, stride, state, self.alone, self._none()),
-            winograd_dot,
-        )
-
-    def _none(self) -> bool | ir.Value:
-        """Return whether rows whose keys are all masked get zeros; without keys they do."""
-        if self.attention.zeros or isinstance(self.keys, int):
-            return self.attention.zeros or self.keys == 0
-        return self.emit.compare("eq", self.keys, 0)
+            terms = (emit.alloc(size, element) for size in (keys, round_up(self.block, lanes)))
+            self.winograd_dot = WinogradDot(self.use, self.steps, *terms)
 
     def _pack(self, env: dict[int, Index]) -> ir.Value | None:
         """Pack keys and values; return the largest squared norm of a key, if it is needed."""
         key, value = (self.matrix(p, env) for p in (self.attention.key, self.attention.value))
         keys = StridedRef(key.base, key.offset, {"n": key.row, "k": key.column})
-        self.packer(key, self.depth, self.buffers.keys, self.factors[1]).pack(
+        self.packer(key, self.depth, self.packed_keys, self.factors[1]).pack(
             keys, self.keys, self.depth
         )
-        if self.buffers.values is not None:
+        if self.packed_values is not None:
             values = StridedRef(value.base, value.offset, {"n": value.column, "k": value.row})
-            self.packer(value, self.keys, self.buffers.values).pack(values, self.width, self.keys)
+            self.packer(value, self.keys, self.packed_values).pack(values, self.width, self.keys)
         if not self.may_be_bounded:
             return None
         # Keys that no query sees do not count.
         count = self._if_enough_keys(self.visible(0, self.rows, self.panel)[1])
         some = self.mask is not None
-        if self.buffers.winograd_dot is not None:
-            self.buffers.winograd_dot.store_key_terms(self.buffers.keys, count, self.panel)
-        return max_key_norm(self.use, self.buffers.keys, count, self.steps, self.panel, some)
+        if self.winograd_dot is not None:
+            self.winograd_dot.store_key_terms(self.packed_keys, count, self.panel)
+        return max_key_norm(self.use, self.packed_keys, count, self.steps, self.panel, some)
 
     def _if_enough_keys(self, count: Index) -> Index:
         return self.emit.select(self.enough_keys, count, 0)
@@ -233,7 +204,7 @@ class _Kernel(Plan):
         """Return whether the scores of a block of queries are bounded, None for no."""
         if head.max_norm is None:
             return None
-        emit, winograd_dot = self.emit, self.buffers.winograd_dot
+        emit, winograd_dot = self.emit, self.winograd_dot
         queries = self._queries(head.query, first, 0, None)
         factor = None if self.pairs is None else emit.extract(self.factor, 0)
         max_norm = max_query_norm(self.use, queries, self._if_enough_keys(rows), self.steps)
@@ -248,21 +219,20 @@ class _Kernel(Plan):
 
     def _rows(self, head: _Head, first: Index, rows: Index) -> None:
         """Write what is done for a block of queries."""
-        softmax = self.buffers.softmax
         # Tiles compute rows past the last; garbage there may be subnormal, which is slow.
         known, unit = isinstance(self.rows, int), max(1, self.tile // 2)
         made = rows if known else round_up(rows, unit)
-        if self.buffers.queries is not None:
+        if self.queries is not None:
             query = head.query.rows(first, None if known else self.rows - 1 - first)
             load = self.loader(head.query, self.factors[0])
-            copy_rows(load, query, made, self.depth, self.buffers.queries, self.query_stride)
+            copy_rows(load, query, made, self.depth, self.queries, self.query_stride)
         bounded = self._bounded(head, first, rows)
+        self.softmax.begin(rows)
         if self.alone:
             self._block(_Block(head, first, rows, 0, self.keys, False, bounded))
         else:
-            softmax.begin(rows)
             self._blocks(head, first, rows, bounded)
-        self.buffers.sums.finish(head.out, first, rows)
+        self.sums.finish(head.out, first, rows)
 
     def _blocks(
         self, head: _Head, first: Index, rows: Index, bounded: BoundedScores | None
@@ -282,7 +252,7 @@ class _Kernel(Plan):
 
     def _block(self, block: _Block) -> None:
         """Write what is done for a block of keys."""
-        emit, use, softmax, rows = self.emit, self.use, self.buffers.softmax, block.rows
+        emit, use, softmax, rows = self.emit, self.use, self.softmax, block.rows
         columns, bounded = block.keys, block.bounded
         # A panel whose second half is empty is computed in part.
         whole = emit.round_down(columns + use.lanes * (VECTORS - 1), self.panel)
@@ -305,9 +275,9 @@ class _Kernel(Plan):
 
             def shares(row: Index, count: int) -> None:
                 exps = rows_of(softmax.scores, row * softmax.stride, softmax.stride)
-                start = self.buffers.sums.before(block.goes_on, row, panel.counter, count)
-                sums = self._sums(count, exps, values, columns, start)
-                self.buffers.sums.put(row, panel.counter, sums)
+                start = self.sums.before(block.goes_on, row, panel.counter, count)
+                sums = self._weighted_sums(count, exps, values, columns, start)
+                self.sums.put(row, panel.counter, sums)
 
             self._tiles(rows, shares)
 
@@ -318,9 +288,9 @@ class _Kernel(Plan):
 
         Bounded scores are exponentiated at once; `bounded` is None if they never are.
         """
-        emit, use, softmax, rows = self.emit, self.use, self.buffers.softmax, block.rows
+        emit, use, softmax, rows = self.emit, self.use, self.softmax, block.rows
         start = (block.key + column) * self.steps
-        keys = StridedRef(self.buffers.keys, start, {"k": self.panel})
+        keys = StridedRef(self.packed_keys, start, {"k": self.panel})
         # That takes more code than kernels of unknown sizes have time to be compiled.
         known = isinstance(self.rows, int) and isinstance(self.keys, int)
         in_registers = known and self.machine.registers >= REGISTERS
@@ -359,7 +329,7 @@ class _Kernel(Plan):
         at: tuple[Index, Index], bounded: BoundedScores | None,
     ) -> list[list[ir.Value]]:  # fmt: skip
         """Return the scores of a tile; its first query is counted from the block's."""
-        winograd_dot = self.buffers.winograd_dot
+        winograd_dot = self.winograd_dot
         if (
             bounded is None
             or bounded.uses_winograd is None
@@ -371,13 +341,13 @@ class _Kernel(Plan):
 
     def _queries(self, query: Matrix, first: Index, row: Index, last: Index | None) -> StridedRef:
         """Return the queries of a tile; rows past the last one repeat it."""
-        copies = self.buffers.queries
+        copies = self.queries
         if copies is None:
             here = first + row
             return query.rows(here, None if last is None else last - here)
         return rows_of(copies, row * self.query_stride, self.query_stride)
 
-    def _sums(
+    def _weighted_sums(
         self, rows: int, exps: StridedRef, values: StridedRef, keys: Index,
         start: list[ir.Value] | None,
     ) -> list[list[ir.Value]]:  # fmt: skip
@@ -398,7 +368,7 @@ class _Kernel(Plan):
 
     def _values(self, block: _Block, column: Index) -> StridedRef:
         """Return a panel of the values of a block."""
-        packed = self.buffers.values
+        packed = self.packed_values
         if packed is None:
             value = block.head.value
             return StridedRef(value.base, value.place(block.key, column), {"k": value.row})
@@ -419,7 +389,7 @@ class _Kernel(Plan):
         return emit.select(last - mask.window > block.key, 0, seen)
 
     def _adjust(self, block: _Block, seen: Index) -> None:
-        emit, softmax, score_mod = self.emit, self.buffers.softmax, block.head.score_mod
+        emit, softmax, score_mod = self.emit, self.softmax, block.head.score_mod
         rows, columns, at = block.rows, block.keys, (block.first, block.key)
         softmax.mask_tail(rows, columns)
         if score_mod.reads:

@@ -147,16 +147,22 @@ class Setup:
             sums: where its sums are.
             totals: where a vector of partial sums of exponentials is.
         """
-        emit, use, element = self.emit, self.use, self.attention.element
-        one, zero = emit.constant(element, 1), emit.constant(element, 0)
-        total = use.across(use.load(*totals), use.add)
-        none = emit.compare_floats("oeq", total, zero)
-        if not self.attention.zeros:
-            # No keys give zeros; keys that are all masked give NaN.
-            none &= emit.compare("eq", self.keys, 0)
-        total = emit.select(none, one, total)
-        share = emit.op("arith.divf", [one, total], element)
-        self.store(out, row, sums, share)
+        total = self.use.across(self.use.load(*totals), self.use.add)
+        self.store(out, row, sums, self.shares(total))
+
+    def shares(self, total: ir.Value) -> ir.Value:
+        """Return the reciprocals of sums of exponentials, a scalar or a vector."""
+        emit = self.emit
+        one, zero = (emit.constant(total.type, number) for number in (1, 0))
+        # No keys give zeros; keys that are all masked may give NaN.
+        zeros = self.attention.zeros or emit.holds("eq", self.keys, 0)
+        if zeros is not False:
+            none = emit.compare_floats("oeq", total, zero)
+            if zeros is not True:
+                vector = isinstance(none.type, ir.VectorType)
+                none = emit.both(none, emit.splat(zeros, none.type) if vector else zeros)
+            total = emit.select(none, one, total)
+        return emit.op("arith.divf", [one, total], total.type)
 
     def store(
         self, out: Matrix, row: Index, sums: tuple[ir.Value, Index], share: ir.Value

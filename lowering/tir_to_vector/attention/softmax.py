@@ -17,7 +17,7 @@ from relax_mlir.lowering.tir_to_vector.attention.tile import (
     narrowed_pairs,
 )
 from relax_mlir.lowering.tir_to_vector.emit import StridedRef
-from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, round_up
 
 # Independent vectors of sums of squares, which hide the latency of an FMA.
 _TOGETHER = 4
@@ -121,11 +121,17 @@ def are_bounded(
     return use.is_less(bound, MAX_BOUNDED_SCORE**2)
 
 
-@dataclass(frozen=True)
-class RowState:
-    """The state of the rows of a block between blocks of keys.
+class Softmax:
+    """The online softmax of a block of queries, over blocks of keys.
+
+    Args:
+        setup: the attention.
+        queries, keys: of a block, at the most.
+        bounded: whether scores may be bounded.
 
     Attributes:
+        scores: the block of scores, which exponentials replace.
+        stride: from one row to the next.
         highest: the running maximum of each row.
         shift: what is subtracted from this block's scores.
         shrink: the factor that rescales earlier sums.
@@ -134,33 +140,19 @@ class RowState:
         parts: a vector for each row of partial sums of bounded exponentials; None without them.
     """
 
-    highest: ir.Value
-    shift: ir.Value
-    shrink: ir.Value
-    totals: ir.Value
-    shares: ir.Value
-    parts: ir.Value | None
-
-
-@dataclass(frozen=True)
-class Softmax:
-    """Replaces scores by their exponentials.
-
-    Attributes:
-        use: the arithmetic.
-        scores: the block of scores.
-        stride: from one row to the next.
-        state: of its rows.
-        alone: whether there is one block of keys only.
-        none: whether rows whose keys are all masked stay zeros.
-    """
-
-    use: Arithmetic
-    scores: ir.Value
-    stride: Index
-    state: RowState
-    alone: bool
-    none: bool | ir.Value
+    def __init__(self, setup: Setup, queries: int, keys: int, bounded: bool) -> None:
+        emit, self.use, element = setup.emit, setup.use, setup.attention.element
+        self.setup: Setup = setup
+        # A stride of a power of two would have cache set conflicts.
+        self.stride: int = keys + self.use.lanes
+        self.scores: ir.Value = emit.alloc(queries * self.stride, element)
+        rows = round_up(queries, self.use.lanes)
+        self.highest, self.shift, self.shrink, self.totals, self.shares = (
+            emit.alloc(rows, element) for _ in range(5)
+        )
+        self.parts: ir.Value | None = (
+            emit.alloc(rows * self.use.lanes, element) if bounded else None
+        )
 
     def begin(self, rows: Index) -> None:
         """Reset the state of rows."""
@@ -168,8 +160,8 @@ class Softmax:
         emit = use.emit
         lowest, zero = emit.constant(use.vector, LOWEST), emit.constant(use.vector, 0)
         with emit.loop(0, rows, use.lanes) as row:
-            emit.vector_store(lowest, self.state.highest, [row.counter])
-            emit.vector_store(zero, self.state.totals, [row.counter])
+            emit.vector_store(lowest, self.highest, [row.counter])
+            emit.vector_store(zero, self.totals, [row.counter])
 
     def mask_tail(self, rows: Index, columns: Index) -> None:
         """Mask the lanes past the last column."""
@@ -217,7 +209,7 @@ class Softmax:
 
     def reset_partial_sums(self, rows: Index) -> None:
         """Reset the partial sums of bounded exponentials."""
-        use, parts = self.use, self.state.parts
+        use, parts = self.use, self.parts
         if parts is None:
             return
         zero = use.emit.constant(use.vector, 0)
@@ -243,7 +235,7 @@ class Softmax:
 
     def exp_row(self, row: Index, column: Index, scores: list[ir.Value]) -> None:
         """Store the exponentials of bounded scores of a row, and add them up."""
-        emit, use, parts = self.use.emit, self.use, self.state.parts
+        emit, use, parts = self.use.emit, self.use, self.parts
         line, part = row * self.stride, row * use.lanes
         total = use.load(parts, part)
         for h, score in enumerate(scores):
@@ -282,8 +274,8 @@ class Softmax:
         emit, use = self.use.emit, self.use
         zero, one = emit.constant(use.vector, 0), emit.constant(use.vector, 1)
         with emit.loop(0, rows, use.lanes) as row:
-            emit.vector_store(zero, self.state.shift, [row.counter])
-            emit.vector_store(one, self.state.shrink, [row.counter])
+            emit.vector_store(zero, self.shift, [row.counter])
+            emit.vector_store(one, self.shrink, [row.counter])
 
     def _store(self, exp: ir.Value, line: Index, column: Index) -> None:
         """Store exponentials of a row in place of its scores; pairs never overtake the scores."""
@@ -295,21 +287,11 @@ class Softmax:
 
     def _invert(self, row: Index) -> None:
         """Add a block's sums of exponentials to earlier ones, for a vector of rows."""
-        emit, use, state = self.use.emit, self.use, self.state
-        total, one = use.load(state.shares, row), emit.constant(use.vector, 1)
-        if not self.alone:
-            total = use.multiply_add(
-                use.load(state.totals, row), use.load(state.shrink, row), total
-            )
-            emit.vector_store(total, state.totals, [row])
-        if self.none is not False:
-            zero = emit.constant(use.vector, 0)
-            none = emit.compare_floats("oeq", total, zero)
-            if self.none is not True:
-                none = emit.both(none, emit.splat(self.none, none.type))
-            total = emit.select(none, one, total)
-        share = emit.op("arith.divf", [one, total], use.vector)
-        emit.vector_store(share, state.shares, [row])
+        emit, use = self.use.emit, self.use
+        before, shrink = use.load(self.totals, row), use.load(self.shrink, row)
+        total = use.multiply_add(before, shrink, use.load(self.shares, row))
+        emit.vector_store(total, self.totals, [row])
+        emit.vector_store(self.setup.shares(total), self.shares, [row])
 
     def _peak(self, row: Index, columns: Index) -> None:
         """Find the largest score of a row."""
@@ -320,35 +302,30 @@ class Softmax:
             value = use.load(self.scores, line + loop.counter)
             loop.carry([use.larger(value, loop.carried[0])])
         (peak,) = loop.results
-        emit.store(use.across(peak, use.larger), self.state.shift, [row])
+        emit.store(use.across(peak, use.larger), self.shift, [row])
 
     def _shift(self, row: Index) -> None:
         """Compute, for a vector of rows, the shift of scores and the rescaling of sums."""
-        emit, use, state = self.use.emit, self.use, self.state
+        emit, use = self.use.emit, self.use
         lowest, zero = emit.constant(use.vector, LOWEST), emit.constant(use.vector, 0)
-        highest = use.load(state.shift, row)
-        before = None
-        if not self.alone:
-            before = use.load(state.highest, row)
-            highest = use.larger(highest, before)
-            emit.vector_store(highest, state.highest, [row])
+        highest = use.load(self.shift, row)
+        before = use.load(self.highest, row)
+        highest = use.larger(highest, before)
+        emit.vector_store(highest, self.highest, [row])
         # Rows whose keys are all masked get exponentials of 0, not of infinity less infinity.
         nothing = emit.compare_floats("oeq", highest, lowest)
         shift = emit.select(nothing, zero, highest)
-        emit.vector_store(shift, state.shift, [row])
-        if before is not None:
-            less = use.sub(before, shift)
-            emit.vector_store(use.exp(less), state.shrink, [row])
+        emit.vector_store(shift, self.shift, [row])
+        emit.vector_store(use.exp(use.sub(before, shift)), self.shrink, [row])
 
     def _exp_row(self, row: Index, start: Index, columns: Index) -> None:
         """Exponentiate the scores of a row from a column on, and add them up."""
-        emit, use, state = self.use.emit, self.use, self.state
+        emit, use = self.use.emit, self.use
         line = row * self.stride
-        shift = use.splat(emit.load(state.shift, [row]))
-        if state.parts is None:
-            total = emit.constant(use.vector, 0)
-        else:
-            total = use.load(state.parts, row * use.lanes)
+        shift = use.splat(emit.load(self.shift, [row]))
+        total = emit.constant(use.vector, 0)
+        if self.parts is not None:
+            total = use.load(self.parts, row * use.lanes)
         with emit.loop(start, columns, use.lanes, [total]) as loop:
             place = line + loop.counter
             less = use.sub(use.load(self.scores, place), shift)
@@ -356,7 +333,7 @@ class Softmax:
             self._store(exp, line, loop.counter)
             loop.carry([use.add(loop.carried[0], exp)])
         (total,) = loop.results
-        emit.store(use.across(total, use.add), state.shares, [row])
+        emit.store(use.across(total, use.add), self.shares, [row])
 
 
 @dataclass(frozen=True)
@@ -364,26 +341,24 @@ class Sums:
     """The sums of a block of queries.
 
     Attributes:
-        setup: the attention.
+        softmax: their exponentials.
         base: where they are.
         stride: from one query's to the next.
-        state: of the rows of the block.
     """
 
-    setup: Setup
+    softmax: Softmax
     base: ir.Value
     stride: Index
-    state: RowState
 
     def before(self, goes_on: Bool, row: Index, column: Index, count: int) -> list[ir.Value] | None:
         """Return the sums of earlier blocks, rescaled, for a tile; None for none."""
-        use, emit = self.setup.use, self.setup.emit
+        use, emit = self.softmax.use, self.softmax.use.emit
         if goes_on is False:
             return None
         zeros = [emit.constant(use.vector, 0)] * (count * VECTORS)
 
         def made() -> list[ir.Value]:
-            shrink = [use.splat(emit.load(self.state.shrink, [row + r])) for r in range(count)]
+            shrink = [use.splat(emit.load(self.softmax.shrink, [row + r])) for r in range(count)]
             return [
                 use.mul(use.load(self.base, place), each)
                 for r, each in enumerate(shrink)
@@ -397,17 +372,17 @@ class Sums:
         for r, vectors in enumerate(sums):
             places = self._places(row + r, column)
             for place, value in zip(places, vectors, strict=True):
-                self.setup.emit.vector_store(value, self.base, [place])
+                self.softmax.use.emit.vector_store(value, self.base, [place])
 
     def finish(self, out: Matrix, first: Index, rows: Index) -> None:
         """Divide and store the results of `rows` queries."""
-        emit = self.setup.emit
+        emit = self.softmax.use.emit
         with emit.loop(0, rows) as row:
-            share = emit.load(self.state.shares, [row.counter])
+            share = emit.load(self.softmax.shares, [row.counter])
             sums = self.base, row.counter * self.stride
-            self.setup.store(out, first + row.counter, sums, share)
+            self.softmax.setup.store(out, first + row.counter, sums, share)
 
     def _places(self, row: Index, column: Index) -> list[Index]:
         """Return where the sums of a row's panel are."""
         line = row * self.stride + column
-        return [line + h * self.setup.use.lanes for h in range(VECTORS)]
+        return [line + h * self.softmax.use.lanes for h in range(VECTORS)]
