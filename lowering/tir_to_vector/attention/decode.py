@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention
-from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOWEST
+from relax_mlir.lowering.tir_to_vector.attention.pattern import LOWEST, Attention
 from relax_mlir.lowering.tir_to_vector.attention.setup import Setup
 from relax_mlir.lowering.tir_to_vector.attention.tile import Matrix
 from relax_mlir.lowering.tir_to_vector.contraction.packing import copy_rows

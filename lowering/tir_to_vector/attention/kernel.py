@@ -14,13 +14,13 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.attention.decode import DecodeAttention
 from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention, match_attention
-from relax_mlir.lowering.tir_to_vector.attention.score_mod import ScoreMod
 from relax_mlir.lowering.tir_to_vector.attention.setup import (
     DECODE_MAX_QUERIES,
     KEY_BLOCK,
     REGISTERS,
     VECTORS,
     Plan,
+    ScoreMod,
     tile_rows,
 )
 from relax_mlir.lowering.tir_to_vector.attention.softmax import (

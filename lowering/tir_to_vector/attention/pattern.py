@@ -5,17 +5,12 @@ kernel needs only blocks of these.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest
-from relax_mlir.lowering.tir_to_vector.attention.score_mod import (
-    Scores,
-    is_constant,
-    match_scores,
-)
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, match_nest
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
@@ -28,8 +23,166 @@ from relax_mlir.lowering.tir_to_vector.flat import (
 )
 from relax_mlir.lowering.walk import defining_op, enclosing, operands_of
 
-_EQUAL = 1  # arith's ordered equality
-_LOWEST = float("-inf")
+LOWEST = float("-inf")
+_WIDEN = "arith.extf"
+# Ordered equality of arith.cmpf, and predicates of arith.cmpi.
+_EQUAL = 1
+_DIFFERS, _LESS, _AT_MOST = 1, 2, 3
+
+
+@dataclass
+class Scores:
+    """The modification of scores, in place.
+
+    Attributes:
+        factors: loop-invariant factors.
+        added: loads of the biases.
+        widened: the conversion of each, or None.
+        causal: whether a query sees only keys up to its own number plus `offset`.
+        offset: that value, loop-invariant; None for zero.
+        window: how many keys before that it sees; None for all.
+        seen: the load of a mask; None for none.
+        unseen: the score of a masked key.
+    """
+
+    factors: list[ir.Value] = field(default_factory=list)
+    added: list[Access] = field(default_factory=list)
+    widened: list[str | None] = field(default_factory=list)
+    causal: bool = False
+    offset: ir.Value | None = None
+    window: int | None = None
+    seen: Access | None = None
+    unseen: float = LOWEST
+
+
+def is_constant(value: ir.Value, number: float) -> bool:
+    """Whether a value is a floating-point constant."""
+    return _float(value) == number
+
+
+def _float(value: ir.Value) -> float | None:
+    """Return the number of a floating-point constant."""
+    op = defining_op(value, "arith.constant")
+    attr = None if op is None else op.attributes["value"]
+    return attr.value if isinstance(attr, ir.FloatAttr) else None
+
+
+def match_scores(nest: Nest, buffer: ir.Value) -> Scores | None:
+    """Return the modification of scores of a nest, None if it is none.
+
+    Args:
+        nest: its last two iterators are queries and keys.
+        buffer: of the products, and then of the scores.
+    """
+    stores = [store for store in nest.stores if store.buffer == buffer]
+    loads = {load.op.results[0]: load for load in nest.loads}
+    if len(stores) != 1 or len(nest.stores) != 1 or "reduction" in nest.types or nest.has_init():
+        return None
+    result = Scores()
+    value = stores[0].op.operands[0]
+    while (hidden := operands_of(value, "arith.select")) is not None:
+        condition, value, other = hidden
+        if result.seen is not None:
+            return None
+        number, result.seen = _float(other), _flag(loads, condition)
+        if result.seen is not None and number is not None:
+            result.unseen = number
+        elif result.causal or number != LOWEST or not _visible(result, condition, nest):
+            return None
+    while (pair := operands_of(value, "arith.addf")) is not None:
+        value, summand = pair[0], _summand(loads, pair[1], buffer)
+        if summand is None:
+            value, summand = pair[1], _summand(loads, pair[0], buffer)
+        if summand is None:
+            return None
+        load, widen = summand
+        result.added.insert(0, load)
+        result.widened.insert(0, widen)
+    while (pair := operands_of(value, "arith.mulf")) is not None:
+        if not is_fixed(pair[1], nest):
+            pair.reverse()
+        if not is_fixed(pair[1], nest):
+            return None
+        value, factor = pair
+        result.factors.append(factor)
+    load = loads.get(value)
+    if load is None or load.buffer != buffer or load.exprs != stores[0].exprs:
+        return None
+    return result
+
+
+def _flag(loads: dict[ir.Value, Access], condition: ir.Value) -> Access | None:
+    """Return the load of the byte of a condition, None for other conditions."""
+    pair = _comparison(condition, _DIFFERS)
+    if pair is None or operands_of(pair[1], "arith.constant") is None:
+        return None
+    zero = ir.IntegerAttr(pair[1].owner.operation.attributes["value"]).value == 0
+    return loads.get(pair[0]) if zero else None
+
+
+def _summand(
+    loads: dict[ir.Value, Access], value: ir.Value, buffer: ir.Value
+) -> tuple[Access, str | None] | None:
+    wide = operands_of(value, _WIDEN)
+    load = loads.get(wide[0] if wide else value)
+    if load is None or load.buffer == buffer:
+        return None
+    return load, _WIDEN if wide else None
+
+
+def is_fixed(value: ir.Value, nest: Nest) -> bool:
+    """Whether a value depends on neither iterators nor memory."""
+    op = defining_op(value)
+    if op is None:
+        return value.owner.owner.operation.name == "func.func"
+    if op.name.startswith(("tir.symbol", "arith.constant")):
+        return True
+    if not op.name.startswith(("arith.", "math.")) or len(op.regions):
+        return False
+    return all(is_fixed(operand, nest) for operand in op.operands)
+
+
+def _visible(scores: Scores, condition: ir.Value, nest: Nest) -> bool:
+    """Match `key <= query + offset`, and with it `query + offset - key < window`."""
+    queries, keys = list(nest.block.regions[0].blocks[0].arguments)[len(nest.types) - 2 :]
+    both = operands_of(condition, "arith.andi")
+    pair = _comparison(both[0] if both else condition, _AT_MOST)
+    if pair is None or _number(pair[0]) != keys:
+        return False
+    row = pair[1]
+    terms = operands_of(row, "arith.addi")
+    if terms is not None:
+        row, scores.offset = terms
+        if not is_fixed(scores.offset, nest):
+            return False
+    if _number(row) != queries:
+        return False
+    scores.causal = True
+    if both is None:
+        return True
+    within = _comparison(both[1], _LESS)
+    if within is None:
+        return False
+    distance = operands_of(within[0], "arith.subi")
+    if distance is None or distance[0] != pair[1] or _number(distance[1]) != keys:
+        return False
+    if operands_of(within[1], "arith.constant") is None:
+        return False
+    scores.window = ir.IntegerAttr(within[1].owner.operation.attributes["value"]).value
+    return True
+
+
+def _comparison(value: ir.Value, predicate: int) -> list[ir.Value] | None:
+    op = defining_op(value, "arith.cmpi")
+    if op is None or ir.IntegerAttr(op.attributes["predicate"]).value != predicate:
+        return None
+    return list(op.operands)
+
+
+def _number(value: ir.Value) -> ir.Value:
+    """Return the iterator of a value, or the value itself."""
+    cast = operands_of(value, "arith.index_cast")
+    return cast[0] if cast else value
 
 
 @dataclass
@@ -138,7 +291,7 @@ class _Matcher:
         (query, key), depth = self._products(first, dims)
         self._extents = [self._extent(first, dim) for dim in dims]
         scores, places = self._summands()
-        peak = self._row_of("arith.maximumf", _LOWEST)
+        peak = self._row_of("arith.maximumf", LOWEST)
         safe = self._powers(peak)
         zeros = self._shares(self._row_of("arith.addf", 0.0))
         _require(safe == zeros)
@@ -224,7 +377,7 @@ class _Matcher:
         (raised,) = _required_operands(flat.value, "math.exp")
         pair = _required_operands(raised, "arith.subf")
         _require(_is_load(pair[0], self._scores))
-        return self._replaced(flat, pair[1], peak, _LOWEST, 0.0)
+        return self._replaced(flat, pair[1], peak, LOWEST, 0.0)
 
     def _shares(self, total: ir.Value) -> bool:
         flat = self._in_place(total)

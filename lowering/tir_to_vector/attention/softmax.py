@@ -7,8 +7,8 @@ import functools
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.attention.score_mod import LOWEST, ScoreMod
-from relax_mlir.lowering.tir_to_vector.attention.setup import VECTORS, Setup
+from relax_mlir.lowering.tir_to_vector.attention.pattern import LOWEST
+from relax_mlir.lowering.tir_to_vector.attention.setup import VECTORS, ScoreMod, Setup
 from relax_mlir.lowering.tir_to_vector.attention.tile import (
     MAX_BOUNDED_SCORE,
     PAIR,

@@ -1,8 +1,25 @@
-"""Cache blocking and row tiles of a GEMM."""
+"""The blocking of a GEMM: sizes, row tiles, column tiles, and the blocks of operands."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import SIDE, groups_type
+from relax_mlir.lowering.tir_to_vector.contraction.microkernel import RegisterTile
+from relax_mlir.lowering.tir_to_vector.contraction.operands import (
+    DequantizedPanels,
+    Layout,
+    Loader,
+    PanelLoad,
+    VnniLoader,
+)
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
+    VECTORS,
+    Contraction,
+    find_dot_product,
+    product_tile,
+)
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, larger, round_up
 
@@ -203,3 +220,265 @@ class RowTiles:
         few = (left + 1) // small
         rest = emit.max(left - few * small, 0)
         return [*made, (small, few), (1, rest)]
+
+
+Span = tuple[Index, Index]
+# The share of what panels may have of L2, for blocks that are prefetched beside the one before.
+_FEW = 4
+
+
+class GemmBlocking:
+    """The sizes of a GEMM, its blocks and its tiles.
+
+    Attributes:
+        gemm: the contraction.
+        emit: where its kernel is written.
+        machine: what for.
+        lanes: elements of a vector.
+        vectors: vectors of a row of the largest register tile.
+        width: columns of that tile, and of a packed panel.
+        vector: the type of a vector of sums.
+        m, n, k: extents; m is 1 without such an iterator.
+        outer: the other spatial iterators, without the one over panels.
+        panel_width: columns of a panel if B is a packed operand; 0 if B is a row-major matrix.
+        panel: the iterator over the panels of a packed B.
+        kc_max: the maximal steps of k of a block.
+        kc: steps of k of all blocks but the last.
+        nc_max: the maximal columns of a block.
+        rows: the row tiles.
+        dot: the dot-product instruction, or None.
+        tile: the largest register tile.
+        a, b: the layout of the operands.
+        load: loads panels of a packed B.
+    """
+
+    gemm: Contraction
+    emit: Emitter
+    machine: Machine
+    k: Index
+    panel_width: int
+    outer: list[int]
+    a: Layout
+    b: Layout
+
+    def __init__(self, gemm: Contraction, emit: Emitter) -> None:
+        self.gemm, self.emit, self.machine = gemm, emit, emit.machine
+        machine = self.machine
+        lanes = machine.lanes(gemm.element)
+        assert lanes is not None  # contractions of other elements are left to plain loops
+        self.lanes = lanes
+        tile = product_tile(gemm, machine)
+        self.vectors: int = tile.vectors
+        self.width: int = self.vectors * self.lanes
+        self.vector: ir.VectorType = ir.VectorType.get([self.lanes], gemm.element)
+        self.m: Index = 1 if gemm.m is None else self.extent(gemm.m)
+        self.n, self.k = self.extent(gemm.n), self.extent(gemm.k)
+        self.outer = list(gemm.outer)
+        self.panel_width = 0
+        self.panel: int | None = tile.panel
+        if self.panel is not None and isinstance(self.n, int):
+            self.panel_width, self.outer = self.n, [i for i in self.outer if i != self.panel]
+            self.n = self.extent(self.panel) * self.panel_width
+            if gemm.columns is not None:
+                self.n = gemm.columns
+        size = max(8, gemm.element.width) // 8
+        self.dot = find_dot_product(gemm, machine)
+        self.tile = RegisterTile(emit, tile.rows, tile.vectors, self.vector, self.dot)
+        room = machine.l1_bytes * (12 if self.matrices else 9) // 16
+        most = max_kc(room, tile.rows * size)
+        self.kc_max: int = most * (1 if self.dot is None else self.dot.group)
+        self.kc = balanced_kc(self.k, self.kc_max)
+        if self.panel_width and self.dot is not None and self.matrices and not self.is_one_block:
+            # Matrix tiles read past a block: the next block, not zeros.
+            self.kc = self.whole(self.groups(self.kc)) * self.dot.group
+        self.nc_max: Index = self._columns_of_a_block(size)
+        self.load = PanelLoad(None if self.dot is not None else gemm.widen[1], self.dot)
+        if gemm.computed is not None and self.panel is not None:
+            computed = DequantizedPanels(gemm, self.panel, emit)
+            self.load: PanelLoad = PanelLoad(computed=computed)
+        self.a, self.b = (Layout(x, emit) for x in (gemm.a, gemm.b))
+        self.rows: RowTiles = RowTiles(emit, self.m, tile.rows, full=self.matrices)
+
+    def _columns_of_a_block(self, size: int) -> Index:
+        """Return the maximal columns of a block, given the bytes of an element.
+
+        Blocks are small where the rows of A stay in L2: tiles of one block prefetch the next one,
+        and only the first waits for memory. So are those that are packed then: reuse of A and of
+        sums is no reason for more memory.
+        """
+        emit, machine = self.emit, self.machine
+        steps = self.groups(self.kc)
+        most = max_nc(machine.panel_bytes, steps, self.width, size)
+        if self.prefetches:
+            room, rows = machine.panel_bytes // _FEW, machine.panel_bytes // 2
+        elif self.panel_width or machine.panel_bytes <= machine.l2_bytes:
+            return most
+        else:
+            room, rows = machine.l2_bytes // 2, machine.l2_bytes // 4
+        few = max_nc(room, steps, self.width, size)
+        return emit.select(self.m * steps <= rows // size, few, most)
+
+    @property
+    def prefetches(self) -> bool:
+        """Whether tiles prefetch the panels of the next block: B is packed, and used from L2."""
+        plain = self.dot is None and self.gemm.widen[1] is None and self.gemm.computed is None
+        return bool(self.panel_width) and plain and self.machine.fma_units > 1
+
+    @property
+    def operand(self) -> ir.Type:
+        """The type of copied elements: that of the sum, or of a group."""
+        return self.gemm.element if self.dot is None else groups_type(1).element_type
+
+    def loader(self, side: int, base: ir.Value) -> Loader | VnniLoader:
+        """Return what loads A (0) or B (1) in the form that is multiplied."""
+        if self.dot is None:
+            return Loader(self.emit, base, self.gemm.widen[side], self.vector)
+        flips_signs = side == 1 and self.dot.flips_signs
+        return VnniLoader(self.emit, base, self.dot, self.dot.widen[side], flips_signs, self.lanes)
+
+    def extent(self, position: int) -> Index:
+        """Return the extent of an iterator."""
+        return self.emit.size(self.gemm.flat.iters[position].extent)
+
+    def groups(self, steps: Index) -> Index:
+        """Return the number of groups of steps of k, the last of which may be partial."""
+        if self.dot is None:
+            return steps
+        return ceil_div(steps, self.dot.group)
+
+    @property
+    def matrices(self) -> bool:
+        """Whether sums are in matrix tiles (AMX)."""
+        return self.dot is not None and self.dot.matrices
+
+    def whole(self, count: Index) -> Index:
+        """Return a number of groups or rows, rounded up to whole matrix tiles."""
+        return round_up(count, SIDE) if self.matrices else count
+
+    @property
+    def has_n_tail(self) -> bool:
+        """Whether the last columns have tiles of another width."""
+        return self.vectors > VECTORS and not self.panel_width
+
+    @property
+    def may_be_narrow(self) -> bool:
+        """Whether N may be at most one vector, so that tiles of one vector are worth their code.
+
+        With outer loops or a long epilogue they would take too long to compile.
+        """
+        return (
+            self.has_n_tail and not isinstance(self.n, int) and not self.outer and self.rows.single
+        )
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether the last panel of a packed B is partial."""
+        return bool(self.panel_width) and isinstance(self.n, int) and self.n % self.panel_width != 0
+
+    @property
+    def unit(self) -> int:
+        """Ranges of columns begin at multiples of this."""
+        return self.lanes if self.has_n_tail and not self.is_even else self.width
+
+    @property
+    def is_even(self) -> bool:
+        """Whether the widest tiles cover all columns, in each piece."""
+        if not self.has_n_tail or not isinstance(self.n, int):
+            return False
+        several = ceil_div(self.n, self.lanes)
+        return several % (self.vectors * self.emit.threads) == 0
+
+    @property
+    def may_be_odd(self) -> bool:
+        """Whether a block of k may have an odd number of steps."""
+        return not isinstance(self.k, int) or self.k % 2 != 0
+
+    @property
+    def is_one_block(self) -> bool:
+        """Whether k is one block."""
+        return isinstance(self.k, int) and self.k <= self.kc_max
+
+
+_WIDE = 3
+# One of this many columns may be wasted.
+_WASTE = 50
+
+
+@dataclass(frozen=True)
+class ColumnTiles:
+    """Columns of a block with tiles of one width.
+
+    Attributes:
+        vectors: of a row of a tile.
+        first, last: the range of columns, relative to the block.
+        masked: whether the last tile may be partial.
+        whole: whether it is tested if a tile is, as masked stores are slower than plain ones.
+        left: the columns of the only tile, if they are known; None to count them.
+    """
+
+    vectors: int
+    first: Index
+    last: Index
+    masked: bool
+    whole: bool = True
+    left: int | None = None
+
+
+def column_tiles(emit: Emitter, columns: Index, lanes: int, exact: bool) -> list[ColumnTiles]:
+    """Cut columns into tiles of three vectors, and of two for the N tail.
+
+    A single vector that is left goes with a tile of three, as two tiles of two: a tile of one
+    vector loads more than it multiplies.
+
+    Args:
+        emit: where to write.
+        columns: the number of columns.
+        lanes: of a vector.
+        exact: whether vectors are full.
+    """
+    count = ceil_div(columns, lanes)
+    if isinstance(columns, int) and isinstance(count, int):
+        rest = min(2 * (2 * count % _WIDE), count)
+        done = min((count - rest) * lanes, columns)
+        partial = columns % lanes != 0
+        both = [
+            ColumnTiles(_WIDE, 0, done, partial and not rest),
+            ColumnTiles(VECTORS, done, columns, partial or rest % 2 != 0),
+        ]
+        return [zone for zone in both if zone.first != zone.last]
+    double = count * 2
+    rest = (double - emit.round_down(double, _WIDE)) * 2
+    done = emit.max(count - rest, 0) * lanes
+    done = emit.min(done, columns)
+    return [ColumnTiles(_WIDE, 0, done, not exact), ColumnTiles(VECTORS, done, columns, True)]
+
+
+def panel_tiles(blocking: GemmBlocking, columns: Index, padded: bool) -> list[ColumnTiles]:
+    """Cut columns into tiles as wide as panels.
+
+    The last columns use the code of the others, with masks, if that wastes few columns.
+
+    Args:
+        blocking: the sizes.
+        columns: the number of columns.
+        padded: whether the last panel can be read whole.
+    """
+    emit, n, width, lanes = blocking.emit, blocking.n, blocking.width, blocking.lanes
+    free = blocking.machine.isa.free_masks
+    if not isinstance(n, int):
+        joined = free or padded
+    else:
+        missing = -n % width // lanes * lanes
+        joined = n % width == 0 or (free and padded and missing * _WASTE <= n)
+    if joined:
+        masked = not isinstance(n, int) or n % width != 0
+        return [ColumnTiles(blocking.vectors, 0, columns, masked, whole=not free)]
+    done = emit.round_down(columns, width)
+    # Ranges of columns end at whole tiles, or where all columns end.
+    left = n % width if isinstance(n, int) else None
+    vectors = blocking.vectors if left is None else ceil_div(left, lanes)
+    both = [
+        ColumnTiles(blocking.vectors, 0, done, False),
+        ColumnTiles(vectors, done, columns, True, whole=False, left=left),
+    ]
+    return [tiles for tiles in both if tiles.first != tiles.last]

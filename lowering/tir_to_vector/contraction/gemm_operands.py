@@ -7,15 +7,16 @@ tile, and panels of B for each block of columns and of k.
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.contraction.blocking import PAGE, has_set_conflicts
-from relax_mlir.lowering.tir_to_vector.contraction.dot_product import groups_type
-from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import (
+from relax_mlir.lowering.tir_to_vector.contraction.blocking import (
+    PAGE,
     ColumnTiles,
     GemmBlocking,
     Span,
     column_tiles,
+    has_set_conflicts,
     panel_tiles,
 )
+from relax_mlir.lowering.tir_to_vector.contraction.dot_product import groups_type
 from relax_mlir.lowering.tir_to_vector.contraction.operands import PLAIN_LOAD, Edge, Panels
 from relax_mlir.lowering.tir_to_vector.contraction.packing import (
     Packer,

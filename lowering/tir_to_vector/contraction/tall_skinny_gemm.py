@@ -9,6 +9,7 @@ from functools import cache
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.contraction.blocking import Span
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import (
     Epilogue,
     EpilogueEmitter,
@@ -16,7 +17,6 @@ from relax_mlir.lowering.tir_to_vector.contraction.epilogue import (
     take_epilogue,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.gemm import SKINNY_MAX_ROWS, GemmWriter
-from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import Span
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout, Loader
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     Contraction,

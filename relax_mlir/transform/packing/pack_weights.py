@@ -40,12 +40,12 @@ from relax_mlir.dialects.tir.scalar import Scalar
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import SIDE, DotProduct
-from relax_mlir.lowering.tir_to_vector.contraction.packed_gemv import MAX_ROWS
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     Contraction,
     find_dot_product,
     match_contraction,
 )
+from relax_mlir.lowering.tir_to_vector.contraction.skinny_gemm import MAX_ROWS
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess
 from relax_mlir.lowering.walk import named
 from relax_mlir.transform.kernels.calls import (

@@ -10,8 +10,7 @@ from targets import WIDTHS
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.lowering.tir_to_vector import parallel_region
-from relax_mlir.lowering.tir_to_vector.contraction.blocking import RowTiles
-from relax_mlir.lowering.tir_to_vector.contraction.gemm_blocking import column_tiles
+from relax_mlir.lowering.tir_to_vector.contraction.blocking import RowTiles, column_tiles
 from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.runtime import num_threads, set_num_threads
 
