@@ -192,10 +192,9 @@ class _Kernel(Plan):
             return None
         # Keys that no query sees do not count.
         count = self._if_enough_keys(self.visible(0, self.rows, self.panel)[1])
-        some = self.mask is not None
         if self.winograd_dot is not None:
             self.winograd_dot.store_key_terms(self.packed_keys, count, self.panel)
-        return max_key_norm(self.use, self.packed_keys, count, self.steps, self.panel, some)
+        return max_key_norm(self.use, self.packed_keys, count, self.steps, self.panel)
 
     def _if_enough_keys(self, count: Index) -> Index:
         return self.emit.select(self.enough_keys, count, 0)

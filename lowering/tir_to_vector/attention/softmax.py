@@ -19,8 +19,6 @@ from relax_mlir.lowering.tir_to_vector.attention.tile import (
 from relax_mlir.lowering.tir_to_vector.emit import StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, round_up
 
-# Independent vectors of sums of squares, which hide the latency of an FMA.
-_TOGETHER = 4
 # Lanes of a partial sum of squares. Maxima of partial sums avoid a horizontal sum for each query.
 _PARTS = 4
 
@@ -39,7 +37,7 @@ class BoundedScores:
 
 
 def max_key_norm(
-    use: Arithmetic, keys: ir.Value, count: Index, steps: Index, width: int, some: bool
+    use: Arithmetic, keys: ir.Value, count: Index, steps: Index, width: int
 ) -> ir.Value:
     """Return the largest squared norm of keys in panels, a scalar.
 
@@ -49,31 +47,21 @@ def max_key_norm(
         count: how many keys.
         steps: lines of a panel.
         width: keys of a panel.
-        some: whether more keys follow in panels.
     """
-    emit, zero = use.emit, use.emit.constant(use.vector, 0)
-    last = emit.round_down(emit.max(count - 1, 0), use.lanes)
-    with emit.loop(0, count, _TOGETHER * use.lanes, [zero] * _TOGETHER) as part:
-        starts, there = [], []
-        for i in range(_TOGETHER):
-            key = emit.min(part.counter + i * use.lanes, last)
-            panel = emit.round_down(key, width)
-            starts.append(panel * steps + (key - panel))
-            there.append(emit.mask(count - key, use.lanes) if some else None)
-        with emit.loop(0, steps, 1, [zero] * _TOGETHER) as step:
-            line = step.counter * width
-            sums = []
-            for start, total in zip(starts, step.carried, strict=True):
-                value = use.load(keys, start + line)
-                sums.append(use.add_product(value, value, total))
-            step.carry(sums)
-        squares = [
-            x if mask is None else emit.select(mask, x, zero)
-            for x, mask in zip(step.results, there, strict=True)
-        ]
-        part.carry(list(map(use.larger, squares, part.carried)))
-    largest = functools.reduce(use.larger, part.results)
-    return use.across(largest, use.larger)
+    emit, zero, places = use.emit, use.emit.constant(use.vector, 0), range(0, width, use.lanes)
+    with emit.loop(0, count, width, [zero]) as panel:
+        start = panel.counter * steps
+        with emit.loop(0, steps, 1, [zero] * len(places)) as step:
+            line = start + step.counter * width
+            values = [use.load(keys, line + place) for place in places]
+            sums = zip(values, step.carried, strict=True)
+            step.carry([use.add_product(value, value, total) for value, total in sums])
+        (largest,) = panel.carried
+        for place, square in zip(places, step.results, strict=True):
+            there = emit.mask(count - (panel.counter + place), use.lanes)
+            largest = use.larger(emit.select(there, square, zero), largest)
+        panel.carry([largest])
+    return use.across(panel.results[0], use.larger)
 
 
 def max_query_norm(use: Arithmetic, queries: StridedRef, rows: Index, steps: Index) -> ir.Value:
