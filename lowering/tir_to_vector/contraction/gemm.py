@@ -89,20 +89,12 @@ class GemmWriter:
         most: Index = DOT_MIN_ROWS - 1
         if not along_k:
             # More rows pay only if B comes from beyond L2.
-            far = self._b_bytes() > self.machine.l2_bytes
+            size = max(8, gemm.b.buffer.type.element_type.width) // 8
+            far = self.blocking.k * self.blocking.n * size > self.machine.l2_bytes
             most = self.emit.select(far, SKINNY_MAX_ROWS, most)
         if isinstance(m, int) and not DOT_MIN_ROWS <= m <= SKINNY_MAX_ROWS:
             return m < DOT_MIN_ROWS
         return m <= most
-
-    def _b_bytes(self) -> Index:
-        width = max(8, self.gemm.b.buffer.type.element_type.width) // 8
-        return self.blocking.k * self.blocking.n * width
-
-    def _max_rows(self, b_bytes: Index) -> int:
-        """Return the number of rows up to which B is read in order."""
-        near = isinstance(b_bytes, int) and b_bytes <= self.machine.l2_bytes
-        return DOT_MIN_ROWS - 1 if near else SKINNY_MAX_ROWS
 
     def skinny(self) -> None:
         """Write the kernel that reads B once, in order."""
@@ -113,8 +105,7 @@ class GemmWriter:
         # Memory is the limit: threads pay earlier than the products suggest.
         with self._loops(_MEMORY_WORK, whole_rows=True) as (env, columns, _):
             a, b, c = (x.at(env) for x in (blocking.a, blocking.b, self._sums))
-            most = self._max_rows(self._b_bytes())
-            SkinnyGemm(blocking, self.init, most, a, b, c).write(*columns)
+            SkinnyGemm(blocking, self.init, a, b, c).write(*columns)
             if self.finish is not None:
                 self._finish_skinny(self.finish, env, c, columns)
 

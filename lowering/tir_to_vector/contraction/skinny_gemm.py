@@ -42,14 +42,12 @@ class SkinnyGemm:
     Attributes:
         blocking: of the contraction.
         init: the initial value of C; None adds to C.
-        most: the maximal number of rows.
         a, b, c: the first element of each matrix.
         left: loads A, if it was copied.
     """
 
     blocking: GemmBlocking
     init: ir.Attribute | None
-    most: int
     a: StridedRef
     b: StridedRef
     c: StridedRef
@@ -151,11 +149,9 @@ class SkinnyGemm:
         if isinstance(rows, int) and rows <= _TOGETHER:
             some(0, rows)
             return
-        whole: Index = 0
-        if isinstance(rows, int) or self.most >= _TOGETHER:
-            whole = emit.round_down(rows, _TOGETHER)
-            with emit.loop(0, whole, _TOGETHER) as row:
-                some(row.counter, _TOGETHER)
+        whole = emit.round_down(rows, _TOGETHER)
+        with emit.loop(0, whole, _TOGETHER) as row:
+            some(row.counter, _TOGETHER)
         left = rows - whole
         if isinstance(left, int):
             if left:

@@ -205,8 +205,7 @@ class _TallSkinnyGemm(GemmWriter):
             left = None
             if gemm.b.strides[gemm.k] == 1 and a.stride(gemm.k) != 1:
                 a, left = self._transposed(a, emit.alloc_scratch(room, gemm.element), distance)
-            most = blocking.m if isinstance(blocking.m, int) else blocking.lanes // 2
-            SkinnyGemm(blocking, self.init, most, a, b, c, left).write(*rows)
+            SkinnyGemm(blocking, self.init, a, b, c, left).write(*rows)
             if self.finish is not None:
                 self._finish_skinny(self.finish, env, c, rows)
 
