@@ -18,6 +18,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.epilogue import (
 )
 from relax_mlir.lowering.tir_to_vector.contraction.gemm import SKINNY_MAX_ROWS, GemmWriter
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout, Loader
+from relax_mlir.lowering.tir_to_vector.contraction.packing import copy_rows
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     Contraction,
     find_dot_product,
@@ -204,42 +205,16 @@ class _TallSkinnyGemm(GemmWriter):
             a, b, c = (x.at(env) for x in (blocking.a, blocking.b, self._sums))
             left = None
             if gemm.b.strides[gemm.k] == 1 and a.stride(gemm.k) != 1:
-                a, left = self._transposed(a, emit.alloc_scratch(room, gemm.element), distance)
+                # Columns of B become rows.
+                copies = emit.alloc_scratch(room, gemm.element)
+                columns = replace(a, strides={"m": a.stride(gemm.m), "k": a.stride(gemm.k)})
+                load = Loader(emit, a.base, gemm.widen[0], blocking.vector)
+                copy_rows(load, columns, blocking.m, blocking.k, copies, distance)
+                a = StridedRef(copies, 0, {gemm.m: distance, gemm.k: 1})
+                left = Loader(emit, copies, None, blocking.vector)
             SkinnyGemm(blocking, self.init, a, b, c, left).write(*rows)
             if self.finish is not None:
                 self._finish_skinny(self.finish, env, c, rows)
-
-    def _transposed(
-        self, a: StridedRef, copies: ir.Value, distance: Index
-    ) -> tuple[StridedRef, Loader]:
-        """Copy columns of B as rows, and return them and their loader.
-
-        Args:
-            a: the first element of B.
-            copies: the buffer for the copies.
-            distance: from one copy to the next.
-        """
-        emit, gemm, blocking = self.emit, self.gemm, self.blocking
-        load = Loader(emit, a.base, gemm.widen[0], blocking.vector)
-        along, across = a.stride(gemm.k), a.stride(gemm.m)
-        # A single column may be contiguous.
-        in_place = None
-        if not isinstance(along, int) and gemm.widen[0] is None:
-            in_place = emit.compare("eq", along, 1)
-        upto = blocking.k if in_place is None else emit.select(in_place, 0, blocking.k)
-        with emit.loop(0, upto) as p, emit.loop(0, blocking.m) as row:
-            place = a.offset + p.counter * along
-            value = load.one(place + row.counter * across)
-            emit.store(value, copies, [row.counter * distance + p.counter])
-        if in_place is None:
-            transposed = StridedRef(copies, 0, {gemm.m: distance, gemm.k: 1})
-            return transposed, Loader(emit, copies, None, blocking.vector)
-        base = emit.select(in_place, emit.dynamic(a.base), emit.dynamic(copies))
-        first, apart = emit.select(in_place, a.offset, 0), emit.select(in_place, across, distance)
-        # LLVM sinks a select of pointers into the loops that use it, unless it is a buffer.
-        base = emit.from_place(base, first, apart * blocking.m)
-        transposed = StridedRef(base, 0, {gemm.m: apart, gemm.k: 1})
-        return transposed, Loader(emit, base, None, blocking.vector)
 
     def _finish_skinny(
         self, finish: EpilogueEmitter, env: dict[int, Index], c: StridedRef, columns: Span
