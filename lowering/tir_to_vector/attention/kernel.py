@@ -390,13 +390,9 @@ class _Kernel(Plan):
     def _adjust(self, block: _Block, seen: Index) -> None:
         emit, softmax, score_mod = self.emit, self.softmax, block.head.score_mod
         rows, columns, at = block.rows, block.keys, (block.first, block.key)
-        softmax.mask_tail(rows, columns)
-        if score_mod.reads:
-            softmax.adjust(rows, (0, columns), at, score_mod)
-        elif self.mask is not None:
-            start = emit.round_down(seen, self.use.lanes)
-            with emit.when(seen < columns):
-                softmax.adjust(rows, (start, columns), at, score_mod)
+        # Else only keys that some queries do not see, and lanes past the last key.
+        start = 0 if score_mod.reads else emit.round_down(seen, self.use.lanes)
+        emit.if_any(columns - start, lambda: softmax.adjust(rows, (start, columns), at, score_mod))
 
     def _tiles(self, rows: Index, write: Callable[[Index, int], None], small: bool = False) -> None:
         """Write register tiles over the rows of a block, and half tiles if rows are dynamic.

@@ -151,23 +151,6 @@ class Softmax:
             emit.vector_store(lowest, self.highest, [row.counter])
             emit.vector_store(zero, self.totals, [row.counter])
 
-    def mask_tail(self, rows: Index, columns: Index) -> None:
-        """Mask the lanes past the last column."""
-        emit, use = self.use.emit, self.use
-        start = emit.round_down(columns, use.lanes)
-        left = columns - start
-        lowest = emit.constant(use.vector, LOWEST)
-
-        def write() -> None:
-            mask = emit.mask(left, use.lanes)
-            with emit.loop(0, rows) as row:
-                at = row.counter * self.stride + start
-                value = use.load(self.scores, at)
-                value = emit.select(mask, value, lowest)
-                emit.vector_store(value, self.scores, [at])
-
-        emit.if_any(left, write)
-
     def adjust(
         self,
         rows: Index,
