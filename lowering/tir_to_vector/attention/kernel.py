@@ -17,7 +17,6 @@ from relax_mlir.lowering.tir_to_vector.attention.pattern import Attention, match
 from relax_mlir.lowering.tir_to_vector.attention.setup import (
     DECODE_MAX_QUERIES,
     KEY_BLOCK,
-    REGISTERS,
     VECTORS,
     Plan,
     ScoreMod,
@@ -285,14 +284,11 @@ class _Kernel(Plan):
     ) -> None:
         """Write the scores of a panel that begins at a column of a block of keys.
 
-        Bounded scores are exponentiated at once; `bounded` is None if they never are.
+        Bounded scores are exponentiated while they are in L1; `bounded` is None if they never are.
         """
         emit, use, softmax, rows = self.emit, self.use, self.softmax, block.rows
         start = (block.key + column) * self.steps
         keys = StridedRef(self.packed_keys, start, {"k": self.panel})
-        # That takes more code than kernels of unknown sizes have time to be compiled.
-        known = isinstance(self.rows, int) and isinstance(self.keys, int)
-        in_registers = known and self.machine.registers >= REGISTERS
 
         def products(row: Index, count: int) -> None:
             # Only tiles of the tail may have rows past the last one.
@@ -305,23 +301,14 @@ class _Kernel(Plan):
             if self.pairs is not None:
                 # Scaling bfloat16 queries would round them once more.
                 sums = [[use.mul(x, self.factor) for x in each] for each in sums]
-            all_at_once = in_registers and count == self.tile
-            at_once = bounded.holds if bounded is not None and all_at_once else False
-
-            def exponentiate() -> None:
-                for r, scores in enumerate(sums):
-                    softmax.exp_row(row + r, column, scores)
-
-            emit.choose(at_once, exponentiate, lambda: softmax.keep(row, column, sums))
+            softmax.keep(row, column, sums)
 
         # Half the rows keep one FMA unit busy, so there is no tile of all rows.
         one_unit = self.pairs is not None or self.machine.fma_units == 1
         self._tiles(rows, products, one_unit and vectors < VECTORS)
         if bounded is not None:
-            # The rows that no full tile covers.
-            start = emit.round_down(rows, self.tile) if in_registers else 0
             with emit.when(bounded.holds):
-                softmax.exp_panel((start, rows), column, vectors)
+                softmax.exp_panel(rows, column, vectors)
 
     def _scores(
         self, shape: tuple[int, int], queries: StridedRef, keys: StridedRef,

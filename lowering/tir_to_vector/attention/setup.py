@@ -323,8 +323,6 @@ QUERY_BLOCK = 12
 MAX_PANELS = 4
 # Keys from which on the norms of queries and keys are computed to bound scores.
 BOUNDED_MIN_KEYS = 128
-# Registers that a tile needs to exponentiate its scores in registers.
-REGISTERS = 32
 # Queries up to which packing keys and values does not pay.
 DECODE_MAX_QUERIES = 6
 

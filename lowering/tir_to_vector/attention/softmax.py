@@ -196,24 +196,17 @@ class Softmax:
                 place = line + (r * self.stride + h * use.lanes)
                 emit.vector_store(value, self.scores, [place])
 
-    def exp_panel(self, rows: tuple[Index, Index], column: Index, vectors: int) -> None:
+    def exp_panel(self, rows: Index, column: Index, vectors: int) -> None:
         """Exponentiate bounded scores of some columns, and add them up."""
-        emit, use = self.use.emit, self.use
-        with emit.loop(*rows) as row:
-            start = row.counter * self.stride + column
-            scores = [use.load(self.scores, start + h * use.lanes) for h in range(vectors)]
-            self.exp_row(row.counter, column, scores)
-
-    def exp_row(self, row: Index, column: Index, scores: list[ir.Value]) -> None:
-        """Store the exponentials of bounded scores of a row, and add them up."""
         emit, use, parts = self.use.emit, self.use, self.parts
-        line, part = row * self.stride, row * use.lanes
-        total = use.load(parts, part)
-        for h, score in enumerate(scores):
-            exp = use.bounded_exp(score)
-            self._store(exp, line, column + h * use.lanes)
-            total = use.add(total, exp)
-        emit.vector_store(total, parts, [part])
+        with emit.loop(0, rows) as row:
+            line, part = row.counter * self.stride, row.counter * use.lanes
+            total = use.load(parts, part)
+            for at in range(0, vectors * use.lanes, use.lanes):
+                exp = use.bounded_exp(use.load(self.scores, line + column + at))
+                self._store(exp, line, column + at)
+                total = use.add(total, exp)
+            emit.vector_store(total, parts, [part])
 
     def write(self, rows: Index, columns: Index, bounded: Bool, done: Index) -> None:
         """Exponentiate the scores of a block, and update the state of its rows.
