@@ -1,7 +1,5 @@
 """The micro-kernel: the loop over k that updates one register tile."""
 
-import functools
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -122,12 +120,6 @@ class Store:
         if c is not None:
             c = StridedRef(c.base, c.offset + column, c.strides)
         return replace(self, c=c, column=self.column + column)
-
-    def full(self, emit: Emitter, rows: int) -> ir.Value | None:
-        """Return whether all rows of a tile exist, None if a loop over rows is better."""
-        if self.rows is None or (self.short and self.whole is None):
-            return None
-        return emit.compare("eq", self.rows, rows)
 
 
 def emit_tile(
@@ -289,36 +281,26 @@ def _store(
 ) -> None:
     emit, sink = tile.emit, _Sink(tile, store, masks)
     asks = store.whole is not None and store.finish is None
-    at_once = store.rows is None and store.finish is None and not store.short
-    if store.scratch is None or (at_once and not asks):
+    inline = store.rows is None and store.finish is None and not store.short
+    if store.scratch is None or (inline and not asks):
         sink.directly(sums)
         return
     rows = tile.rows if store.rows is None else store.rows
-    full = None if store.finish is not None else store.full(emit, tile.rows)
-    if full is None and not asks:
+    if not asks or store.rows is not None:
         sink.by_row(sums, rows)
         return
+    whole, known = store.whole, store
     if isinstance(store.first, ir.Value) and tile.short:
         # Edges add later blocks of k to C in the loop over rows, which is shorter.
-        full = store.first if full is None else full & store.first
-        store = replace(store, first=True)
-    conditions = (x for x in (full, store.whole) if x is not None)
-    whole = functools.reduce(operator.and_, conditions)
-    masks_of_whole = masks if store.whole is None else [None] * tile.vectors
+        whole, known = store.first & whole, replace(store, first=True)
     # Masked stores are slower than plain ones, and a loop over rows is slower still.
     with emit.when(whole) as branch:
-        _Sink(tile, store, masks_of_whole).directly(sums)
+        _Sink(tile, known, [None] * tile.vectors).directly(sums)
     with emit.otherwise(branch):
-        if store.whole is None or store.short:
+        if store.short:
             sink.by_row(sums, rows)
-            return
-        if full is None:
+        else:
             sink.directly(sums)
-            return
-        with emit.when(full) as edge:
-            _Sink(tile, store, masks).directly(sums)
-        with emit.otherwise(edge):
-            sink.by_row(sums, rows)
 
 
 class _Sink:
