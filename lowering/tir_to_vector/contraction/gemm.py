@@ -46,6 +46,9 @@ SKINNY_MAX_ROWS = 8
 _PANELS_EACH = 2
 # The cost of a product of operands from memory, in products of operands in registers.
 _MEMORY_WORK = 8
+# Sums that are on the stack: an allocation takes as long as a small GEMM.
+_SUMS = 512
+PanelsOfTiles = Sequence[tuple[ColumnTiles, Panels]]
 
 
 class GemmWriter:
@@ -54,6 +57,7 @@ class GemmWriter:
     gemm: Contraction
     emit: Emitter
     machine: Machine
+    init: ir.Attribute | None
 
     def __init__(self, gemm: Contraction, emit: Emitter, epilogue: Epilogue | None) -> None:
         self.gemm, self.emit, self.machine = gemm, emit, emit.machine
@@ -118,8 +122,8 @@ class GemmWriter:
                 c = self.c.at(env)
                 out = StridedRef(c.base, c.offset, {"m": c.stride(self.gemm.m)})
             first = None if self.init is None else True
-            finish = None if self.finish is None else rows_of(self.finish, env, 0, self.gemm.m)
-            kernel.write(a, b, columns, Store(out, first, self.init, finish=finish))
+            store = Store(out, first, self.init, finish=self._finish_of(env, 0))
+            kernel.write(a, b, columns, store)
 
     def _finish_skinny(
         self, finish: EpilogueEmitter, env: dict[int, Index], c: StridedRef, columns: Span
@@ -148,14 +152,13 @@ class GemmWriter:
     def tiles(self) -> None:
         """Write the kernel of register tiles."""
         emit, blocking = self.emit, self.blocking
-        right, left = BOperand(blocking), AOperand(blocking)
+        right = BOperand(blocking)
         right.decide()
         if blocking.matrices:
             ask_permission(emit)
         with self._loops(1) as (env, columns, rows):
-            tiles = TileWriter(blocking, left, self.init, self.finish)
-            for part in (right, left, tiles):
-                part.allocate()
+            right.allocate()
+            self._allocate()
             with ExitStack() as loops:
                 if blocking.matrices:
                     loops.enter_context(registers(emit))
@@ -165,7 +168,28 @@ class GemmWriter:
                 steps = loops.enter_context(self._blocks_of_k())
                 column_tiles = right.column_tiles(b, block, steps)
                 following = self._following(columns, block, steps)
-                tiles.block(env, a, column_tiles, c, rows, block, steps, following)
+                self._block(env, a, column_tiles, c, rows, block, steps, following)
+
+    def _allocate(self) -> None:
+        """Allocate copies of A, and room for the sums of a tile that are stored in a loop.
+
+        That is so for long epilogues, sums of several blocks, and partial tiles: one copy of the
+        store code instead of one for each vector.
+        """
+        blocking, finish = self.blocking, self.finish
+        self._left, self._scratch = AOperand(blocking), None
+        self._left.allocate()
+        is_deferred = finish is not None and (finish.is_long or not blocking.is_one_block)
+        if is_deferred or blocking.matrices or not isinstance(blocking.m, int):
+            count = blocking.whole(blocking.rows.largest) * blocking.width
+            self._scratch = self.emit.alloc(count, blocking.gemm.element, _SUMS)
+
+    def _finish_of(self, env: dict[int, Index], first: Index) -> Callable[[Index], Put] | None:
+        """Return the epilogue by row, counted from a tile's first one; None to store sums."""
+        finish, m = self.finish, self.gemm.m
+        if finish is None:
+            return None
+        return lambda row: finish.at({**env, **({} if m is None else {m: first + row})})
 
     @contextmanager
     def _loops(
@@ -273,67 +297,7 @@ class GemmWriter:
         with emit.loop(0, upper, blocking.kc) as loop:
             yield loop.counter, emit.min(loop.counter + blocking.kc, blocking.k)
 
-
-# Sums that are on the stack: an allocation takes as long as a small GEMM.
-_SUMS = 512
-PanelsOfTiles = Sequence[tuple[ColumnTiles, Panels]]
-
-
-def rows_of(
-    finish: EpilogueEmitter, env: dict[int, Index], first: Index, m: int | None
-) -> Callable[[Index], Put]:
-    """Return the epilogue of a row, counted from a tile's first.
-
-    Args:
-        finish: the epilogue.
-        env: counters of the outer iterators.
-        first: the tile's first row.
-        m: the iterator over rows; None for one row.
-    """
-
-    def at(row: Index) -> Put:
-        here = {} if m is None else {m: first + row}
-        return finish.at({**env, **here})
-
-    return at
-
-
-class TileWriter:
-    """Writes the tiles of blocks.
-
-    Args:
-        blocking: of the contraction.
-        left: its rows of A.
-        init: the initial value of C; None adds to C.
-        finish: the epilogue; None stores sums.
-    """
-
-    def __init__(
-        self,
-        blocking: GemmBlocking,
-        left: AOperand,
-        init: ir.Attribute | None,
-        finish: EpilogueEmitter | None,
-    ) -> None:
-        self._blocking, self._emit, self._left = blocking, blocking.emit, left
-        self._init, self._finish = init, finish
-        self._scratch: ir.Value | None = None
-
-    def allocate(self) -> None:
-        """Allocate room for the sums of a tile that are stored in a loop.
-
-        That is so for long epilogues, sums of several blocks, and partial tiles: one copy of the
-        store code instead of one for each vector.
-        """
-        blocking = self._blocking
-        is_deferred = self._finish is not None and (
-            self._finish.is_long or not blocking.is_one_block
-        )
-        if is_deferred or blocking.matrices or not isinstance(blocking.m, int):
-            count = blocking.whole(blocking.rows.largest) * blocking.width
-            self._scratch = self._emit.alloc(count, blocking.gemm.element, _SUMS)
-
-    def block(
+    def _block(
         self, env: dict[int, Index], a: StridedRef, column_tiles: PanelsOfTiles,
         c: StridedRef | None, rows: Span, columns: Span, steps: Span, following: Index | None,
     ) -> None:  # fmt: skip
@@ -350,13 +314,13 @@ class TileWriter:
             following: the distance from the block's panels to those of the next block, of which
                 each tile prefetches a share; None for no prefetch.
         """
-        emit, gemm, blocking = self._emit, self._blocking.gemm, self._blocking
+        emit, gemm, blocking = self.emit, self.gemm, self.blocking
         (j0, _), (k0, k1) = columns, steps
         first: bool | ir.Value | None = None
-        if self._init is not None:
-            first = k0 == 0 if isinstance(k0, int) else emit.compare("eq", k0, 0)
+        if self.init is not None:
+            first = emit.holds("eq", k0, 0)
         last: bool | ir.Value = True
-        if self._finish is not None and not isinstance(k0, int):
+        if self.finish is not None and not isinstance(k0, int):
             last = emit.compare("eq", k1, blocking.k)
         many = k1 - k0
         for loop_ in blocking.rows.loops(*rows):
@@ -379,18 +343,16 @@ class TileWriter:
                 if c is not None:
                     place = c.offset + (row * c.stride(gemm.m) + j0)
                     out = StridedRef(c.base, place, {"m": c.stride(gemm.m)})
-                finish = None
-                if self._finish is not None:
-                    finish = rows_of(self._finish, env, row, gemm.m)
+                finish = self._finish_of(env, row)
                 # Only the largest tiles are worth long code.
                 short = not blocking.rows.full and tile < blocking.rows.largest
-                store = Store(out, first, self._init, last, finish, j0, self._scratch, there, short)
+                store = Store(out, first, self.init, last, finish, j0, self._scratch, there, short)
                 self._columns(tile, source, panels, store, many)
 
     def _columns(
         self, rows: int, a: StridedRef, column_tiles: PanelsOfTiles, store: Store, steps: Index
     ) -> None:
-        emit, blocking = self._emit, self._blocking
+        emit, blocking = self.emit, self.blocking
         with ExitStack() as branch:
             if rows == blocking.rows.largest and blocking.may_be_narrow:
                 zone, panels = column_tiles[-1]
@@ -404,7 +366,7 @@ class TileWriter:
         self, rows: int, a: StridedRef, zone: ColumnTiles, panels: Panels, store: Store,
         steps: Index,
     ) -> None:  # fmt: skip
-        emit, blocking = self._emit, self._blocking
+        emit, blocking = self.emit, self.blocking
         lanes, width = blocking.lanes, zone.vectors * blocking.lanes
         # Only the largest tiles are worth long code.
         main = isinstance(blocking.m, int) or rows == blocking.rows.largest
@@ -438,10 +400,10 @@ class TileWriter:
 
     def _mask(self, left: Index, first: int) -> ir.Value | None:
         """Return the mask of a vector that begins `first` columns after a tile's first one."""
-        lanes = self._blocking.lanes
+        lanes = self.blocking.lanes
         if isinstance(left, int) and left >= first + lanes:
             return None
-        return self._emit.mask(left - first, lanes)
+        return self.emit.mask(left - first, lanes)
 
     def _at(self, panels: Panels, column: Index, left: Index, vectors: int) -> StridedRef:
         """Return the first element of B of a tile.
@@ -452,7 +414,7 @@ class TileWriter:
             left: columns from it on.
             vectors: of a row of the tile.
         """
-        emit, width = self._emit, vectors * self._blocking.lanes
+        emit, width = self.emit, vectors * self.blocking.lanes
         place: Index = column
         if panels.width:
             at = panels.first + column
@@ -468,5 +430,5 @@ class TileWriter:
             offset, stride = emit.select(edge, 0, offset), emit.select(edge, panels.width, stride)
         if panels.edge is not None or panels.chosen:
             # LLVM sinks a select of pointers into the loops that use it, unless it is a buffer.
-            base, offset = emit.from_place(base, offset, stride * self._blocking.kc), 0
+            base, offset = emit.from_place(base, offset, stride * self.blocking.kc), 0
         return StridedRef(base, offset, {"k": stride})
