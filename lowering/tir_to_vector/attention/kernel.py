@@ -25,7 +25,6 @@ from relax_mlir.lowering.tir_to_vector.attention.setup import (
 from relax_mlir.lowering.tir_to_vector.attention.softmax import (
     BoundedScores,
     Softmax,
-    Sums,
     are_bounded,
     max_key_norm,
     max_query_norm,
@@ -170,8 +169,8 @@ class _Kernel(Plan):
         self.packed_keys = emit.alloc(key_size, element)
         self.packed_values = None if self.values_in_place else emit.alloc(value_size, element)
         self.queries = None if self.queries_in_place else emit.alloc(query_size, element)
-        self.softmax = Softmax(self, self.block, width, self.may_be_bounded)
-        self.sums = Sums(self.softmax, emit.alloc(sum_size, element), sum_stride)
+        sums = emit.alloc(sum_size, element), sum_stride
+        self.softmax = Softmax(self, self.block, width, sums, self.may_be_bounded)
         self.winograd_dot = None
         if self.uses_winograd_dot and isinstance(self.steps, int):
             terms = (emit.alloc(size, element) for size in (keys, round_up(self.block, lanes)))
@@ -230,7 +229,7 @@ class _Kernel(Plan):
             self._block(_Block(head, first, rows, 0, self.keys, False, bounded))
         else:
             self._blocks(head, first, rows, bounded)
-        self.sums.finish(head.out, first, rows)
+        self.softmax.finish(head.out, first, rows)
 
     def _blocks(
         self, head: _Head, first: Index, rows: Index, bounded: BoundedScores | None
@@ -273,9 +272,9 @@ class _Kernel(Plan):
 
             def shares(row: Index, count: int) -> None:
                 exps = rows_of(softmax.scores, row * softmax.stride, softmax.stride)
-                start = self.sums.before(block.goes_on, row, panel.counter, count)
+                start = self.softmax.before(block.goes_on, row, panel.counter, count)
                 sums = self._weighted_sums(count, exps, values, columns, start)
-                self.sums.put(row, panel.counter, sums)
+                self.softmax.put(row, panel.counter, sums)
 
             self._tiles(rows, shares)
 

@@ -110,11 +110,12 @@ def are_bounded(
 
 
 class Softmax:
-    """The online softmax of a block of queries, over blocks of keys.
+    """The online softmax of a block of queries over blocks of keys, and weighted sums of values.
 
     Args:
         setup: the attention.
         queries, keys: of a block, at the most.
+        sums: where weighted sums of values are, and the stride from one query's to the next.
         bounded: whether scores may be bounded.
 
     Attributes:
@@ -128,9 +129,12 @@ class Softmax:
         parts: a vector for each row of partial sums of bounded exponentials; None without them.
     """
 
-    def __init__(self, setup: Setup, queries: int, keys: int, bounded: bool) -> None:
+    def __init__(
+        self, setup: Setup, queries: int, keys: int, sums: tuple[ir.Value, Index], bounded: bool
+    ) -> None:
         emit, self.use, element = setup.emit, setup.use, setup.attention.element
         self.setup: Setup = setup
+        self.sums, self.sum_stride = sums
         # A stride of a power of two would have cache set conflicts.
         self.stride: int = keys + self.use.lanes
         self.scores: ir.Value = emit.alloc(queries * self.stride, element)
@@ -299,32 +303,17 @@ class Softmax:
         (total,) = loop.results
         emit.store(use.across(total, use.add), self.shares, [row])
 
-
-@dataclass(frozen=True)
-class Sums:
-    """The sums of a block of queries.
-
-    Attributes:
-        softmax: their exponentials.
-        base: where they are.
-        stride: from one query's to the next.
-    """
-
-    softmax: Softmax
-    base: ir.Value
-    stride: Index
-
     def before(self, goes_on: Bool, row: Index, column: Index, count: int) -> list[ir.Value] | None:
         """Return the sums of earlier blocks, rescaled, for a tile; None for none."""
-        use, emit = self.softmax.use, self.softmax.use.emit
+        use, emit = self.use, self.use.emit
         if goes_on is False:
             return None
         zeros = [emit.constant(use.vector, 0)] * (count * VECTORS)
 
         def made() -> list[ir.Value]:
-            shrink = [use.splat(emit.load(self.softmax.shrink, [row + r])) for r in range(count)]
+            shrink = [use.splat(emit.load(self.shrink, [row + r])) for r in range(count)]
             return [
-                use.mul(use.load(self.base, place), each)
+                use.mul(use.load(self.sums, place), each)
                 for r, each in enumerate(shrink)
                 for place in self._places(row + r, column)
             ]
@@ -336,17 +325,17 @@ class Sums:
         for r, vectors in enumerate(sums):
             places = self._places(row + r, column)
             for place, value in zip(places, vectors, strict=True):
-                self.softmax.use.emit.vector_store(value, self.base, [place])
+                self.use.emit.vector_store(value, self.sums, [place])
 
     def finish(self, out: Matrix, first: Index, rows: Index) -> None:
         """Divide and store the results of `rows` queries."""
-        emit = self.softmax.use.emit
+        emit = self.use.emit
         with emit.loop(0, rows) as row:
-            share = emit.load(self.softmax.shares, [row.counter])
-            sums = self.base, row.counter * self.stride
-            self.softmax.setup.store(out, first + row.counter, sums, share)
+            share = emit.load(self.shares, [row.counter])
+            sums = self.sums, row.counter * self.sum_stride
+            self.setup.store(out, first + row.counter, sums, share)
 
     def _places(self, row: Index, column: Index) -> list[Index]:
         """Return where the sums of a row's panel are."""
-        line = row * self.stride + column
-        return [line + h * self.softmax.use.lanes for h in range(VECTORS)]
+        line = row * self.sum_stride + column
+        return [line + h * self.use.lanes for h in range(VECTORS)]
