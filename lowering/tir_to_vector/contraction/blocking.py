@@ -115,15 +115,13 @@ class RowTiles:
     """How rows are cut into register tiles.
 
     Static rows give tiles that differ by one row at most. Dynamic rows give tiles of `most` rows
-    and of one row less, as most numbers are sums of both, then smaller ones for the tail, with at
-    most one row of waste.
+    and of one row less, as most numbers are sums of both, and a third of that for the tail.
 
     Attributes:
         emit: where loops are written.
         rows: the number of rows.
         most: the maximal rows of a tile.
         full: whether all tiles but those of the tail have `most` rows.
-        single: whether the tail may have tiles of one row: one more code size.
         threads: threads that share the tiles; static rows are cut so that all get as many tiles.
     """
 
@@ -131,7 +129,6 @@ class RowTiles:
     rows: Index
     most: int
     full: bool = False
-    single: bool = True
     threads: int = 1
 
     @property
@@ -215,11 +212,7 @@ class RowTiles:
         for size, count in made:
             left -= count * size
         left = emit.max(left, 0)
-        if not self.single or small == 1:
-            return [*made, (small, ceil_div(left, small))]
-        few = (left + 1) // small
-        rest = emit.max(left - few * small, 0)
-        return [*made, (small, few), (1, rest)]
+        return [*made, (small, ceil_div(left, small))]
 
 
 Span = tuple[Index, Index]
@@ -249,6 +242,7 @@ class GemmBlocking:
         dot: the dot-product instruction, or None.
         tile: the largest register tile.
         a, b: the layout of the operands.
+        has_long_epilogue: whether code for tiles of one vector would take too long to compile.
         load: loads panels of a packed B.
     """
 
@@ -297,6 +291,7 @@ class GemmBlocking:
             computed = DequantizedPanels(gemm, self.panel, emit)
             self.load: PanelLoad = PanelLoad(computed=computed)
         self.a, self.b = (Layout(x, emit) for x in (gemm.a, gemm.b))
+        self.has_long_epilogue = False
         self.rows: RowTiles = RowTiles(emit, self.m, tile.rows, full=self.matrices)
 
     def _columns_of_a_block(self, size: int) -> Index:
@@ -367,7 +362,10 @@ class GemmBlocking:
         With outer loops or a long epilogue they would take too long to compile.
         """
         return (
-            self.has_n_tail and not isinstance(self.n, int) and not self.outer and self.rows.single
+            self.has_n_tail
+            and not isinstance(self.n, int)
+            and not self.outer
+            and not self.has_long_epilogue
         )
 
     @property

@@ -65,8 +65,7 @@ class GemmWriter:
         self.finish: EpilogueEmitter | None = None
         if epilogue is not None:
             self.finish = EpilogueEmitter(epilogue, gemm.c.buffer, gemm.n, emit)
-            single = not self.finish.is_long
-            self.blocking.rows = replace(self.blocking.rows, single=single)
+            self.blocking.has_long_epilogue = self.finish.is_long
         if (
             not self.blocking.outer
             and isinstance(self.blocking.n, int)
@@ -354,7 +353,7 @@ class GemmWriter:
     ) -> None:
         emit, blocking = self.emit, self.blocking
         with ExitStack() as branch:
-            if rows == blocking.rows.largest and blocking.may_be_narrow:
+            if rows >= blocking.rows.largest - 1 and blocking.may_be_narrow:
                 zone, panels = column_tiles[-1]
                 with emit.when(zone.last <= blocking.lanes) as made:
                     self._tiles_of_width(rows, a, replace(zone, vectors=1), panels, store, steps)
