@@ -80,13 +80,10 @@ class ScoreMod:
         there: ir.Value,
         row: dict[Matrix, ir.Value],
     ) -> ir.Value:
-        """Return modified scores.
+        """Return the modified scores of a query and adjacent keys.
 
-        Args:
-            scores: of a query and adjacent keys.
-            at: numbers of the query and of the first key.
-            there: which of the keys there are.
-            row: what `of_row` returned.
+        `at` are the numbers of the query and of the first key, `there` which keys there are, `row`
+        what `of_row` returned.
         """
         use, emit = self.use, self.use.emit
         lowest = emit.constant(use.vector, LOWEST)
@@ -256,13 +253,9 @@ class Setup:
         self, out: Matrix, row: Index, sums: tuple[ir.Value, Index],
         totals: tuple[ir.Value, Index],
     ) -> None:  # fmt: skip
-        """Divide the sums of a query by the sum of its exponentials.
+        """Store a query's sums, divided by the sum of its exponentials.
 
-        Args:
-            out: the result.
-            row: the query.
-            sums: where its sums are.
-            totals: where a vector of partial sums of exponentials is.
+        `sums` and `totals` are buffers and places; the latter has a vector of partial sums.
         """
         total = self.use.across(self.use.load(*totals), self.use.add)
         self.store(out, row, sums, self.shares(total))

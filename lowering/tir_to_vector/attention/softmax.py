@@ -39,15 +39,7 @@ class BoundedScores:
 def max_key_norm(
     use: Arithmetic, keys: ir.Value, count: Index, steps: Index, width: int
 ) -> ir.Value:
-    """Return the largest squared norm of keys in panels, a scalar.
-
-    Args:
-        use: the arithmetic.
-        keys: the panels, one after the other.
-        count: how many keys.
-        steps: lines of a panel.
-        width: keys of a panel.
-    """
+    """Return the largest squared norm of keys in panels of `width` keys and `steps` lines."""
     emit, zero, places = use.emit, use.emit.constant(use.vector, 0), range(0, width, use.lanes)
     with emit.loop(0, count, width, [zero]) as panel:
         start = panel.counter * steps
@@ -65,14 +57,7 @@ def max_key_norm(
 
 
 def max_query_norm(use: Arithmetic, queries: StridedRef, rows: Index, steps: Index) -> ir.Value:
-    """Return an upper bound of the squared norms of some queries, a scalar.
-
-    Args:
-        use: the arithmetic.
-        queries: where they are.
-        rows: how many.
-        steps: elements of each, numbers or pairs.
-    """
+    """Return an upper bound of the squared norms of some queries, a scalar."""
     emit, lanes = use.emit, use.lanes
     zero = emit.constant(use.vector, 0)
     with emit.loop(0, rows, 1, [zero]) as row:
@@ -95,13 +80,9 @@ def max_query_norm(use: Arithmetic, queries: StridedRef, rows: Index, steps: Ind
 def are_bounded(
     use: Arithmetic, query: ir.Value, key: ir.Value, factor: ir.Value | None
 ) -> ir.Value:  # fmt: skip
-    """Return whether the scores of some queries are bounded, an i1.
+    """Return whether scores are bounded, by upper bounds of the squared norms of queries and keys.
 
-    Args:
-        use: the arithmetic.
-        query: an upper bound of the queries' squared norms.
-        key: an upper bound of the keys' squared norms.
-        factor: the scale of scores, a scalar; None for 1.
+    `factor` is the scale of scores, None for 1.
     """
     bound = use.mul(query, key)
     for _ in range(0 if factor is None else 2):
@@ -162,13 +143,9 @@ class Softmax:
         at: tuple[Index, Index],
         score_mod: ScoreMod,
     ) -> None:
-        """Modify scores.
+        """Modify scores of some keys of a block, from the first of a vector on.
 
-        Args:
-            rows: how many queries.
-            columns: which keys of the block, from the first of a vector on.
-            at: numbers of the first query and of the first key.
-            score_mod: the modification.
+        `at` are the numbers of the block's first query and key.
         """
         emit, use = self.use.emit, self.use
         with emit.loop(0, rows) as row:
@@ -215,11 +192,7 @@ class Softmax:
     def write(self, rows: Index, columns: Index, bounded: Bool, done: Index) -> None:
         """Exponentiate the scores of a block, and update the state of its rows.
 
-        Args:
-            rows: how many.
-            columns: how many keys.
-            bounded: whether the first `done` columns are exponentiated already.
-            done: how many those are.
+        If scores are bounded, the first `done` columns are exponentiated already.
         """
         emit = self.use.emit
         emit.choose(

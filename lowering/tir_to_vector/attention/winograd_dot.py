@@ -53,13 +53,7 @@ class WinogradDot:
     of_queries: ir.Value
 
     def store_key_terms(self, keys: ir.Value, count: Index, width: int) -> None:
-        """Store the terms of keys.
-
-        Args:
-            keys: their panels, one after the other.
-            count: how many keys.
-            width: keys of a panel.
-        """
+        """Store the terms of keys, which are in panels of `width`, one after the other."""
         use, emit = self.use, self.use.emit
         zero, vectors = emit.constant(use.vector, 0), range(width // use.lanes)
         with emit.loop(0, count, width) as panel:

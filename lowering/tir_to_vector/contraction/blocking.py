@@ -32,28 +32,18 @@ _SHARED = 5
 
 
 def max_kc(room: int, rows_bytes: int) -> int:
-    """Return the maximal steps of k of a block.
+    """Return the maximal steps of k of a block, by the bytes of a tile's rows of A for each.
 
-    The rows of A of a tile stay in L1 while panels of B stream through it.
-
-    Args:
-        room: bytes of L1 for rows of A.
-        rows_bytes: bytes of a tile's rows of A for each step of k.
+    Those rows stay in L1, in `room` bytes, while panels of B stream through it.
     """
     return max(_STEP, room // rows_bytes // 16 * 16)
 
 
 def has_set_conflicts(rows: int, stride: int, length: int, ways: int) -> bool:
-    """Return whether rows that are read side by side conflict in L1 sets.
+    """Return whether rows of `length` bytes that are read side by side conflict in L1 sets.
 
-    Lines at the distance of a page share a set. Rows with other strides share too few sets to
-    matter.
-
-    Args:
-        rows: the number of rows.
-        stride: bytes from one row to the next.
-        length: bytes of each.
-        ways: ways of a set that rows may use.
+    Lines at the distance of a page share a set, of which rows may use some ways. Rows with other
+    strides share too few sets to matter.
     """
     if stride % (PAGE // 4) != 0:
         return False
@@ -66,13 +56,9 @@ def has_set_conflicts(rows: int, stride: int, length: int, ways: int) -> bool:
 
 
 def max_nc(room: int, steps: Index, width: int, size: int) -> Index:
-    """Return the maximal columns of a block of B, by the bytes of its panels.
+    """Return the maximal columns of a block of B, whose whole panels have `room` bytes.
 
-    Args:
-        room: bytes for the panels of a block.
-        steps: steps of k of a block, or groups of them.
-        width: columns of a panel; blocks have whole panels.
-        size: bytes of an element.
+    Panels have `width` columns of elements of `size` bytes, and steps of k or groups of them.
     """
     columns = room // size // larger(steps, 1)
     return round_up(columns, width)
@@ -426,13 +412,7 @@ def column_tiles(emit: Emitter, columns: Index, lanes: int, exact: bool) -> list
     """Cut columns into tiles of three vectors, and of two for the N tail.
 
     A single vector that is left goes with a tile of three, as two tiles of two: a tile of one
-    vector loads more than it multiplies.
-
-    Args:
-        emit: where to write.
-        columns: the number of columns.
-        lanes: of a vector.
-        exact: whether vectors are full.
+    vector loads more than it multiplies. `exact` says that vectors are full.
     """
     count = ceil_div(columns, lanes)
     if isinstance(columns, int) and isinstance(count, int):
@@ -452,14 +432,9 @@ def column_tiles(emit: Emitter, columns: Index, lanes: int, exact: bool) -> list
 
 
 def panel_tiles(blocking: GemmBlocking, columns: Index, padded: bool) -> list[ColumnTiles]:
-    """Cut columns into tiles as wide as panels.
+    """Cut columns into tiles as wide as panels; `padded` says that the last one can be read whole.
 
     The last columns use the code of the others, with masks, if that wastes few columns.
-
-    Args:
-        blocking: the sizes.
-        columns: the number of columns.
-        padded: whether the last panel can be read whole.
     """
     emit, n, width, lanes = blocking.emit, blocking.n, blocking.width, blocking.lanes
     free = blocking.machine.isa.free_masks

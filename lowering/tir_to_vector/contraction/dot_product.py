@@ -73,13 +73,9 @@ def vector_dot_product(
     sides: tuple[FlatAccess, FlatAccess], widens: tuple[str | None, str | None], element: ir.Type,
     machine: Machine,
 ) -> DotProduct | None:  # fmt: skip
-    """Return the instruction on vectors for two operands, None if the machine has none.
+    """Return the instruction on vectors for A and B, None if the machine has none.
 
-    Args:
-        sides: the operands, A and B.
-        widens: their conversions to the type of the sum.
-        element: the type of the sum.
-        machine: what for.
+    `widens` are their conversions to the type of the sum, `element`.
     """
     types = [str(access.buffer.type.element_type) for access in sides]
     if str(element) == "f32" and types == ["bf16", "bf16"]:

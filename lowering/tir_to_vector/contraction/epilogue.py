@@ -30,12 +30,7 @@ _ONE = SymExpr.const(1)
 
 
 def wanted_columns(flat: FlatNest, rest: Sequence[ir.Operation]) -> int | None:
-    """Return how many columns of panels the next nest uses, None for all.
-
-    Args:
-        flat: the contraction's.
-        rest: the loops and blocks after it.
-    """
+    """Return how many columns of panels the nest after a contraction uses, None for all."""
     nest = match_nest(rest[0]) if rest else "there is none"
     if isinstance(nest, str):
         return None
@@ -163,13 +158,7 @@ class Fused:
 
 
 def take_epilogue(nest: Nest, rest: Sequence[ir.Operation], machine: Machine) -> Fused | None:
-    """Return a contraction with as many of the next nests as can be its epilogue.
-
-    Args:
-        nest: a contraction's.
-        rest: the loops and blocks after it.
-        machine: what for.
-    """
+    """Return a contraction with as many of the nests after it as can be its epilogue."""
     flat = flatten_nest(nest)
     columns = wanted_columns(flat, rest)
     followers, flats = follow(flat, rest, columns)
@@ -186,10 +175,8 @@ def follow(
 ) -> tuple[list[Nest], list[FlatNest]]:
     """Return the nests after a reduction that map its results elementwise, on its iterators.
 
-    Args:
-        flat: the reduction's, an iterator for each of its loops.
-        rest: the loops and blocks after it.
-        columns: how many columns of panels they use, None for all.
+    The reduction has an iterator for each of its loops; `columns` are those of panels that the
+    maps use, None for all.
     """
     inputs = {root(access.buffer) for op, access in flat.accesses.items() if op in flat.slice}
     made = [flat.accesses[flat.store]]

@@ -405,13 +405,9 @@ class GemmWriter:
         return self.emit.mask(left - first, lanes)
 
     def _at(self, panels: Panels, column: Index, left: Index, vectors: int) -> StridedRef:
-        """Return the first element of B of a tile.
+        """Return the first element of B of a tile, whose column is relative to the panels.
 
-        Args:
-            panels: where B is.
-            column: the tile's first column, relative to the panels.
-            left: columns from it on.
-            vectors: of a row of the tile.
+        `left` columns exist from it on.
         """
         emit, width = self.emit, vectors * self.blocking.lanes
         place: Index = column

@@ -117,13 +117,7 @@ class BOperand:
     def column_tiles(
         self, b: StridedRef, columns: Span, steps: Span
     ) -> list[tuple[ColumnTiles, Panels]]:
-        """Pack a block if that is decided, and return its panels by tile width.
-
-        Args:
-            b: the first element of the matrix.
-            columns: the block's range of columns.
-            steps: the block's range of k.
-        """
+        """Pack a block if that is decided, and return its panels by tile width."""
         blocking, (first, last) = self._blocking, columns
         emit, count = blocking.emit, last - first
         if not blocking.has_n_tail:
@@ -145,12 +139,7 @@ class BOperand:
     ) -> Panels:
         """Pack columns of a block if that is decided, and return their panels.
 
-        Args:
-            b: the first element of the matrix.
-            columns: the range of columns.
-            steps: the block's range of k.
-            tiles: the tiles of these columns, whose panels follow those of the tiles before; None
-                for one kind of tiles.
+        The panels of `tiles` follow those of the tiles before; None for one kind of tiles.
         """
         blocking, gemm = self._blocking, self._blocking.gemm
         (j0, j1), (k0, k1) = columns, steps
@@ -363,13 +352,8 @@ class AOperand:
     ) -> StridedRef:
         """Copy the rows of a tile if that pays, and return them; strides "m" and "k".
 
-        Args:
-            a: the first element of the matrix.
-            row: the tile's first row.
-            tile: how many rows it has.
-            first: the first step of k.
-            steps: how many steps of k.
-            last: the last row that exists, counted from the tile's first; None for all.
+        The tile has steps of k from `first` on; `last` is the last row that exists, counted from
+        the tile's first one, None if all do.
         """
         blocking, emit, gemm = self._blocking, self._blocking.emit, self._blocking.gemm
         m_stride, k_stride = a.stride(gemm.m), a.stride(gemm.k)
@@ -416,13 +400,7 @@ def copy_of_rows(
 ) -> StridedRef:
     """Copy rows of A in the form that is multiplied; strides "m" and "k", and "start".
 
-    Args:
-        blocking: of the contraction.
-        a: the first element; strides "m" and "k".
-        rows: how many.
-        steps: elements of each.
-        to: where to.
-        distance: from one copy to the next, at least a vector more than `steps` needs.
+    Copies are `distance` groups apart, at least a vector more than `steps` elements need.
     """
     load, dot = blocking.loader(0, a.base), blocking.dot
     copy_rows(load, a, rows, steps, to, distance)

@@ -75,17 +75,10 @@ def copy_rows(
 
 
 def copy_steps(load: Loader, a: StridedRef, rows: int, steps: Index, to: ir.Value) -> None:
-    """Copy adjacent rows of A: for each step, `rows` elements.
+    """Copy adjacent rows of A, stride "m" of 1: for each step, `rows` elements.
 
     Elements past a step's rows are overwritten by the next step; the buffer is a vector longer. The
     next rows, which share lines with these, are prefetched.
-
-    Args:
-        load: loads A.
-        a: its first element; strides "m", which is 1, and "k".
-        rows: how many.
-        steps: steps of k.
-        to: where to.
     """
     emit, lanes = load.emit, load.vector.shape[0]
     there = rows if a.last is None else a.last + 1
@@ -268,13 +261,7 @@ def write_starts(
 ) -> None:
     """Write what the sums of each row of A start from, to correct for flipped signs of B.
 
-    Args:
-        emit: where to write.
-        dot: the instruction.
-        rows: copied rows; strides "m" and "k", and "start" to where the number goes.
-        count: how many rows.
-        groups: how many of each.
-        lanes: groups of a vector.
+    `rows` are copies with strides "m" and "k", and "start" to where the number goes.
     """
     type_ = groups_type(lanes)
     nothing, none = emit.constant(type_, 0), flipped_zeros(emit, dot, type_)

@@ -122,13 +122,7 @@ def widened(value: ir.Value) -> tuple[ir.Value, str | None]:
 def assign(
     flat: FlatNest, sides: list[tuple[FlatAccess, str | None]], c: FlatAccess
 ) -> Contraction | str:
-    """Return which iterators of a sum of products are m, n and k, or why there are none.
-
-    Args:
-        flat: the nest.
-        sides: the factors, each with its conversion.
-        c: the sum.
-    """
+    """Return which iterators of a sum of products are m, n and k, or why there are none."""
     spatial = [i for i, it in enumerate(flat.iters) if not it.reduction]
     reductions = [i for i, it in enumerate(flat.iters) if it.reduction]
     adjacent = [i for i in spatial if c.strides[i] == 1]

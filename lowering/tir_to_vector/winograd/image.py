@@ -245,13 +245,7 @@ class TransformedSums(_Tiles):
         emit.vector_store(emit.constant(self._vector, 0), self.not_finite, [0])
 
     def write(self, run: Run, group: Index, panel: Index) -> None:
-        """Write the outputs of a run of tiles.
-
-        Args:
-            run: the tiles.
-            group: the number of their group.
-            panel: that of the panel in the group.
-        """
+        """Write the outputs of a run of tiles, by the numbers of their group and of its panel."""
         emit, lanes = self._emit, self._lanes
         first = panel * self._panel
         left = emit.min(self._channels - first, self._panel)

@@ -66,12 +66,9 @@ def winograd_cost(conv: Winograd, machine: Machine, outputs: int) -> Cost:
 
 
 def best_outputs(conv: Winograd, machine: Machine, most: int) -> int | None:
-    """Return the best tile size, None if direct convolution is as fast.
+    """Return the best tile size up to `most`, None if direct convolution is as fast.
 
-    Args:
-        conv: the convolution; dynamic sizes are assumed to be large.
-        machine: what for.
-        most: the largest tile that may be used.
+    Dynamic sizes are assumed to be large.
     """
     best: tuple[float, int] | None = None
     direct = direct_cost(conv, machine).each
@@ -113,15 +110,9 @@ def knows_tiles(conv: Winograd) -> bool:
 def fastest_variant(
     conv: Winograd, emit: Emitter, tiles: Sequence[int]
 ) -> tuple[ir.Value, ir.Value]:
-    """Return the fastest variant for an image of dynamic size.
+    """Return whether tiles pay for an image of dynamic size, and whether the first are fastest.
 
-    Args:
-        conv: the convolution.
-        emit: where to write.
-        tiles: outputs of tiles along an axis, of one size or two.
-
-    Returns:
-        Whether some tiles are quicker than direct sums, and whether the first ones are quickest.
+    `tiles` are outputs of tiles along an axis, of one size or two.
     """
     images, rows, columns = (emit.size(conv.extent(a)) for a in (IMAGES, ROWS, COLUMNS))
     taken, machine = [], emit.machine
